@@ -19,6 +19,7 @@
 //!   Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.
 //! - Each call goes through [`send`].
+//! - Builders take text, arrays and other builders without conversions; see [`Argument`].
 //!
 //! Requests omit optional lists and maps that are empty. A request that changes an algorithm
 //! (`ChangeAlgorithm`) can therefore not clear a list by sending `[]`. The exception is the list of
@@ -26,6 +27,7 @@
 //! other lists, no source states whether the service distinguishes an empty list from an absent one
 //! (`openapi/SOURCES.md`, "Without a number").
 
+mod argument;
 mod call;
 pub mod decode;
 mod error;
@@ -44,6 +46,7 @@ mod schema;
 mod secret;
 mod transport;
 
+pub use argument::Argument;
 pub use call::{decode_response, empty_response, send};
 pub use error::{BoxError, Error, TransportError};
 pub use error_code::{ErrorCode, Retry};

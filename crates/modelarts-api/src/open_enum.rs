@@ -61,6 +61,7 @@ macro_rules! open_enum {
         }
         impl std::cmp::Eq for $name {}
         crate::identifier::text_comparison! { $name, str::eq_ignore_ascii_case }
+        crate::argument::from_text! { $name }
         impl std::hash::Hash for $name {
             fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
                 for byte in self.as_str().bytes() {

@@ -30,8 +30,11 @@
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer only to files in the OBS root of the emulator. Jobs do not inherit the
 //! environment variables of the emulator. The emulator listens only on loopback addresses, and
-//! rejects requests with a foreign `Host` or `Origin`. The README lists fields, limits and
-//! operations, and describes the emulator as a program.
+//! rejects requests with a foreign `Host` or `Origin`.
+//!
+//! [`guide::program`] describes the emulator as a program, with its operations, flavors and pools,
+//! [`guide::testing`] its use in test suites of any language, and [`guide::fields`] the treatment
+//! of each field of a job.
 
 mod accounts;
 mod api;
@@ -120,6 +123,19 @@ pub mod faults {
     //! ```
 
     pub use crate::traffic::faults::{Fault, FaultRule, Faults};
+}
+
+pub mod guide {
+    //! Pages on the use of the emulator, as in the repository.
+
+    #[doc = include_str!("../README.md")]
+    pub mod program {}
+
+    #[doc = include_str!("../TESTING.md")]
+    pub mod testing {}
+
+    #[doc = include_str!("../FIELDS.md")]
+    pub mod fields {}
 }
 
 pub mod jobs {
@@ -301,8 +317,3 @@ pub mod signature {
         MAX_SKEW, ReceivedRequest, SignatureError, access_key, verify,
     };
 }
-
-/// Compiles the examples of the README as doc tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -63,7 +63,8 @@
 //! | [`config`] | the two clouds; variables and files other than those of the process |
 //! | [`credentials`] | keys, passwords, identity tokens, the metadata service, custom providers |
 //! | [`jobs`] | handles and details of jobs, search, metrics, stopping and deleting |
-//! | [`jobs::create`] | building, checking and submitting a job; `CREATING.md` has all parameters |
+//! | [`jobs::create`] | building, checking and submitting a job |
+//! | [`guide::creating`] | from a local script to a running job; variables of the script, all parameters of a job |
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
 //! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, its download, numbers in it |
@@ -80,14 +81,13 @@
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
 //! The folder `examples/` contains longer programs: `quickstart`, `credentials`, `create`, `lists`,
-//! `waiting`, `following`, `errors`. `CREATING.md` describes the steps from a local script to a
-//! running job.
+//! `waiting`, `following`, `errors`.
 //!
 //! # Testing
 //!
 //! The emulator can simulate faults ([`retry`] has an example). Tests can advance its clock, and
-//! read the number of requests that the emulator has received. `TESTING.md` of modelarts-emulator
-//! describes its use in tests.
+//! read the number of requests that the emulator has received. The page [testing] describes its use
+//! in tests.
 //!
 //! # Features
 //!
@@ -104,6 +104,7 @@
 //! that use reqwest themselves.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
+//! [testing]: https://docs.rs/modelarts-emulator/latest/modelarts_emulator/guide/testing/
 
 #[cfg(feature = "blocking")]
 pub mod blocking;
@@ -121,6 +122,13 @@ mod timestamp;
 mod transport;
 pub mod validation;
 
+pub mod guide {
+    //! Pages on the use of the SDK, as in the repository.
+
+    #[doc = include_str!("../CREATING.md")]
+    pub mod creating {}
+}
+
 pub use client::{Client, ClientBuilder, Response};
 pub use credentials::Credentials;
 pub use error::{Error, ErrorKind};
@@ -137,18 +145,3 @@ pub use modelarts_api::{self as api, types};
 pub use retry::RetryPolicy;
 pub use timestamp::Timestamp;
 pub use transport::{connector, retry};
-
-/// Compiles the Rust examples in the README of the repository.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Repository;
-
-/// Compiles the Rust examples in the README of the package.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
-/// Compiles the Rust examples in the page on creating jobs.
-#[cfg(doctest)]
-#[doc = include_str!("../CREATING.md")]
-struct Creating;

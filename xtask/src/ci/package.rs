@@ -9,7 +9,6 @@ use anyhow::{Result, ensure};
 
 use super::outcome::{Outcome, passes};
 use crate::{
-    markdown,
     metadata::Metadata,
     workspace::{self, cargo},
 };
@@ -40,7 +39,7 @@ fn listed(name: &str) -> Result<Vec<String>> {
 /// Files that every package must have.
 const REQUIRED: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", "README.md"];
 
-/// Returns the violations in the list of files and the README of a package.
+/// Returns the violations in the list of files of a package.
 fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     for required in REQUIRED {
@@ -57,16 +56,6 @@ fn offences(folder: &Path, files: &[String]) -> Result<Vec<String>> {
             [workspace::root(), folder.to_owned()].map(|folder| fs::read(folder.join(licence)));
         if ours? != packaged.unwrap_or_default() {
             offences.push(format!("{licence} must be that of the repository"));
-        }
-    }
-    // Links of the README must work in a registry, which resolves them relative to the folder of
-    // the package in the repository.
-    let readme = fs::read_to_string(folder.join("README.md")).unwrap_or_default();
-    for link in markdown::linked_files(&readme) {
-        if link.starts_with("..") || !folder.join(link).exists() {
-            offences.push(format!(
-                "README.md must not link to {link}: it is not in the folder"
-            ));
         }
     }
     Ok(offences)
@@ -131,12 +120,11 @@ fn forget_unpacked() -> Result<()> {
 mod tests {
     use super::*;
 
-    fn package(readme: &str) -> tempfile::TempDir {
+    fn package() -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
             fs::copy(workspace::root().join(licence), folder.path().join(licence)).unwrap();
         }
-        fs::write(folder.path().join("README.md"), readme).unwrap();
         folder
     }
 
@@ -146,14 +134,14 @@ mod tests {
 
     #[test]
     fn a_complete_package_has_no_offence() {
-        let folder = package("[a](README.md#a) and [b](https://example.com)");
+        let folder = package();
         let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "README.md", "src/lib.rs"]);
         assert_eq!(offences(folder.path(), &files).unwrap(), [""; 0]);
     }
 
     #[test]
-    fn what_is_missing_too_much_or_a_dead_link_is_named() {
-        let folder = package("[a](../README.md), [b](b.md)");
+    fn missing_and_superfluous_files_are_named() {
+        let folder = package();
         fs::write(folder.path().join("LICENSE-MIT"), "another").unwrap();
         let files = files(&["LICENSE-APACHE", "LICENSE-MIT", "tests/it/main.rs"]);
         assert_eq!(
@@ -162,8 +150,6 @@ mod tests {
                 "must contain README.md",
                 "must not contain tests/it/main.rs",
                 "LICENSE-MIT must be that of the repository",
-                "README.md must not link to ../README.md: it is not in the folder",
-                "README.md must not link to b.md: it is not in the folder",
             ]
         );
     }

@@ -1,5 +1,6 @@
 //! Changes to the output of progenitor that its settings do not support.
 
+mod arguments;
 mod boxing;
 mod calls;
 mod identifiers;

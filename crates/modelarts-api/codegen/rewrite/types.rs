@@ -1,6 +1,8 @@
 //! Rewriting of the types that progenitor generates. Types of responses are decoded by
 //! `crate::decode`. Types that occur only in requests keep serde's derives, and have builders.
 
+use std::collections::BTreeSet;
+
 use heck::ToUpperCamelCase;
 use quote::format_ident;
 use syn::{Attribute, Fields, ImplItem, Item, ItemMod, ItemStruct, parse_quote};
@@ -11,6 +13,7 @@ use super::{
         error::Error,
         lower::{Lowered, OpenEnum, SECRET},
     },
+    arguments,
     boxing::Objects,
     identifiers, objects,
     syntax::{content, item_type, type_name},
@@ -23,6 +26,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     items.retain(|item| !is_replaced(item, lowered));
     let objects = Objects::new(items);
     let mut added = Vec::new();
+    let mut in_lists = BTreeSet::new();
     for item in items.iter_mut() {
         match item {
             Item::Struct(item) => {
@@ -40,7 +44,17 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     item.attrs.push(parse_quote!(#[non_exhaustive]));
                 }
             }
-            Item::Enum(item) => derive_schema(&mut item.attrs),
+            Item::Enum(item) => {
+                derive_schema(&mut item.attrs);
+                let is_text = item
+                    .variants
+                    .iter()
+                    .all(|variant| variant.fields.is_empty());
+                if is_text && in_requests(&item.ident.to_string()) {
+                    let name = &item.ident;
+                    added.push(parse_quote! { crate::argument::from_text! { #name } });
+                }
+            }
             // Types that only the service creates need no builder.
             Item::Impl(item) if item.trait_.is_none() => {
                 let name = type_name(&item.self_ty).unwrap_or_default();
@@ -50,7 +64,20 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                 });
             }
             Item::Mod(item) if item.ident == "builder" => {
-                content(item)?.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)))
+                let items = content(item)?;
+                items.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)));
+                for item in items {
+                    match item {
+                        Item::Struct(builder) => {
+                            let name = &builder.ident;
+                            added.push(parse_quote! { crate::argument::built! { #name } });
+                        }
+                        Item::Impl(builder) if builder.trait_.is_none() => {
+                            in_lists.extend(arguments::rewrite(builder)?);
+                        }
+                        _ => {}
+                    }
+                }
             }
             _ => {}
         }
@@ -58,6 +85,10 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     items.retain(
         |item| !matches!(item, Item::Impl(item) if item.trait_.is_none() && item.items.is_empty()),
     );
+    added.extend(in_lists.iter().map(|name| -> Item {
+        let name = format_ident!("{name}");
+        parse_quote! { crate::argument::built_list! { #name } }
+    }));
     items.extend(added);
     for (name, pattern) in &lowered.identifiers {
         let (name, runs) = (format_ident!("{name}"), identifiers::runs(pattern)?);

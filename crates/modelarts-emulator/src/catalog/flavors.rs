@@ -17,12 +17,12 @@ pub(crate) struct Flavor {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
     billing: &'static str,
-    max_nodes: u32,
+    pub(super) max_nodes: u32,
     cores: u32,
     memory_gb: u32,
     /// Accelerator cards of a node: their number, product name, and memory per card.
-    gpu: Option<(u32, &'static str, &'static str)>,
-    disk_gb: Option<u32>,
+    pub(super) gpu: Option<(u32, &'static str, &'static str)>,
+    pub(super) disk_gb: Option<u32>,
     /// True if the flavor is available in dedicated pools only.
     pub(crate) of_pools: bool,
 }
@@ -66,7 +66,7 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
 /// Flavors of the emulator. The CPU flavors are from the flavor-list example of the API reference;
 /// the GPU flavors are from its job creation and job details examples.
 #[rustfmt::skip]
-const FLAVORS: [Flavor; 11] = [
+pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
     cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),
     gpu("modelarts.p3.large.public.free", "Computing GPU(Vnt1) instance", "modelarts.vm.gpu.free",

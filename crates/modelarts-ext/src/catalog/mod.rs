@@ -187,6 +187,7 @@ impl Client {
         V: IntoIterator<Item: Into<String>>,
     {
         let tags = tags.into_iter().map(|(key, values)| {
+            let key: String = key.into();
             let values: Vec<String> = values.into_iter().map(Into::into).collect();
             ResourceTagRequest::builder()
                 .key(key)

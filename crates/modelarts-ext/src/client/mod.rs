@@ -187,7 +187,7 @@ impl Client {
     /// let project = client.project_id();
     ///
     /// // A body from builders.
-    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates");
+    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates").description("lr");
     /// let body = CreateTrainingExperimentRequest::builder().metadata(metadata);
     /// let created = client
     ///     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
@@ -218,7 +218,7 @@ impl Client {
     /// # let metadata = experiment.metadata.as_ref().ok_or("the response has no metadata")?;
     /// # assert_eq!(metadata.name.as_deref(), Some("learning-rates"));
     /// # assert_eq!(metadata.description.as_deref(), Some("1e-5 to 1e-3"));
-    /// # let body = ExperimentMetadataRequest::builder().description("x".to_owned());
+    /// # let body = ExperimentMetadataRequest::builder().description("x");
     /// # let body = CreateTrainingExperimentRequest::builder().metadata(body);
     /// # let error = client
     /// #     .call(|api| api.create_training_experiment().project_id(project).body(body).send())

@@ -18,6 +18,7 @@ mod logging;
 mod masking;
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 mod native_tls;
+mod pages;
 mod proxy;
 mod returned_error;
 #[allow(dead_code, reason = "the other test program uses the rest of it")]

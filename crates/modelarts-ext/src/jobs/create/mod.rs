@@ -40,8 +40,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The page `CREATING.md` of this crate describes the steps from a local script to a running job,
-//! and lists all parameters.
+//! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to a
+//! running job, and lists all parameters.
 //!
 //! | for | see |
 //! |---|---|
@@ -116,8 +116,8 @@ use crate::{
 /// [`submit`](Self::submit).
 ///
 /// [`check`](Self::check) reports all errors at once; [`body`](Self::body) returns the request.
-/// `CREATING.md` of this crate describes the steps from a local script to a running job, and lists
-/// all parameters.
+/// [`guide::creating`](crate::guide::creating) describes the steps from a local script to a running
+/// job, and lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use futures::StreamExt;
 use modelarts_emulator::faults::FaultRule;
-use modelarts_ext::{Error, ErrorKind, Outcome, jobs::wait::Waited};
+use modelarts_ext::{Error, ErrorKind, Outcome, Timestamp, jobs::wait::Waited};
 use serde_json::json;
 
 use crate::support::{
@@ -84,7 +84,10 @@ async fn a_sweep_of_thirty_jobs_has_at_most_five_unfinished() {
     let jobs = by_index.values().flatten().map(Waited::job);
     let times = jobs.map(|job| {
         let stored = site.emulator.stored_job(job.id()).unwrap().unwrap();
-        (job.created_at().unwrap(), stored.ended.unwrap())
+        (
+            job.created_at().unwrap(),
+            Timestamp::from(stored.ended.unwrap()),
+        )
     });
     let times: Vec<_> = times.collect();
     let unfinished = times.iter().map(|(at, _)| {

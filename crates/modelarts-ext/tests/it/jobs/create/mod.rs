@@ -2,7 +2,6 @@
 
 mod builder;
 mod copy;
-mod creating_page;
 mod fixtures;
 mod from_document;
 mod local_files;

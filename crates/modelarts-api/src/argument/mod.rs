@@ -1,0 +1,107 @@
+//! Arguments of the builders of requests.
+
+mod collections;
+mod integers;
+mod text;
+
+/// Argument of a builder's method for a field of type `T`.
+///
+/// Besides a `T`, it can be:
+///
+/// | field | argument |
+/// |---|---|
+/// | text | `&str`, `&&str`, `&String`, `Cow<str>` |
+/// | an enumeration | any text, as above, or `String` |
+/// | an integer | `i32`, `u32`, `u64`, `usize` |
+/// | an object | its builder |
+/// | a list | an array of these, such as `["a", "b"]`, and a `Vec` of `&str` or of builders |
+/// | a map | an array or a `Vec` of pairs, such as `[("name", "value")]` |
+/// | an optional field | an argument of the field without `Some`, and `Option<&str>` for text |
+///
+/// A value that the field cannot have, such as an incomplete builder, is an error of the call that
+/// sends the request.
+///
+/// ```
+/// use modelarts_api::types::JobMetadataRequest;
+///
+/// let metadata: JobMetadataRequest = JobMetadataRequest::builder()
+///     .name("leaves")
+///     .description("run 7")
+///     .annotations([("fault-tolerance/job-retry-num", "2")])
+///     .try_into()?;
+/// assert_eq!(metadata.description.as_deref(), Some("run 7"));
+/// # Ok::<(), modelarts_api::types::error::ConversionError>(())
+/// ```
+pub trait Argument<T> {
+    /// Returns the value of the field, or the rule that the argument violates.
+    #[doc(hidden)]
+    fn convert(self) -> Result<T, String>;
+}
+
+/// Returns the value of a field. An error contains the name of the field.
+pub(crate) fn value_of<T>(argument: impl Argument<T>, field: &str) -> Result<T, String> {
+    let value = argument.convert();
+    value.map_err(|error| format!("error converting supplied value for {field}: {error}"))
+}
+
+/// Type whose values are written as text, other than `String`.
+pub trait FromText: Sized {
+    /// Parses a value. The error states the rule that the text violates.
+    ///
+    /// # Errors
+    /// Returns an error if the text is not a value of the type.
+    fn from_text(text: &str) -> Result<Self, String>;
+}
+
+impl<T> Argument<T> for T {
+    fn convert(self) -> Result<T, String> {
+        Ok(self)
+    }
+}
+
+impl<T> Argument<Option<T>> for T {
+    fn convert(self) -> Result<Option<T>, String> {
+        Ok(Some(self))
+    }
+}
+
+/// Implements [`FromText`] for an enumeration.
+macro_rules! from_text {
+    ($name:ident) => {
+        impl crate::argument::FromText for $name {
+            fn from_text(text: &str) -> Result<Self, String> {
+                text.parse::<Self>().map_err(|error| error.to_string())
+            }
+        }
+    };
+}
+
+/// Implements [`Argument`] for the builder of an object.
+macro_rules! built {
+    ($name:ident) => {
+        impl crate::argument::Argument<$name> for builder::$name {
+            fn convert(self) -> Result<$name, String> {
+                $name::try_from(self).map_err(|error| error.to_string())
+            }
+        }
+        impl crate::argument::Argument<Option<$name>> for builder::$name {
+            fn convert(self) -> Result<Option<$name>, String> {
+                crate::argument::Argument::<$name>::convert(self).map(Some)
+            }
+        }
+    };
+}
+
+/// Implements [`Argument`] for a list of builders.
+macro_rules! built_list {
+    ($name:ident) => {
+        impl crate::argument::Argument<Vec<$name>> for Vec<builder::$name> {
+            fn convert(self) -> Result<Vec<$name>, String> {
+                let builders = self.into_iter();
+                builders.map(crate::argument::Argument::convert).collect()
+            }
+        }
+    };
+}
+
+pub(crate) use {built, built_list, from_text};
