@@ -25,16 +25,17 @@
 //!
 //! While the job runs, a followed stream does not find events that appear more than two minutes
 //! after their own time ([`Events::lateness`]); it returns them after the end of the job. The
-//! stream ends when the job has ended and no new event has appeared for half a minute
-//! ([`Events::quiet`]). Failed requests do not count as quiet time. A stream that ends without an
-//! error has returned every event that the service listed in its last poll and that meets the
-//! conditions, unless the job was deleted. Events that appear later are not returned.
+//! stream ends as soon as the job has ended and the event of its end was read ([`Events::follow`]). A
+//! stream that ends without an error has returned every event that the service listed in its last
+//! poll and that meets the conditions, unless the job was deleted. Events that appear later are not
+//! returned.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
-// remove the events of earlier windows. `parse` determines the `kind` of an event from its message.
+// remove the events of earlier windows, and `final_events` to detect the end. `parse` determines the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
+mod final_events;
 pub(crate) mod follow;
 pub(crate) mod kind;
 mod parse;
@@ -146,11 +147,22 @@ impl Events {
         self
     }
 
-    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new event
-    /// has appeared for this time. Default 30 seconds, because billing is reported late.
+    /// Sets the quiet time: the longest time without new events for which
+    /// [`follow`](Self::follow) waits for the event of the end, after the end of the job. Default 30
+    /// seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self
+    }
+}
+
+impl EventQuery {
+    /// Returns `true` if the list may lack events.
+    fn has_conditions(&self) -> bool {
+        self.level.is_some()
+            || self.source.is_some()
+            || self.pattern.is_some()
+            || self.range.is_some()
     }
 }
 

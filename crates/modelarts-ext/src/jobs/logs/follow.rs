@@ -8,6 +8,7 @@ use modelarts_api::{
 use crate::{
     error::{Error, ErrorKind},
     jobs::{
+        job::Job,
         logs::{
             Logs,
             item::{LogAccess, LogItem},
@@ -26,10 +27,18 @@ use crate::{
 const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
-    /// Returns a stream of the existing and all new lines, until the job has ended and been
-    /// [`quiet`](Self::quiet). Transient errors do not end the stream, and do not count as quiet
-    /// time. If the requests for the log, or for the details of the job, fail for 15 minutes, the
-    /// stream ends with the error.
+    /// Returns a stream of the existing and all new lines, until the job has ended.
+    ///
+    /// The stream ends with the first successful poll of the log after the end of the job, at most
+    /// one [`interval`](Self::interval) after the end: logs are complete at that time, because a job
+    /// reaches its final phase about half a minute after its code has ended (`openapi/SOURCES.md`,
+    /// D-159). If the job ran and its log does not exist, the stream continues until the log exists,
+    /// or until the [`quiet`](Self::quiet) time has passed. If the job is restarted meanwhile, the
+    /// stream continues.
+    ///
+    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
+    /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
+    /// with the error.
     ///
     /// If a log grows by more than a preview between two polls, the stream contains a
     /// [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
@@ -84,6 +93,8 @@ pub(crate) struct LogFollower {
     pub(crate) polls: SourcePolls,
     /// `true` if the service has deleted the log.
     is_deleted: bool,
+    /// `true` if the log did not exist yet at the last poll.
+    is_not_ready: bool,
 }
 
 #[derive(Debug)]
@@ -125,6 +136,7 @@ impl LogFollower {
             reader,
             polls: SourcePolls::default(),
             is_deleted: false,
+            is_not_ready: false,
         }
     }
 
@@ -157,8 +169,12 @@ impl LogFollower {
             self.reader = Reader::Preview(PreviewReader::default());
             answer = self.reader.read(&self.logs).await;
         }
+        self.is_not_ready = false;
         match answer {
-            Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
+            Err(error) if error.is_not_ready() => {
+                self.is_not_ready = true;
+                Ok((Vec::new(), false))
+            }
             Err(error) if error.code() == Some(LOG_DELETED) => {
                 self.is_deleted = true;
                 let mut items = Vec::from_iter(self.reader.finish());
@@ -186,6 +202,11 @@ impl LogFollower {
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         self.reader.finish()
     }
+
+    /// Returns `true` if the log does not exist, although its job ran.
+    pub(crate) fn lacks_log(&self, job: &Job) -> bool {
+        self.is_not_ready && job.started_at().is_some()
+    }
 }
 
 impl Follower for LogFollower {
@@ -202,6 +223,10 @@ impl Follower for LogFollower {
 
     fn polls(&mut self) -> Vec<&mut SourcePolls> {
         vec![&mut self.polls]
+    }
+
+    fn lacks_items(&self, job: &Job) -> bool {
+        self.lacks_log(job)
     }
 
     fn finish_round(&mut self, _end_watch: &EndWatch, status: EndStatus) -> Vec<LogItem> {

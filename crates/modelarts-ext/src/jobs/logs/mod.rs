@@ -2,7 +2,7 @@
 //!
 //! The service returns the newest 5 MB of a log without their position in the log; Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in either form, until the
-//! job has ended and no new line appears. It returns the new lines of each poll. If lines are
+//! job has ended. It returns the new lines of each poll. If lines are
 //! missing between two polls, it returns a [gap](LogItem::Gap), with the number of bytes if the
 //! service states the length of the log.
 //!
@@ -13,12 +13,10 @@
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "logs")?.submit().await?;
 //! # job.wait().await?.success()?;
-//! use std::time::Duration;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::LogItem;
 //!
-//! // The emulator writes logs without delay, unlike the service.
-//! let mut lines = job.logs("worker-0").quiet(Duration::ZERO).follow();
+//! let mut lines = job.logs("worker-0").follow();
 //! while let Some(item) = lines.try_next().await? {
 //!     match item {
 //!         LogItem::Line(line) => println!("{line}"),
@@ -92,8 +90,8 @@ impl Logs {
         self
     }
 
-    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new line
-    /// has appeared for this time. Default 15 seconds, because logs are written late.
+    /// Sets the quiet time: the time for which [`follow`](Self::follow) waits for a log that does
+    /// not exist, after the end of its job. Default 15 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

@@ -7,6 +7,7 @@ mod events;
 mod filter;
 mod fixtures;
 mod follow;
+mod follow_end;
 mod handle;
 mod lifecycle;
 mod list;
