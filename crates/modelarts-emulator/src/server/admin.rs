@@ -1,13 +1,16 @@
 //! Control routes under `/_emulator`, for tests. Their requests require no credentials. The checks
 //! of `Host` and `Origin` apply to them as to all other routes.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, ops::Range, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::{Body, Bytes},
     extract::{Path, State},
-    http::{HeaderValue, StatusCode, header::CONTENT_LENGTH},
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{CONTENT_LENGTH, CONTENT_RANGE, RANGE},
+    },
     response::Response,
     routing::{get, post},
 };
@@ -182,10 +185,12 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
 /// Number of jobs deleted in one batch, which limits the number of IDs in memory.
 const PURGE_BATCH: u32 = 500;
 
-/// Returns the whole log to which a link refers, as plain text.
+/// Returns the log to which a link refers, or a range of it, as plain text. OBS supports ranges
+/// (<https://support.huaweicloud.com/intl/en-us/api-obs/obs_04_0083.html>).
 async fn follow_link(
     State(state): State<Arc<EmulatorState>>,
     Path((token, _)): Path<(String, String)>,
+    headers: HeaderMap,
 ) -> Response {
     let text = |status, text: &str| {
         ApiResponse::text(status, text.into()).with_request_id(&new_request_id())
@@ -194,37 +199,64 @@ async fn follow_link(
     let Some(worker) = state.log_links.resolve(&token, now) else {
         return text(StatusCode::FORBIDDEN, "Request has expired");
     };
-    let Ok(Some((length, body))) = whole_log(state, worker).await else {
+    // Lines that are added later are not included.
+    let Ok(Some(tail)) = state.runner.log_tail(worker.clone(), 0).await else {
         return text(StatusCode::NOT_FOUND, "");
     };
-    let mut response = text(StatusCode::OK, "");
-    *response.body_mut() = body;
+    let length = tail.full_size;
+    let range = headers
+        .get(RANGE)
+        .and_then(|range| parse_range(range.to_str().ok()?));
+    let (status, part, range) = match range {
+        None => (StatusCode::OK, 0..length, None),
+        Some(range) if range.start < length => {
+            let part = range.start..range.end.min(length);
+            let range = format!("bytes {}-{}/{length}", part.start, part.end - 1);
+            (StatusCode::PARTIAL_CONTENT, part, Some(range))
+        }
+        Some(_) => {
+            let range = format!("bytes */{length}");
+            (StatusCode::RANGE_NOT_SATISFIABLE, 0..0, Some(range))
+        }
+    };
+    let mut response = text(status, "");
     let headers = response.headers_mut();
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(part.end - part.start));
+    if let Some(range) = range.and_then(|range| HeaderValue::try_from(range).ok()) {
+        headers.insert(CONTENT_RANGE, range);
+    }
+    *response.body_mut() = log_part(state, worker, part);
     response
 }
 
-/// Returns the current log with its length in bytes; lines added later are not included. Returns
-/// `None` while the log is empty.
-async fn whole_log(state: Arc<EmulatorState>, worker: Worker) -> io::Result<Option<(u64, Body)>> {
-    let Some(tail) = state.runner.log_tail(worker.clone(), 0).await? else {
-        return Ok(None);
+/// Parses a range of bytes, such as `bytes=7-` or `bytes=7-12`. Other ranges are ignored.
+fn parse_range(text: &str) -> Option<Range<u64>> {
+    let (start, last) = text.strip_prefix("bytes=")?.split_once('-')?;
+    let start = start.parse().ok()?;
+    let end = match last {
+        "" => u64::MAX,
+        last => last.parse::<u64>().ok()?.checked_add(1)?,
     };
-    let length = tail.full_size;
-    let pieces = stream::try_unfold((state, worker, 0), move |(state, worker, at)| async move {
-        if at == length {
+    (start < end).then_some(start..end)
+}
+
+/// Returns a part of a log as a body.
+fn log_part(state: Arc<EmulatorState>, worker: Worker, part: Range<u64>) -> Body {
+    let start = (state, worker, part.start);
+    let pieces = stream::try_unfold(start, move |(state, worker, at)| async move {
+        if at == part.end {
             return Ok(None);
         }
-        let most = LOG_CHUNK.min(length - at);
+        let most = LOG_CHUNK.min(part.end - at);
         let piece = state.runner.log_part(worker.clone(), at, most).await?;
         if piece.is_empty() {
             // The log ends early if the job has been deleted.
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+            return Err::<_, io::Error>(io::Error::from(io::ErrorKind::UnexpectedEof));
         }
         let next = at + piece.len() as u64;
         Ok(Some((Bytes::from(piece), (state, worker, next))))
     });
-    Ok(Some((length, Body::from_stream(pieces))))
+    Body::from_stream(pieces)
 }
 
 fn ok(body: Value) -> Reply {

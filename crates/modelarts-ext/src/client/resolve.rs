@@ -23,7 +23,10 @@ use crate::{
         url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
     },
     pagination::position::DetectedOffsets,
-    transport::{HttpTransport, Shared, connector::ReqwestConnector},
+    transport::{
+        HttpTransport, Shared,
+        connector::{Reach, ReqwestConnector},
+    },
 };
 
 /// Variables of each setting; the first one that is not empty applies. The names are those of the
@@ -197,8 +200,11 @@ impl ClientBuilder {
             clock: Arc::clone(&self.clock),
         };
         let connector = self.connector.unwrap_or_else(|| {
-            let make = Box::new(move || make_http(secure, loopback));
-            Arc::new(ReqwestConnector::new(http.clone(), make))
+            let make = Box::new(move |reach| match reach {
+                Reach::Service => make_http(secure, loopback),
+                Reach::Outside => make_http(true, false),
+            });
+            Arc::new(ReqwestConnector::new(http.clone(), secure, make))
         });
         Ok(ResolvedConfig {
             cloud,

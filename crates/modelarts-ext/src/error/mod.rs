@@ -122,6 +122,9 @@ pub enum ErrorKind {
     NotFound,
     /// A job that was waited for did not complete; see [`Error::outcome`].
     NotCompleted,
+    /// A local file could not be written; see
+    /// [`download`](crate::jobs::logs::Logs::download).
+    File,
     /// The response could not be decoded.
     Decode,
     /// The response is not part of the description, such as a redirect.

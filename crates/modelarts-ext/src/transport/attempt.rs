@@ -18,12 +18,12 @@ const BODY_CAP: usize = 64 << 20;
 const ERROR_BODY_CAP: usize = 64 << 10;
 
 /// Error of an attempt without a usable response.
-pub(super) struct AttemptError {
-    pub(super) result: AttemptResult,
-    pub(super) error: Error,
+pub(crate) struct AttemptError {
+    pub(crate) result: AttemptResult,
+    pub(crate) error: Error,
     /// `true` if another attempt would fail in the same way, for example because of an invalid
     /// certificate.
-    pub(super) permanent: bool,
+    pub(crate) permanent: bool,
 }
 
 /// Waits for the response to a request and reads it to its end. Masks the secrets in any response
@@ -86,8 +86,9 @@ pub(super) async fn read_response(
     Ok(RawResponse::new(status, headers, body))
 }
 
+/// Returns the failure of an attempt without a complete response of `endpoint`.
 #[cold]
-fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
+pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     let (result, kind, source): (_, _, BoxError) = match error {
         ConnectorError::NotSent(error) => (AttemptResult::NotSent, ErrorKind::Connection, error),
         ConnectorError::Lost(error) => (AttemptResult::Lost, ErrorKind::Connection, error),
@@ -130,7 +131,7 @@ fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
 
 /// Returns the scheme and host of a redirect target. Path and query are omitted, because they may
 /// contain secrets.
-fn origin(location: &str) -> Option<String> {
+pub(crate) fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())

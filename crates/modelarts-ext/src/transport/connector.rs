@@ -56,7 +56,8 @@ use crate::{error::Error, http::runtime::is_background};
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
 /// A connector receives signed requests. The client signs, retries and decodes, and applies the
-/// time limits and the limit on the length of a response.
+/// time limits and the limit on the length of a response. A connector also receives the requests
+/// for [whole logs](crate::jobs::logs), which go to OBS without credentials or a signature.
 /// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector of a
 /// client.
 ///
@@ -124,7 +125,16 @@ impl From<reqwest::Error> for ConnectorError {
 }
 
 /// Function that creates an HTTP client with the settings of a builder.
-pub(super) type MakeHttp = dyn Fn() -> Result<reqwest::Client, Error> + Send + Sync;
+pub(super) type MakeHttp = dyn Fn(Reach) -> Result<reqwest::Client, Error> + Send + Sync;
+
+/// Servers that an HTTP client reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// The service.
+    Service,
+    /// Servers on other machines, over https.
+    Outside,
+}
 
 /// The default connector: reqwest with its connection pool.
 pub(crate) struct ReqwestConnector {
@@ -133,16 +143,19 @@ pub(crate) struct ReqwestConnector {
     /// connections with other calls: a connection is served by the runtime that opened it, which may
     /// be the one that the blocking call blocks.
     background: RwLock<Option<reqwest::Client>>,
+    /// `true` if the service is reached over https.
+    secure: bool,
     make: Box<MakeHttp>,
 }
 
 impl ReqwestConnector {
-    /// Creates a connector with the client `http`. `make` creates a client with the same settings
-    /// and a separate connection pool.
-    pub(crate) fn new(http: reqwest::Client, make: Box<MakeHttp>) -> Self {
+    /// Creates a connector with the client `http`, which is `secure` if the service is reached over
+    /// https. `make` creates a client with the same settings and a separate connection pool.
+    pub(crate) fn new(http: reqwest::Client, secure: bool, make: Box<MakeHttp>) -> Self {
         Self {
             http: RwLock::new(http),
             background: RwLock::default(),
+            secure,
             make,
         }
     }
@@ -155,7 +168,7 @@ impl ReqwestConnector {
             .unwrap_or_else(PoisonError::into_inner);
         match &*http {
             Some(http) => Ok(http.clone()),
-            None => Ok(http.insert((self.make)()?).clone()),
+            None => Ok(http.insert((self.make)(Reach::Service)?).clone()),
         }
     }
 }
@@ -168,8 +181,15 @@ impl fmt::Debug for ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        if is_background() {
-            return match self.background() {
+        // A server on this machine may return a link to a log on another machine, for which `http`
+        // has neither certificates nor a proxy.
+        let outside = !self.secure && request.url().scheme() == "https";
+        if outside || is_background() {
+            let http = match outside {
+                true => (self.make)(Reach::Outside),
+                false => self.background(),
+            };
+            return match http {
                 Ok(http) => {
                     let answer = http.execute(request);
                     Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
@@ -187,7 +207,7 @@ impl HttpConnector for ReqwestConnector {
     fn reset(&self) {
         // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
         // replaces the old one.
-        match (self.make)() {
+        match (self.make)(Reach::Service) {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }

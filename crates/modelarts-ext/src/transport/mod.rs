@@ -7,7 +7,7 @@
 //! and number of attempts), which is returned with the response. `deadline` sets one time limit for
 //! a group of related calls.
 
-mod attempt;
+pub(crate) mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;

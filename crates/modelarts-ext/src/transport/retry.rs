@@ -143,7 +143,7 @@ impl RetryPolicy {
 
 /// Result of an attempt, reduced to the properties that determine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AttemptResult {
+pub(crate) enum AttemptResult {
     /// A response with this status.
     Response(StatusCode),
     /// No connection was made, so the request was not sent and not executed.
@@ -153,7 +153,7 @@ pub(super) enum AttemptResult {
 }
 
 /// Returns `true` if a request with this effect may be repeated after this result.
-pub(super) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
+pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
         AttemptResult::NotSent => true,

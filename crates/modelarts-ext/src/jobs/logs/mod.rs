@@ -1,4 +1,4 @@
-//! Log of a task: its newest part, or a stream of its lines.
+//! Log of a task: its newest part, its lines as a stream, the whole log as a file, numbers in it.
 //!
 //! The service returns the newest 5 MB of a log without their position in the log; Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in either form, until the
@@ -28,22 +28,34 @@
 //! # Ok(()) }
 //! ```
 //!
+//! [`Logs::stream`] returns the lines that exist now, [`Logs::download`] writes them to a file, and
+//! [`Logs::values`] returns the numbers that a script prints. These methods read the whole log, by
+//! the link to it in OBS.
+//!
 //! By default, a log is followed by line numbers where the cloud documents them, and by preview
 //! otherwise ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, `lines` requests lines by their numbers.
-// Both return the types of `item`. `timestamp` parses the times at the beginning of lines.
+// Both return the types of `item`. `timestamp` parses the times at the beginning of lines. `link`
+// reads a whole log from OBS, from any position on. `whole` adds the readers for logs that are not
+// in OBS; `download` writes its bytes to a file, and `values` finds numbers in lines.
 
+mod download;
 pub(crate) mod follow;
 pub(crate) mod item;
 mod lines;
 #[cfg(test)]
 mod lines_tests;
+mod link;
 mod preview;
 pub(crate) mod timestamp;
+mod values;
+mod whole;
 
+pub use download::DownloadedLog;
 pub use item::{LogAccess, LogItem};
+pub use values::{LogValue, LogValues};
 
 use std::time::Duration;
 

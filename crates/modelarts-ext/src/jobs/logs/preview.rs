@@ -141,7 +141,7 @@ impl PreviewReader {
 
 /// Returns the length of the whole log, in bytes, if the sizes in the response are plausible. A
 /// documented example states sizes that do not match its content (SOURCES D-79).
-fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
+pub(super) fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
     let size = |size: Option<i64>| u64::try_from(size?).ok();
     let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
     (current == content.len() as u64 && full >= current).then_some(full)

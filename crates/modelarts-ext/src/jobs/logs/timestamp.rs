@@ -52,6 +52,14 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     }
 }
 
+/// Returns the time at the beginning of a line, if it has a time zone.
+pub(super) fn zoned_time(line: &str) -> Option<SystemTime> {
+    match line_time(line)? {
+        LineTime::Zoned(time) => Some(time.into()),
+        LineTime::Local(_) => None,
+    }
+}
+
 /// Parses the time at the beginning of a line: a date and a time of day in a common format, such as
 /// `2026-01-15T16:30:07.123+08:00`, `2026-01-15 16:30:07,123`, `[ModelArts Service
 /// Log][INFO][2021/05/18 14:28:14,207]` or `time="2026-01-15T…"`, which the platform writes.
