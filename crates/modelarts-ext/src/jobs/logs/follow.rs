@@ -11,9 +11,9 @@ use crate::{
         job::Job,
         logs::{
             Logs,
+            fill::FillingReader,
             item::{LogAccess, LogItem},
             lines::{LineReader, LineSource, MAX_LINES},
-            preview::PreviewReader,
         },
         polling::{
             follower::{Follower, Part},
@@ -40,8 +40,10 @@ impl Logs {
     /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
     /// with the error.
     ///
-    /// If a log grows by more than a preview between two polls, the stream contains a
-    /// [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
+    /// If a log grows by more than a preview between two polls, the lines that the preview lacks are
+    /// read by the link to the log, in their order. The same applies to a log that is longer than a
+    /// preview when the stream begins. If the link does not have these lines, or the service does
+    /// not state the length of the log, the stream contains a [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
     /// line that was returned. If a log is restarted with its task, it is read from its beginning.
     /// If the service has deleted a log after 30 days, the stream contains only a gap. A line is
     /// returned when it is complete; an incomplete last line is returned at the end.
@@ -99,7 +101,7 @@ pub(crate) struct LogFollower {
 
 #[derive(Debug)]
 enum Reader {
-    Preview(PreviewReader),
+    Preview(FillingReader),
     Lines(LineReader),
 }
 
@@ -107,7 +109,7 @@ impl Reader {
     /// Returns the new items, and `true` if more items are available without a pause.
     async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
         match self {
-            Self::Preview(reader) => Ok((reader.advance(&logs.preview().await?), false)),
+            Self::Preview(reader) => reader.poll(logs).await,
             Self::Lines(reader) => reader.poll(logs).await,
         }
     }
@@ -129,7 +131,7 @@ impl LogFollower {
         };
         let reader = match by_numbers {
             true => Reader::Lines(LineReader::default()),
-            false => Reader::Preview(PreviewReader::default()),
+            false => Reader::Preview(FillingReader::default()),
         };
         Self {
             logs,
@@ -166,7 +168,7 @@ impl LogFollower {
             && reader.is_new()
             && self.logs.access.is_none()
         {
-            self.reader = Reader::Preview(PreviewReader::default());
+            self.reader = Reader::Preview(FillingReader::default());
             answer = self.reader.read(&self.logs).await;
         }
         self.is_not_ready = false;

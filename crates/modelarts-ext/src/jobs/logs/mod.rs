@@ -2,8 +2,8 @@
 //!
 //! The service returns the newest 5 MB of a log without their position in the log; Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in either form, until the
-//! job has ended. It returns the new lines of each poll. If lines are
-//! missing between two polls, it returns a [gap](LogItem::Gap), with the number of bytes if the
+//! job has ended. It returns the new lines of each poll. Lines that a preview lacks are read by the
+//! link to the log; if that fails, it returns a [gap](LogItem::Gap), with the number of bytes if the
 //! service states the length of the log.
 //!
 //! ```
@@ -36,12 +36,13 @@
 //! otherwise ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
-// the newest part of the log with the content read before, `lines` requests lines by their numbers.
-// Both return the types of `item`. `timestamp` parses the times at the beginning of lines. `link`
+// the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
+// requests lines by their numbers. Both return the types of `item`. `timestamp` parses the times at the beginning of lines. `link`
 // reads a whole log from OBS, from any position on. `whole` adds the readers for logs that are not
 // in OBS; `download` writes its bytes to a file, and `values` finds numbers in lines.
 
 mod download;
+mod fill;
 pub(crate) mod follow;
 pub(crate) mod item;
 mod lines;

@@ -11,6 +11,7 @@ mod follow_end;
 mod handle;
 mod lifecycle;
 mod list;
+mod log_gaps;
 mod logs;
 mod names_and_ids;
 mod wait;
