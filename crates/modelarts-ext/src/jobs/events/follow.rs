@@ -1,7 +1,7 @@
 //! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
-use modelarts_api::types::SortOrder;
+use modelarts_api::types::{Language, SortOrder};
 
 use crate::{
     error::Error,
@@ -24,8 +24,9 @@ impl Events {
     /// such as [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed
     /// job, the stream continues until it comes, or until no new event has appeared for the
     /// [`quiet`](Self::quiet) time. The billing event, which may come later, is not waited for. For
-    /// a stream with conditions, such as [`level`](Self::level), each poll after the end takes one
-    /// more call, for the newest events of all kinds.
+    /// a stream with conditions, such as [`level`](Self::level), or with messages in another
+    /// language than English, each poll after the end takes one more call, for the newest events of
+    /// all kinds in English.
     ///
     /// The event list has no cursor, so each poll requests a time window that begins
     /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
@@ -118,16 +119,17 @@ impl EventFollower {
         }
     }
 
-    /// Reads the newest events without conditions, if the conditions may exclude the event of the
-    /// end. Everything that precedes that event is in the poll that begins afterwards.
+    /// Reads the newest events without conditions and in English, if the event of the end may be
+    /// hidden otherwise. Everything that precedes that event is in the poll that begins afterwards.
     async fn read_hidden_end(&mut self, end_watch: &EndWatch) -> Result<(), Error> {
         if let Some(job) = &end_watch.job
             && job.is_final()
-            && self.events.query.has_conditions()
+            && self.events.query.may_hide_end()
             && self.final_events.lack(job.phase())
         {
-            let mut newest = end_watch.handle.events().newest_first().pages();
-            if let Some(page) = newest.try_next().await? {
+            let mut newest = end_watch.handle.events().newest_first();
+            newest.query.language = Some(Language::EnUs);
+            if let Some(page) = newest.pages().try_next().await? {
                 self.final_events.record(&page.items);
             }
         }

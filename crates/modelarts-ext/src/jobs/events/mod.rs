@@ -49,7 +49,7 @@ use std::time::{Duration, SystemTime};
 
 use modelarts_api::{
     BoxFuture,
-    types::{EventLevel, EventSource, SortOrder},
+    types::{EventLevel, EventSource, Language, SortOrder},
 };
 
 use crate::{
@@ -79,6 +79,8 @@ pub struct EventQuery {
     pattern: Option<String>,
     range: Option<(SystemTime, SystemTime)>,
     order: SortOrder,
+    /// The language of the messages; `None` for that of the client.
+    language: Option<Language>,
     interval: Duration,
     lateness: Duration,
     quiet: Duration,
@@ -95,6 +97,7 @@ impl JobHandle {
             pattern: None,
             range: None,
             order: SortOrder::Asc,
+            language: None,
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -157,12 +160,15 @@ impl Events {
 }
 
 impl EventQuery {
-    /// Returns `true` if the list may lack events.
-    fn has_conditions(&self) -> bool {
+    /// Returns `true` if the list may lack the event of the end, or has messages in a language of
+    /// which kinds are not parsed.
+    fn may_hide_end(&self) -> bool {
+        let language = self.job.client().transport().language;
         self.level.is_some()
             || self.source.is_some()
             || self.pattern.is_some()
             || self.range.is_some()
+            || language.is_some_and(|language| language != Language::EnUs)
     }
 }
 
@@ -206,6 +212,9 @@ impl Source for EventQuery {
                         .offset(offset)
                         .limit(i64::from(limit))
                         .order(self.order);
+                    if let Some(language) = self.language {
+                        call = call.x_language(language);
+                    }
                     if let Some(level) = &self.level {
                         call = call.level(level.clone());
                     }

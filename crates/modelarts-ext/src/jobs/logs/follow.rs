@@ -43,10 +43,12 @@ impl Logs {
     /// If a log grows by more than a preview between two polls, the lines that the preview lacks are
     /// read by the link to the log, in their order. The same applies to a log that is longer than a
     /// preview when the stream begins. If the link does not have these lines, or the service does
-    /// not state the length of the log, the stream contains a [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
-    /// line that was returned. If a log is restarted with its task, it is read from its beginning.
-    /// If the service has deleted a log after 30 days, the stream contains only a gap. A line is
-    /// returned when it is complete; an incomplete last line is returned at the end.
+    /// not state the length of the log, the stream contains a [gap](LogItem::Gap). If the service
+    /// has deleted a log after 30 days, the stream contains only a gap.
+    ///
+    /// If a log drops its oldest lines, the stream continues after the last line that was returned.
+    /// If a log is restarted with its task, it is read from its beginning. A line is returned when
+    /// it is complete; an incomplete last line is returned at the end.
     ///
     /// A preview that consists of two or more of the last lines returned is treated as the rest of
     /// a log that dropped its oldest lines. If the log was in fact restarted with exactly these

@@ -12,7 +12,7 @@ use modelarts_ext::{
         follow::JobUpdate,
         logs::{LogAccess, Logs},
     },
-    types::{EventLevel, EventSource, Phase},
+    types::{EventLevel, EventSource, Language, Phase},
 };
 use serde_json::json;
 
@@ -301,6 +301,19 @@ async fn the_end_is_found_among_events_that_the_conditions_exclude() {
     );
     assert_eq!(queries, [newest, tasks, newest, tasks]);
     assert_eq!(server.left(), 0);
+}
+
+#[tokio::test]
+async fn the_end_is_found_in_another_language() {
+    let site = Site::start().await;
+    let job = site.run(site.script("chinese", "print('x')")).await;
+    let client = site.client().language(Language::ZhCn).build().unwrap();
+    let job = client.training_jobs().get(job.id()).await.unwrap();
+    let messages = messages(job.events()).await;
+    assert_eq!(messages.last().unwrap(), "计费信息已同步。");
+    let updates: Vec<_> = job.follow().try_collect().await.unwrap();
+    assert!(matches!(updates.last(), Some(JobUpdate::Phase(_))));
+    assert_eq!(site.clock.slept(), []);
 }
 
 fn log(job: &Job) -> Logs {
