@@ -66,7 +66,7 @@
 //! | [`jobs::create`] | building, checking and submitting a job; `CREATING.md` has all parameters |
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
-//! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task |
+//! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, its download, numbers in it |
 //! | [`pagination`] | reading, stopping and resuming lists |
 //! | [`catalog`] | algorithms, flavors, images, quotas, experiments, tags, trials |
 //! | [`operations`] | every operation of the API by its name, with JSON |

@@ -2,12 +2,15 @@
 
 use modelarts_ext::{Client, Credentials, ErrorKind};
 use rcgen::KeyPair;
+use serde_json::json;
 use tokio_rustls::rustls::crypto::CryptoProvider;
 
 use crate::{
     child::{child, is_child},
     support::{
+        clock::TestClock,
         errors::{message, refused},
+        server::{Server, json_answer},
         site::Site,
     },
     tls_server::Authority,
@@ -69,6 +72,34 @@ async fn another_authority_is_refused_and_not_tried_again() {
         assert_eq!(server.counts(), (connections, 0));
         assert!(!error.is_retryable());
     }
+    no_default_provider();
+}
+
+/// The service is reached over http on this machine, as through a proxy of the user, and returns a
+/// link to another machine.
+#[tokio::test]
+async fn a_log_behind_https_is_read_although_the_endpoint_is_http() {
+    no_default_provider();
+    let authority = Authority::new("ours");
+    let obs = authority.server(&["localhost"]).await;
+    let link = json!({"obs_url": format!("https://localhost:{}/log?Signature=s", obs.port)});
+    let link = json_answer("200 OK", "", &link.to_string());
+    let details = json!({"metadata": {"id": "j", "name": "n"}, "status": {"phase": "Running"}});
+    let details = json_answer("200 OK", "", &details.to_string());
+    let service = Server::start([details, link]).await;
+    let client = service.client(&TestClock::new());
+    let client = client
+        .root_certificate(authority.pem.clone())
+        .build()
+        .unwrap();
+    let job = client.training_jobs().get("j").await.unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log");
+    let log = job.logs("worker-0").download(&path).await.unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.starts_with("{\"total\":0"), "{text}");
+    assert_eq!((log.bytes, log.lines), (text.len() as u64, 1));
+    assert_eq!(obs.counts(), (1, 1));
     no_default_provider();
 }
 

@@ -79,8 +79,8 @@ impl LinkReader {
         self.offset
     }
 
-    /// Returns the next bytes; `None` at the end. An error ends the reader, unless it is polled
-    /// again: it then continues at its position.
+    /// Returns the next bytes; `None` at the end. After an error, the reader continues at its
+    /// position if it is polled again.
     ///
     /// # Errors
     /// [`Error::is_not_ready`] if the log is not in OBS yet. Errors of OBS have no
@@ -147,14 +147,8 @@ impl LinkReader {
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(permanent)?;
-        let mask = Mask::new(
-            url.query_pairs()
-                .map(|(_, value)| value)
-                .collect::<Vec<_>>()
-                .iter()
-                .map(AsRef::as_ref)
-                .chain([url.path()]),
-        );
+        let secrets: Vec<_> = url.query_pairs().map(|(_, value)| value).collect();
+        let mask = Mask::new(secrets.iter().map(AsRef::as_ref));
         let host = origin(url.as_str()).and_then(|origin| Url::parse(&origin).ok());
         let Some(host) = host else {
             return Err(permanent(no_link()));
@@ -293,10 +287,6 @@ async fn in_time<T>(
 /// Returns the error for a response without the log.
 async fn refusal(response: &mut Response, host: &Url, mask: &Mask) -> Error {
     let status = response.status();
-    if status == StatusCode::NOT_FOUND {
-        let message = format!("the log is not in OBS yet ({})", place(host));
-        return Error::new(ErrorKind::NotReady, message).with_status(status.as_u16());
-    }
     if status.is_redirection() {
         let target = response.headers().get(LOCATION);
         let target = target.and_then(|target| origin(target.to_str().ok()?));
@@ -315,9 +305,15 @@ async fn refusal(response: &mut Response, host: &Url, mask: &Mask) -> Error {
         let text = element(&body, name)?;
         Some(mask.text(text).unwrap_or_else(|| text.to_owned()))
     };
+    let code = text("Code");
+    // The bucket of the log path exists before its first log.
+    if status == StatusCode::NOT_FOUND && code.as_deref() != Some("NoSuchBucket") {
+        let message = format!("the log is not in OBS yet ({})", place(host));
+        return Error::new(ErrorKind::NotReady, message).with_status(status.as_u16());
+    }
     let reason = text("Message").unwrap_or_else(|| "no reason is given".to_owned());
     let mut error = ApiError::default();
-    error.error_code = text("Code");
+    error.error_code = code;
     error.error_msg = Some(format!("{} refuses the log: {reason}", place(host)));
     let request_id = response.headers().get(OBS_REQUEST_ID);
     error.request_id = request_id.and_then(|id| {

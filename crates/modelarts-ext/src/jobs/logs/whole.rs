@@ -115,7 +115,7 @@ impl WholeLog {
             Some(full) if full == content.len() as u64 => {}
             None if content.len() < SHORT_PREVIEW => {}
             _ => {
-                let hint = "the preview has only the end of the log";
+                let hint = "only the end of the log can be read, by preview() or follow()";
                 return Err(cause.with_hint(hint));
             }
         }

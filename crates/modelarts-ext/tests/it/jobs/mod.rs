@@ -18,3 +18,4 @@ mod wait;
 mod wait_all;
 mod waiters;
 mod watch_modes;
+mod whole_logs;

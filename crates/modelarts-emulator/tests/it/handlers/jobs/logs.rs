@@ -33,6 +33,50 @@ async fn long_logs_are_given_whole_and_by_line() {
     assert_eq!(whole.headers["content-type"], "text/plain; charset=utf-8");
     assert!(whole.text == all, "{} bytes came", whole.text.len());
 
+    let length = all.len();
+    let last = length - 1;
+    for (range, status, part, content_range) in [
+        (
+            "bytes=300000-",
+            206,
+            300_000..length,
+            format!("bytes 300000-{last}/{length}"),
+        ),
+        (
+            "bytes=7-600000",
+            206,
+            7..600_001,
+            format!("bytes 7-600000/{length}"),
+        ),
+        (
+            "bytes=9-99999999",
+            206,
+            9..length,
+            format!("bytes 9-{last}/{length}"),
+        ),
+        (
+            &format!("bytes={length}-"),
+            416,
+            0..0,
+            format!("bytes */{length}"),
+        ),
+        // Other ranges are ignored.
+        ("bytes=7-3", 200, 0..length, String::new()),
+        ("lines=1-2", 200, 0..length, String::new()),
+    ] {
+        let request = site.client.http.get(url.as_str().unwrap());
+        let reply = Reply::of(request.header("range", range).send().await.unwrap()).await;
+        assert_eq!(reply.status, status, "{range}");
+        assert!(
+            reply.text == all[part],
+            "{range}: {} bytes",
+            reply.text.len()
+        );
+        let sent = reply.headers.get("content-range");
+        let sent = sent.map_or("", |range| range.to_str().unwrap());
+        assert_eq!(sent, content_range, "{range}");
+    }
+
     for (query, from, to) in [
         ("", LINES - 49, LINES),
         ("?lines=500&base_line=30000", 29_500, 29_999),
