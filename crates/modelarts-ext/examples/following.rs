@@ -1,7 +1,7 @@
 //! Following a job, its events and its logs: `cargo run --example following`.
 //!
-//! The example starts the emulator in this process, and polls it in short intervals. On the
-//! service, the same calls work with `Client::from_env()` and the default intervals.
+//! The example starts the emulator in this process. On the service, the same calls work with
+//! `Client::from_env()`, and the default interval is recommended.
 
 mod local;
 
@@ -31,10 +31,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .nodes(2)
         .submit()
         .await?;
-    let (interval, quiet) = (Duration::from_millis(200), Duration::from_secs(1));
 
     // Phases, events and the logs of all tasks, until the job has ended.
-    let mut news = job.follow().interval(interval).quiet(quiet).stream();
+    let mut news = job.updates().interval(Duration::from_millis(200)).follow();
     while let Some(news) = news.try_next().await? {
         match news {
             JobUpdate::Phase(job) => println!("= {}", job.phase()),
@@ -52,7 +51,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 
     // Events are typed, so their texts need no parsing.
-    let mut events = job.events().quiet(Duration::ZERO).follow();
+    let mut events = job.events().follow();
     while let Some(event) = events.try_next().await? {
         if let EventKind::TaskFinished { task, exit_code } = event.kind() {
             println!("{task} ended with {exit_code:?}");

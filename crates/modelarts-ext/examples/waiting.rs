@@ -32,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // A wait can also return each observation, as a stream.
     job.terminate().await?;
-    let mut seen = job.wait().interval(often, seldom).observe();
+    let mut seen = job.wait().interval(often, seldom).stream();
     while let Some(seen) = seen.try_next().await? {
         println!("{}: {} {:?}", job.name(), seen.job.phase(), seen.outcome);
     }

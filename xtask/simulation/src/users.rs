@@ -140,7 +140,7 @@ fn watch_time(world: &World, job: &Job, begun: Duration) -> Duration {
 async fn follow(world: &World, job: &Job, rng: &mut Rng) {
     let access = world.log_access(rng);
     let begun = world.clock.elapsed();
-    let news = job.follow().read_logs_by(access).stream();
+    let news = job.updates().read_logs_by(access).follow();
     let result = news.try_collect::<Vec<_>>().await;
     let took = watch_time(world, job, begun);
     let what = format!("follow {}", job.name());

@@ -84,17 +84,12 @@ async fn train(client: &Client, place: &Place) -> Result<bool, Box<dyn Error>> {
 
     // The emulator needs no pauses; for the service, the defaults are recommended.
     let local = client.endpoint().starts_with("http://");
-    let (interval, quiet) = if local {
-        (Duration::from_millis(200), Duration::from_secs(1))
-    } else {
-        (Duration::from_secs(5), Duration::from_secs(30))
+    let interval = match local {
+        true => Duration::from_millis(200),
+        false => Duration::from_secs(5),
     };
-    let events = job.events().interval(interval).quiet(quiet).follow();
-    let lines = job
-        .logs("worker-0")
-        .interval(interval)
-        .quiet(quiet)
-        .follow();
+    let events = job.events().interval(interval).follow();
+    let lines = job.logs("worker-0").interval(interval).follow();
     let mut both = stream::select(
         events.map_ok(|event| event.to_string()).boxed(),
         lines

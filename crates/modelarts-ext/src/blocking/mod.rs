@@ -57,16 +57,13 @@
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use std::time::Duration;
 //! use modelarts_ext::{LogItem, blocking::BlockingExt};
 //!
 //! # fn main() -> Result {
 //! # let (emulator, client) = start().block()?;
 //! # let job = hello(&emulator, &client, "follow")?.submit().block()?;
-//! // The emulator writes logs without delay, unlike the service.
-//! let log = job.logs("worker-0").quiet(Duration::ZERO);
 //! # let mut lines = Vec::new();
-//! for item in log.follow().blocking_iter() {
+//! for item in job.logs("worker-0").follow().blocking_iter() {
 //!     match item? {
 //!         LogItem::Line(line) => {
 //!             println!("{line}");

@@ -53,7 +53,7 @@ fn use_client(site: &Site) {
     let items: Vec<LogItem> = items.map(Result::unwrap).collect();
     let line = |item: &LogItem| matches!(item, LogItem::Line(line) if line.contains("hello"));
     assert!(items.iter().any(line), "{items:?}");
-    let phases = job.wait().observe().blocking_iter();
+    let phases = job.wait().stream().blocking_iter();
     assert_eq!(phases.count(), 1);
 }
 

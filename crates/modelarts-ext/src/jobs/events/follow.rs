@@ -1,12 +1,13 @@
 //! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
-use modelarts_api::types::SortOrder;
+use modelarts_api::types::{Language, SortOrder};
 
 use crate::{
     error::Error,
     jobs::{
-        events::{Events, dedup::Deduplicator, event::Event},
+        events::{Events, dedup::Deduplicator, event::Event, final_events::FinalEvents},
+        job::Job,
         polling::{
             follower::{Follower, Part},
             rounds::{EndWatch, SourcePolls},
@@ -16,18 +17,26 @@ use crate::{
 };
 
 impl Events {
-    /// Returns a stream of the existing and all new events, until the job has ended and been
-    /// [`quiet`](Self::quiet).
+    /// Returns a stream of the existing and all new events, until the job has ended.
+    ///
+    /// The stream ends with the first poll after the end of the job that reads all events, at most
+    /// one [`interval`](Self::interval) after the end. If the event of the end is not among them,
+    /// such as [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed
+    /// job, the stream continues until it comes, or until no new event has appeared for the
+    /// [`quiet`](Self::quiet) time. The billing event, which may come later, is not waited for. For
+    /// a stream with conditions, such as [`level`](Self::level), or with messages in another
+    /// language than English, each poll after the end takes one more call, for the newest events of
+    /// all kinds in English.
     ///
     /// The event list has no cursor, so each poll requests a time window that begins
     /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
     /// counting their occurrences, because two events may be equal. An event that appears even
-    /// later is found by the last poll, which requests all events again. Events are returned in the
+    /// later is found by the polls after the end, which request all events again. Events are returned in the
     /// order of their times; late events are returned when they appear. [`resume`](Self::resume)
     /// and [`newest_first`](Self::newest_first) have no effect.
     ///
-    /// If a job is restarted after its end, the stream continues. Transient errors do not end the
-    /// stream, and do not count as quiet time. If the requests for events, or for the details of
+    /// If a job is restarted after its end, before the stream ends, the stream continues. Transient
+    /// errors do not end the stream, and a poll that failed is not the last one. If the requests for events, or for the details of
     /// the job, fail for 15 minutes, the stream ends with the error. This also applies to a last
     /// poll that returns fewer events than the service counts.
     #[must_use]
@@ -45,6 +54,7 @@ impl Events {
 pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
+    final_events: FinalEvents,
     pub(crate) polls: SourcePolls,
     /// Request for the remaining pages of the poll in progress.
     rest: Option<Events>,
@@ -62,6 +72,7 @@ impl EventFollower {
         events.options.resume = None;
         Self {
             deduplicator: Deduplicator::new(events.query.lateness),
+            final_events: FinalEvents::default(),
             events,
             polls: SourcePolls::default(),
             rest: None,
@@ -74,8 +85,13 @@ impl EventFollower {
     /// request, the poll continues after the last page. After an error of the list itself, the list
     /// is restarted, because its remaining pages would be incomplete.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
-        let rest = self.rest.take();
-        let rest = rest.unwrap_or_else(|| self.begin_poll(end_watch));
+        let rest = match self.rest.take() {
+            Some(rest) => rest,
+            None => {
+                self.read_hidden_end(end_watch).await?;
+                self.begin_poll(end_watch)
+            }
+        };
         let pages = self.pages.take();
         let mut pages = pages.unwrap_or_else(|| rest.clone().pages());
         match pages.try_next().await {
@@ -85,7 +101,9 @@ impl EventFollower {
                 }
                 self.rest = Some(rest.resume(page.position));
                 self.pages = Some(pages);
-                Ok(Some(self.deduplicator.take_new(page.items)))
+                let new = self.deduplicator.take_new(page.items);
+                self.final_events.record(&new);
+                Ok(Some(new))
             }
             Ok(None) => {
                 self.list_restarted = false;
@@ -101,15 +119,32 @@ impl EventFollower {
         }
     }
 
+    /// Reads the newest events without conditions and in English, if the event of the end may be
+    /// hidden otherwise. Everything that precedes that event is in the poll that begins afterwards.
+    async fn read_hidden_end(&mut self, end_watch: &EndWatch) -> Result<(), Error> {
+        if let Some(job) = &end_watch.job
+            && job.is_final()
+            && self.events.query.may_hide_end()
+            && self.final_events.lack(job.phase())
+        {
+            let mut newest = end_watch.handle.events().newest_first();
+            newest.query.language = Some(Language::EnUs);
+            if let Some(page) = newest.pages().try_next().await? {
+                self.final_events.record(&page.items);
+            }
+        }
+        Ok(())
+    }
+
     /// Begins a poll, and returns its request.
     fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
-        let is_last = self.polls.begin(end_watch);
+        let may_be_last = self.polls.begin(end_watch);
         let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now.into(), rest.query.range);
         // The last poll requests all events regardless of their times, because a time window may
         // miss some.
-        if !is_last {
+        if !may_be_last {
             rest.query.range = window;
             rest = rest.allow_early_end();
         }
@@ -134,5 +169,9 @@ impl Follower for EventFollower {
 
     fn polls(&mut self) -> Vec<&mut SourcePolls> {
         vec![&mut self.polls]
+    }
+
+    fn lacks_items(&self, job: &Job) -> bool {
+        self.final_events.lack(job.phase())
     }
 }

@@ -24,17 +24,18 @@
 //!
 //! While the job runs, a followed stream does not find events that appear more than two minutes
 //! after their own time ([`Events::lateness`]). It returns these events after the end of the job.
-//! The stream ends when the job has ended and no new event has appeared for half a minute
-//! ([`Events::quiet`]). Failed requests do not count as quiet time.
+//! The stream ends when the job has ended and the event of its end was read ([`Events::follow`]).
 //!
 //! Unless the job was deleted, a stream that ends without an error has returned every matching
 //! event that the service listed in the last poll. Events that appear later are not returned.
 
 // `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
-// remove the events of earlier windows. `parse` determines the `kind` of an event from its message.
+// remove the events of earlier windows, and `final_events` to detect the end. `parse` determines
+// the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
+mod final_events;
 pub(crate) mod follow;
 pub(crate) mod kind;
 mod parse;
@@ -48,7 +49,7 @@ use std::time::Duration;
 
 use modelarts_api::{
     BoxFuture,
-    types::{EventLevel, EventSource, SortOrder},
+    types::{EventLevel, EventSource, Language, SortOrder},
 };
 
 use crate::{
@@ -78,6 +79,8 @@ pub struct EventQuery {
     pattern: Option<String>,
     range: Option<(Timestamp, Timestamp)>,
     order: SortOrder,
+    /// The language of the messages; `None` for that of the client.
+    language: Option<Language>,
     interval: Duration,
     lateness: Duration,
     quiet: Duration,
@@ -94,6 +97,7 @@ impl JobHandle {
             pattern: None,
             range: None,
             order: SortOrder::Asc,
+            language: None,
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
@@ -146,11 +150,24 @@ impl Events {
         self
     }
 
-    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new event
-    /// has appeared for this time. Default 30 seconds, because billing is reported late.
+    /// Sets the quiet time: the longest time without new events for which [`follow`](Self::follow)
+    /// waits for the event of the end, after the end of the job. Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
         self
+    }
+}
+
+impl EventQuery {
+    /// Returns `true` if the list may lack the event of the end, or has messages in a language of
+    /// which kinds are not parsed.
+    fn may_hide_end(&self) -> bool {
+        let language = self.job.client().transport().language;
+        self.level.is_some()
+            || self.source.is_some()
+            || self.pattern.is_some()
+            || self.range.is_some()
+            || language.is_some_and(|language| language != Language::EnUs)
     }
 }
 
@@ -194,6 +211,9 @@ impl Source for EventQuery {
                         .offset(offset)
                         .limit(i64::from(limit))
                         .order(self.order);
+                    if let Some(language) = self.language {
+                        call = call.x_language(language);
+                    }
                     if let Some(level) = &self.level {
                         call = call.level(level.clone());
                     }

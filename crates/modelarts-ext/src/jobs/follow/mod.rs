@@ -2,8 +2,8 @@
 //!
 //! The phase, the events and the logs of a job come from different operations, each with its own
 //! delay. [`JobHandle::follow`] polls these operations, and sorts the items of each poll by time
-//! ([`FollowJob`] describes the order). Items of a later poll come later, regardless of their
-//! times. Tasks that appear while the job runs are included.
+//! ([`Updates`] describes the order). Items of a later poll come later, regardless of their times.
+//! Tasks that appear while the job runs are included.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -12,12 +12,10 @@
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "follow")?.submit().await?;
 //! # job.wait().await?.success()?;
-//! use std::time::Duration;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::{LogItem, jobs::follow::JobUpdate};
 //!
-//! // The emulator reports without delay, unlike the service.
-//! let mut updates = job.follow().quiet(Duration::ZERO).stream();
+//! let mut updates = job.follow();
 //! while let Some(update) = updates.try_next().await? {
 //!     match update {
 //!         JobUpdate::Phase(job) => println!("now {}", job.phase()),
@@ -30,10 +28,13 @@
 //! # Ok(()) }
 //! ```
 //!
+//! [`JobHandle::updates`] returns the settings of such a stream, such as the pause between two
+//! polls.
+//!
 //! While the job runs, the stream does not find events that appear more than two minutes after
-//! their own time ([`FollowJob::lateness`]). It returns these events after the end of the job. The
-//! stream ends when the job has ended and no new item has appeared for half a minute
-//! ([`FollowJob::quiet`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
+//! their own time ([`Updates::lateness`]). It returns these events after the end of the job. The
+//! stream ends when the job has ended, and the event of its end and its logs were read
+//! ([`Updates::follow`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
 //! events, and [`Logs::follow`](crate::jobs::logs::Logs::follow) follows the log of one task.
 
 // Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
@@ -88,7 +89,7 @@ const MAX_EVENTS: usize = 10_000;
 /// Items of a later poll come later, regardless of their times.
 #[derive(Clone, Debug)]
 #[must_use]
-pub struct FollowJob {
+pub struct Updates {
     job: JobHandle,
     interval: Duration,
     lateness: Duration,
@@ -98,9 +99,29 @@ pub struct FollowJob {
 }
 
 impl JobHandle {
-    /// Follows the phases, events and log lines of the job in one stream.
-    pub fn follow(&self) -> FollowJob {
-        FollowJob {
+    /// Follows the phases, events and log lines of the job in one stream, with the default settings
+    /// of [`updates`](Self::updates).
+    #[must_use]
+    pub fn follow(&self) -> PageStream<JobUpdate> {
+        self.updates().follow()
+    }
+
+    /// Returns the settings for following the phases, events and log lines of the job.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// use std::time::Duration;
+    /// use futures::TryStreamExt;
+    ///
+    /// let updates = job.updates().interval(Duration::from_secs(2)).without_logs();
+    /// let mut updates = updates.follow();
+    /// while let Some(update) = updates.try_next().await? {
+    ///     println!("{update:?}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn updates(&self) -> Updates {
+        Updates {
             job: self.clone(),
             interval: Duration::from_secs(5),
             lateness: Duration::from_secs(120),
@@ -111,7 +132,7 @@ impl JobHandle {
     }
 }
 
-impl FollowJob {
+impl Updates {
     /// Sets the pause between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
@@ -125,8 +146,8 @@ impl FollowJob {
         self
     }
 
-    /// Sets the time without new items, after the end of the job, after which the stream ends.
-    /// Default 30 seconds.
+    /// Sets the quiet time: the longest time without new items for which the stream waits for
+    /// missing items, after the end of the job. Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self
@@ -145,20 +166,27 @@ impl FollowJob {
         self
     }
 
-    /// Returns a stream of the existing and all new items, until the job has ended and been quiet.
+    /// Returns a stream of the existing and all new items, until the job has ended.
     ///
-    /// Transient errors do not end the stream, and do not count as quiet. If the requests for the
+    /// The stream ends with the first poll after the end of the job that reads all events and logs,
+    /// at most one [`interval`](Self::interval) after the end. It continues for up to the
+    /// [`quiet`](Self::quiet) time if the event of the end is not among the events, such as
+    /// [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed job, or if
+    /// a task of a job that ran has no log. The billing event, which may come later, is not waited
+    /// for. If the job is restarted meanwhile, the stream continues.
+    ///
+    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the requests for the
     /// details of the job, its events or one of its logs fail for 15 minutes, the stream ends with
     /// the error, even if the others succeed.
     #[must_use]
-    pub fn stream(self) -> PageStream<JobUpdate> {
+    pub fn follow(self) -> PageStream<JobUpdate> {
         JobFollower::new(self).follow()
     }
 }
 
 /// Periodic polls of the events and logs of a job.
 struct JobFollower {
-    follow: FollowJob,
+    settings: Updates,
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
@@ -201,6 +229,10 @@ impl Follower for JobFollower {
             .collect()
     }
 
+    fn lacks_items(&self, job: &Job) -> bool {
+        self.events.lacks_items(job) || self.logs.iter().any(|log| log.lacks_log(job))
+    }
+
     fn finish_round(&mut self, end_watch: &EndWatch, status: EndStatus) -> Vec<JobUpdate> {
         let mut updates = Vec::new();
         if status.is_over {
@@ -221,21 +253,21 @@ impl Follower for JobFollower {
 }
 
 impl JobFollower {
-    fn new(follow: FollowJob) -> Self {
-        let events = follow.job.events().lateness(follow.lateness);
+    fn new(settings: Updates) -> Self {
+        let events = settings.job.events().lateness(settings.lateness);
         Self {
             events: EventFollower::new(events),
             logs: Vec::new(),
             phase: None,
             held_events: Vec::new(),
             max_events: MAX_EVENTS,
-            follow,
+            settings,
         }
     }
 
     fn follow(self) -> PageStream<JobUpdate> {
-        let (interval, quiet) = (self.follow.interval, self.follow.quiet);
-        let job = self.follow.job.clone();
+        let (interval, quiet) = (self.settings.interval, self.settings.quiet);
+        let job = self.settings.job.clone();
         self.stream(job, interval, quiet)
     }
 
@@ -254,13 +286,13 @@ impl JobFollower {
         end_watch: &EndWatch,
     ) -> Result<Part<(String, Vec<LogItem>)>, Error> {
         let (mut lines, mut any_more) = (Vec::new(), false);
-        if !self.follow.logs {
+        if !self.settings.logs {
             return Ok((lines, any_more));
         }
         for task in end_watch.job.as_ref().map_or(&[][..], Job::tasks) {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
-                logs.access = self.follow.access;
+                logs.access = self.settings.access;
                 self.logs.push(LogFollower::new(logs));
             }
         }
@@ -349,7 +381,7 @@ mod tests {
         let id = emulator.seed(&seeds).await.unwrap().remove(0);
         let job = client.training_jobs().get(&id).await.unwrap();
 
-        let mut follower = JobFollower::new(job.follow().quiet(Duration::ZERO));
+        let mut follower = JobFollower::new(job.updates().quiet(Duration::ZERO));
         follower.events = EventFollower::new(job.events().page_size(4));
         follower.max_events = 10;
         let updates: Vec<JobUpdate> = follower.follow().try_collect().await.unwrap();

@@ -8,11 +8,12 @@ use modelarts_api::{
 use crate::{
     error::{Error, ErrorKind},
     jobs::{
+        job::Job,
         logs::{
             Logs,
+            fill::FillingReader,
             item::{LogAccess, LogItem},
             lines::{LineReader, LineSource, MAX_LINES},
-            preview::PreviewReader,
         },
         polling::{
             follower::{Follower, Part},
@@ -26,16 +27,28 @@ use crate::{
 const LOG_DELETED: &str = "ModelArts.2819";
 
 impl Logs {
-    /// Returns a stream of the existing and all new lines, until the job has ended and been
-    /// [`quiet`](Self::quiet). Transient errors do not end the stream, and do not count as quiet
-    /// time. If the requests for the log, or for the details of the job, fail for 15 minutes, the
-    /// stream ends with the error.
+    /// Returns a stream of the existing and all new lines, until the job has ended.
     ///
-    /// If a log grows by more than a preview between two polls, the stream contains a
-    /// [gap](LogItem::Gap). If a log drops its oldest lines, the stream continues after the last
-    /// line that was returned. If a log is restarted with its task, it is read from its beginning.
-    /// If the service has deleted a log after 30 days, the stream contains only a gap. A line is
-    /// returned when it is complete; an incomplete last line is returned at the end.
+    /// The stream ends with the first successful poll of the log after the end of the job, at most
+    /// one [`interval`](Self::interval) after the end: logs are complete at that time, because a job
+    /// reaches its final phase about half a minute after its code has ended (`openapi/SOURCES.md`,
+    /// D-159). If the job ran and its log does not exist, the stream continues until the log exists,
+    /// or until the [`quiet`](Self::quiet) time has passed. If the job is restarted meanwhile, the
+    /// stream continues.
+    ///
+    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
+    /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
+    /// with the error.
+    ///
+    /// If a log grows by more than a preview between two polls, the lines that the preview lacks are
+    /// read by the link to the log, in their order. The same applies to a log that is longer than a
+    /// preview when the stream begins. If the link does not have these lines, or the service does
+    /// not state the length of the log, the stream contains a [gap](LogItem::Gap). If the service
+    /// has deleted a log after 30 days, the stream contains only a gap.
+    ///
+    /// If a log drops its oldest lines, the stream continues after the last line that was returned.
+    /// If a log is restarted with its task, it is read from its beginning. A line is returned when
+    /// it is complete; an incomplete last line is returned at the end.
     ///
     /// A preview that consists of two or more of the last lines returned is treated as the rest of
     /// a log that dropped its oldest lines. If the log was in fact restarted with exactly these
@@ -84,11 +97,13 @@ pub(crate) struct LogFollower {
     pub(crate) polls: SourcePolls,
     /// `true` if the service has deleted the log.
     is_deleted: bool,
+    /// `true` if the log did not exist yet at the last poll.
+    is_not_ready: bool,
 }
 
 #[derive(Debug)]
 enum Reader {
-    Preview(PreviewReader),
+    Preview(FillingReader),
     Lines(LineReader),
 }
 
@@ -96,7 +111,7 @@ impl Reader {
     /// Returns the new items, and `true` if more items are available without a pause.
     async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
         match self {
-            Self::Preview(reader) => Ok((reader.advance(&logs.preview().await?), false)),
+            Self::Preview(reader) => reader.poll(logs).await,
             Self::Lines(reader) => reader.poll(logs).await,
         }
     }
@@ -118,13 +133,14 @@ impl LogFollower {
         };
         let reader = match by_numbers {
             true => Reader::Lines(LineReader::default()),
-            false => Reader::Preview(PreviewReader::default()),
+            false => Reader::Preview(FillingReader::default()),
         };
         Self {
             logs,
             reader,
             polls: SourcePolls::default(),
             is_deleted: false,
+            is_not_ready: false,
         }
     }
 
@@ -154,11 +170,15 @@ impl LogFollower {
             && reader.is_new()
             && self.logs.access.is_none()
         {
-            self.reader = Reader::Preview(PreviewReader::default());
+            self.reader = Reader::Preview(FillingReader::default());
             answer = self.reader.read(&self.logs).await;
         }
+        self.is_not_ready = false;
         match answer {
-            Err(error) if error.is_not_ready() => Ok((Vec::new(), false)),
+            Err(error) if error.is_not_ready() => {
+                self.is_not_ready = true;
+                Ok((Vec::new(), false))
+            }
             Err(error) if error.code() == Some(LOG_DELETED) => {
                 self.is_deleted = true;
                 let mut items = Vec::from_iter(self.reader.finish());
@@ -186,6 +206,11 @@ impl LogFollower {
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         self.reader.finish()
     }
+
+    /// Returns `true` if the log does not exist, although its job ran.
+    pub(crate) fn lacks_log(&self, job: &Job) -> bool {
+        self.is_not_ready && job.started_at().is_some()
+    }
 }
 
 impl Follower for LogFollower {
@@ -202,6 +227,10 @@ impl Follower for LogFollower {
 
     fn polls(&mut self) -> Vec<&mut SourcePolls> {
         vec![&mut self.polls]
+    }
+
+    fn lacks_items(&self, job: &Job) -> bool {
+        self.lacks_log(job)
     }
 
     fn finish_round(&mut self, _end_watch: &EndWatch, status: EndStatus) -> Vec<LogItem> {

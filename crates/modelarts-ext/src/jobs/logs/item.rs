@@ -10,8 +10,8 @@ pub enum LogItem {
     /// Line of the log, without its line break. In previews, a line that is longer than 1 MiB is
     /// split into parts of up to 1 MiB.
     Line(String),
-    /// Missing lines: the log grew faster than it was polled, or the service deleted a part of the
-    /// log.
+    /// Missing lines: the log grew faster than it was polled and cannot be read by its link, or the
+    /// service deleted a part of the log.
     Gap {
         /// The number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,
@@ -22,7 +22,8 @@ pub enum LogItem {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LogAccess {
-    /// Reads the newest part of the log, up to 5 MB. Available on both clouds.
+    /// Reads the newest part of the log, up to 5 MB, and the parts that it lacks by the link to the
+    /// log. Available on both clouds.
     Preview,
     /// Reads lines by their numbers (`ShowTrainingJobLogsFromAom`). Responses are small, and a log
     /// that grows fast has no gaps. Not available on Open Telekom Cloud (`openapi/SOURCES.md`,

@@ -2,9 +2,9 @@
 //!
 //! The service returns the newest 5 MB of a log, without their position in the log. Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in one of these forms, and
-//! returns the new lines of each poll, until the job has ended and no new line appears. If lines
-//! are missing between two polls, the stream contains a [gap](LogItem::Gap). The gap has a number
-//! of bytes if the service returns the length of the log.
+//! returns the new lines of each poll, until the job has ended. Lines that are missing between two
+//! polls are read by the link to the log. If that fails, the stream contains a
+//! [gap](LogItem::Gap). The gap has a number of bytes if the service returns the length of the log.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -13,12 +13,10 @@
 //! # let (emulator, client) = start().await?;
 //! # let job = hello(&emulator, &client, "logs")?.submit().await?;
 //! # job.wait().await?.success()?;
-//! use std::time::Duration;
 //! use futures::TryStreamExt;
 //! use modelarts_ext::LogItem;
 //!
-//! // The emulator writes logs without delay, unlike the service.
-//! let mut lines = job.logs("worker-0").quiet(Duration::ZERO).follow();
+//! let mut lines = job.logs("worker-0").follow();
 //! while let Some(item) = lines.try_next().await? {
 //!     match item {
 //!         LogItem::Line(line) => println!("{line}"),
@@ -38,12 +36,14 @@
 //! numbers, and otherwise polls the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
-// the newest part of the log with the content read before, `lines` requests lines by their numbers.
-// Both return the types of `item`. `timestamp` parses the times at the beginning of lines. `link`
-// reads a whole log from OBS, from any position on. `whole` adds the readers for logs that are not
-// in OBS; `download` writes its bytes to a file, and `values` finds numbers in lines.
+// the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
+// requests lines by their numbers. Both return the types of `item`. `timestamp` parses the times at
+// the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
+// readers for logs that are not in OBS; `download` writes its bytes to a file, and `values` finds
+// numbers in lines.
 
 mod download;
+mod fill;
 pub(crate) mod follow;
 pub(crate) mod item;
 mod lines;
@@ -104,8 +104,8 @@ impl Logs {
         self
     }
 
-    /// Sets the quiet time: [`follow`](Self::follow) ends when the job has ended and no new line
-    /// has appeared for this time. Default 15 seconds, because logs are written late.
+    /// Sets the quiet time: the time for which [`follow`](Self::follow) waits for a log that does
+    /// not exist, after the end of its job. Default 15 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.quiet = quiet;
         self

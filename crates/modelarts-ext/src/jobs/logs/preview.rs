@@ -21,24 +21,106 @@ pub(super) struct PreviewReader {
     end: String,
     /// Content of the last line so far, while the line is incomplete.
     line: String,
+    /// Bytes of an incomplete character at the end of the content that was read by the link.
+    cut_character: Vec<u8>,
+}
+
+/// Relation of a preview to the content that was read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Located {
+    /// The response may lack the content.
+    Unknown,
+    /// The new content begins at an index of the preview, after a number of missing bytes.
+    Continued { at: usize, missing: u64 },
+    /// The preview shows another log, without a number of bytes at its beginning.
+    Other { missing: Option<u64> },
+}
+
+impl Located {
+    /// Returns the number of missing bytes, if it is known and not zero.
+    pub(super) fn missing(self) -> Option<u64> {
+        let missing = match self {
+            Self::Unknown => None,
+            Self::Continued { missing, .. } => Some(missing),
+            Self::Other { missing } => missing,
+        };
+        missing.filter(|missing| *missing > 0)
+    }
 }
 
 impl PreviewReader {
     /// Processes a preview. Returns the items that it adds.
-    pub(super) fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
-        let content = preview
-            .content
-            .as_deref()
-            // Before 2022, the field was named `context`.
-            .or(preview.context.as_deref())
-            .unwrap_or_default();
+    #[cfg(test)]
+    fn advance(&mut self, preview: &LogPreview) -> Vec<LogItem> {
+        self.take(preview, self.locate(preview))
+    }
+
+    /// Processes a preview that was located. Returns the items that it adds.
+    pub(super) fn take(&mut self, preview: &LogPreview, located: Located) -> Vec<LogItem> {
         let mut items = Vec::new();
-        let mut rest = self.new_text(content, preview, &mut items);
+        let content = content(preview);
+        let text = match located {
+            Located::Unknown => return items,
+            Located::Continued { at, missing } => {
+                if missing > 0 {
+                    items.extend(self.finish());
+                    let bytes = Some(missing);
+                    items.push(LogItem::Gap { bytes });
+                }
+                content.get(at..).unwrap_or_default()
+            }
+            Located::Other { missing } => {
+                items.extend(self.begin_other());
+                if missing != Some(0) {
+                    items.push(LogItem::Gap { bytes: missing });
+                }
+                content
+            }
+        };
+        self.read = trusted_size(content, preview).unwrap_or(self.read.max(content.len() as u64));
+        self.push(text, &mut items);
+        items
+    }
+
+    /// Returns the number of bytes that were read.
+    pub(super) fn position(&self) -> u64 {
+        self.read
+    }
+
+    /// Returns the end of the content that was read.
+    pub(super) fn end(&self) -> &str {
+        &self.end
+    }
+
+    /// Continues at the beginning of another log. Returns the last line of the log before it.
+    pub(super) fn begin_other(&mut self) -> Option<LogItem> {
+        self.read = 0;
+        self.end.clear();
+        self.finish()
+    }
+
+    /// Processes bytes of the log at the current position.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8], items: &mut Vec<LogItem>) {
+        self.read += bytes.len() as u64;
+        let mut text = std::mem::take(&mut self.cut_character);
+        text.extend_from_slice(bytes);
+        self.cut_character = text.split_off(complete_len(&text));
+        self.push(&String::from_utf8_lossy(&text), items);
+    }
+
+    /// Moves the position to before an incomplete character, which the next preview contains.
+    pub(super) fn rewind(&mut self) {
+        self.read -= self.cut_character.len() as u64;
+        self.cut_character.clear();
+    }
+
+    /// Appends content, and adds the lines that it completes to `items`.
+    fn push(&mut self, mut rest: &str, items: &mut Vec<LogItem>) {
         self.end.push_str(rest);
         let cut = self.end.len().saturating_sub(OVERLAP);
         self.end.drain(..self.end.ceil_char_boundary(cut));
         while let Some((head, tail)) = rest.split_once('\n') {
-            self.append(head, &mut items);
+            self.append(head, items);
             let mut line = std::mem::take(&mut self.line);
             if line.ends_with('\r') {
                 line.pop();
@@ -46,8 +128,7 @@ impl PreviewReader {
             items.push(LogItem::Line(line));
             rest = tail;
         }
-        self.append(rest, &mut items);
-        items
+        self.append(rest, items);
     }
 
     /// Appends to the incomplete line, and returns the parts that exceed the maximum length.
@@ -67,54 +148,44 @@ impl PreviewReader {
         (!line.is_empty()).then_some(LogItem::Line(line))
     }
 
-    /// Returns the new part of `content`. Adds the incomplete line to `items` if it does not
-    /// continue, and a gap if bytes are missing.
-    fn new_text<'a>(
-        &mut self,
-        content: &'a str,
-        preview: &LogPreview,
-        items: &mut Vec<LogItem>,
-    ) -> &'a str {
+    /// Compares a preview with the content that was read before.
+    pub(super) fn locate(&self, preview: &LogPreview) -> Located {
+        let content = content(preview);
         let trusted = trusted_size(content, preview);
         if trusted.is_none() && content.is_empty() {
             // Empty content without sizes may mean that the response lacks the content.
-            return content;
+            return Located::Unknown;
         }
         let read = self.read;
-        self.read = trusted.unwrap_or(read.max(content.len() as u64));
+        let continued = |at| Located::Continued { at, missing: 0 };
         if let Some(full) = trusted {
             let start = full - content.len() as u64;
             let already = usize::try_from(read.saturating_sub(start)).unwrap_or(usize::MAX);
             if full >= read
-                && let Some((old, text)) = content.split_at_checked(already)
+                && let Some((old, _)) = content.split_at_checked(already)
                 && (self.end.ends_with(old) || old.ends_with(&self.end))
             {
-                if start > read {
-                    items.extend(self.finish());
-                    let bytes = Some(start - read);
-                    items.push(LogItem::Gap { bytes });
-                }
-                return text;
+                let missing = start.saturating_sub(read);
+                return Located::Continued {
+                    at: already,
+                    missing,
+                };
             }
-        } else if let Some(text) = content.strip_prefix(self.end.as_str()) {
-            return text;
+        } else if content.starts_with(self.end.as_str()) {
+            return continued(self.end.len());
         }
         if let Some(text) = self.without_overlap(content) {
             let shorter = trusted.is_some_and(|full| full < read);
             // A single remaining line may be the complete content of another log.
             if !(shorter && text.is_empty() && content.lines().count() < 2) {
-                return text;
+                return continued(content.len() - text.len());
             }
         }
         // The preview does not contain the content read before. If the response states sizes, this
         // is certainly another log: the task was restarted, and may have written more than before.
-        self.end.clear();
-        items.extend(self.finish());
-        let bytes = trusted.map(|full| full - content.len() as u64);
-        if bytes != Some(0) {
-            items.push(LogItem::Gap { bytes });
+        Located::Other {
+            missing: trusted.map(|full| full - content.len() as u64),
         }
-        content
     }
 
     /// Returns the part of `content` after the end of the content that was read, if that has moved
@@ -139,12 +210,29 @@ impl PreviewReader {
     }
 }
 
+/// Returns the content of a preview.
+pub(super) fn content(preview: &LogPreview) -> &str {
+    // Before 2022, the field was named `context`.
+    let content = preview.content.as_deref().or(preview.context.as_deref());
+    content.unwrap_or_default()
+}
+
 /// Returns the length of the whole log, in bytes, if the sizes in the response are plausible. A
 /// documented example states sizes that do not match its content (SOURCES D-79).
 pub(super) fn trusted_size(content: &str, preview: &LogPreview) -> Option<u64> {
     let size = |size: Option<i64>| u64::try_from(size?).ok();
     let (current, full) = (size(preview.current_size)?, size(preview.full_size)?);
     (current == content.len() as u64 && full >= current).then_some(full)
+}
+
+/// Returns the length of the bytes without an incomplete character at their end.
+fn complete_len(bytes: &[u8]) -> usize {
+    let last = bytes.len().saturating_sub(3);
+    let begins = bytes[last..].iter().rposition(|byte| *byte >= 0xc0);
+    let begins = begins.map(|at| last + at).filter(|at| {
+        std::str::from_utf8(&bytes[*at..]).is_err_and(|error| error.error_len().is_none())
+    });
+    begins.unwrap_or(bytes.len())
 }
 
 #[cfg(test)]

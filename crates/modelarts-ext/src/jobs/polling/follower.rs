@@ -1,5 +1,5 @@
 //! Loop that follows a job: rounds of polls with pauses between them, until the job has ended and
-//! its sources are quiet.
+//! its sources were read to their ends.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use crate::{
     error::Error,
     jobs::{
-        job::JobHandle,
+        job::{Job, JobHandle},
         polling::rounds::{EndStatus, EndWatch, SourcePolls},
     },
     pagination::page::PageStream,
@@ -34,13 +34,17 @@ pub(crate) trait Follower: Send + Sized + 'static {
     /// Returns the poll states of all sources of this follower.
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
+    /// Returns `true` if items are missing that the end of this job implies.
+    fn lacks_items(&self, job: &Job) -> bool;
+
     /// Returns the last items of a round.
     fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
         Vec::new()
     }
 
-    /// Returns a stream of the items. The stream ends when the job has ended and been quiet for the
-    /// given time.
+    /// Returns a stream of the items. The stream ends when the job has ended and each source was
+    /// read after its end. If items are missing, it continues until all sources have been quiet for
+    /// the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,
@@ -87,7 +91,10 @@ impl<F: Follower> FollowState<F> {
         if more {
             return Ok((items, true));
         }
-        let status = self.end_watch.end_round(self.follower.polls());
+        let job = self.end_watch.job.as_ref();
+        let lacks_items = job.is_some_and(|job| self.follower.lacks_items(job));
+        let polls = self.follower.polls();
+        let status = self.end_watch.end_round(polls, lacks_items);
         items.extend(self.follower.finish_round(&self.end_watch, status));
         self.pause = Some(self.end_watch.pause(self.interval, self.follower.polls()));
         Ok((items, !status.is_over))

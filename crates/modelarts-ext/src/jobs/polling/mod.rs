@@ -1,5 +1,5 @@
 //! Polling for waits and followed jobs: pauses between requests, tolerated errors, rounds of polls,
-//! and the loop that follows a job until it has ended and no new items appear.
+//! and the loop that follows a job until it has ended and nothing is missing.
 
 pub(crate) mod follower;
 pub(crate) mod interval;

@@ -1,4 +1,4 @@
-//! Rounds of polls of a followed job, until the job has ended and each of its sources is quiet.
+//! Rounds of polls of a followed job, until the job has ended and each of its sources was read.
 
 use std::time::{Duration, SystemTime};
 
@@ -14,7 +14,7 @@ use crate::{
 /// Poll state of one source of a followed job: its details, its events or a log.
 ///
 /// Each source has a separate state, because a source that fails must be detected even if others
-/// succeed, and because a source counts as quiet only after a complete poll.
+/// succeed, and because a source is read to its end only by a complete poll after the end.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
@@ -28,15 +28,11 @@ pub(crate) struct SourcePolls {
 }
 
 impl SourcePolls {
-    /// Begins a poll. Returns `true` if the source has been quiet for long enough, provided that
-    /// this poll finds nothing new.
+    /// Begins a poll. Returns `true` if the poll may be the last one, because the job has ended.
     pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
         self.is_complete = false;
         self.started_at = end_watch.has_ended().then(|| end_watch.clock().now());
-        self.started_at.is_some_and(|started_at| {
-            let first = self.quiet_polls.map_or(started_at, |(first, _)| first);
-            time_between(first, started_at) >= end_watch.quiet_period
-        })
+        self.started_at.is_some()
     }
 
     /// Records that a part of the poll succeeded.
@@ -80,8 +76,10 @@ fn time_between(first: SystemTime, last: SystemTime) -> Duration {
     last.duration_since(first).unwrap_or_default()
 }
 
-/// Watch for the end of a followed job. The job is over when it has ended and each source has been
-/// quiet for a while, because the service reports late. A restarted job has not ended.
+/// Watch for the end of a followed job. The job is over when it has ended, a poll of each source
+/// that began after the end was complete, and no source lacks items. While a source lacks items,
+/// because the service reports late, the watch continues until all sources have been quiet for a
+/// while. A restarted job has not ended.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
     /// The job handle that the caller passed.
@@ -144,17 +142,23 @@ impl EndWatch {
         sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
     }
 
-    /// Ends a round of polls for the details and for the given sources.
-    pub(super) fn end_round(&mut self, others: Vec<&mut SourcePolls>) -> EndStatus {
+    /// Ends a round of polls for the details and for the given sources. `lacks_items` is `true` if
+    /// one of them lacks items that the end of the job implies.
+    pub(super) fn end_round(
+        &mut self,
+        others: Vec<&mut SourcePolls>,
+        lacks_items: bool,
+    ) -> EndStatus {
         let (has_ended, has_news) = (self.has_ended(), std::mem::take(&mut self.has_news));
-        let (mut all_read, mut is_over) = (true, true);
+        let (mut all_read, mut is_quiet) = (true, true);
         for polls in others.into_iter().chain([&mut self.details]) {
             polls.end_round(has_ended, has_news);
             all_read &= polls.quiet_polls.is_some();
-            is_over &= polls
+            is_quiet &= polls
                 .quiet_polls
                 .is_some_and(|(first, last)| time_between(first, last) >= self.quiet_period);
         }
+        let is_over = all_read && (is_quiet || !lacks_items);
         if is_over && let Some(job) = &self.job {
             self.handle.record_end(job);
         }

@@ -60,7 +60,7 @@
 //! ```
 //!
 //! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`]. A [`Wait`]
-//! can also be [observed](Wait::observe) as a stream, or end [on a condition](Wait::until).
+//! can also be read as a [stream](Wait::stream), or end [on a condition](Wait::until).
 //!
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
 //! request a second; its documentation states the delay that follows.
@@ -140,7 +140,7 @@ impl Serialize for Observation {
     }
 }
 
-/// A wait for the end of a job. Await it, or [`observe`](Self::observe) it.
+/// A wait for the end of a job. Await it, or read it as a [`stream`](Self::stream).
 ///
 /// It ends at the first final phase. A job that the service restarts by itself, after a fault or a
 /// failure, returns to `Pending` without a final phase, so the wait continues. A job that a user
@@ -157,7 +157,7 @@ impl Serialize for Observation {
 /// If a [`JobHandle`] that was never read does not exist, the wait fails with
 /// [`Error::is_not_found`].
 #[derive(Clone)]
-#[must_use = "a wait does nothing unless it is awaited or observed"]
+#[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct Wait {
     job: JobHandle,
     interval: PollInterval,
@@ -225,7 +225,7 @@ impl Wait {
     /// Returns the wait as a stream: the current state of the job, each change of its phase, and
     /// the end.
     #[must_use]
-    pub fn observe(self) -> PageStream<Observation> {
+    pub fn stream(self) -> PageStream<Observation> {
         stream::try_unfold(Some(WaitState::new(self)), |state| async move {
             let Some(mut state) = state else {
                 return Ok(None);

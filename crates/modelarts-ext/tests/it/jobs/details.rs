@@ -114,7 +114,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
         let mut seen = Vec::new();
         match way {
             "wait" => {
-                let mut wait = job.wait().observe();
+                let mut wait = job.wait().stream();
                 while let Some(observation) = wait.try_next().await.unwrap() {
                     seen.push(observation.job);
                 }
@@ -124,7 +124,7 @@ async fn the_job_that_was_waited_for_is_as_it_ended() {
                 let jobs = site.client.training_jobs().wait_all(jobs);
                 seen.push(jobs.await.unwrap()[0].job().clone());
             }
-            "follow" => drop(job.follow().stream().try_collect::<Vec<_>>().await.unwrap()),
+            "follow" => drop(job.follow().try_collect::<Vec<_>>().await.unwrap()),
             "events" => drop(job.events().follow().try_collect::<Vec<_>>().await.unwrap()),
             _ => {
                 let log = job.logs("worker-0").follow();
@@ -207,7 +207,7 @@ async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
         waiting.release().await;
         emulator.wait_until_settled(&id).await;
     });
-    let observations: Vec<_> = job.wait().observe().try_collect().await.unwrap();
+    let observations: Vec<_> = job.wait().stream().try_collect().await.unwrap();
     let phases = observations.iter().map(|seen| seen.job.phase());
     assert_eq!(
         phases.collect::<Vec<_>>(),

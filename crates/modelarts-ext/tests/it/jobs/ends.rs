@@ -325,7 +325,7 @@ async fn jobs_observations_and_results_are_json() {
         })
     );
     assert_eq!(to_json(&|| serde_json::to_value(end.job())), failed);
-    let observed: Vec<_> = job.wait().observe().try_collect().await.unwrap();
+    let observed: Vec<_> = job.wait().stream().try_collect().await.unwrap();
     assert_eq!(
         to_json(&|| serde_json::to_value(&observed)),
         json!([{

@@ -28,7 +28,8 @@ pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &s
 
 pub(super) fn details(phase: &str) -> Reply {
     let body = json!({"metadata": {"id": "job-1", "name": "restarted"},
-                      "status": {"phase": phase, "tasks": ["worker-0"]}});
+                      "status": {"phase": phase, "tasks": ["worker-0"],
+                                 "start_time": 1_768_465_801_000_u64, "duration": 1000}});
     json_answer("200 OK", "", &body.to_string())
 }
 

@@ -38,7 +38,7 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     let log = handle.logs("worker-0").quiet(seconds(0)).follow();
     let log: Vec<_> = log.try_collect().await.unwrap();
     assert_eq!(log, [LogItem::Line("hello".to_owned())]);
-    let updates = handle.follow().quiet(seconds(0)).stream();
+    let updates = handle.updates().quiet(seconds(0)).follow();
     let updates: Vec<_> = updates.try_collect().await.unwrap();
     let phases = updates.iter().filter_map(|update| match update {
         JobUpdate::Phase(job) => Some(job.phase()),
@@ -88,7 +88,7 @@ async fn a_job_that_never_existed_is_an_error_of_its_handle() {
     let jobs = site.client.training_jobs();
     let handle = jobs.job(MISSING).unwrap();
     assert!(handle.wait().await.unwrap_err().is_not_found());
-    let updates = handle.follow().stream().try_collect::<Vec<_>>().await;
+    let updates = handle.follow().try_collect::<Vec<_>>().await;
     assert!(updates.unwrap_err().is_not_found());
     let events = handle.events().follow().try_collect::<Vec<_>>().await;
     assert!(events.unwrap_err().is_not_found());

@@ -134,7 +134,7 @@ async fn an_update_is_one_object() {
 async fn a_followed_job_is_lines_of_json() {
     let site = Site::start().await;
     let job = site.run(site.script("printed", "print('hello')")).await;
-    let updates: Vec<_> = job.follow().stream().try_collect().await.unwrap();
+    let updates: Vec<_> = job.follow().try_collect().await.unwrap();
     let lines = updates.iter().map(serde_json::to_value);
     let lines: Vec<Value> = lines.collect::<Result<_, _>>().unwrap();
     let of = |update: &str| lines.iter().filter(|line| line["update"] == update).count();

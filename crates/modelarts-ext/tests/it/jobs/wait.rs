@@ -148,7 +148,7 @@ async fn a_wait_is_observed() {
         barrier.reached().await.release().await;
         emulator.wait_until_settled(&id).await;
     });
-    let seen: Vec<Observation> = job.wait().observe().try_collect().await.unwrap();
+    let seen: Vec<Observation> = job.wait().stream().try_collect().await.unwrap();
     let seen = seen.iter().map(|seen| {
         let secondary = seen.job.secondary_phase().unwrap().to_string();
         (
@@ -240,7 +240,7 @@ async fn an_unknown_phase_is_kept_and_the_wait_goes_on() {
     let job = site.run(site.script("phase", "")).await;
     let phase = "Hibernating".to_owned();
     site.fault(1, SHOW, Fault::UnknownPhase { phase });
-    let seen: Vec<_> = job.wait().observe().try_collect().await.unwrap();
+    let seen: Vec<_> = job.wait().stream().try_collect().await.unwrap();
     let seen: Vec<_> = seen
         .iter()
         .map(|seen| (seen.job.phase(), seen.outcome.clone()))

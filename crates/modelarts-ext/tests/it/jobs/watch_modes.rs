@@ -82,7 +82,7 @@ async fn watch(way: Way, client: &Client, job: &Job) -> Result<WatchResult, Erro
         }
         Way::Follow => {
             let (mut events, mut lines) = (Vec::new(), Vec::new());
-            let mut news = job.follow().read_logs_by(LogAccess::LineNumbers).stream();
+            let mut news = job.updates().read_logs_by(LogAccess::LineNumbers).follow();
             while let Some(news) = news.try_next().await? {
                 result.last = None;
                 match news {

@@ -95,10 +95,10 @@ fn a_wait_or_follow_without_a_runtime_is_an_error() {
     check("wait", block_on(job.wait().into_future()));
     let limited = job.wait().timeout(Duration::from_secs(60));
     check("wait with a limit", block_on(limited.into_future()));
-    check("observe", block_on(job.wait().observe().try_next()));
+    check("wait stream", block_on(job.wait().stream().try_next()));
     check("events", block_on(job.events().follow().try_next()));
     check("log", block_on(job.logs("worker-0").follow().try_next()));
-    check("follow", block_on(job.follow().stream().try_next()));
+    check("follow", block_on(job.follow().try_next()));
     check("metrics", block_on(job.metrics("worker-0")));
 }
 
