@@ -46,7 +46,7 @@ async fn a_shell_reads_the_settings_of_a_client() {
     let path = file.to_str().unwrap();
     let quotes = "it's \"$HOME\" `id`";
     let flags = ["--env-file", path, "--cloud", "otc", "--secret-key", quotes];
-    let first = kills::start(place.path(), &flags).await;
+    let mut first = kills::start(place.path(), &flags).await;
     assert_eq!(first.client.secret_key, quotes);
     assert_eq!(sourced(&file).await, settings(&first));
     let mode = fs::metadata(&file).unwrap().permissions().mode();
@@ -56,7 +56,8 @@ async fn a_shell_reads_the_settings_of_a_client() {
         lines.lines().all(|line| line.starts_with("export ")) && !lines.contains("OLD"),
         "{lines}"
     );
-    drop(first);
+    // Waits for the end, which frees the data directory.
+    first.child.kill().await.unwrap();
     // The file is kept; the next start has another port and the same project.
     let second = kills::start(place.path(), &flags).await;
     assert_eq!(sourced(&file).await, settings(&second));
