@@ -259,10 +259,9 @@ impl<'a> Walk<'a> {
             ..self.selection
         };
         let mut walk = Walk::new(self.store, self.bucket, selection);
-        match directory.canonicalize() {
-            Ok(directory) => walk.visit(&directory, below)?,
-            Err(_) => return Ok(false),
-        };
+        if let Ok(directory) = directory.canonicalize() {
+            let _ = walk.visit(&directory, below)?;
+        }
         Ok(!walk.found.is_empty())
     }
 

@@ -13,7 +13,7 @@ use axum::{
     extract::Request,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{CONTENT_LENGTH, RETRY_AFTER},
+        header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderName, RETRY_AFTER},
     },
     response::{IntoResponse, Response},
 };
@@ -38,6 +38,9 @@ use crate::{
     state::EmulatorState,
     traffic::faults::Fault,
 };
+
+/// Header with the date of a signature.
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
 /// OBS of an emulator, without its socket.
 struct ObsServer {
@@ -143,6 +146,7 @@ impl ObsServer {
     /// Executes the operation and applies an injected fault to its response.
     async fn perform(&self, request: Request, context: &Arc<ObsRequest>) -> Response {
         let mut request = request.map(s3s::Body::http_body_unsync);
+        add_amz_date(request.headers_mut());
         request.extensions_mut().insert(Arc::clone(context));
         let response = match self.service.call(request).await {
             Ok(response) => response.map(Body::new),
@@ -171,6 +175,22 @@ impl ObsServer {
             Some(Fault::ResetMidBody) => half(response),
             _ => response,
         }
+    }
+}
+
+/// Adds the header `x-amz-date`, which s3s requires, to requests that are signed by AWS V4 with the
+/// header `Date` instead, as those of the vendor's SDK are.
+fn add_amz_date(headers: &mut HeaderMap) {
+    let text = |name| headers.get(name)?.to_str().ok();
+    if headers.contains_key(AMZ_DATE)
+        || !text(AUTHORIZATION).is_some_and(|value: &str| value.starts_with("AWS4-"))
+    {
+        return;
+    }
+    let date = text(DATE).and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let date = date.map(|date| date.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string());
+    if let Some(date) = date.and_then(|date| HeaderValue::try_from(date).ok()) {
+        headers.insert(AMZ_DATE, date);
     }
 }
 

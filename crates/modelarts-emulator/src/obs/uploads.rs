@@ -160,6 +160,7 @@ impl ObjectStore {
         max: usize,
     ) -> S3Result<UploadsPage> {
         let (after_key, after_id) = after;
+        self.bucket(bucket)?;
         let mut uploads = self.uploads(bucket)?;
         let is_last = |upload: &Upload| upload.key == *after_key && upload.id == *after_id;
         match uploads.iter().position(is_last) {
@@ -196,7 +197,6 @@ impl ObjectStore {
 
     /// Returns all uploads of a bucket, by key and start.
     fn uploads(&self, bucket: &str) -> S3Result<Vec<Upload>> {
-        self.bucket(bucket)?;
         self.query(|connection| {
             let sql = "SELECT id, key, started FROM obs_uploads WHERE bucket = ?1
                        ORDER BY key, started, id";
