@@ -132,7 +132,14 @@ mod tests {
     fn hosts_below_localhost_name_a_bucket() {
         assert_eq!(bucket_of_host("bucket.localhost"), Some("bucket"));
         assert_eq!(bucket_of_host("a.b.LocalHost:80"), Some("a.b"));
-        for host in ["localhost", ".localhost", "localhost:80", "127.0.0.1:1", "b.localhost.com", "ü"] {
+        for host in [
+            "localhost",
+            ".localhost",
+            "localhost:80",
+            "127.0.0.1:1",
+            "b.localhost.com",
+            "ü",
+        ] {
             assert_eq!(bucket_of_host(host), None, "{host}");
         }
     }

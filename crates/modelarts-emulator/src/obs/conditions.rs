@@ -15,7 +15,7 @@ use s3s::{
 use crate::obs::objects::StoredObject;
 
 /// Conditions of a request on the state of an object.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Conditions {
     pub(super) if_match: Option<ETagCondition>,
     pub(super) if_none_match: Option<ETagCondition>,
@@ -24,6 +24,11 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
+    /// Returns true if there is no condition.
+    pub(super) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Checks the conditions of a read. An unchanged object is the error `NotModified`, with the
     /// ETag and the time of the object.
     pub(super) fn check_read(&self, object: &StoredObject) -> S3Result<()> {

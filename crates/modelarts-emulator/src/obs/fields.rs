@@ -82,7 +82,9 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
         last_modified: Some(entry.modified.into()),
         owner: owner.cloned(),
         size: i64::try_from(entry.size).ok(),
-        storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
+        storage_class: Some(ObjectStorageClass::from_static(
+            ObjectStorageClass::STANDARD,
+        )),
         ..Object::default()
     });
     rows.collect()
@@ -139,5 +141,9 @@ pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Rang
 
 /// Returns the value of the header `Content-Range`.
 pub(super) fn content_range(bytes: &ops::Range<u64>, size: u64) -> String {
-    format!("bytes {}-{}/{size}", bytes.start, bytes.end.saturating_sub(1))
+    format!(
+        "bytes {}-{}/{size}",
+        bytes.start,
+        bytes.end.saturating_sub(1)
+    )
 }

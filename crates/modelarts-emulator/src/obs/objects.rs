@@ -128,7 +128,9 @@ impl ObjectStore {
             ));
         }
         let created = self.root.directory(Path::new(name));
-        created.map(|_| ()).map_err(|error| write_error(error, name))
+        created
+            .map(|_| ())
+            .map_err(|error| write_error(error, name))
     }
 
     /// Deletes a bucket without objects. Directories without objects are removed with it.
@@ -239,8 +241,10 @@ impl ObjectStore {
     ) -> S3Result<StoredObject> {
         let _guard = self.lock.write();
         self.bucket(&name.bucket)?;
-        let earlier = self.look(name)?.map(|(object, _)| object);
-        conditions.check_write(earlier.as_ref())?;
+        if !conditions.is_empty() {
+            let earlier = self.look(name)?.map(|(object, _)| object);
+            conditions.check_write(earlier.as_ref())?;
+        }
         let metadata = if name.is_marker() {
             if received.length > 0 {
                 return Err(s3_error!(
@@ -386,7 +390,9 @@ fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)?;
     io::copy(source, file.as_file_mut())?;
-    file.persist(target).map_err(|error| error.error)?.metadata()
+    file.persist(target)
+        .map_err(|error| error.error)?
+        .metadata()
 }
 
 /// Removes a tree of directories that contains nothing else.
@@ -428,9 +434,10 @@ fn write_error(error: io::Error, key: &str) -> S3Error {
             InvalidArgument,
             "The key {key:?} cannot be stored, because this emulator stores objects as files: {error}."
         ),
-        io::ErrorKind::InvalidFilename => {
-            S3Error::with_message(S3ErrorCode::KeyTooLongError, "The key is too long for a path.")
-        }
+        io::ErrorKind::InvalidFilename => S3Error::with_message(
+            S3ErrorCode::KeyTooLongError,
+            "The key is too long for a path.",
+        ),
         _ => io_error(error),
     }
 }

@@ -224,8 +224,7 @@ impl<'a> Walk<'a> {
             key.push_str(&name);
             // All keys in a directory follow its own.
             let follows = *key > *after || (is_directory && after.starts_with(&key));
-            let selected =
-                key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
+            let selected = key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
             if follows && selected && key.len() <= MAX_KEY {
                 names.push(name);
             }

@@ -103,7 +103,10 @@ impl ObsRequest {
         let replaces = fault.replacement(now).is_some();
         *self.fault.lock() = Some(fault);
         match replaces {
-            true => Err(s3_error!(ServiceUnavailable, "A fault replaces the response.")),
+            true => Err(s3_error!(
+                ServiceUnavailable,
+                "A fault replaces the response."
+            )),
             false => Ok(()),
         }
     }
@@ -253,14 +256,19 @@ fn half(response: Response) -> Response {
     let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let size = http_body_size(&body);
     let length = declared.or(size).unwrap_or_default();
-    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+    parts
+        .headers
+        .insert(CONTENT_LENGTH, HeaderValue::from(length));
     let chunks = body.into_data_stream();
     let cut = stream::unfold((chunks, length / 2), |(mut chunks, rest)| async move {
         let next = if rest > 0 { chunks.next().await } else { None };
         let Some(chunk) = next else {
             // Yields once, so that the connection can send the first half.
             tokio::task::yield_now().await;
-            return Some((Err(axum::Error::new(io::Error::other("cut on purpose"))), (chunks, 0)));
+            return Some((
+                Err(axum::Error::new(io::Error::other("cut on purpose"))),
+                (chunks, 0),
+            ));
         };
         let chunk: Result<Bytes, axum::Error> = chunk;
         let kept = chunk.map(|chunk| {

@@ -103,11 +103,7 @@ impl ObsService {
         self.state.offer.cloud.region().to_owned()
     }
 
-    async fn list(
-        &self,
-        bucket: String,
-        query: Query,
-    ) -> S3Result<Page> {
+    async fn list(&self, bucket: String, query: Query) -> S3Result<Page> {
         self.run(move |store| {
             let selection = Selection {
                 prefix: &query.prefix,
@@ -126,7 +122,12 @@ impl ObsService {
         source: CopySource,
         conditions: Conditions,
     ) -> S3Result<(StoredObject, Option<File>)> {
-        let CopySource::Bucket { bucket, key, version_id: None } = source else {
+        let CopySource::Bucket {
+            bucket,
+            key,
+            version_id: None,
+        } = source
+        else {
             return Err(s3_error!(
                 NotImplemented,
                 "x-amz-copy-source must be BUCKET/KEY: this emulator has no versions and no access points."
@@ -171,7 +172,12 @@ impl S3 for ObsService {
 
     async fn list_buckets(&self, req: S3Request<ListBucketsInput>) -> Reply<ListBucketsOutput> {
         let prefix = req.input.prefix.clone().unwrap_or_default();
-        let after = req.input.continuation_token.as_deref().map(decode_token).transpose()?;
+        let after = req
+            .input
+            .continuation_token
+            .as_deref()
+            .map(decode_token)
+            .transpose()?;
         let max = req.input.max_buckets.unwrap_or(i32::MAX);
         let mut buckets = self.run(|store| store.buckets()).await?;
         buckets.retain(|bucket| {
@@ -197,14 +203,16 @@ impl S3 for ObsService {
 
     async fn create_bucket(&self, req: S3Request<CreateBucketInput>) -> Reply<CreateBucketOutput> {
         let location = format!("/{}", req.input.bucket);
-        self.run(move |store| store.create_bucket(&req.input.bucket)).await?;
+        self.run(move |store| store.create_bucket(&req.input.bucket))
+            .await?;
         Ok(S3Response::new(CreateBucketOutput {
             location: Some(location),
         }))
     }
 
     async fn head_bucket(&self, req: S3Request<HeadBucketInput>) -> Reply<HeadBucketOutput> {
-        self.run(move |store| store.bucket(&req.input.bucket)).await?;
+        self.run(move |store| store.bucket(&req.input.bucket))
+            .await?;
         Ok(S3Response::new(HeadBucketOutput {
             bucket_region: Some(self.region()),
             ..HeadBucketOutput::default()
@@ -212,7 +220,8 @@ impl S3 for ObsService {
     }
 
     async fn delete_bucket(&self, req: S3Request<DeleteBucketInput>) -> Reply<DeleteBucketOutput> {
-        self.run(move |store| store.delete_bucket(&req.input.bucket)).await?;
+        self.run(move |store| store.delete_bucket(&req.input.bucket))
+            .await?;
         Ok(S3Response::new(DeleteBucketOutput::default()))
     }
 
@@ -220,7 +229,8 @@ impl S3 for ObsService {
         &self,
         req: S3Request<GetBucketLocationInput>,
     ) -> Reply<GetBucketLocationOutput> {
-        self.run(move |store| store.bucket(&req.input.bucket)).await?;
+        self.run(move |store| store.bucket(&req.input.bucket))
+            .await?;
         Ok(S3Response::new(GetBucketLocationOutput {
             location_constraint: Some(self.region().into()),
         }))
@@ -360,7 +370,11 @@ impl S3 for ObsService {
             content_language: headers.content_language,
             content_length: i64::try_from(length).ok(),
             content_range: range.map(|part| content_range(&part, object.size)),
-            content_type: Some(headers.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+            content_type: Some(
+                headers
+                    .content_type
+                    .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
+            ),
             e_tag: Some(ETag::Strong(object.etag)),
             expires: headers.expires,
             last_modified: Some(object.modified.into()),
@@ -391,7 +405,11 @@ impl S3 for ObsService {
             content_language: headers.content_language,
             content_length: i64::try_from(bytes.end - bytes.start).ok(),
             content_range: range.map(|part| content_range(&part, object.size)),
-            content_type: Some(headers.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
+            content_type: Some(
+                headers
+                    .content_type
+                    .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
+            ),
             e_tag: Some(ETag::Strong(object.etag)),
             expires: headers.expires,
             last_modified: Some(object.modified.into()),
@@ -403,7 +421,8 @@ impl S3 for ObsService {
     async fn delete_object(&self, req: S3Request<DeleteObjectInput>) -> Reply<DeleteObjectOutput> {
         let input = req.input;
         no_versions(input.version_id.as_deref(), None)?;
-        self.run(move |store| store.delete(&input.bucket, &input.key)).await?;
+        self.run(move |store| store.delete(&input.bucket, &input.key))
+            .await?;
         Ok(S3Response::new(DeleteObjectOutput::default()))
     }
 
@@ -487,7 +506,9 @@ impl S3 for ObsService {
         let input = req.input;
         let name = ObjectName::parse(&input.bucket, &input.key)?;
         let headers = stored_headers!(input);
-        let id = self.run(move |store| store.begin_upload(&name, &headers)).await?;
+        let id = self
+            .run(move |store| store.begin_upload(&name, &headers))
+            .await?;
         Ok(S3Response::new(CreateMultipartUploadOutput {
             bucket: Some(input.bucket),
             key: Some(input.key),
@@ -511,7 +532,9 @@ impl S3 for ObsService {
         };
         let received = self.receive(&input.bucket, input.body, &declared).await?;
         let sums = received.checksum.clone();
-        let part = self.run(move |store| store.store_part(&name, &id, number, received)).await?;
+        let part = self
+            .run(move |store| store.store_part(&name, &id, number, received))
+            .await?;
         Ok(S3Response::new(UploadPartOutput {
             e_tag: Some(ETag::Strong(part.etag)),
             checksum_crc32: sums.checksum_crc32,
@@ -530,7 +553,11 @@ impl S3 for ObsService {
         let input = req.input;
         let name = ObjectName::parse(&input.bucket, &input.key)?;
         check_part_number(input.part_number)?;
-        let range = input.copy_source_range.as_deref().map(Range::parse).transpose();
+        let range = input
+            .copy_source_range
+            .as_deref()
+            .map(Range::parse)
+            .transpose();
         let range = range.map_err(|_| {
             s3_error!(
                 InvalidArgument,
@@ -596,7 +623,8 @@ impl S3 for ObsService {
     ) -> Reply<AbortMultipartUploadOutput> {
         let input = req.input;
         let name = ObjectName::parse(&input.bucket, &input.key)?;
-        self.run(move |store| store.abort_upload(&name, &input.upload_id)).await?;
+        self.run(move |store| store.abort_upload(&name, &input.upload_id))
+            .await?;
         Ok(S3Response::new(AbortMultipartUploadOutput::default()))
     }
 
@@ -606,7 +634,9 @@ impl S3 for ObsService {
         let max = rows(input.max_parts, "max-parts")?;
         let after = input.part_number_marker.unwrap_or_default();
         let id = input.upload_id.clone();
-        let mut parts = self.run(move |store| store.upload_parts(&name, &id)).await?;
+        let mut parts = self
+            .run(move |store| store.upload_parts(&name, &id))
+            .await?;
         parts.retain(|part| part.number > after);
         let limit = usize::try_from(max).unwrap_or_default();
         let more = parts.len() > limit;

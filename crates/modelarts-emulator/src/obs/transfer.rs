@@ -271,7 +271,10 @@ fn body_error(error: StdError) -> S3Error {
         return error;
     }
     if text.contains("SignatureMismatch") {
-        return s3_error!(SignatureDoesNotMatch, "A chunk of the body has a wrong signature.");
+        return s3_error!(
+            SignatureDoesNotMatch,
+            "A chunk of the body has a wrong signature."
+        );
     }
     s3_error!(IncompleteBody, "The body cannot be read: {text}.")
 }

@@ -529,14 +529,8 @@ mod tests {
             .add(FaultRule::times(2, "DeleteTrainingJob", Fault::Reset))
             .unwrap();
         faults.add(FaultRule::once("*", Fault::LostAnswer)).unwrap();
-        assert_eq!(
-            faults.take("DeleteTrainingJob"),
-            Some(Fault::Reset)
-        );
-        assert_eq!(
-            faults.take("ListTrainingJobs"),
-            Some(Fault::LostAnswer)
-        );
+        assert_eq!(faults.take("DeleteTrainingJob"), Some(Fault::Reset));
+        assert_eq!(faults.take("ListTrainingJobs"), Some(Fault::LostAnswer));
         assert_eq!(faults.take("ListTrainingJobs"), None);
         assert_eq!(
             faults.list(),

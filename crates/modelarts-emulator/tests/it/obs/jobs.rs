@@ -9,18 +9,32 @@ use crate::{obs::ObsSite, support::Site};
 async fn a_file_that_is_rewritten_is_another_object() {
     let site = ObsSite::start().await;
     let headers = [("x-amz-meta-colour", "blue")];
-    let stored = site.client.send(Method::PUT, "/bucket/k", &headers, b"hello").await;
+    let stored = site
+        .client
+        .send(Method::PUT, "/bucket/k", &headers, b"hello")
+        .await;
     site.write("k", "by a job");
     let read = site.client.get("/bucket/k").await;
-    assert_eq!((read.text().as_str(), read.header("x-amz-meta-colour")), ("by a job", ""));
+    assert_eq!(
+        (read.text().as_str(), read.header("x-amz-meta-colour")),
+        ("by a job", "")
+    );
     assert_ne!(read.header("etag"), stored.header("etag"));
     // The ETag contains a hyphen, so that no client takes it for an MD5.
     let etag = read.header("etag").trim_matches('"');
     let (digest, parts) = etag.split_once('-').unwrap();
     assert_eq!((digest.len(), parts), (32, "0"));
     let again = site.client.get("/bucket/k").await;
-    let listed = site.client.get("/bucket?list-type=2").await.one("ETag").replace("&quot;", "\"");
-    assert_eq!((again.header("etag"), listed.as_str()), (read.header("etag"), read.header("etag")));
+    let listed = site
+        .client
+        .get("/bucket?list-type=2")
+        .await
+        .one("ETag")
+        .replace("&quot;", "\"");
+    assert_eq!(
+        (again.header("etag"), listed.as_str()),
+        (read.header("etag"), read.header("etag"))
+    );
 }
 
 #[tokio::test]
@@ -63,8 +77,12 @@ async fn a_job_finds_the_endpoint_and_keys_of_its_user() {
     assert_eq!(site.log(&id).await, "hello\ncn-north-4 cn-north-4 None\n");
     assert_eq!(site.get("bucket/out/from-job.txt"), "from the job");
     // The variables of the job take precedence.
-    job = site.script("own", "import os; print(os.environ['S3_ENDPOINT'], os.environ['AWS_ACCESS_KEY_ID'])");
-    job["algorithm"]["environments"] = json!({"S3_ENDPOINT": "https://own", "AWS_ACCESS_KEY_ID": "mine"});
+    job = site.script(
+        "own",
+        "import os; print(os.environ['S3_ENDPOINT'], os.environ['AWS_ACCESS_KEY_ID'])",
+    );
+    job["algorithm"]["environments"] =
+        json!({"S3_ENDPOINT": "https://own", "AWS_ACCESS_KEY_ID": "mine"});
     let id = site.run(&job).await;
     assert_eq!(site.log(&id).await, "https://own mine\n");
 }

@@ -15,21 +15,25 @@ async fn pages(site: &ObsSite, query: &str) -> [Vec<String>; 2] {
     for (version, all) in both.iter_mut().enumerate() {
         let mut next = String::new();
         loop {
-            // The query is in the order of the names, as the signature requires.
-            let target = match (version, next.as_str()) {
-                (0, "") => format!("/bucket?{query}&max-keys=1"),
-                (0, _) => format!("/bucket?{query}&marker={next}&max-keys=1"),
-                (_, "") => format!("/bucket?{query}&list-type=2&max-keys=1"),
+            let mut target = format!("/bucket?max-keys=1&{query}");
+            match (version, next.as_str()) {
+                (0, "") => {}
+                (0, _) => target += &format!("&marker={}", next.replace('/', "%2F")),
+                (_, "") => target += "&list-type=2",
                 (..) => {
                     let token = next.replace('%', "%25");
-                    format!("/bucket?continuation-token={token}&{query}&list-type=2&max-keys=1")
+                    target += &format!("&list-type=2&continuation-token={token}");
                 }
-            };
+            }
             let reply = site.client.get(&target).await;
             assert_eq!(reply.status, 200, "{}", reply.text());
             let rows = reply.text();
             let is_prefix = rows.contains("<CommonPrefixes>");
-            let row = if is_prefix { reply.all("Prefix").pop().unwrap() } else { reply.one("Key") };
+            let row = if is_prefix {
+                reply.all("Prefix").pop().unwrap()
+            } else {
+                reply.one("Key")
+            };
             if !row.is_empty() {
                 all.push(row);
             }
@@ -49,13 +53,33 @@ async fn pages(site: &ObsSite, query: &str) -> [Vec<String>; 2] {
 async fn the_order_is_that_of_the_bytes_of_the_keys() {
     let site = ObsSite::start().await;
     // The name `a` comes before `a-b`, and the directory `a/` after it.
-    let sorted = ["Z", "a-b", "a-b/c", "a/b", "a/b-c", "a/b/c", "a0", "b", "ä", "漢"];
-    for name in sorted.iter().filter(|name| **name != "a-b" && **name != "a/b") {
+    let sorted = [
+        "Z", "a-b", "a-b/c", "a/b", "a/b-c", "a/b/c", "a0", "b", "ä", "漢",
+    ];
+    for name in sorted
+        .iter()
+        .filter(|name| **name != "a-b" && **name != "a/b")
+    {
         site.write(name, "x");
     }
-    let expected: Vec<_> = sorted.into_iter().filter(|it| !["a-b", "a/b"].contains(it)).collect();
-    assert_eq!(keys(&site.client.get("/bucket?list-type=2").await), expected);
-    let encoded = ["Z", "a-b/c", "a/b-c", "a/b/c", "a0", "b", "%C3%A4", "%E6%BC%A2"];
+    let expected: Vec<_> = sorted
+        .into_iter()
+        .filter(|it| !["a-b", "a/b"].contains(it))
+        .collect();
+    assert_eq!(
+        keys(&site.client.get("/bucket?list-type=2").await),
+        expected
+    );
+    let encoded = [
+        "Z",
+        "a-b/c",
+        "a/b-c",
+        "a/b/c",
+        "a0",
+        "b",
+        "%C3%A4",
+        "%E6%BC%A2",
+    ];
     let both = pages(&site, "encoding-type=url").await;
     assert_eq!(both, [encoded, encoded]);
 }
@@ -70,16 +94,31 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
     let rows = ["a/", "b", "c/", "d-1", "d-2"];
     assert_eq!(pages(&site, "delimiter=%2F").await, [rows, rows]);
     let rows = ["a/1", "a/2", "a/x/"];
-    assert_eq!(pages(&site, "delimiter=%2F&encoding-type=url").await, [["a/", "b", "c/", "d-1", "d-2"]; 2]);
-    let reply = site.client.get("/bucket?delimiter=%2F&list-type=2&prefix=a%2F").await;
+    assert_eq!(
+        pages(&site, "delimiter=%2F&encoding-type=url").await,
+        [["a/", "b", "c/", "d-1", "d-2"]; 2]
+    );
+    let reply = site
+        .client
+        .get("/bucket?delimiter=%2F&list-type=2&prefix=a%2F")
+        .await;
     assert_eq!(keys(&reply), rows[..2]);
     assert_eq!(reply.all("Prefix"), ["a/", "a/x/"]);
     assert_eq!(reply.one("KeyCount"), "3");
     let reply = site.client.get("/bucket?delimiter=-&list-type=2").await;
     assert_eq!(reply.all("Prefix").last().unwrap(), "d-");
-    let reply = site.client.get("/bucket?list-type=2&start-after=a%2F2").await;
+    let reply = site
+        .client
+        .get("/bucket?list-type=2&start-after=a%2F2")
+        .await;
     assert_eq!(keys(&reply), ["a/x/3", "b", "c/1", "c/2", "d-1", "d-2"]);
-    for query in ["prefix=a%2F%2F", "prefix=..%2F", "prefix=b%2F", "prefix=nothing", "max-keys=0"] {
+    for query in [
+        "prefix=a%2F%2F",
+        "prefix=..%2F",
+        "prefix=b%2F",
+        "prefix=nothing",
+        "max-keys=0",
+    ] {
         let reply = site.client.get(&format!("/bucket?{query}")).await;
         assert_eq!(keys(&reply), [""; 0], "{query}");
         assert_eq!(reply.one("IsTruncated"), "false", "{query}");
@@ -90,7 +129,10 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
 async fn names_are_encoded_if_the_request_says_so() {
     let site = ObsSite::start().await;
     site.write("a b+c/ü&<%2F", "x");
-    let reply = site.client.get("/bucket?encoding-type=url&list-type=2&prefix=a%20b").await;
+    let reply = site
+        .client
+        .get("/bucket?encoding-type=url&list-type=2&prefix=a%20b")
+        .await;
     assert_eq!(keys(&reply), ["a%20b%2Bc/%C3%BC%26%3C%252F"]);
     assert_eq!(reply.one("Prefix"), "a%20b");
     let reply = site.client.get("/bucket?list-type=2").await;
@@ -142,5 +184,11 @@ async fn links_do_not_lead_out_of_the_root() {
     // A link at the place of an object is replaced.
     assert_eq!(site.client.put("/bucket/key", b"own").await.status, 200);
     let secret = std::fs::read_to_string(outside.path().join("secret")).unwrap();
-    assert_eq!((secret.as_str(), std::fs::read_dir(outside.path()).unwrap().count()), ("secret", 1));
+    assert_eq!(
+        (
+            secret.as_str(),
+            std::fs::read_dir(outside.path()).unwrap().count()
+        ),
+        ("secret", 1)
+    );
 }

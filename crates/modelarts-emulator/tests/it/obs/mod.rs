@@ -54,7 +54,11 @@ impl ObsSite {
         };
         let site = Self { emulator, client };
         let created = site.client.put("/bucket", b"").await;
-        assert!([200, 409].contains(&created.status.as_u16()), "{}", created.text());
+        assert!(
+            [200, 409].contains(&created.status.as_u16()),
+            "{}",
+            created.text()
+        );
         site
     }
 
@@ -135,7 +139,7 @@ impl ObsReply {
 }
 
 impl ObsClient {
-    /// Builds a signed request. `target` is a path, not encoded, and a query, encoded and sorted.
+    /// Builds a signed request. `target` is a path, not encoded, and an encoded query.
     pub(super) fn request(
         &self,
         method: Method,
@@ -152,7 +156,10 @@ impl ObsClient {
         let mut signed = vec![
             ("host".to_owned(), host),
             ("x-amz-date".to_owned(), date.clone()),
-            ("x-amz-content-sha256".to_owned(), "UNSIGNED-PAYLOAD".to_owned()),
+            (
+                "x-amz-content-sha256".to_owned(),
+                "UNSIGNED-PAYLOAD".to_owned(),
+            ),
         ];
         if let Some(token) = &self.token {
             signed.push(("x-amz-security-token".to_owned(), token.clone()));
@@ -164,13 +171,27 @@ impl ObsClient {
         signed.sort();
         let names: Vec<&str> = signed.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(";");
-        let lines: String = signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
-        let hash = &signed.iter().find(|it| it.0 == "x-amz-content-sha256").unwrap().1;
-        let query: Vec<String> = query
+        let lines: String = signed
+            .iter()
+            .map(|(name, value)| format!("{name}:{value}\n"))
+            .collect();
+        let hash = &signed
+            .iter()
+            .find(|it| it.0 == "x-amz-content-sha256")
+            .unwrap()
+            .1;
+        let mut query: Vec<String> = query
             .split('&')
             .filter(|pair| !pair.is_empty())
-            .map(|pair| if pair.contains('=') { pair.to_owned() } else { format!("{pair}=") })
+            .map(|pair| {
+                if pair.contains('=') {
+                    pair.to_owned()
+                } else {
+                    format!("{pair}=")
+                }
+            })
             .collect();
+        query.sort();
         let query = query.join("&");
         let canonical = format!("{method}\n{path}\n{query}\n{lines}\n{names}\n{hash}");
         let scope = format!("{day}/cn-north-4/s3/aws4_request");
@@ -199,7 +220,11 @@ impl ObsClient {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> ObsReply {
-        let response = self.request(method, target, headers, body).send().await.unwrap();
+        let response = self
+            .request(method, target, headers, body)
+            .send()
+            .await
+            .unwrap();
         ObsReply::of(response).await
     }
 
@@ -249,7 +274,9 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let next = std::iter::repeat_with(|| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (state >> 33) as u8
     });
     next.take(length).collect()

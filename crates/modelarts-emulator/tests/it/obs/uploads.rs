@@ -33,9 +33,8 @@ async fn part(site: &ObsSite, key: &str, id: &str, number: u32, content: &[u8]) 
 async fn only_the_listed_parts_in_their_order_are_joined() {
     let data = tempfile::tempdir().unwrap();
     let root = tempfile::tempdir().unwrap();
-    let set = |builder: modelarts_emulator::Builder| {
-        builder.data_dir(data.path()).obs_root(root.path())
-    };
+    let set =
+        |builder: modelarts_emulator::Builder| builder.data_dir(data.path()).obs_root(root.path());
     let site = ObsSite::with(set).await;
     let content = noise(3 * PART);
     let id = begin(&site, "a/k").await;
@@ -43,7 +42,9 @@ async fn only_the_listed_parts_in_their_order_are_joined() {
     let small = part(&site, "a/k", &id, 1, b"small").await;
     let five = part(&site, "a/k", &id, 5, &content[2 * PART..]).await;
     let complete = async |site: &ObsSite, body: String| {
-        site.client.post(&format!("/bucket/a/k?uploadId={id}"), &body).await
+        site.client
+            .post(&format!("/bucket/a/k?uploadId={id}"), &body)
+            .await
     };
     for (body, code) in [
         (listed(&[(2, &two), (1, &small)]), "InvalidPartOrder"),
@@ -61,18 +62,43 @@ async fn only_the_listed_parts_in_their_order_are_joined() {
     let site = ObsSite::with(set).await;
     // A part with the number of an earlier one replaces it.
     let one = part(&site, "a/k", &id, 1, &content[..PART]).await;
-    let parts = site.client.get(&format!("/bucket/a/k?max-parts=2&uploadId={id}")).await;
+    let parts = site
+        .client
+        .get(&format!("/bucket/a/k?max-parts=2&uploadId={id}"))
+        .await;
     assert_eq!(parts.all("PartNumber"), ["1", "2"]);
-    assert_eq!((parts.one("IsTruncated"), parts.one("NextPartNumberMarker")), ("true".into(), "2".into()));
-    let parts = site.client.get(&format!("/bucket/a/k?part-number-marker=2&uploadId={id}")).await;
-    assert_eq!((parts.all("PartNumber"), parts.one("Size")), (vec!["5".to_owned()], PART.to_string()));
-    assert_eq!(site.client.get("/bucket?list-type=2").await.all("Key"), [""; 0]);
+    assert_eq!(
+        (parts.one("IsTruncated"), parts.one("NextPartNumberMarker")),
+        ("true".into(), "2".into())
+    );
+    let parts = site
+        .client
+        .get(&format!("/bucket/a/k?part-number-marker=2&uploadId={id}"))
+        .await;
+    assert_eq!(
+        (parts.all("PartNumber"), parts.one("Size")),
+        (vec!["5".to_owned()], PART.to_string())
+    );
+    assert_eq!(
+        site.client.get("/bucket?list-type=2").await.all("Key"),
+        [""; 0]
+    );
     let reply = complete(&site, listed(&[(1, &one), (2, &two), (5, &five)])).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     let object = site.client.get("/bucket/a/k").await;
     assert!(object.body == content);
-    assert!(object.header("etag").ends_with("-3\""), "{}", object.header("etag"));
-    assert_eq!((object.header("content-type"), object.header("x-amz-meta-colour")), ("text/x", "blue"));
+    assert!(
+        object.header("etag").ends_with("-3\""),
+        "{}",
+        object.header("etag")
+    );
+    assert_eq!(
+        (
+            object.header("content-type"),
+            object.header("x-amz-meta-colour")
+        ),
+        ("text/x", "blue")
+    );
     let again = complete(&site, listed(&[(1, &one)])).await;
     assert_eq!(again.error(), (404, "NoSuchUpload".to_owned()));
 }
@@ -86,21 +112,42 @@ async fn unfinished_uploads_are_listed_until_they_are_aborted() {
     }
     let all = site.client.get("/bucket?uploads").await;
     assert_eq!(all.all("Key"), ["a/1", "a/2", "b", "b"]);
-    let first = site.client.get("/bucket?delimiter=%2F&max-uploads=2&uploads").await;
-    assert_eq!((first.all("Key"), first.all("Prefix")), (vec!["b".to_owned()], vec!["a/".to_owned()]));
-    assert_eq!((first.one("IsTruncated"), first.one("NextKeyMarker")), ("true".into(), "b".into()));
+    let first = site
+        .client
+        .get("/bucket?delimiter=%2F&max-uploads=2&uploads")
+        .await;
+    assert_eq!(
+        (first.all("Key"), first.all("Prefix")),
+        (vec!["b".to_owned()], vec!["a/".to_owned()])
+    );
+    assert_eq!(
+        (first.one("IsTruncated"), first.one("NextKeyMarker")),
+        ("true".into(), "b".into())
+    );
     let marker = first.one("NextUploadIdMarker");
     let rest = format!("/bucket?delimiter=%2F&key-marker=b&upload-id-marker={marker}&uploads");
     let rest = site.client.get(&rest).await;
-    assert_eq!((rest.all("Key"), rest.one("IsTruncated")), (vec!["b".to_owned()], "false".to_owned()));
+    assert_eq!(
+        (rest.all("Key"), rest.one("IsTruncated")),
+        (vec!["b".to_owned()], "false".to_owned())
+    );
     let prefix = site.client.get("/bucket?prefix=a%2F2&uploads").await;
     assert_eq!(prefix.all("UploadId"), [ids[1].clone()]);
     part(&site, "a/1", &ids[0], 1, b"x").await;
     // An id belongs to one key.
-    let wrong = site.client.delete(&format!("/bucket/a/2?uploadId={}", ids[0])).await;
+    let wrong = site
+        .client
+        .delete(&format!("/bucket/a/2?uploadId={}", ids[0]))
+        .await;
     assert_eq!(wrong.error(), (404, "NoSuchUpload".to_owned()));
     for (key, id) in ["a/1", "a/2", "b", "b"].iter().zip(&ids) {
-        assert_eq!(site.client.delete(&format!("/bucket/{key}?uploadId={id}")).await.status, 204);
+        assert_eq!(
+            site.client
+                .delete(&format!("/bucket/{key}?uploadId={id}"))
+                .await
+                .status,
+            204
+        );
     }
     assert_eq!(site.client.get("/bucket?uploads").await.all("Key"), [""; 0]);
 }
@@ -113,14 +160,20 @@ async fn a_part_can_be_a_range_of_an_object() {
     let id = begin(&site, "k").await;
     let mut etags = Vec::new();
     for (number, range) in [(1, "bytes=102400-204799"), (2, "bytes=0-9")] {
-        let headers = [("x-amz-copy-source", "bucket/source"), ("x-amz-copy-source-range", range)];
+        let headers = [
+            ("x-amz-copy-source", "bucket/source"),
+            ("x-amz-copy-source-range", range),
+        ];
         let target = format!("/bucket/k?partNumber={number}&uploadId={id}");
         let reply = site.client.send(Method::PUT, &target, &headers, b"").await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         etags.push(reply.one("ETag"));
     }
     let body = listed(&[(1, &etags[0]), (2, &etags[1])]);
-    let reply = site.client.post(&format!("/bucket/k?uploadId={id}"), &body).await;
+    let reply = site
+        .client
+        .post(&format!("/bucket/k?uploadId={id}"), &body)
+        .await;
     assert_eq!(reply.status, 200, "{}", reply.text());
     let joined = [&content[PART..], &content[..10]].concat();
     assert!(site.client.get("/bucket/k").await.body == joined);
