@@ -1,7 +1,8 @@
 //! Users of requests to OBS: their keys and security tokens, and the bucket in a host name.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use s3s::{
     S3Error, S3Result,
     access::{S3Access, S3AccessContext},
@@ -11,7 +12,8 @@ use s3s::{
 };
 
 use crate::{
-    accounts::KnownKey, clock::timestamp::Timestamp, obs::server::ObsRequest, state::EmulatorState,
+    accounts::KnownKey, catalog::operations::obs_operation, clock::timestamp::Timestamp,
+    state::EmulatorState, traffic::faults::Fault,
 };
 
 /// Suffix of hosts that name a bucket, such as `bucket.localhost`.
@@ -87,6 +89,39 @@ impl S3Access for Access {
         match context {
             Some(context) => context.begin(&self.0, request.s3_op().name()),
             None => Ok(()),
+        }
+    }
+}
+
+/// State of one request, which the check of its access fills.
+#[derive(Debug, Default)]
+pub(super) struct ObsRequest {
+    /// Name of the operation, such as `obs.GetObject`.
+    pub(super) operation: OnceLock<&'static str>,
+    pub(super) fault: Mutex<Option<Fault>>,
+}
+
+impl ObsRequest {
+    /// Counts the request, and takes the fault of its response. The error prevents the execution of
+    /// the operation if the fault replaces it.
+    fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
+        let Some(operation) = obs_operation(operation) else {
+            return Ok(());
+        };
+        let _ = self.operation.set(operation);
+        state.request_counts.add_received(operation);
+        let Some(fault) = state.faults.take(operation) else {
+            return Ok(());
+        };
+        let now = Timestamp::now(state.clock.as_ref());
+        let replaces = fault.replacement(now).is_some();
+        *self.fault.lock() = Some(fault);
+        match replaces {
+            true => Err(s3_error!(
+                ServiceUnavailable,
+                "A fault replaces the response."
+            )),
+            false => Ok(()),
         }
     }
 }

@@ -12,7 +12,7 @@ use s3s::{
     s3_error,
 };
 
-use crate::obs::objects::StoredObject;
+use crate::obs::records::StoredObject;
 
 /// Conditions of a request on the state of an object.
 #[derive(Debug, Default, PartialEq)]

@@ -23,6 +23,47 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
+/// Reads the headers that are stored with an object from the input of an operation.
+macro_rules! stored_headers {
+    ($input:expr) => {
+        $crate::obs::records::StoredHeaders {
+            content_type: $input.content_type,
+            content_encoding: $crate::obs::fields::content_encoding($input.content_encoding),
+            content_language: $input.content_language,
+            content_disposition: $input.content_disposition,
+            cache_control: $input.cache_control,
+            expires: $input.expires,
+            metadata: $input.metadata.unwrap_or_default(),
+        }
+    };
+}
+
+/// Reads the conditions of a read.
+macro_rules! read_conditions {
+    ($input:expr) => {
+        $crate::obs::conditions::Conditions {
+            if_match: $input.if_match,
+            if_none_match: $input.if_none_match,
+            if_modified_since: $input.if_modified_since,
+            if_unmodified_since: $input.if_unmodified_since,
+        }
+    };
+}
+
+/// Reads the conditions on the source of a copy.
+macro_rules! source_conditions {
+    ($input:expr) => {
+        $crate::obs::conditions::Conditions {
+            if_match: $input.copy_source_if_match,
+            if_none_match: $input.copy_source_if_none_match,
+            if_modified_since: $input.copy_source_if_modified_since,
+            if_unmodified_since: $input.copy_source_if_unmodified_since,
+        }
+    };
+}
+
+pub(super) use {read_conditions, source_conditions, stored_headers};
+
 /// Returns the number of rows of a page: at most 1,000.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {

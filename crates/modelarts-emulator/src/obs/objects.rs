@@ -9,51 +9,23 @@ use std::{
     io::{self, Seek},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use md5::{Digest, Md5};
-use parking_lot::RwLock;
 use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
 use tempfile::NamedTempFile;
 
 use crate::{
-    database::Database,
-    files::confined_dir::{ConfinedDir, PART_PREFIX},
+    files::confined_dir::PART_PREFIX,
     obs::{
         conditions::Conditions,
-        keys::{ObjectName, check_new_bucket, may_be_bucket, no_such_bucket, no_such_key},
+        keys::{ObjectName, check_new_bucket, no_such_key},
         pages,
-        records::{self, Identity, Record, StoredHeaders},
-        transfer::{Received, hex, io_error},
+        records::{self, Identity, Record, StoredHeaders, StoredObject, unknown_etag},
+        store::{ObjectStore, is_missing, read_error},
+        transfer::{Received, io_error},
     },
 };
-
-/// ETag of an empty object: the MD5 of nothing.
-pub(super) const EMPTY_ETAG: &str = "d41d8cd98f00b204e9800998ecf8427e";
-/// Directory of temporary files and parts, in the data directory.
-const INCOMING: &str = "obs-uploads";
-
-/// Objects below the OBS root, with their records.
-pub(super) struct ObjectStore {
-    pub(super) root: ConfinedDir,
-    /// Directory of temporary files and of parts.
-    pub(super) incoming: PathBuf,
-    pub(super) database: Arc<Database>,
-    /// Lock that is held while a file and its record change together, or are read together.
-    pub(super) lock: RwLock<()>,
-}
-
-/// Object without its content.
-#[derive(Clone, Debug)]
-pub(super) struct StoredObject {
-    pub(super) size: u64,
-    pub(super) modified: SystemTime,
-    /// ETag without its quotes.
-    pub(super) etag: String,
-    pub(super) headers: StoredHeaders,
-}
 
 /// Bucket, with the time of its creation.
 #[derive(Clone, Debug)]
@@ -63,40 +35,7 @@ pub(super) struct StoredBucket {
 }
 
 impl ObjectStore {
-    /// Opens the store, and removes temporary files of an emulator that was killed.
-    pub(super) fn open(
-        root: ConfinedDir,
-        data_dir: &Path,
-        database: Arc<Database>,
-    ) -> io::Result<Self> {
-        let store = Self {
-            root,
-            incoming: data_dir.join(INCOMING),
-            database,
-            lock: RwLock::new(()),
-        };
-        fs::create_dir_all(&store.incoming)?;
-        for entry in fs::read_dir(&store.incoming)?.flatten() {
-            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-                fs::remove_file(entry.path())?;
-            }
-        }
-        Ok(store)
-    }
-
     // ---- buckets ----
-
-    /// Returns the directory of a bucket.
-    pub(super) fn bucket(&self, name: &str) -> S3Result<PathBuf> {
-        if !may_be_bucket(name) {
-            return Err(no_such_bucket(name));
-        }
-        match self.root.resolve(Path::new(name)) {
-            Ok(path) if path.is_dir() => Ok(path),
-            Ok(_) => Err(no_such_bucket(name)),
-            Err(error) => Err(read_error(error, || no_such_bucket(name))),
-        }
-    }
 
     /// Returns all buckets, in the order of their names.
     pub(super) fn buckets(&self) -> S3Result<Vec<StoredBucket>> {
@@ -151,9 +90,7 @@ impl ObjectStore {
             _ => io_error(error),
         })?;
         self.forget_uploads(name)?;
-        self.database
-            .write(|connection| records::delete_bucket(connection, name))
-            .map_err(S3Error::internal_error)
+        self.write(|connection| records::delete_bucket(connection, name))
     }
 
     // ---- reads ----
@@ -214,21 +151,10 @@ impl ObjectStore {
     }
 
     fn record(&self, name: &ObjectName) -> S3Result<Option<Record>> {
-        self.database
-            .read(|connection| records::find(connection, &name.bucket, &name.key))
-            .map_err(S3Error::internal_error)
+        self.query(|connection| records::find(connection, &name.bucket, &name.key))
     }
 
     // ---- writes ----
-
-    /// Creates a temporary file for the content of an object or of a part.
-    pub(super) fn temporary(&self) -> S3Result<NamedTempFile> {
-        tempfile::Builder::new()
-            // The umask of the process applies, as it does to files that jobs write.
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(&self.incoming)
-            .map_err(io_error)
-    }
 
     /// Stores received content as an object, which replaces an earlier one.
     pub(super) fn store(
@@ -273,9 +199,7 @@ impl ObjectStore {
             etag,
             headers,
         };
-        self.database
-            .write(|connection| records::put(connection, &name.bucket, &name.key, &record))
-            .map_err(S3Error::internal_error)?;
+        self.write(|connection| records::put(connection, &name.bucket, &name.key, &record))?;
         Ok(StoredObject {
             size: received.length,
             modified,
@@ -335,9 +259,7 @@ impl ObjectStore {
                 Err(error) => return Err(io_error(error)),
             }
         }
-        self.database
-            .write(|connection| records::delete(connection, bucket, key))
-            .map_err(S3Error::internal_error)?;
+        self.write(|connection| records::delete(connection, bucket, key))?;
         self.prune(&directory, path, name)
     }
 
@@ -368,20 +290,6 @@ fn truncate_to_parent(key: &mut String) {
     key.truncate(end);
 }
 
-/// Returns the ETag of a file without a record, which a job or another program has written.
-///
-/// The content is not read, so that lists of large directories are fast. Like the ETag of an object
-/// that was uploaded in parts, it contains a hyphen, and clients do not compare it with an MD5.
-pub(super) fn unknown_etag(identity: Identity) -> String {
-    let Identity {
-        size,
-        modified,
-        inode,
-    } = identity;
-    let digest = Md5::digest(format!("{size} {modified} {inode}"));
-    format!("{}-0", hex(&digest))
-}
-
 /// Copies a file to `target` on another file system. Readers see the whole file or none.
 fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
     let directory = target.parent().unwrap_or(target);
@@ -405,25 +313,6 @@ fn remove_directories(path: &Path) -> io::Result<()> {
         remove_directories(&entry.path())?;
     }
     fs::remove_dir(path)
-}
-
-/// Returns true if nothing exists at a path: the last step or one before it is missing, or a file.
-pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
-}
-
-/// Converts a failure to find a file.
-fn read_error(error: io::Error, missing: impl FnOnce() -> S3Error) -> S3Error {
-    match error.kind() {
-        _ if is_missing(&error) => missing(),
-        // The path leads out of the root.
-        io::ErrorKind::Other => s3_error!(AccessDenied, "{error}"),
-        io::ErrorKind::InvalidFilename => missing(),
-        _ => io_error(error),
-    }
 }
 
 /// Converts a failure to create the directory of a key.

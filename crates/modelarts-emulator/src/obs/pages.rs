@@ -17,8 +17,8 @@ use s3s::{S3Error, S3Result};
 use crate::{
     files::confined_dir::PART_PREFIX,
     obs::{
-        objects::{EMPTY_ETAG, ObjectStore, is_missing, unknown_etag},
-        records::{self, Identity},
+        records::{self, EMPTY_ETAG, Identity, unknown_etag},
+        store::{ObjectStore, is_missing},
         transfer::io_error,
     },
 };

@@ -1,12 +1,16 @@
 //! Records of objects in the database: ETag, metadata and headers, which a file cannot hold.
 
-use std::{collections::HashMap, fs::Metadata, os::unix::fs::MetadataExt};
+use std::{collections::HashMap, fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
+use md5::{Digest, Md5};
 use rusqlite::{Connection, OptionalExtension, params};
 use s3s::dto::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::database::{read_error, write_error};
+use crate::{
+    database::{read_error, write_error},
+    obs::transfer::hex,
+};
 
 /// Size, modification time in nanoseconds and inode of a file, by which a change of the file is
 /// recognised.
@@ -48,12 +52,38 @@ pub(super) struct StoredHeaders {
     pub(super) metadata: HashMap<String, String>,
 }
 
+/// ETag of an empty object: the MD5 of nothing.
+pub(super) const EMPTY_ETAG: &str = "d41d8cd98f00b204e9800998ecf8427e";
+/// Object without its content.
+#[derive(Clone, Debug)]
+pub(super) struct StoredObject {
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+    /// ETag without its quotes.
+    pub(super) etag: String,
+    pub(super) headers: StoredHeaders,
+}
+
 /// Record of an object.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) identity: Identity,
     pub(super) etag: String,
     pub(super) headers: StoredHeaders,
+}
+
+/// Returns the ETag of a file without a record, which a job or another program has written.
+///
+/// The content is not read, so that lists of large directories are fast. Like the ETag of an object
+/// that was uploaded in parts, it contains a hyphen, and clients do not compare it with an MD5.
+pub(super) fn unknown_etag(identity: Identity) -> String {
+    let Identity {
+        size,
+        modified,
+        inode,
+    } = identity;
+    let digest = Md5::digest(format!("{size} {modified} {inode}"));
+    format!("{}-0", hex(&digest))
 }
 
 /// Returns the record of an object. It may belong to an earlier content of the file.

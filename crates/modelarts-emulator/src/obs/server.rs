@@ -1,11 +1,6 @@
 //! Requests to OBS: hosts, faults, counts and logs around the service of s3s.
 
-use std::{
-    io,
-    path::Path,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -18,7 +13,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::{StreamExt, stream};
-use parking_lot::Mutex;
 use s3s::{
     S3Error, S3ErrorCode, S3Result, s3_error,
     service::{S3Service, S3ServiceBuilder},
@@ -26,13 +20,12 @@ use s3s::{
 
 use crate::{
     api::response::Cut,
-    catalog::operations::obs_operation,
     clock::timestamp::Timestamp,
     files::confined_dir::ConfinedDir,
     obs::{
-        access::{Access, AnyName, Hosts, Keys, bucket_of_host},
-        objects::ObjectStore,
+        access::{Access, AnyName, Hosts, Keys, ObsRequest, bucket_of_host},
         service::ObsService,
+        store::ObjectStore,
     },
     server::{host_guard, reply::new_request_id},
     state::EmulatorState,
@@ -77,39 +70,6 @@ pub(crate) fn router(
         async move { server.serve(request).await }
     };
     Ok(Router::new().fallback(serve))
-}
-
-/// State of one request, which the check of its access fills.
-#[derive(Debug, Default)]
-pub(super) struct ObsRequest {
-    /// Name of the operation, such as `obs.GetObject`.
-    operation: OnceLock<&'static str>,
-    fault: Mutex<Option<Fault>>,
-}
-
-impl ObsRequest {
-    /// Counts the request, and takes the fault of its response. The error prevents the execution of
-    /// the operation if the fault replaces it.
-    pub(super) fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
-        let Some(operation) = obs_operation(operation) else {
-            return Ok(());
-        };
-        let _ = self.operation.set(operation);
-        state.request_counts.add_received(operation);
-        let Some(fault) = state.faults.take(operation) else {
-            return Ok(());
-        };
-        let now = Timestamp::now(state.clock.as_ref());
-        let replaces = fault.replacement(now).is_some();
-        *self.fault.lock() = Some(fault);
-        match replaces {
-            true => Err(s3_error!(
-                ServiceUnavailable,
-                "A fault replaces the response."
-            )),
-            false => Ok(()),
-        }
-    }
 }
 
 impl ObsServer {

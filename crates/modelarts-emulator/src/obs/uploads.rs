@@ -8,7 +8,7 @@ use std::{
 };
 
 use md5::{Digest, Md5};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 use s3s::{S3Error, S3Result, s3_error};
 use uuid::Uuid;
 
@@ -18,9 +18,9 @@ use crate::{
     obs::{
         conditions::Conditions,
         keys::ObjectName,
-        objects::{ObjectStore, StoredObject},
         pages::common_prefix,
-        records::StoredHeaders,
+        records::{StoredHeaders, StoredObject},
+        store::ObjectStore,
         transfer::{Received, copy, hex, io_error},
     },
 };
@@ -336,14 +336,6 @@ impl ObjectStore {
     /// Returns the directory of the parts of an upload.
     fn parts(&self, id: &str) -> PathBuf {
         self.incoming.join(id)
-    }
-
-    fn query<R>(&self, look: impl FnOnce(&Connection) -> rusqlite::Result<R>) -> S3Result<R> {
-        self.database.read(look).map_err(S3Error::internal_error)
-    }
-
-    fn write<R>(&self, change: impl FnOnce(&Connection) -> rusqlite::Result<R>) -> S3Result<R> {
-        self.database.write(change).map_err(S3Error::internal_error)
     }
 }
 
