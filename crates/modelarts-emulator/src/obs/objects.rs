@@ -110,6 +110,10 @@ impl ObjectStore {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(read_error(error, || no_such_key(&name.key))),
         };
+        // Opening a pipe would wait for its writer.
+        if fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+            return Ok(None);
+        }
         let (file, metadata) = match File::open(&path).and_then(|file| {
             let metadata = file.metadata()?;
             Ok((file, metadata))

@@ -162,7 +162,7 @@ async fn a_directory_marker_is_an_empty_object() {
 }
 
 #[tokio::test]
-async fn links_do_not_lead_out_of_the_root() {
+async fn links_out_of_the_root_and_pipes_are_no_objects() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "secret").unwrap();
     let site = ObsSite::start().await;
@@ -172,8 +172,11 @@ async fn links_do_not_lead_out_of_the_root() {
     symlink(outside.path().join("secret"), bucket.join("key")).unwrap();
     symlink(&bucket, bucket.join("real/loop")).unwrap();
     symlink(bucket.join("real/file"), bucket.join("same")).unwrap();
+    let (mode, pipe) = (rustix::fs::Mode::RUSR, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(rustix::fs::CWD, bucket.join("pipe"), pipe, mode, 0).unwrap();
     let reply = site.client.get("/bucket?list-type=2").await;
     assert_eq!(keys(&reply), ["real/file", "same"]);
+    assert_eq!(site.client.get("/bucket/pipe").await.status, 404);
     assert_eq!(site.client.get("/bucket/same").await.text(), "inside");
     for key in ["door/secret", "key"] {
         let reply = site.client.get(&format!("/bucket/{key}")).await;
