@@ -27,6 +27,9 @@
 //! fields of a job that it does not support. By default, it accepts other documented fields that
 //! have no effect in the emulator, and names them in the response header `X-Emulator-Ignored`.
 //!
+//! With the feature `obs`, which is part of the default feature `cli`, the emulator also serves its
+//! OBS over HTTP: `Emulator::obs_url` is the endpoint for clients of the S3 protocol, such as boto3.
+//!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer only to files in the OBS root of the emulator. Jobs do not inherit the
 //! environment variables of the emulator. The emulator listens only on loopback addresses, and
@@ -48,6 +51,8 @@ mod handlers;
 mod job;
 mod logs;
 mod metrics;
+#[cfg(feature = "obs")]
+mod obs;
 mod runner;
 mod scheduler;
 mod server;

@@ -476,6 +476,21 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     // Python sets this variable itself if no locale is set (PEP 538).
     names.retain(|name| *name != "LC_CTYPE");
     names.sort_unstable();
+    let is_of_obs = |name: &&str| name.starts_with("AWS_") || name.starts_with("S3_");
+    let (of_obs, names): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_of_obs);
+    let served: &[&str] = if cfg!(feature = "obs") {
+        &[
+            "AWS_ACCESS_KEY_ID",
+            "AWS_DEFAULT_REGION",
+            "AWS_ENDPOINT_URL_S3",
+            "AWS_REGION",
+            "AWS_SECRET_ACCESS_KEY",
+            "S3_ENDPOINT",
+        ]
+    } else {
+        &[]
+    };
+    assert_eq!(of_obs, served);
     assert_eq!(
         names,
         [
