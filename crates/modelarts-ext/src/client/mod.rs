@@ -86,10 +86,17 @@ use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
-    config::cloud::Cloud,
+    config::{
+        cloud::Cloud,
+        endpoints::{self, Service},
+        environment::Environment,
+    },
+    credentials::{ProvideCredentials, ProviderContext},
     error::{Error, ErrorKind, call_summary::CallSummary},
     pagination::position::DetectedOffsets,
-    transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit},
+    transport::{
+        HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy,
+    },
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -101,9 +108,20 @@ struct Shared {
     api: modelarts_api::Client,
     transport: HttpTransport,
     project_id: types::ProjectId,
-    cloud: Cloud,
+    location: Location,
     offsets: DetectedOffsets,
 }
+
+/// The cloud and the region of a client, and the environment that its settings are from.
+#[derive(Clone)]
+struct Location {
+    cloud: Cloud,
+    region: Option<String>,
+    environment: Environment,
+}
+
+/// Environment variable with the address of OBS.
+const OBS_ENDPOINT: &str = "MODELARTS_OBS_ENDPOINT";
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -163,7 +181,7 @@ impl Client {
             self.0.api.client().clone(),
             transport,
             self.0.project_id.clone(),
-            self.0.cloud,
+            self.0.location.clone(),
             self.0.offsets.clone(),
         )
     }
@@ -255,7 +273,54 @@ impl Client {
     /// Returns the cloud whose rules apply to jobs and logs: the one set in the builder or
     /// `MODELARTS_CLOUD`, else that of the endpoint.
     pub fn cloud(&self) -> Cloud {
-        self.0.cloud
+        self.0.location.cloud
+    }
+
+    /// Returns the region: the one set in the builder or the environment, else that of the
+    /// endpoint. `None` for an endpoint outside of the clouds, such as that of an emulator.
+    #[must_use]
+    pub fn region(&self) -> Option<&str> {
+        self.0.location.region.as_deref()
+    }
+
+    /// Returns the address of OBS: the variable `MODELARTS_OBS_ENDPOINT`, else the endpoint of OBS
+    /// in the region, from `HUAWEICLOUD_SDK_REGION_OBS_<REGION>`, the regions file or the table of
+    /// this crate. `None` if neither is known.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid regions file.
+    pub fn obs_endpoint(&self) -> Result<Option<String>, Error> {
+        let location = &self.0.location;
+        match (location.environment.variable(OBS_ENDPOINT), self.region()) {
+            (Some(endpoint), _) => Ok(Some(endpoint)),
+            (None, Some(region)) => {
+                endpoints::endpoint(Service::Obs, region, &location.environment)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// Returns the environment that the settings are from; an empty one if the builder had none.
+    pub fn environment(&self) -> &Environment {
+        &self.0.location.environment
+    }
+
+    /// Returns the provider of the credentials, for clients of other services of the cloud.
+    #[must_use]
+    pub fn credentials(&self) -> &Arc<dyn ProvideCredentials> {
+        &self.0.transport.credentials
+    }
+
+    /// Returns the HTTP client and the clock, for clients of other services of the cloud.
+    #[must_use]
+    pub fn provider_context(&self) -> &ProviderContext {
+        &self.0.transport.provider_context
+    }
+
+    /// Returns the retry policy.
+    #[must_use]
+    pub fn retry_policy(&self) -> &RetryPolicy {
+        &self.0.transport.retry
     }
 
     /// Returns the detected units of offsets.
@@ -272,7 +337,7 @@ impl Client {
         http: reqwest::Client,
         transport: HttpTransport,
         project_id: types::ProjectId,
-        cloud: Cloud,
+        location: Location,
         offsets: DetectedOffsets,
     ) -> Self {
         let base = transport.endpoint.as_str().trim_end_matches('/').to_owned();
@@ -281,7 +346,7 @@ impl Client {
             api: modelarts_api::Client::new_with_client(&base, http, context),
             transport,
             project_id,
-            cloud,
+            location,
             offsets,
         }))
     }

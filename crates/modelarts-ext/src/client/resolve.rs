@@ -6,7 +6,7 @@ use modelarts_api::types;
 use reqwest::{Url, header::HeaderValue};
 
 use crate::{
-    client::{Client, builder::ClientBuilder},
+    client::{Client, Location, builder::ClientBuilder},
     clock::since,
     config::{
         cloud::Cloud,
@@ -207,8 +207,13 @@ impl ClientBuilder {
             });
             Arc::new(ReqwestConnector::new(http.clone(), secure, make))
         });
+        let region = region.or_else(|| endpoints::region_of(&endpoint));
         Ok(ResolvedConfig {
-            cloud,
+            location: Location {
+                cloud,
+                region,
+                environment,
+            },
             transport: HttpTransport {
                 endpoint,
                 project_id: HeaderValue::from_static(""),
@@ -228,7 +233,6 @@ impl ClientBuilder {
             },
             http,
             project,
-            region,
             iam,
         })
     }
@@ -318,11 +322,10 @@ fn missing_settings(missing: [Option<Error>; 3]) -> Error {
 
 /// The resolved settings of a client, except for the id of its project.
 struct ResolvedConfig {
-    cloud: Cloud,
+    location: Location,
     transport: HttpTransport,
     http: reqwest::Client,
     project: ProjectRef,
-    region: Option<String>,
     iam: Option<String>,
 }
 
@@ -343,7 +346,7 @@ impl ResolvedConfig {
             self.http,
             transport,
             project_id,
-            self.cloud,
+            self.location,
             DetectedOffsets::default(),
         ))
     }
@@ -393,7 +396,8 @@ impl ResolvedConfig {
                 endpoints::known_regions()
             )));
         };
-        let name = self.project.name.as_deref().or(self.region.as_deref());
+        let region = self.location.region.as_deref();
+        let name = self.project.name.as_deref().or(region);
         projects::find_project(
             address,
             &transport.provider_context,

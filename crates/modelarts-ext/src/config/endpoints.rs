@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use reqwest::Url;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
@@ -62,6 +63,7 @@ pub(crate) enum Service {
     ModelArts,
     Iam,
     Sts,
+    Obs,
 }
 
 impl Service {
@@ -71,6 +73,7 @@ impl Service {
             Self::ModelArts => "MODELARTS",
             Self::Iam => "IAM",
             Self::Sts => "STS",
+            Self::Obs => "OBS",
         }
     }
 
@@ -89,6 +92,11 @@ impl Service {
             (Self::Iam, "eu-west-101") => "iam.eu-west-101.myhuaweicloud.eu".to_owned(),
             (Self::Iam, _) if is_in(HUAWEI_IAM) => format!("iam.{region}.myhuaweicloud.com"),
             (Self::Iam, _) if is_in(HUAWEI) => "iam.myhuaweicloud.com".to_owned(),
+            (Self::Obs, "eu-ch2") => "obs.eu-ch2.sc.otc.t-systems.com".to_owned(),
+            (Self::Obs, _) if is_in(OTC_IAM) => format!("obs.{region}.otc.t-systems.com"),
+            (Self::Obs, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
+                format!("obs.{region}.myhuaweicloud.com")
+            }
             (Self::Sts, _) if is_in(HUAWEI_STS) => format!("sts.{region}.myhuaweicloud.com"),
             (Self::Sts, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
                 "sts.cn-north-4.myhuaweicloud.com".to_owned()
@@ -106,6 +114,15 @@ pub(crate) fn canonical_region(region: String) -> String {
     let is_known = Service::ModelArts.default_endpoint(&lower).is_some()
         || Service::Iam.default_endpoint(&lower).is_some();
     if is_known { lower } else { region }
+}
+
+/// Returns the region in an address of `ModelArts` in one of the clouds, such as `eu-de` for
+/// `https://modelarts.eu-de.otc.t-systems.com`.
+pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
+    let host = endpoint.host_str()?.strip_prefix("modelarts.")?;
+    let (region, domain) = host.split_once('.')?;
+    let is_cloud = domain.starts_with("myhuaweicloud.") || domain == "otc.t-systems.com";
+    is_cloud.then(|| region.to_owned())
 }
 
 /// Returns the endpoint of a service in a region: from the variable
@@ -198,7 +215,7 @@ mod tests {
 
     #[test]
     fn each_cloud_has_its_domain() {
-        use Service::{Iam, ModelArts, Sts};
+        use Service::{Iam, ModelArts, Obs, Sts};
         let table = [
             (
                 ModelArts,
@@ -242,6 +259,14 @@ mod tests {
                 "https://sts.cn-north-4.myhuaweicloud.com",
             ),
             (Sts, "eu-de", ""),
+            (Obs, "eu-de", "https://obs.eu-de.otc.t-systems.com"),
+            (Obs, "eu-ch2", "https://obs.eu-ch2.sc.otc.t-systems.com"),
+            (
+                Obs,
+                "cn-north-4",
+                "https://obs.cn-north-4.myhuaweicloud.com",
+            ),
+            (Obs, "moon-1", ""),
         ];
         for (service, region, address) in table {
             assert_eq!(of(service, region), address, "{service:?} {region}");

@@ -132,6 +132,19 @@ impl Credentials {
         Self(Arc::new(CredentialKind::Token(Secret::new(token))))
     }
 
+    /// Returns the keys, for signing requests to other services; `None` for a token.
+    #[must_use]
+    pub fn access_keys(&self) -> Option<AccessKeys<'_>> {
+        match &*self.0 {
+            CredentialKind::Keys(keys) => Some(AccessKeys {
+                access_key: keys.access_key.expose(),
+                secret_key: keys.secret_key.expose(),
+                security_token: keys.security_token.as_ref().map(Secret::expose),
+            }),
+            CredentialKind::Token(_) => None,
+        }
+    }
+
     /// Checks that the credentials can be sent in headers.
     fn check(&self) -> Result<(), Error> {
         let parts = match &*self.0 {
@@ -172,6 +185,18 @@ impl Credentials {
     }
 }
 
+/// An access key with its secrets, for signing requests to other services. It has no `Debug`,
+/// which would show the secrets.
+#[non_exhaustive]
+pub struct AccessKeys<'a> {
+    /// The access key (AK).
+    pub access_key: &'a str,
+    /// The secret key (SK).
+    pub secret_key: &'a str,
+    /// The security token of a temporary access key.
+    pub security_token: Option<&'a str>,
+}
+
 /// HTTP client and clock that a provider uses.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -200,7 +225,10 @@ impl ProviderContext {
 
     /// Returns the HTTP client for an address. Unencrypted requests, which are admitted only on
     /// this machine, never use a proxy.
-    fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+    ///
+    /// # Errors
+    /// Returns an error if TLS cannot be set up.
+    pub fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
         match url.scheme() {
             "https" => Ok(self.http.clone()),
             _ => connection::client(false, true, CONNECT_TIMEOUT, &[], AGENT),

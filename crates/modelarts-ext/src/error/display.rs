@@ -10,7 +10,7 @@ impl Error {
         let inner = &*self.0;
         let operation = inner.call.operation.map(|name| format!("{name}: "));
         let reason = match inner.kind {
-            ErrorKind::Service => {
+            ErrorKind::Service if inner.message.is_empty() => {
                 let message = self.message().unwrap_or("the service gave no reason");
                 // The canonical request of the gateway is omitted, because the advice explains it.
                 let reason = message.split(", canonicalRequest:").next();

@@ -144,7 +144,10 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+    /// Creates an error, for providers of credentials and for crates on top of this one. The
+    /// message is a clause without a full stop.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
             message: message.into(),
@@ -199,10 +202,9 @@ impl Error {
         error
     }
 
-    pub(crate) fn with_source(
-        mut self,
-        source: impl Into<Box<dyn StdError + Send + Sync>>,
-    ) -> Self {
+    /// Sets the cause.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         self.0.source = Some(Arc::from(source.into()));
         self
     }
@@ -224,8 +226,9 @@ impl Error {
     }
 
     /// Sets the advice for an error without advice of the service.
-    pub(crate) fn with_advice(mut self, advice: Option<String>) -> Self {
-        self.0.advice = advice;
+    #[must_use]
+    pub fn with_advice(mut self, advice: impl Into<Option<String>>) -> Self {
+        self.0.advice = advice.into();
         self
     }
 
@@ -244,13 +247,24 @@ impl Error {
         self
     }
 
-    pub(crate) fn with_status(mut self, status: u16) -> Self {
+    /// Sets the HTTP status of the response.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
         self.0.status = Some(status);
         self
     }
 
-    pub(crate) fn with_code(mut self, code: Option<String>) -> Self {
-        self.0.code = code;
+    /// Sets the code of the service.
+    #[must_use]
+    pub fn with_code(mut self, code: impl Into<Option<String>>) -> Self {
+        self.0.code = code.into();
+        self
+    }
+
+    /// Sets the id of the request, which the support of the cloud asks for.
+    #[must_use]
+    pub fn with_request_id(mut self, id: impl Into<Option<String>>) -> Self {
+        self.0.call.request_id = id.into();
         self
     }
 
@@ -270,7 +284,8 @@ impl Error {
     }
 
     /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and status.
-    pub(crate) fn with_retryable(mut self, retryable: bool) -> Self {
+    #[must_use]
+    pub fn with_retryable(mut self, retryable: bool) -> Self {
         self.0.retryable = Some(retryable);
         self
     }

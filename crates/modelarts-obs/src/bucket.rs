@@ -1,0 +1,269 @@
+//! [`Bucket`]: single objects.
+
+use std::{sync::Arc, time::SystemTime};
+
+use bytes::Bytes;
+use futures::{Stream, StreamExt, TryStreamExt, future::ready, stream};
+use modelarts_ext::Error;
+use object_store::{
+    Attribute, Attributes, GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt, PutOptions,
+    path::Path,
+};
+
+use crate::{
+    address::{self, ObsPath},
+    error,
+    obs::store::Store,
+};
+
+/// A bucket, with its objects by their keys. Clones share connections.
+///
+/// ```
+/// # use std::error::Error;
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn Error>> {
+/// use futures::TryStreamExt;
+/// use modelarts_obs::Obs;
+///
+/// # let root = tempfile::tempdir()?;
+/// let bucket = Obs::directory(root.path()).bucket("my-bucket")?;
+/// bucket.create().await?;
+/// bucket.put("data/rows.csv", "1,2\n").await?;
+/// assert_eq!(bucket.get("data/rows.csv").await?, "1,2\n");
+/// let objects: Vec<_> = bucket.list("data").try_collect().await?;
+/// assert_eq!((objects[0].key(), objects[0].size()), ("data/rows.csv", 4));
+/// bucket.delete("data/rows.csv").await?;
+/// assert!(!bucket.exists("data/rows.csv").await?);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Bucket {
+    name: String,
+    store: Store,
+}
+
+/// An object: its key and its properties, without its contents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ObjectInfo {
+    key: String,
+    size: u64,
+    modified: SystemTime,
+    etag: Option<String>,
+    sha256: Option<String>,
+}
+
+/// Name of the metadata with the checksum of an object that this crate wrote.
+pub(crate) const SHA256: &str = "sha256";
+
+impl ObjectInfo {
+    /// Returns the key.
+    #[must_use]
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// Returns the size in bytes.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns the time of the last change.
+    #[must_use]
+    pub fn modified(&self) -> SystemTime {
+        self.modified
+    }
+
+    /// Returns the entity tag, which changes with the contents.
+    #[must_use]
+    pub fn etag(&self) -> Option<&str> {
+        self.etag.as_deref()
+    }
+
+    /// Returns the SHA-256 of the contents in hexadecimal digits, from the metadata of an object
+    /// that this crate uploaded. `None` in the items of a list, which has no metadata.
+    #[must_use]
+    pub fn sha256(&self) -> Option<&str> {
+        self.sha256.as_deref()
+    }
+
+    fn new(meta: ObjectMeta, attributes: &Attributes) -> Self {
+        let sha256 = attributes.get(&Attribute::Metadata(SHA256.into()));
+        Self {
+            key: meta.location.into(),
+            size: meta.size,
+            modified: meta.last_modified.into(),
+            etag: meta.e_tag,
+            sha256: sha256.map(|value| value.as_ref().to_owned()),
+        }
+    }
+}
+
+impl Bucket {
+    pub(crate) fn new(name: &str, store: Store) -> Self {
+        Self {
+            name: name.to_owned(),
+            store,
+        }
+    }
+
+    /// Returns the name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the address of a key.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid key; see [`address::check_key`].
+    pub fn path(&self, key: &str) -> Result<ObsPath, Error> {
+        ObsPath::new(&self.name, key)
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Returns `true` if both are the same bucket of the same connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.store.is_same_service(&other.store)
+    }
+
+    /// Describes an operation on a key, for an error.
+    fn doing(&self, verb: &str, key: &str) -> String {
+        format!("{verb} obs://{}/{key}", self.name)
+    }
+
+    /// Writes an object, and replaces an existing one. The contents are sent in one request, so they
+    /// should be small; [`sync_up`](crate::sync) sends files of any size.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid key, and for a rejection by OBS.
+    pub async fn put(&self, key: &str, contents: impl Into<Bytes>) -> Result<(), Error> {
+        let path = object_path(key)?;
+        let contents = contents.into();
+        let put = |objects: Arc<dyn ObjectStore>| {
+            let (path, contents) = (path.clone(), contents.clone());
+            async move {
+                objects
+                    .put_opts(&path, contents.into(), PutOptions::default())
+                    .await
+            }
+        };
+        self.store.call(|| self.doing("writing", key), put).await?;
+        Ok(())
+    }
+
+    /// Reads the contents of an object into memory.
+    ///
+    /// # Errors
+    /// Returns an error with [`is_not_found`](Error::is_not_found) if the object does not exist.
+    pub async fn get(&self, key: &str) -> Result<Bytes, Error> {
+        let path = object_path(key)?;
+        let get = |objects: Arc<dyn ObjectStore>| {
+            let path = path.clone();
+            async move { objects.get(&path).await?.bytes().await }
+        };
+        self.store.call(|| self.doing("reading", key), get).await
+    }
+
+    /// Returns the properties of an object.
+    ///
+    /// # Errors
+    /// Returns an error with [`is_not_found`](Error::is_not_found) if the object does not exist.
+    pub async fn head(&self, key: &str) -> Result<ObjectInfo, Error> {
+        let path = object_path(key)?;
+        let head = |objects: Arc<dyn ObjectStore>| {
+            let path = path.clone();
+            let options = GetOptions {
+                head: true,
+                ..GetOptions::default()
+            };
+            async move { objects.get_opts(&path, options).await }
+        };
+        let found = self.store.call(|| self.doing("reading", key), head).await?;
+        Ok(ObjectInfo::new(found.meta, &found.attributes))
+    }
+
+    /// Returns `true` if an object with this key exists.
+    ///
+    /// # Errors
+    /// Returns an error if the bucket does not exist, or OBS rejects the request.
+    pub async fn exists(&self, key: &str) -> Result<bool, Error> {
+        match self.head(key).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads the objects below a directory, in the order of their keys; an empty directory is the
+    /// bucket. A request returns up to 1,000 objects.
+    pub fn list(&self, directory: &str) -> impl Stream<Item = Result<ObjectInfo, Error>> + use<> {
+        let list = self
+            .clone()
+            .read_list(directory.trim_matches('/').to_owned());
+        stream::once(list).try_flatten()
+    }
+
+    async fn read_list(
+        self,
+        directory: String,
+    ) -> Result<impl Stream<Item = Result<ObjectInfo, Error>>, Error> {
+        let prefix = match directory.as_str() {
+            "" => None,
+            directory => Some(object_path(directory)?),
+        };
+        let doing = self.doing("listing", &directory);
+        // The first page is read here, so that it is read again with new keys if necessary.
+        let start = |objects: Arc<dyn ObjectStore>| {
+            // Fused, because the end of an empty list is read twice.
+            let mut pages = objects.list(prefix.as_ref()).fuse();
+            async move { Ok((pages.try_next().await?, pages)) }
+        };
+        let (first, rest) = self.store.call(|| doing.clone(), start).await?;
+        let rest = rest.map_err(move |error| error::convert(&error, &doing));
+        let all = stream::iter(first.map(Ok))
+            .chain(rest)
+            .map_ok(|meta| ObjectInfo::new(meta, &Attributes::default()));
+        // A marker of the directory itself has its key; the crate object_store cuts the slash.
+        let is_object = move |object: &ObjectInfo| object.key != directory;
+        Ok(all.try_filter(move |object| ready(is_object(object))))
+    }
+
+    /// Deletes an object. Returns `Ok` if it does not exist.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid key, and for a rejection by OBS.
+    pub async fn delete(&self, key: &str) -> Result<(), Error> {
+        let path = object_path(key)?;
+        let delete = |objects: Arc<dyn ObjectStore>| {
+            let path = path.clone();
+            async move {
+                match objects.delete(&path).await {
+                    Err(object_store::Error::NotFound { .. }) => Ok(()),
+                    result => result,
+                }
+            }
+        };
+        self.store
+            .call(|| self.doing("deleting", key), delete)
+            .await
+    }
+
+    /// Creates the bucket in the region of the connection.
+    ///
+    /// # Errors
+    /// Returns an error if the name is taken by another user, which is common, because all users of
+    /// the cloud share the names.
+    pub async fn create(&self) -> Result<(), Error> {
+        self.store.create_bucket(&self.name).await
+    }
+}
+
+/// Converts a checked key.
+pub(crate) fn object_path(key: &str) -> Result<Path, Error> {
+    address::check_key(key)?;
+    Path::parse(key).map_err(|error| address::invalid(format!("the key {key:?}: {error}")))
+}

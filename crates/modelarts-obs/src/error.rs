@@ -1,0 +1,205 @@
+//! Errors of OBS as errors of modelarts-ext: a message that names the object, a code and advice.
+
+use std::{error::Error as StdError, io, iter, path::Path};
+
+use http::HeaderMap;
+use modelarts_ext::{Error, ErrorKind};
+use serde::{Deserialize, Serialize};
+
+/// Headers with the id of a request, of OBS and of AWS.
+const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
+/// Begins the text of [`ErrorFacts`] in the errors of the crate `object_store`, which have the body
+/// of the response as a text only.
+const MARKER: &str = "obs-error:";
+
+/// Codes for keys that are not valid any more, or never were.
+const EXPIRED: [&str; 3] = ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken"];
+
+/// Facts of an error response.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ErrorFacts {
+    status: u16,
+    code: Option<String>,
+    message: Option<String>,
+    request_id: Option<String>,
+    /// The address or the region that the bucket is in, if the request went to another one.
+    right_place: Option<String>,
+}
+
+/// The body of an error response.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ErrorBody {
+    code: Option<String>,
+    message: Option<String>,
+    request_id: Option<String>,
+    endpoint: Option<String>,
+    region: Option<String>,
+}
+
+impl ErrorFacts {
+    pub(crate) fn of_response(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
+        let text = String::from_utf8_lossy(body);
+        let body: ErrorBody = quick_xml::de::from_str(&text).unwrap_or_default();
+        let header = |name: &str| Some(headers.get(name)?.to_str().ok()?.to_owned());
+        Self {
+            status,
+            code: body.code.or_else(|| header("x-obs-error-code")),
+            message: body.message.or_else(|| header("x-obs-error-message")),
+            request_id: body
+                .request_id
+                .or_else(|| REQUEST_ID_HEADERS.into_iter().find_map(header)),
+            right_place: body
+                .endpoint
+                .or(body.region)
+                .or_else(|| header("x-amz-bucket-region")),
+        }
+    }
+
+    /// Creates the facts of a bucket that is a local directory and does not exist.
+    pub(crate) fn no_such_bucket() -> Self {
+        Self {
+            status: 404,
+            code: Some("NoSuchBucket".to_owned()),
+            message: Some("there is no such bucket".to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the facts as a text from which [`find`](Self::find) reads them.
+    pub(crate) fn to_text(&self) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        format!("{MARKER}{json}")
+    }
+
+    pub(crate) fn into_error(self) -> object_store::Error {
+        object_store::Error::Generic {
+            store: "OBS",
+            source: self.to_text().into(),
+        }
+    }
+
+    /// Finds the facts in the text of an error or of one of its causes.
+    fn find(error: &object_store::Error) -> Option<Self> {
+        chain(error).find_map(|cause| {
+            let text = cause.to_string();
+            let (_, json) = text.split_once(MARKER)?;
+            let mut values = serde_json::Deserializer::from_str(json).into_iter();
+            values.next()?.ok()
+        })
+    }
+
+    /// Returns advice for the code.
+    fn advice(&self) -> Option<String> {
+        let advice = match self.code.as_deref() {
+            _ if matches!(self.status, 301 | 307 | 308) || self.right_place.is_some() => {
+                let place = self.right_place.as_deref().unwrap_or("another region");
+                return Some(format!(
+                    "the bucket is in {place}; set the region of the bucket (MODELARTS_REGION), or \
+                     use a bucket of the region of the job"
+                ));
+            }
+            Some("NoSuchBucket") => {
+                "check the name and the region of the bucket, or create it with Bucket::create"
+            }
+            Some("AccessDenied") => {
+                "check that the policies of the user and of the bucket admit this request; an \
+                 IAM policy for OBS takes up to 15 minutes to apply"
+            }
+            Some("InvalidAccessKeyId") => {
+                "check the access key, and that its temporary keys have not expired"
+            }
+            Some("SignatureDoesNotMatch") => "check the secret key and the region",
+            Some("RequestTimeTooSkewed") => "set the clock of this machine",
+            Some("ExpiredToken" | "InvalidToken") => "request new temporary keys",
+            Some("BucketAlreadyExists" | "BucketAlreadyOwnedByYou") => {
+                "choose another name; the names of buckets are shared by all users of the cloud"
+            }
+            Some("InsufficientStorageSpace" | "QuotaExceeded") => {
+                "delete objects, or raise the quota of the bucket"
+            }
+            _ => return None,
+        };
+        Some(advice.to_owned())
+    }
+}
+
+/// Returns `true` if OBS rejects the keys as expired or unknown.
+pub(crate) fn is_expired(error: &object_store::Error) -> bool {
+    let code = ErrorFacts::find(error).and_then(|facts| facts.code);
+    code.is_some_and(|code| EXPIRED.contains(&code.as_str()))
+}
+
+/// Converts an error. `doing` describes the operation, such as `writing obs://bucket/key`.
+pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
+    // An error of the credentials of the client.
+    if let Some(cause) = chain(error).find_map(|cause| cause.downcast_ref::<Error>()) {
+        return cause.clone();
+    }
+    if let Some(facts) = ErrorFacts::find(error) {
+        let reason = match (&facts.message, &facts.code, facts.status) {
+            (Some(message), _, _) => message.trim().trim_end_matches('.').to_owned(),
+            (None, Some(code), _) => code.clone(),
+            (None, None, 403) => "access denied".to_owned(),
+            (None, None, 404) => "no such object".to_owned(),
+            (None, None, status) => format!("the server gave no reason (HTTP {status})"),
+        };
+        let advice = facts.advice();
+        return Error::new(ErrorKind::Service, format!("{doing}: {reason}"))
+            .with_status(facts.status)
+            .with_code(facts.code)
+            .with_request_id(facts.request_id)
+            .with_advice(advice);
+    }
+    let (kind, reason) = match error {
+        object_store::Error::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
+        object_store::Error::InvalidPath { source } => (ErrorKind::Invalid, source.to_string()),
+        other => {
+            let cause = chain(other)
+                .last()
+                .map_or_else(String::new, ToString::to_string);
+            (kind_of(other), cause)
+        }
+    };
+    Error::new(kind, format!("{doing}: {reason}"))
+}
+
+/// Returns the kind of an error without a response.
+fn kind_of(error: &object_store::Error) -> ErrorKind {
+    let is_local = |cause: &&(dyn StdError + 'static)| cause.is::<std::io::Error>();
+    let http = chain(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>());
+    let timeout = chain(error).any(|cause| cause.is::<tokio::time::error::Elapsed>());
+    match http {
+        _ if timeout => ErrorKind::Timeout,
+        Some(error) if error.is_timeout() => ErrorKind::Timeout,
+        Some(_) => ErrorKind::Connection,
+        None if chain(error).find(is_local).is_some() => ErrorKind::Invalid,
+        None => ErrorKind::Unexpected,
+    }
+}
+
+/// Returns an error and its causes.
+fn chain<'a>(error: &'a object_store::Error) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    let first: &'a (dyn StdError + 'static) = error;
+    iter::successors(Some(first), |error| StdError::source(*error))
+}
+
+/// Converts an error of the local file system. `doing` describes the operation, such as `reading`.
+pub(crate) fn local(doing: &str, path: &Path, failure: &io::Error) -> Error {
+    let advice = match failure.kind() {
+        io::ErrorKind::PermissionDenied => "check the permissions of the file and its directory",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "free space on the disk; the next call continues"
+        }
+        io::ErrorKind::InvalidFilename => "shorten the name",
+        _ => "",
+    };
+    let advice = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+    let source = io::Error::new(failure.kind(), failure.to_string());
+    Error::new(
+        ErrorKind::Invalid,
+        format!("{doing} {}: {failure}", path.display()),
+    )
+    .with_advice(advice)
+    .with_source(source)
+}

@@ -1,0 +1,81 @@
+//! HTTP client of the crate `object_store`: time limits, and the facts of error responses.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt};
+use http::StatusCode;
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use hyper::body::Frame;
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
+    HttpResponseBody, HttpService,
+};
+
+use sync_wrapper::SyncStream;
+
+use crate::error::ErrorFacts;
+
+/// Time limit for the headers of a response, and for each part of its body.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// The lowest speed of an upload that is not taken for a broken connection, in bytes per second.
+const MIN_SPEED: u64 = 32 << 10;
+/// The maximum size of an error response that is read.
+const MAX_ERROR_BODY: usize = 64 << 10;
+
+/// Sends requests with a reqwest client, which has the certificates of the modelarts-ext client.
+#[derive(Clone, Debug)]
+pub(super) struct TimedClient(pub(super) reqwest::Client);
+
+impl HttpConnector for TimedClient {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}
+
+#[async_trait]
+impl HttpService for TimedClient {
+    /// Sends a request. The time limit is a minute, and for a request with a body the time that it
+    /// takes at 32 KiB/s in addition.
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let length = request.body().content_length();
+        let sending = Duration::from_secs(u64::try_from(length).unwrap_or(u64::MAX) / MIN_SPEED);
+        let sent = HttpService::call(&self.0, request);
+        let response = limit(RESPONSE_TIMEOUT.saturating_add(sending), sent).await?;
+        let (mut parts, body) = response.into_parts();
+        let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;
+        let body = if is_error {
+            let body = limit(RESPONSE_TIMEOUT, async {
+                // An error response that is too long or cut off counts as empty.
+                let body = Limited::new(body, MAX_ERROR_BODY).collect().await;
+                Ok(body.map_or(Bytes::new(), http_body_util::Collected::to_bytes))
+            });
+            let body = body.await.unwrap_or_default();
+            let facts = ErrorFacts::of_response(parts.status.as_u16(), &parts.headers, &body);
+            if parts.status.is_redirection() {
+                // The crate object_store would report a missing address instead of the facts.
+                parts.status = StatusCode::MISDIRECTED_REQUEST;
+            }
+            let text = Full::new(facts.to_text().into());
+            HttpResponseBody::new(text.map_err(|never| match never {}))
+        } else {
+            let chunks = futures::stream::unfold(body.bytes_stream(), async |mut stream| {
+                let next = limit(RESPONSE_TIMEOUT, async { stream.next().await.transpose() });
+                Some((next.await.transpose()?, stream))
+            });
+            let frames = chunks.map_ok(Frame::data).boxed();
+            HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
+        };
+        Ok(HttpResponse::from_parts(parts, body))
+    }
+}
+
+/// Limits the time of a part of a call.
+async fn limit<T>(
+    timeout: Duration,
+    part: impl Future<Output = Result<T, HttpError>>,
+) -> Result<T, HttpError> {
+    let result = tokio::time::timeout(timeout, part).await;
+    result.unwrap_or_else(|elapsed| Err(HttpError::new(HttpErrorKind::Timeout, elapsed)))
+}

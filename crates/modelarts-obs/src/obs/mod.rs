@@ -1,0 +1,178 @@
+//! [`Obs`], the connection to OBS.
+//!
+//! `place` decides from the address where the objects are, `credentials` converts the credentials of
+//! the client, and `http` sends the requests of the crate `object_store`.
+
+mod credentials;
+mod http;
+mod place;
+pub(crate) mod store;
+
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use modelarts_ext::{Client, Error, ErrorKind};
+
+use crate::{
+    address::ObsPath,
+    bucket::Bucket,
+    obs::{
+        place::Place,
+        store::{Connection, Store},
+    },
+};
+
+/// The connection to OBS, or to a local directory in its place. Clones share connections.
+///
+/// ```no_run
+/// # fn main() -> Result<(), modelarts_ext::Error> {
+/// use modelarts_ext::Client;
+/// use modelarts_obs::Obs;
+///
+/// let obs = Obs::new(&Client::from_env()?)?;
+/// let bucket = obs.bucket("my-bucket")?;
+/// # Ok(()) }
+/// ```
+///
+/// The address is that of [`Client::obs_endpoint`]: the variable `MODELARTS_OBS_ENDPOINT`, else the
+/// endpoint of OBS in the region of the client.
+///
+/// | address | objects |
+/// |---|---|
+/// | `https://obs.eu-de.otc.t-systems.com` | OBS, with the bucket in the name of the host |
+/// | `http://127.0.0.1:9000` | a server on this machine, with the bucket in the path |
+/// | `file:///data/obs` | a local directory, with a subdirectory for each bucket |
+///
+/// Checksums of files and the state of unfinished transfers are kept in the directory
+/// `MODELARTS_CACHE_DIR`, else in that of the user for caches (`~/.cache/modelarts` on Linux). It can
+/// be deleted at any time.
+#[derive(Clone)]
+pub struct Obs {
+    inner: Arc<Inner>,
+    /// `None` if the user has no directory for caches.
+    cache: Option<Arc<Path>>,
+}
+
+/// Variable with the directory of the cache.
+const CACHE_VARIABLE: &str = "MODELARTS_CACHE_DIR";
+
+struct Inner {
+    place: Place,
+    /// `None` for a local directory.
+    connection: Option<Connection>,
+}
+
+impl fmt::Debug for Obs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Obs")
+            .field("address", &self.address())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Obs {
+    /// Creates the connection with the settings of a client: address, region, credentials, retry
+    /// policy, certificates. Nothing is sent.
+    ///
+    /// # Errors
+    /// Returns an error if the address is not known or invalid.
+    pub fn new(client: &Client) -> Result<Self, Error> {
+        let address = client.obs_endpoint()?.ok_or_else(|| {
+            Error::new(
+                ErrorKind::Config,
+                "no address of OBS; set MODELARTS_OBS_ENDPOINT, or MODELARTS_REGION to the region \
+                 of the bucket",
+            )
+        })?;
+        Self::with_address(client, &address)
+    }
+
+    /// Creates the connection like [`new`](Self::new), with this address.
+    ///
+    /// # Errors
+    /// Returns an error if the address is invalid. It must be a scheme and a host, with https
+    /// unless it is on this machine, or a `file://` URL with an absolute path.
+    pub fn with_address(client: &Client, address: &str) -> Result<Self, Error> {
+        let place = Place::parse(address)?;
+        let connection = match &place {
+            Place::Service { endpoint, .. } => Some(Connection::new(client, endpoint)?),
+            Place::Directory(_) => None,
+        };
+        let variable = client.environment().variable(CACHE_VARIABLE);
+        let cache = variable.map(PathBuf::from).or_else(user_cache);
+        Ok(Self {
+            inner: Arc::new(Inner { place, connection }),
+            cache: cache.map(Arc::from),
+        })
+    }
+
+    /// Takes a local directory in place of OBS, such as the OBS root of the emulator. Each bucket is
+    /// a subdirectory.
+    #[must_use]
+    pub fn directory(root: impl Into<PathBuf>) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                place: Place::Directory(root.into()),
+                connection: None,
+            }),
+            cache: user_cache().map(Arc::from),
+        }
+    }
+
+    /// Sets the directory of the cache.
+    #[must_use]
+    pub fn with_cache_dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.cache = Some(Arc::from(directory.as_ref()));
+        self
+    }
+
+    /// Returns the directory of the cache; `None` if there is none.
+    pub(crate) fn cache_dir(&self) -> Option<&Path> {
+        self.cache.as_deref()
+    }
+
+    /// Returns the address, for messages.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.inner.place.to_string()
+    }
+
+    /// Returns a bucket. Nothing is sent, so the bucket may not exist.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid name; see [`ObsPath::new`].
+    pub fn bucket(&self, name: &str) -> Result<Bucket, Error> {
+        let address = ObsPath::new(name, "")?;
+        let store = match (&self.inner.place, &self.inner.connection) {
+            (Place::Directory(root), _) => Store::Directory(root.join(name)),
+            (place, Some(connection)) => Store::service(connection, place, name)?,
+            (Place::Service { .. }, None) => {
+                return Err(Error::new(
+                    ErrorKind::Config,
+                    "a server needs the settings of a client",
+                ));
+            }
+        };
+        Ok(Bucket::new(address.bucket(), store))
+    }
+}
+
+/// Returns the directory of the user for caches of this crate.
+fn user_cache() -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let path = env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    if let Some(path) = variable(CACHE_VARIABLE) {
+        return Some(path);
+    }
+    let base = variable("XDG_CACHE_HOME").or_else(|| match env::consts::OS {
+        "windows" => variable("LOCALAPPDATA"),
+        "macos" => Some(env::home_dir()?.join("Library/Caches")),
+        _ => Some(env::home_dir()?.join(".cache")),
+    });
+    Some(base.filter(|path| path.is_absolute())?.join("modelarts"))
+}

@@ -1,0 +1,228 @@
+//! Objects of one bucket, through the crate `object_store`.
+
+use std::{path::PathBuf, sync::Arc};
+
+use modelarts_ext::{Client, Error, ErrorKind};
+use object_store::{
+    BackoffConfig, ObjectStore, RetryConfig,
+    aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer},
+    client::{HttpClient, HttpRequest, HttpRequestBody},
+    local::LocalFileSystem,
+    multipart::MultipartStore,
+};
+use url::Url;
+
+use crate::{
+    error::{self, ErrorFacts},
+    obs::{credentials::KeyProvider, http::TimedClient, place::Place},
+};
+
+/// Region in signatures for an address outside of the clouds: that of AWS without a name, which
+/// servers with its API accept.
+const DEFAULT_REGION: &str = "us-east-1";
+
+/// Settings that all buckets of a service share.
+pub(crate) struct Connection {
+    keys: Arc<KeyProvider>,
+    http: TimedClient,
+    retry: RetryConfig,
+    region: String,
+}
+
+impl Connection {
+    pub(super) fn new(client: &Client, endpoint: &Url) -> Result<Self, Error> {
+        let context = client.provider_context();
+        let policy = client.retry_policy();
+        Ok(Self {
+            keys: Arc::new(KeyProvider::new(
+                Arc::clone(client.credentials()),
+                context.clone(),
+            )),
+            http: TimedClient(context.client_for(endpoint)?),
+            retry: RetryConfig {
+                backoff: BackoffConfig {
+                    init_backoff: policy.base,
+                    max_backoff: policy.cap,
+                    base: 2.0,
+                },
+                max_retries: policy.max_attempts.saturating_sub(1) as usize,
+                retry_timeout: policy.max_elapsed,
+            },
+            region: client.region().unwrap_or(DEFAULT_REGION).to_owned(),
+        })
+    }
+}
+
+/// The objects of one bucket. Clones share connections.
+#[derive(Clone)]
+pub(crate) enum Store {
+    Service(Arc<Service>),
+    /// A local directory, which may not exist.
+    Directory(PathBuf),
+}
+
+/// A bucket of a server.
+pub(crate) struct Service {
+    objects: Arc<AmazonS3>,
+    keys: Arc<KeyProvider>,
+    http: HttpClient,
+    url: Url,
+    region: String,
+}
+
+impl Store {
+    pub(super) fn service(
+        connection: &Connection,
+        place: &Place,
+        bucket: &str,
+    ) -> Result<Self, Error> {
+        let url = place.bucket_url(bucket)?;
+        let store = AmazonS3Builder::new()
+            .with_bucket_name(bucket)
+            .with_region(&connection.region)
+            // With virtual hosts, the crate takes the endpoint as it is, without the bucket.
+            .with_virtual_hosted_style_request(true)
+            .with_endpoint(url.as_str().trim_end_matches('/'))
+            .with_credentials(Arc::clone(&connection.keys) as _)
+            .with_retry(connection.retry.clone())
+            .with_allow_http(true)
+            .with_disable_tagging(true)
+            .with_http_connector(connection.http.clone())
+            .build();
+        let objects = store.map_err(|error| {
+            Error::new(ErrorKind::Config, format!("the bucket {bucket}: {error}"))
+        })?;
+        Ok(Self::Service(Arc::new(Service {
+            objects: Arc::new(objects),
+            keys: Arc::clone(&connection.keys),
+            http: HttpClient::new(connection.http.clone()),
+            url,
+            region: connection.region.clone(),
+        })))
+    }
+
+    /// Returns the objects. A bucket that is a local directory must exist.
+    fn objects(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
+        match self {
+            Self::Service(service) => Ok(Arc::clone(&service.objects) as _),
+            Self::Directory(path) if path.is_dir() => {
+                Ok(Arc::new(LocalFileSystem::new_with_prefix(path)?))
+            }
+            Self::Directory(_) => Err(ErrorFacts::no_such_bucket().into_error()),
+        }
+    }
+
+    /// Returns the uploads in parts, which a local directory does not have.
+    pub(crate) fn parts(&self) -> Option<Arc<dyn MultipartStore>> {
+        match self {
+            Self::Service(service) => Some(Arc::clone(&service.objects) as _),
+            Self::Directory(_) => None,
+        }
+    }
+
+    /// Returns `true` if objects have metadata, which files do not have.
+    pub(crate) fn has_metadata(&self) -> bool {
+        matches!(self, Self::Service(_))
+    }
+
+    /// Returns `true` if the objects of both are at the same place.
+    pub(crate) fn is_same_service(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Service(a), Self::Service(b)) => a.url == b.url && Arc::ptr_eq(&a.keys, &b.keys),
+            (Self::Directory(a), Self::Directory(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// Calls an operation, and once more with new keys if OBS rejects the keys as expired. `doing`
+    /// describes the operation for an error, such as `writing obs://bucket/key`.
+    pub(crate) async fn call<T, F>(
+        &self,
+        doing: impl Fn() -> String,
+        operation: impl Fn(Arc<dyn ObjectStore>) -> F,
+    ) -> Result<T, Error>
+    where
+        F: Future<Output = object_store::Result<T>>,
+    {
+        let attempt = async || operation(self.objects()?).await;
+        self.with_renewal(attempt)
+            .await
+            .map_err(|error| error::convert(&error, &doing()))
+    }
+
+    /// Calls an operation, and once more with new keys if OBS rejects the keys as expired.
+    pub(crate) async fn with_renewal<T, F>(
+        &self,
+        attempt: impl Fn() -> F,
+    ) -> object_store::Result<T>
+    where
+        F: Future<Output = object_store::Result<T>>,
+    {
+        match attempt().await {
+            Err(error) if error::is_expired(&error) && self.renew() => attempt().await,
+            result => result,
+        }
+    }
+
+    fn renew(&self) -> bool {
+        match self {
+            Self::Service(service) => service.keys.renew(),
+            Self::Directory(_) => false,
+        }
+    }
+
+    /// Creates the bucket.
+    pub(crate) async fn create_bucket(&self, bucket: &str) -> Result<(), Error> {
+        let created = match self {
+            Self::Service(service) => self.with_renewal(|| service.create_bucket()).await,
+            Self::Directory(path) => {
+                std::fs::create_dir_all(path).map_err(|error| object_store::Error::Generic {
+                    store: "OBS",
+                    source: Box::new(error),
+                })
+            }
+        };
+        created.map_err(|error| error::convert(&error, &format!("creating the bucket {bucket}")))
+    }
+}
+
+impl Service {
+    async fn create_bucket(&self) -> object_store::Result<()> {
+        let failed =
+            |error: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic {
+                store: "OBS",
+                source: error,
+            };
+        let keys = self
+            .keys
+            .keys()
+            .await
+            .map_err(|error| failed(error.into()))?;
+        let body = match self.region.as_str() {
+            DEFAULT_REGION => String::new(),
+            region => format!(
+                "<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint>\
+                 </CreateBucketConfiguration>"
+            ),
+        };
+        let mut request = HttpRequest::new(HttpRequestBody::from(body));
+        *request.method_mut() = http::Method::PUT;
+        *request.uri_mut() = self
+            .url
+            .as_str()
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| failed(error.into()))?;
+        AwsAuthorizer::new(&keys, "s3", &self.region).try_authorize(&mut request, None)?;
+        let response = self
+            .http
+            .execute(request)
+            .await
+            .map_err(|e| failed(e.into()))?;
+        let (parts, body) = response.into_parts();
+        if parts.status.is_success() {
+            return Ok(());
+        }
+        let text = body.bytes().await.map_err(|error| failed(error.into()))?;
+        Err(failed(String::from_utf8_lossy(&text).into_owned().into()))
+    }
+}

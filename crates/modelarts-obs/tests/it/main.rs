@@ -1,0 +1,5 @@
+//! Tests of modelarts-obs on local directories and on the emulator.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod sync;
