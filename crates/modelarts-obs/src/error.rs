@@ -24,6 +24,8 @@ pub(crate) struct ErrorFacts {
     request_id: Option<String>,
     /// The address or the region that the bucket is in, if the request went to another one.
     right_place: Option<String>,
+    /// The access key that the request was signed with.
+    access_key: Option<String>,
 }
 
 /// The body of an error response.
@@ -53,7 +55,13 @@ impl ErrorFacts {
                 .endpoint
                 .or(body.region)
                 .or_else(|| header("x-amz-bucket-region")),
+            access_key: None,
         }
+    }
+
+    pub(crate) fn with_access_key(mut self, access_key: Option<String>) -> Self {
+        self.access_key = access_key;
+        self
     }
 
     /// Creates the facts of a bucket that is a local directory and does not exist.
@@ -112,7 +120,10 @@ impl ErrorFacts {
             Some("SignatureDoesNotMatch") => "check the secret key and the region",
             Some("RequestTimeTooSkewed") => "set the clock of this machine",
             Some("ExpiredToken" | "InvalidToken") => "request new temporary keys",
-            Some("BucketAlreadyExists" | "BucketAlreadyOwnedByYou") => {
+            Some("BucketAlreadyOwnedByYou") => {
+                "the bucket is yours and exists already, maybe in another region"
+            }
+            Some("BucketAlreadyExists") => {
                 "choose another name; the names of buckets are shared by all users of the cloud"
             }
             Some("InsufficientStorageSpace" | "QuotaExceeded") => {
@@ -124,10 +135,11 @@ impl ErrorFacts {
     }
 }
 
-/// Returns `true` if OBS rejects the keys as expired or unknown.
-pub(crate) fn is_expired(error: &object_store::Error) -> bool {
-    let code = ErrorFacts::find(error).and_then(|facts| facts.code);
-    code.is_some_and(|code| EXPIRED.contains(&code.as_str()))
+/// Returns the access key that OBS rejects as expired or unknown.
+pub(crate) fn rejected_key(error: &object_store::Error) -> Option<String> {
+    let facts = ErrorFacts::find(error)?;
+    let is_rejected = EXPIRED.contains(&facts.code.as_deref()?);
+    facts.access_key.filter(|_| is_rejected)
 }
 
 /// Converts an error. `doing` describes the operation, such as `writing obs://bucket/key`.

@@ -171,12 +171,6 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        // Only the look-up of a project needs IAM, and reports a missing address.
-        let iam = match project.id {
-            Some(_) => None,
-            None => hints.iam(&environment, given, region.as_deref())?,
-        };
-
         let agent = match &self.user_agent {
             Some(program) => format!("{program} {AGENT}"),
             None => AGENT.to_owned(),
@@ -205,6 +199,7 @@ impl ClientBuilder {
             location: Location {
                 cloud,
                 region,
+                iam: hints.iam.or(given),
                 environment,
             },
             transport: HttpTransport {
@@ -225,7 +220,6 @@ impl ClientBuilder {
             },
             http,
             project,
-            iam,
         })
     }
 
@@ -315,7 +309,6 @@ struct ResolvedConfig {
     transport: HttpTransport,
     http: reqwest::Client,
     project: ProjectRef,
-    iam: Option<String>,
 }
 
 impl ResolvedConfig {
@@ -378,7 +371,7 @@ impl ResolvedConfig {
         if let Some(id) = transport.credentials.project_id() {
             return Ok(id);
         }
-        let Some(address) = &self.iam else {
+        let Some(address) = &self.location.iam_endpoint()? else {
             return Err(Error::config(format!(
                 "no project id, and where IAM is to look it up is not known; call project_id(), \
                  or region() with one of {}, or iam_endpoint()",

@@ -34,10 +34,7 @@ impl Connection {
         let context = client.provider_context();
         let policy = client.retry_policy();
         Ok(Self {
-            keys: Arc::new(KeyProvider::new(
-                Arc::clone(client.credentials()),
-                context.clone(),
-            )),
+            keys: Arc::new(KeyProvider::new(client)?),
             http: TimedClient(context.client_for(endpoint)?),
             retry: RetryConfig {
                 backoff: BackoffConfig {
@@ -87,6 +84,8 @@ impl Store {
             .with_retry(connection.retry.clone())
             .with_allow_http(true)
             .with_disable_tagging(true)
+            // A deletion of many objects reports errors without status and request id.
+            .with_disable_bulk_delete(true)
             .with_http_connector(connection.http.clone())
             .build();
         let objects = store.map_err(|error| {
@@ -150,15 +149,16 @@ impl Store {
         F: Future<Output = object_store::Result<T>>,
     {
         match attempt().await {
-            Err(error) if error::is_expired(&error) && self.renew() => attempt().await,
+            Err(error) if self.renew(&error) => attempt().await,
             result => result,
         }
     }
 
-    fn renew(&self) -> bool {
-        match self {
-            Self::Service(service) => service.keys.renew(),
-            Self::Directory(_) => false,
+    /// Drops the keys that OBS rejected in this error. Returns `true` if there may be newer ones.
+    fn renew(&self, error: &object_store::Error) -> bool {
+        match (self, error::rejected_key(error)) {
+            (Self::Service(service), Some(access_key)) => service.keys.renew(&access_key),
+            _ => false,
         }
     }
 
@@ -178,6 +178,8 @@ impl Store {
 }
 
 impl Service {
+    /// Creates the bucket. The API of OBS that is compatible with that of AWS has the region in
+    /// `LocationConstraint` (`en-us_topic_0125560305`).
     async fn create_bucket(&self) -> object_store::Result<()> {
         let failed =
             |error: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic {
@@ -192,8 +194,8 @@ impl Service {
         let body = match self.region.as_str() {
             DEFAULT_REGION => String::new(),
             region => format!(
-                "<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint>\
-                 </CreateBucketConfiguration>"
+                "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+                 <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
             ),
         };
         let mut request = HttpRequest::new(HttpRequestBody::from(body));
