@@ -110,7 +110,8 @@ impl ErrorFacts {
             Some("NoSuchBucket") => {
                 "check the name and the region of the bucket, or create it with Bucket::create"
             }
-            Some("AccessDenied") => {
+            // A response to HEAD has no code.
+            code if code == Some("AccessDenied") || code.is_none() && self.status == 403 => {
                 "check that the policies of the user and of the bucket admit this request; an \
                  IAM policy for OBS takes up to 15 minutes to apply"
             }
@@ -154,7 +155,8 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
             (None, Some(code), _) => code.clone(),
             (None, None, 403) => "access denied".to_owned(),
             (None, None, 404) => "no such object".to_owned(),
-            (None, None, status) => format!("the server gave no reason (HTTP {status})"),
+            (None, None, 300..400) => "the server redirects".to_owned(),
+            (None, None, _) => "the server gave no reason".to_owned(),
         };
         let advice = facts.advice();
         return Error::new(ErrorKind::Service, format!("{doing}: {reason}"))
@@ -165,13 +167,20 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     }
     let (kind, reason) = match error {
         object_store::Error::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
-        object_store::Error::InvalidPath { source } => (ErrorKind::Invalid, source.to_string()),
-        other => {
-            let cause = chain(other)
-                .last()
-                .map_or_else(String::new, ToString::to_string);
-            (kind_of(other), cause)
+        // Other tools can write keys that are not paths. Keys of this crate are checked before.
+        object_store::Error::InvalidPath { source } => {
+            let advice = "rename or delete the object with another tool, or choose a directory \
+                          without it";
+            return Error::new(ErrorKind::Invalid, format!("{doing}: {source}"))
+                .with_advice(advice.to_owned());
         }
+        other => match kind_of(other) {
+            ErrorKind::Timeout => (ErrorKind::Timeout, "no response in time".to_owned()),
+            kind => {
+                let cause = chain(other).last();
+                (kind, cause.map_or_else(String::new, ToString::to_string))
+            }
+        },
     };
     Error::new(kind, format!("{doing}: {reason}"))
 }

@@ -66,6 +66,8 @@ impl HttpService for TimedClient {
                 let next = limit(RESPONSE_TIMEOUT, async { stream.next().await.transpose() });
                 Some((next.await.transpose()?, stream))
             });
+            // Readers poll a body again after its end.
+            let chunks = chunks.fuse();
             let frames = chunks.map_ok(Frame::data).boxed();
             HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
         };

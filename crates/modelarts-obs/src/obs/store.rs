@@ -1,8 +1,8 @@
 //! Objects of one bucket, through the crate `object_store`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use modelarts_ext::{Client, Error, ErrorKind};
+use modelarts_ext::{Client, Error, ErrorKind, RetryPolicy};
 use object_store::{
     BackoffConfig, ObjectStore, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer},
@@ -21,6 +21,9 @@ use crate::{
 /// servers with its API accept.
 const DEFAULT_REGION: &str = "us-east-1";
 
+/// The shortest and the longest pause between two attempts.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60 * 60));
+
 /// Settings that all buckets of a service share.
 pub(crate) struct Connection {
     keys: Arc<KeyProvider>,
@@ -37,16 +40,23 @@ impl Connection {
             keys: Arc::new(KeyProvider::new(client)?),
             http: TimedClient(context.client_for(endpoint)?),
             retry: RetryConfig {
-                backoff: BackoffConfig {
-                    init_backoff: policy.base,
-                    max_backoff: policy.cap,
-                    base: 2.0,
-                },
+                backoff: backoff(policy),
                 max_retries: policy.max_attempts.saturating_sub(1) as usize,
                 retry_timeout: policy.max_elapsed,
             },
             region: client.region().unwrap_or(DEFAULT_REGION).to_owned(),
         })
+    }
+}
+
+/// Returns the pauses between attempts. The crate `object_store` panics without a pause, with a first
+/// one longer than the others, and with pauses of millennia.
+fn backoff(policy: &RetryPolicy) -> BackoffConfig {
+    let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
+    BackoffConfig {
+        init_backoff,
+        max_backoff: policy.cap.clamp(init_backoff, PAUSES.1),
+        base: 2.0,
     }
 }
 

@@ -1,0 +1,21 @@
+//! Tests of the public API: connections, single objects, errors, keys and time limits, against
+//! scripted servers and local directories.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
+mod buckets;
+mod connection;
+mod directory;
+mod errors;
+#[allow(dead_code, reason = "the tests of modelarts-ext use the rest of it")]
+#[path = "../../../modelarts-ext/tests/support/fake_server.rs"]
+mod fake_server;
+mod keys;
+mod support;
+mod time_limits;
+mod virtual_host;
