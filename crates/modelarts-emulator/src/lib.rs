@@ -27,6 +27,9 @@
 //! accepts documented fields of a job that have no effect in the emulator, and names them in the
 //! response header `X-Emulator-Ignored`. It rejects a few fields that it does not support.
 //!
+//! With the feature `obs`, which is part of the default feature `cli`, the emulator also serves its
+//! OBS over HTTP: `Emulator::obs_url` is the endpoint for clients of the S3 protocol, such as boto3.
+//!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer to files below its OBS root only, and jobs do not inherit its
 //! environment variables. It listens on loopback addresses only, and rejects requests with a
@@ -45,6 +48,8 @@ mod handlers;
 mod job;
 mod logs;
 mod metrics;
+#[cfg(feature = "obs")]
+mod obs;
 mod runner;
 mod scheduler;
 mod server;
