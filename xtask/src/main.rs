@@ -15,6 +15,7 @@ mod licences;
 mod markdown;
 mod metadata;
 mod new_operation;
+mod obs;
 mod plain;
 mod programs;
 mod readme;
@@ -29,7 +30,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
-use crate::clients::Selection;
+use crate::{ci::outcome::Outcome, clients::Selection};
 
 #[derive(Parser)]
 #[command(
@@ -121,6 +122,9 @@ enum Command {
         #[arg(long)]
         write: bool,
     },
+    /// Runs clients of OBS against servers of the same API: boto3, the vendor's SDK, rclone, the AWS
+    /// CLI and modelarts-obs; the emulator, moto and SeaweedFS
+    Obs,
     /// Checks that operations added to a copy of the description can be called without new Rust
     /// code
     NewOperation,
@@ -217,6 +221,10 @@ fn run(command: Command) -> Result<ExitCode> {
             })
         }
         Command::NewOperation => new_operation::run(),
+        Command::Obs => Ok(match obs::run(true)? {
+            Outcome::Passed => ExitCode::SUCCESS,
+            _ => ExitCode::FAILURE,
+        }),
         Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),
         Command::Dist { check } => dist::run(check),

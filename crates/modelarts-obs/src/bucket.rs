@@ -186,14 +186,15 @@ impl Bucket {
         Ok(ObjectInfo::new(found.meta, &found.attributes))
     }
 
-    /// Returns `true` if an object with this key exists.
+    /// Returns `true` if an object with this key exists. Some servers do not state that the bucket is
+    /// missing instead of the object, because the response has no body.
     ///
     /// # Errors
-    /// Returns an error if the bucket does not exist, or OBS rejects the request.
+    /// Returns an error if OBS rejects the request, or states that the bucket does not exist.
     pub async fn exists(&self, key: &str) -> Result<bool, Error> {
         match self.head(key).await {
             Ok(_) => Ok(true),
-            Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => Ok(false),
+            Err(error) if is_missing_object(&error) => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -240,16 +241,13 @@ impl Bucket {
         let path = object_path(key)?;
         let delete = |objects: Arc<dyn ObjectStore>| {
             let path = path.clone();
-            async move {
-                match objects.delete(&path).await {
-                    Err(object_store::Error::NotFound { .. }) => Ok(()),
-                    result => result,
-                }
-            }
+            async move { objects.delete(&path).await }
         };
-        self.store
-            .call(|| self.doing("deleting", key), delete)
-            .await
+        let deleted = self.store.call(|| self.doing("deleting", key), delete);
+        match deleted.await {
+            Err(error) if is_missing_object(&error) => Ok(()),
+            result => result,
+        }
     }
 
     /// Creates the bucket in the region of the connection.
@@ -260,6 +258,11 @@ impl Bucket {
     pub async fn create(&self) -> Result<(), Error> {
         self.store.create_bucket(&self.name).await
     }
+}
+
+/// Returns `true` if the object is missing, and not the bucket.
+fn is_missing_object(error: &Error) -> bool {
+    error.is_not_found() && error.code() != Some("NoSuchBucket")
 }
 
 /// Converts a checked key.

@@ -24,6 +24,8 @@ pub(crate) struct ErrorFacts {
     request_id: Option<String>,
     /// The address or the region that the bucket is in, if the request went to another one.
     right_place: Option<String>,
+    /// The access key that the request was signed with.
+    access_key: Option<String>,
 }
 
 /// The body of an error response.
@@ -53,7 +55,13 @@ impl ErrorFacts {
                 .endpoint
                 .or(body.region)
                 .or_else(|| header("x-amz-bucket-region")),
+            access_key: None,
         }
+    }
+
+    pub(crate) fn with_access_key(mut self, access_key: Option<String>) -> Self {
+        self.access_key = access_key;
+        self
     }
 
     /// Creates the facts of a bucket that is a local directory and does not exist.
@@ -102,7 +110,8 @@ impl ErrorFacts {
             Some("NoSuchBucket") => {
                 "check the name and the region of the bucket, or create it with Bucket::create"
             }
-            Some("AccessDenied") => {
+            // A response to HEAD has no code.
+            code if code == Some("AccessDenied") || code.is_none() && self.status == 403 => {
                 "check that the policies of the user and of the bucket admit this request; an \
                  IAM policy for OBS takes up to 15 minutes to apply"
             }
@@ -112,7 +121,10 @@ impl ErrorFacts {
             Some("SignatureDoesNotMatch") => "check the secret key and the region",
             Some("RequestTimeTooSkewed") => "set the clock of this machine",
             Some("ExpiredToken" | "InvalidToken") => "request new temporary keys",
-            Some("BucketAlreadyExists" | "BucketAlreadyOwnedByYou") => {
+            Some("BucketAlreadyOwnedByYou") => {
+                "the bucket is yours and exists already, maybe in another region"
+            }
+            Some("BucketAlreadyExists") => {
                 "choose another name; the names of buckets are shared by all users of the cloud"
             }
             Some("InsufficientStorageSpace" | "QuotaExceeded") => {
@@ -124,10 +136,11 @@ impl ErrorFacts {
     }
 }
 
-/// Returns `true` if OBS rejects the keys as expired or unknown.
-pub(crate) fn is_expired(error: &object_store::Error) -> bool {
-    let code = ErrorFacts::find(error).and_then(|facts| facts.code);
-    code.is_some_and(|code| EXPIRED.contains(&code.as_str()))
+/// Returns the access key that OBS rejects as expired or unknown.
+pub(crate) fn rejected_key(error: &object_store::Error) -> Option<String> {
+    let facts = ErrorFacts::find(error)?;
+    let is_rejected = EXPIRED.contains(&facts.code.as_deref()?);
+    facts.access_key.filter(|_| is_rejected)
 }
 
 /// Converts an error. `doing` describes the operation, such as `writing obs://bucket/key`.
@@ -142,7 +155,8 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
             (None, Some(code), _) => code.clone(),
             (None, None, 403) => "access denied".to_owned(),
             (None, None, 404) => "no such object".to_owned(),
-            (None, None, status) => format!("the server gave no reason (HTTP {status})"),
+            (None, None, 300..400) => "the server redirects".to_owned(),
+            (None, None, _) => "the server gave no reason".to_owned(),
         };
         let advice = facts.advice();
         return Error::new(ErrorKind::Service, format!("{doing}: {reason}"))
@@ -153,13 +167,20 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     }
     let (kind, reason) = match error {
         object_store::Error::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
-        object_store::Error::InvalidPath { source } => (ErrorKind::Invalid, source.to_string()),
-        other => {
-            let cause = chain(other)
-                .last()
-                .map_or_else(String::new, ToString::to_string);
-            (kind_of(other), cause)
+        // Other tools can write keys that are not paths. Keys of this crate are checked before.
+        object_store::Error::InvalidPath { source } => {
+            let advice = "rename or delete the object with another tool, or choose a directory \
+                          without it";
+            return Error::new(ErrorKind::Invalid, format!("{doing}: {source}"))
+                .with_advice(advice.to_owned());
         }
+        other => match kind_of(other) {
+            ErrorKind::Timeout => (ErrorKind::Timeout, "no response in time".to_owned()),
+            kind => {
+                let cause = chain(other).last();
+                (kind, cause.map_or_else(String::new, ToString::to_string))
+            }
+        },
     };
     Error::new(kind, format!("{doing}: {reason}"))
 }

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     instructions,
     metadata::Metadata,
-    programs,
+    obs, programs,
     tools::node,
     workspace::{self, cargo},
 };
@@ -144,6 +144,11 @@ pub const ALL: &[Check] = &[
         name: "vitest",
         about: "the same suite for Node passes",
         run: vitest::run,
+    },
+    Check {
+        name: "obs",
+        about: "clients of OBS and modelarts-obs read what the others wrote",
+        run: || obs::run(false),
     },
     Check {
         name: "simulate",

@@ -75,9 +75,10 @@ impl ClientBuilder {
     /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`; else that of the source of the credentials |
     /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; its name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
     /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `HW_AUTH_URL`, `OS_AUTH_URL`; else that of the region |
+    /// | [OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs | `MODELARTS_OBS_ENDPOINT`; else that of the region |
     ///
     /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
-    /// `…_EU_DE`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),
+    /// `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),
     /// else the built-in one.
     ///
     /// Credentials come from the first of these sources that is present. A source that is present

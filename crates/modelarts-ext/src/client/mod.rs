@@ -117,7 +117,19 @@ struct Shared {
 struct Location {
     cloud: Cloud,
     region: Option<String>,
+    /// The address of IAM in the settings or of the source of the credentials.
+    iam: Option<String>,
     environment: Environment,
+}
+
+impl Location {
+    fn iam_endpoint(&self) -> Result<Option<String>, Error> {
+        match (&self.iam, &self.region) {
+            (Some(address), _) => Ok(Some(address.clone())),
+            (None, Some(region)) => endpoints::endpoint(Service::Iam, region, &self.environment),
+            (None, None) => Ok(None),
+        }
+    }
 }
 
 /// Environment variable with the address of OBS.
@@ -298,6 +310,15 @@ impl Client {
             }
             (None, None) => Ok(None),
         }
+    }
+
+    /// Returns the address of IAM: the one set in the builder or the environment, else that of the
+    /// source of the credentials, else the endpoint of IAM in the region. `None` if none is known.
+    ///
+    /// # Errors
+    /// Returns an error for an invalid regions file.
+    pub fn iam_endpoint(&self) -> Result<Option<String>, Error> {
+        self.0.location.iam_endpoint()
     }
 
     /// Returns the environment that the settings are from; an empty one if the builder had none.

@@ -175,12 +175,6 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        // Only the look-up of a project needs IAM, and reports a missing address.
-        let iam = match project.id {
-            Some(_) => None,
-            None => hints.iam(&environment, given, region.as_deref())?,
-        };
-
         let agent = match &self.user_agent {
             Some(program) => format!("{program} {AGENT}"),
             None => AGENT.to_owned(),
@@ -212,6 +206,7 @@ impl ClientBuilder {
             location: Location {
                 cloud,
                 region,
+                iam: hints.iam.or(given),
                 environment,
             },
             transport: HttpTransport {
@@ -233,7 +228,6 @@ impl ClientBuilder {
             },
             http,
             project,
-            iam,
         })
     }
 
@@ -326,7 +320,6 @@ struct ResolvedConfig {
     transport: HttpTransport,
     http: reqwest::Client,
     project: ProjectRef,
-    iam: Option<String>,
 }
 
 impl ResolvedConfig {
@@ -389,7 +382,7 @@ impl ResolvedConfig {
         if let Some(id) = transport.credentials.project_id() {
             return Ok(id);
         }
-        let Some(address) = &self.iam else {
+        let Some(address) = &self.location.iam_endpoint()? else {
             return Err(Error::config(format!(
                 "no project id, and where IAM is to look it up is not known; call project_id(), \
                  or region() with one of {}, or iam_endpoint()",

@@ -81,24 +81,16 @@ impl AuthServer {
         Ok(url)
     }
 
-    /// Sends a POST request with a JSON body that holds a secret. `failure` is the failed action
-    /// in the error for a response without credentials.
+    /// Sends a request for credentials. `secret` is that in its body, which is masked like those in
+    /// its headers. `failure` is the failed action in the error for a response without credentials.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,
-        url: Url,
-        body: &Value,
-        secret: &str,
+        request: Request,
+        secret: Option<&str>,
         failure: &str,
     ) -> Result<AuthReply, Error> {
-        let mut request = Request::new(Method::POST, url);
-        request
-            .headers_mut()
-            .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        *request.body_mut() = Some(body.to_string().into());
-        let reply = self
-            .send(context, request, TIMEOUT, &[Some(secret)])
-            .await?;
+        let reply = self.send(context, request, TIMEOUT, &[secret]).await?;
         match reply.status {
             StatusCode::OK | StatusCode::CREATED => Ok(reply),
             _ => Err(self.response_error(&reply, failure)),
@@ -239,6 +231,16 @@ impl AuthServer {
         })?;
         Ok(Fetched::new(credentials).expires_at(time))
     }
+}
+
+/// Creates a POST request with a JSON body.
+pub(super) fn json_request(url: Url, body: &Value) -> Request {
+    let mut request = Request::new(Method::POST, url);
+    request
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    *request.body_mut() = Some(body.to_string().into());
+    request
 }
 
 impl fmt::Display for AuthServer {

@@ -34,6 +34,7 @@
 //! | user and password | [`Password`] |
 //! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
 //! | agency of the cloud server that the program runs on | [`Metadata`] |
+//! | token, for a service that requires signatures, such as OBS | [`TemporaryKeys`] |
 //! | another source of credentials that expire | [`FetchCredentials`]; the crate caches them |
 //! | any other source | [`ProvideCredentials`] |
 //!
@@ -45,7 +46,7 @@
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
 // `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
-// `oidc` (STS) and `metadata`, which send their requests with `auth_server`. `chain` searches the
+// `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server`. `chain` searches the
 // environment and files (`profile_file`, `clouds_yaml`) for credentials; `source` has its types.
 // `authenticate` adds credentials to a request, `rejection` decides from a response if newer
 // credentials can help, and `secrets` lists the texts to mask.
@@ -63,11 +64,13 @@ pub(crate) mod projects;
 pub(crate) mod rejection;
 pub(crate) mod secrets;
 pub(crate) mod source;
+mod temporary_keys;
 
 pub use cache::{CachedProvider, FetchCredentials, Fetched};
 pub use metadata::Metadata;
 pub use oidc::Oidc;
 pub use password::Password;
+pub use temporary_keys::TemporaryKeys;
 
 use std::{fmt, sync::Arc};
 

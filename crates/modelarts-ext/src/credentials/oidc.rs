@@ -10,7 +10,7 @@ use crate::{
     config::files,
     credentials::{
         ProviderContext,
-        auth_server::AuthServer,
+        auth_server::{AuthServer, json_request},
         cache::{FetchCredentials, Fetched},
     },
     error::{Error, ErrorKind},
@@ -160,8 +160,12 @@ impl FetchCredentials for Oidc {
             let mut body = json!(self.request);
             body["id_token"] = token.as_str().into();
             let failure = format!("gives no keys for the agency {}", self.request.agency_urn);
-            let reply = self.sts.post(context, url, &body, &token, &failure).await;
-            let reply = reply.map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
+            let reply = self
+                .sts
+                .post(context, json_request(url, &body), Some(&token), &failure);
+            let reply = reply
+                .await
+                .map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
             self.sts.keys(&reply)
         })
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     credentials::{
         Credentials, ProviderContext,
-        auth_server::AuthServer,
+        auth_server::{AuthServer, json_request},
         cache::{FetchCredentials, Fetched},
     },
     error::Error,
@@ -158,8 +158,9 @@ impl FetchCredentials for Password {
             url.set_query(Some("nocatalog=true"));
             let sent_at = context.clock.now();
             let failure = format!("gives the user {:?} no token", self.user.text());
+            let request = json_request(url, &self.body());
             let reply = iam
-                .post(context, url, &self.body(), self.password.expose(), &failure)
+                .post(context, request, Some(self.password.expose()), &failure)
                 .await
                 .map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
             let token = reply.headers.get("x-subject-token");

@@ -120,7 +120,8 @@ impl RetryPolicy {
     /// `None` if no further attempt is allowed. The delay is that of `Retry-After`, or otherwise a
     /// random duration up to the ceiling, so that clients that failed together do not retry
     /// together. A `Retry-After` of 0, or a date in the past, is ignored.
-    pub(crate) fn delay(
+    #[must_use]
+    pub fn delay(
         &self,
         retries: usize,
         retry_after: Option<Duration>,

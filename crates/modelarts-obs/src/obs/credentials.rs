@@ -4,56 +4,103 @@ use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
 use modelarts_ext::{
-    Credentials, Error, ErrorKind,
-    credentials::{ProvideCredentials, ProviderContext},
+    Client, Credentials, Error, ErrorKind, RetryPolicy,
+    credentials::{FetchCredentials, ProvideCredentials, ProviderContext, TemporaryKeys},
 };
 use object_store::{CredentialProvider, aws::AwsCredential};
 use parking_lot::Mutex;
 
 /// Provider of the keys, which takes them from the provider of the client before every request, so
-/// that they are renewed during a long upload.
+/// that they are renewed during a long upload. A token of IAM is exchanged for temporary keys.
 pub(super) struct KeyProvider {
     credentials: Arc<dyn ProvideCredentials>,
+    /// Temporary keys for the token of the client; `None` if the address of IAM is not known.
+    temporary: Option<Arc<dyn ProvideCredentials>>,
     context: ProviderContext,
-    last: Mutex<Option<Credentials>>,
+    retry: RetryPolicy,
+    /// The last keys, and the provider that returned them.
+    last: Mutex<Option<(Arc<dyn ProvideCredentials>, Credentials)>>,
 }
 
 impl KeyProvider {
-    pub(super) fn new(credentials: Arc<dyn ProvideCredentials>, context: ProviderContext) -> Self {
-        Self {
+    pub(super) fn new(client: &Client) -> Result<Self, Error> {
+        let credentials = Arc::clone(client.credentials());
+        let exchange = |iam| TemporaryKeys::new(iam, Arc::clone(&credentials)).into_provider();
+        let temporary = client.iam_endpoint()?.map(exchange);
+        Ok(Self {
+            temporary: temporary.map(|provider| Arc::new(provider) as _),
             credentials,
-            context,
+            context: client.provider_context().clone(),
+            retry: client.retry_policy().clone(),
             last: Mutex::new(None),
-        }
+        })
     }
 
     /// Returns the keys that are valid now.
     pub(super) async fn keys(&self) -> Result<AwsCredential, Error> {
-        let credentials = match self.credentials.cached() {
-            Some(credentials) => credentials,
-            None => self.credentials.credentials(&self.context).await?,
-        };
-        let keys = credentials.access_keys().ok_or_else(|| {
-            Error::new(
-                ErrorKind::Credentials,
-                "OBS needs an access key, and the credentials are a token of IAM",
-            )
-            .with_advice("set an access key and its secret key (AK/SK)".to_owned())
-        })?;
+        let mut provider = &self.credentials;
+        let mut credentials = self.request(provider).await?;
+        if credentials.access_keys().is_none() {
+            provider = self.temporary.as_ref().ok_or_else(no_keys)?;
+            credentials = self.request(provider).await?;
+        }
+        let keys = credentials.access_keys().ok_or_else(no_keys)?;
         let keys = AwsCredential {
             key_id: keys.access_key.to_owned(),
             secret_key: keys.secret_key.to_owned(),
             token: keys.security_token.map(str::to_owned),
         };
-        *self.last.lock() = Some(credentials);
+        *self.last.lock() = Some((Arc::clone(provider), credentials));
         Ok(keys)
     }
 
-    /// Drops the last keys, which OBS rejected. Returns `true` if there may be newer ones.
-    pub(super) fn renew(&self) -> bool {
-        let last = self.last.lock().clone();
-        last.is_some_and(|last| self.credentials.renew(&last))
+    /// Requests credentials, with the retry policy of the client.
+    async fn request(&self, provider: &Arc<dyn ProvideCredentials>) -> Result<Credentials, Error> {
+        if let Some(credentials) = provider.cached() {
+            return Ok(credentials);
+        }
+        let clock = &self.context.clock;
+        let started = clock.now();
+        let mut retries = 0;
+        loop {
+            let error = match provider.credentials(&self.context).await {
+                Ok(credentials) => return Ok(credentials),
+                Err(error) => error,
+            };
+            let elapsed = clock.now().duration_since(started).unwrap_or_default();
+            let wait = self.retry.delay(retries, error.retry_after(), elapsed);
+            let Some(wait) = wait.filter(|_| error.is_retryable()) else {
+                return Err(error);
+            };
+            tracing::debug!(%error, ?wait, "requesting credentials again");
+            clock.sleep(wait).await;
+            retries += 1;
+        }
     }
+
+    /// Drops the keys with this access key, which OBS rejected. Returns `true` if there may be newer
+    /// ones.
+    pub(super) fn renew(&self, access_key: &str) -> bool {
+        let last = self.last.lock().clone();
+        last.is_some_and(|(provider, last)| match last.access_keys() {
+            Some(keys) if keys.access_key == access_key => provider.renew(&last),
+            // Another call has replaced the rejected keys.
+            _ => true,
+        })
+    }
+}
+
+/// Returns the error for a token that cannot be exchanged for keys.
+fn no_keys() -> Error {
+    Error::new(
+        ErrorKind::Credentials,
+        "OBS requires an access key, and the credentials are a token of IAM",
+    )
+    .with_advice(
+        "set an access key and its secret key (AK/SK), or the address of IAM \
+         (HUAWEICLOUD_SDK_IAM_ENDPOINT), which issues temporary keys for the token"
+            .to_owned(),
+    )
 }
 
 impl fmt::Debug for KeyProvider {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
-use http::StatusCode;
+use http::{HeaderValue, StatusCode, header::AUTHORIZATION};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Frame;
 use object_store::client::{
@@ -40,6 +40,7 @@ impl HttpService for TimedClient {
     /// takes at 32 KiB/s in addition.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let length = request.body().content_length();
+        let authorization = request.headers().get(AUTHORIZATION).cloned();
         let sending = Duration::from_secs(u64::try_from(length).unwrap_or(u64::MAX) / MIN_SPEED);
         let sent = HttpService::call(&self.0, request);
         let response = limit(RESPONSE_TIMEOUT.saturating_add(sending), sent).await?;
@@ -52,7 +53,8 @@ impl HttpService for TimedClient {
                 Ok(body.map_or(Bytes::new(), http_body_util::Collected::to_bytes))
             });
             let body = body.await.unwrap_or_default();
-            let facts = ErrorFacts::of_response(parts.status.as_u16(), &parts.headers, &body);
+            let facts = ErrorFacts::of_response(parts.status.as_u16(), &parts.headers, &body)
+                .with_access_key(authorization.as_ref().and_then(access_key));
             if parts.status.is_redirection() {
                 // The crate object_store would report a missing address instead of the facts.
                 parts.status = StatusCode::MISDIRECTED_REQUEST;
@@ -64,11 +66,19 @@ impl HttpService for TimedClient {
                 let next = limit(RESPONSE_TIMEOUT, async { stream.next().await.transpose() });
                 Some((next.await.transpose()?, stream))
             });
+            // Readers poll a body again after its end.
+            let chunks = chunks.fuse();
             let frames = chunks.map_ok(Frame::data).boxed();
             HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
         };
         Ok(HttpResponse::from_parts(parts, body))
     }
+}
+
+/// Returns the access key in a signature.
+fn access_key(authorization: &HeaderValue) -> Option<String> {
+    let (_, scope) = authorization.to_str().ok()?.split_once("Credential=")?;
+    Some(scope.split_once('/')?.0.to_owned())
 }
 
 /// Limits the time of a part of a call.

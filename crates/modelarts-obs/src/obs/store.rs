@@ -1,8 +1,8 @@
 //! Objects of one bucket, through the crate `object_store`.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use modelarts_ext::{Client, Error, ErrorKind};
+use modelarts_ext::{Client, Error, ErrorKind, RetryPolicy};
 use object_store::{
     BackoffConfig, ObjectStore, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer},
@@ -21,6 +21,9 @@ use crate::{
 /// servers with its API accept.
 const DEFAULT_REGION: &str = "us-east-1";
 
+/// The shortest and the longest pause between two attempts.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60 * 60));
+
 /// Settings that all buckets of a service share.
 pub(crate) struct Connection {
     keys: Arc<KeyProvider>,
@@ -34,22 +37,26 @@ impl Connection {
         let context = client.provider_context();
         let policy = client.retry_policy();
         Ok(Self {
-            keys: Arc::new(KeyProvider::new(
-                Arc::clone(client.credentials()),
-                context.clone(),
-            )),
+            keys: Arc::new(KeyProvider::new(client)?),
             http: TimedClient(context.client_for(endpoint)?),
             retry: RetryConfig {
-                backoff: BackoffConfig {
-                    init_backoff: policy.base,
-                    max_backoff: policy.cap,
-                    base: 2.0,
-                },
+                backoff: backoff(policy),
                 max_retries: policy.max_attempts.saturating_sub(1) as usize,
                 retry_timeout: policy.max_elapsed,
             },
             region: client.region().unwrap_or(DEFAULT_REGION).to_owned(),
         })
+    }
+}
+
+/// Returns the pauses between attempts. The crate `object_store` panics without a pause, with a first
+/// one longer than the others, and with pauses of millennia.
+fn backoff(policy: &RetryPolicy) -> BackoffConfig {
+    let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
+    BackoffConfig {
+        init_backoff,
+        max_backoff: policy.cap.clamp(init_backoff, PAUSES.1),
+        base: 2.0,
     }
 }
 
@@ -87,6 +94,8 @@ impl Store {
             .with_retry(connection.retry.clone())
             .with_allow_http(true)
             .with_disable_tagging(true)
+            // A deletion of many objects reports errors without status and request id.
+            .with_disable_bulk_delete(true)
             .with_http_connector(connection.http.clone())
             .build();
         let objects = store.map_err(|error| {
@@ -159,15 +168,16 @@ impl Store {
         F: Future<Output = object_store::Result<T>>,
     {
         match attempt().await {
-            Err(error) if error::is_expired(&error) && self.renew() => attempt().await,
+            Err(error) if self.renew(&error) => attempt().await,
             result => result,
         }
     }
 
-    fn renew(&self) -> bool {
-        match self {
-            Self::Service(service) => service.keys.renew(),
-            Self::Directory(_) => false,
+    /// Drops the keys that OBS rejected in this error. Returns `true` if there may be newer ones.
+    fn renew(&self, error: &object_store::Error) -> bool {
+        match (self, error::rejected_key(error)) {
+            (Self::Service(service), Some(access_key)) => service.keys.renew(&access_key),
+            _ => false,
         }
     }
 
@@ -187,6 +197,8 @@ impl Store {
 }
 
 impl Service {
+    /// Creates the bucket. The API of OBS that is compatible with that of AWS has the region in
+    /// `LocationConstraint` (`en-us_topic_0125560305`).
     async fn create_bucket(&self) -> object_store::Result<()> {
         let failed =
             |error: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic {
@@ -201,8 +213,8 @@ impl Service {
         let body = match self.region.as_str() {
             DEFAULT_REGION => String::new(),
             region => format!(
-                "<CreateBucketConfiguration><LocationConstraint>{region}</LocationConstraint>\
-                 </CreateBucketConfiguration>"
+                "<CreateBucketConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">\
+                 <LocationConstraint>{region}</LocationConstraint></CreateBucketConfiguration>"
             ),
         };
         let mut request = HttpRequest::new(HttpRequestBody::from(body));

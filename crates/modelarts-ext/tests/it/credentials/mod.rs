@@ -13,4 +13,5 @@ mod password;
 mod projects;
 mod retry_after;
 mod secrets;
+mod temporary_keys;
 mod terraform;

@@ -1,0 +1,48 @@
+"""Files that every client sends and receives."""
+
+import hashlib
+
+# Names, with the number of bytes.
+FILES = {
+    "kilobyte.bin": 1024,
+    "empty": 0,
+    # Clients send it in parts.
+    "large.bin": 40 << 20,
+    "with blank.txt": 10,
+    "a+b=c&d;e,f'g(h).txt": 11,
+    "ünicode/日本語.txt": 12,
+    "a%2Fb.txt": 13,
+    "/".join(str(step) for step in range(1, 21)) + "/deep.txt": 14,
+}
+# Number of objects of the list: three pages.
+MANY = 2500
+# Bytes around the end of the first part of 8 MiB.
+RANGE = ((8 << 20) - 50, (8 << 20) + 49)
+
+
+def contents(name, size):
+    """Returns bytes that differ from name to name, and with a period that no part has."""
+    pattern = hashlib.sha256(name.encode()).digest()[:31]
+    return (pattern * (size // 31 + 1))[:size]
+
+
+def write(directory):
+    for name, size in FILES.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents(name, size))
+
+
+def write_many(directory):
+    (directory / "below").mkdir(parents=True)
+    for number in range(MANY - 1):
+        (directory / f"{number:04}").write_bytes(b"x")
+    (directory / "below" / "one").write_bytes(b"x")
+
+
+def compare(directory):
+    """Fails unless a directory has exactly these files."""
+    found = {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
+    assert found == set(FILES), found ^ set(FILES)
+    for name, size in FILES.items():
+        assert (directory / name).read_bytes() == contents(name, size), name
