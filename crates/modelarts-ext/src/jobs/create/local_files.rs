@@ -1,6 +1,9 @@
 //! Validation of local files before an upload: code directories and inputs.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use modelarts_api::request_path::create_training_job::algorithm::{BOOT_FILE, CODE_DIR, INPUTS};
 use serde_json::json;
@@ -35,11 +38,20 @@ pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 /// A local code directory: its size, and the number and depth of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDir {
-    path: PathBuf,
+    content: Content,
     bytes: u64,
     files: u64,
     directories: u64,
     levels: usize,
+}
+
+/// The files in which a boot file is searched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    /// Those on the disk below this directory.
+    Directory(PathBuf),
+    /// These paths, relative to the code directory.
+    Files(BTreeSet<String>),
 }
 
 impl CodeDir {
@@ -59,7 +71,7 @@ impl CodeDir {
             )));
         }
         let mut code = Self {
-            path: path.to_owned(),
+            content: Content::Directory(path.to_owned()),
             bytes: 0,
             files: 0,
             directories: 0,
@@ -76,6 +88,38 @@ impl CodeDir {
             }
         }
         Ok(code)
+    }
+
+    /// Takes the files that an upload sends, without those that it leaves out: their paths relative
+    /// to the directory, with slashes, and their sizes in bytes.
+    ///
+    /// ```
+    /// use modelarts_ext::jobs::create::CodeDir;
+    ///
+    /// let code = CodeDir::from_files([("train.py", 900), ("model/layers.py", 4_000)]);
+    /// assert_eq!((code.files(), code.directories(), code.bytes()), (2, 1, 4_900));
+    /// assert!(code.check(Some("train.py")).is_ok());
+    /// assert!(!code.check(Some("main.py")).is_ok());
+    /// ```
+    pub fn from_files(files: impl IntoIterator<Item = (impl Into<String>, u64)>) -> Self {
+        let mut paths = BTreeSet::new();
+        let mut bytes = 0;
+        for (path, size) in files {
+            paths.insert(path.into());
+            bytes += size;
+        }
+        let directories: BTreeSet<&str> = paths
+            .iter()
+            .flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]))
+            .collect();
+        let levels = directories.iter().map(|path| path.split('/').count());
+        Self {
+            bytes,
+            files: paths.len() as u64,
+            levels: levels.max().unwrap_or_default(),
+            directories: directories.len() as u64,
+            content: Content::Files(paths),
+        }
     }
 
     /// Returns the size of all files, in bytes.
@@ -136,11 +180,18 @@ impl CodeDir {
             |fact: WordedFact| fact.report(report, BOOT_FILE, Actual::Value(boot_file.into()));
         if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
             add(BOOT_FILE_INSIDE);
-        } else if !self.path.join(boot_file).is_file() {
+        } else if !self.has_file(boot_file) {
             add(BOOT_FILE_EXISTS);
         }
         if !boot_file.ends_with(".py") {
             add(BOOT_FILE_PYTHON);
+        }
+    }
+
+    fn has_file(&self, path: &str) -> bool {
+        match &self.content {
+            Content::Directory(directory) => directory.join(path).is_file(),
+            Content::Files(files) => files.contains(path),
         }
     }
 }

@@ -32,7 +32,7 @@ use crate::{
         job::Job,
     },
     transport::deadline::Deadline,
-    validation::{json_path::Located, obs_path::ObsPath},
+    validation::{json_path::Located, obs_path::ObsPath, report::Report},
 };
 
 /// Pause before each search for the job of a create request whose response was lost. The service
@@ -76,22 +76,44 @@ impl CreateJob {
     pub async fn submit(mut self) -> Result<Job, Error> {
         let (client, body) = (self.client.clone(), self.body());
         let deadline = client.deadline();
-        if !self.unchecked {
-            if self.looks_up {
-                let work = self.look_up_if_possible(&body);
-                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
-                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
-            }
-            let report = self.check_body(&body);
-            if !report.is_ok() {
-                return Err(Error::broken_rules("the job", report.violations));
-            }
-            for warning in &report.warnings {
-                tracing::warn!(%warning, "the job does not follow a recommendation");
-            }
+        let report = self.validate_within(&body, &deadline).await?;
+        for warning in report.into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
         }
         let created = create_once(&client, &body, &deadline).await;
         created.map_err(|error| explain_path(error, &body))
+    }
+
+    /// Validates the job as [`submit`](Self::submit) does, without creating it: looks up algorithm
+    /// and flavor, and checks the job. Use it before work that a rejected job would waste, such as
+    /// an upload. The returned builder has the specs, so that `submit` does not look them up again.
+    /// The report is empty if the job is [`unchecked`](Self::unchecked).
+    ///
+    /// # Errors
+    /// Rejected credentials, or a look-up that exceeds
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Violations
+    /// are not errors of this method; see [`Report::into_result`].
+    pub async fn validate(mut self) -> Result<(Self, Report), Error> {
+        let (deadline, body) = (self.client.deadline(), self.body());
+        let report = self.validate_within(&body, &deadline).await?;
+        Ok((self, report))
+    }
+
+    async fn validate_within(
+        &mut self,
+        body: &Value,
+        deadline: &Deadline,
+    ) -> Result<Report, Error> {
+        if self.unchecked {
+            return Ok(Report::default());
+        }
+        if self.looks_up {
+            let client = self.client.clone();
+            let work = self.look_up_if_possible(body);
+            let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+            found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+        }
+        Ok(self.check_body(body))
     }
 }
 
