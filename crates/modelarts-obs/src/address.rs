@@ -86,6 +86,18 @@ impl fmt::Display for ObsPath {
     }
 }
 
+impl From<ObsPath> for String {
+    fn from(path: ObsPath) -> Self {
+        path.to_string()
+    }
+}
+
+impl From<&ObsPath> for String {
+    fn from(path: &ObsPath) -> Self {
+        path.to_string()
+    }
+}
+
 impl FromStr for ObsPath {
     type Err = Error;
 

@@ -125,6 +125,11 @@ impl Bucket {
         &self.store
     }
 
+    /// Returns `true` if both are the same bucket of the same connection.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.store.is_same_service(&other.store)
+    }
+
     /// Describes an operation on a key, for an error.
     fn doing(&self, verb: &str, key: &str) -> String {
         format!("{verb} obs://{}/{key}", self.name)
@@ -257,7 +262,7 @@ impl Bucket {
 }
 
 /// Converts a checked key.
-fn object_path(key: &str) -> Result<Path, Error> {
+pub(crate) fn object_path(key: &str) -> Result<Path, Error> {
     address::check_key(key)?;
     Path::parse(key).map_err(|error| address::invalid(format!("the key {key:?}: {error}")))
 }

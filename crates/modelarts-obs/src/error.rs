@@ -1,6 +1,6 @@
 //! Errors of OBS as errors of modelarts-ext: a message that names the object, a code and advice.
 
-use std::{error::Error as StdError, iter};
+use std::{error::Error as StdError, io, iter, path::Path};
 
 use http::HeaderMap;
 use modelarts_ext::{Error, ErrorKind};
@@ -182,4 +182,24 @@ fn kind_of(error: &object_store::Error) -> ErrorKind {
 fn chain<'a>(error: &'a object_store::Error) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     let first: &'a (dyn StdError + 'static) = error;
     iter::successors(Some(first), |error| StdError::source(*error))
+}
+
+/// Converts an error of the local file system. `doing` describes the operation, such as `reading`.
+pub(crate) fn local(doing: &str, path: &Path, failure: &io::Error) -> Error {
+    let advice = match failure.kind() {
+        io::ErrorKind::PermissionDenied => "check the permissions of the file and its directory",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "free space on the disk; the next call continues"
+        }
+        io::ErrorKind::InvalidFilename => "shorten the name",
+        _ => "",
+    };
+    let advice = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
+    let source = io::Error::new(failure.kind(), failure.to_string());
+    Error::new(
+        ErrorKind::Invalid,
+        format!("{doing} {}: {failure}", path.display()),
+    )
+    .with_advice(advice)
+    .with_source(source)
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`Obs`] | the connection to OBS, or to a local directory in its place |
 //! | [`Bucket`] | single objects: put, get, head, list, delete |
+//! | [`DirectorySync`] | whole directories: [`Obs::sync_up`], [`Obs::sync_down`], [`Obs::copy`] |
 //!
 //! Requests have AWS signatures of version 4, which OBS accepts beside its own. The crate
 //! `object_store` sends them.
@@ -17,7 +18,9 @@ pub mod address;
 pub mod bucket;
 mod error;
 pub mod obs;
+pub mod sync;
 
 pub use address::ObsPath;
 pub use bucket::{Bucket, ObjectInfo};
 pub use obs::Obs;
+pub use sync::{DirectorySync, Progress, Summary, SyncEvent};

@@ -8,7 +8,11 @@ mod http;
 mod place;
 pub(crate) mod store;
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    env, fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use modelarts_ext::{Client, Error, ErrorKind};
 
@@ -41,8 +45,19 @@ use crate::{
 /// | `https://obs.eu-de.otc.t-systems.com` | OBS, with the bucket in the name of the host |
 /// | `http://127.0.0.1:9000` | a server on this machine, with the bucket in the path |
 /// | `file:///data/obs` | a local directory, with a subdirectory for each bucket |
+///
+/// Checksums of files and the state of unfinished transfers are kept in the directory
+/// `MODELARTS_CACHE_DIR`, else in that of the user for caches (`~/.cache/modelarts` on Linux). It can
+/// be deleted at any time.
 #[derive(Clone)]
-pub struct Obs(Arc<Inner>);
+pub struct Obs {
+    inner: Arc<Inner>,
+    /// `None` if the user has no directory for caches.
+    cache: Option<Arc<Path>>,
+}
+
+/// Variable with the directory of the cache.
+const CACHE_VARIABLE: &str = "MODELARTS_CACHE_DIR";
 
 struct Inner {
     place: Place,
@@ -86,23 +101,43 @@ impl Obs {
             Place::Service { endpoint, .. } => Some(Connection::new(client, endpoint)?),
             Place::Directory(_) => None,
         };
-        Ok(Self(Arc::new(Inner { place, connection })))
+        let variable = client.environment().variable(CACHE_VARIABLE);
+        let cache = variable.map(PathBuf::from).or_else(user_cache);
+        Ok(Self {
+            inner: Arc::new(Inner { place, connection }),
+            cache: cache.map(Arc::from),
+        })
     }
 
     /// Takes a local directory in place of OBS, such as the OBS root of the emulator. Each bucket is
     /// a subdirectory.
     #[must_use]
     pub fn directory(root: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Inner {
-            place: Place::Directory(root.into()),
-            connection: None,
-        }))
+        Self {
+            inner: Arc::new(Inner {
+                place: Place::Directory(root.into()),
+                connection: None,
+            }),
+            cache: user_cache().map(Arc::from),
+        }
+    }
+
+    /// Sets the directory of the cache.
+    #[must_use]
+    pub fn with_cache_dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.cache = Some(Arc::from(directory.as_ref()));
+        self
+    }
+
+    /// Returns the directory of the cache; `None` if there is none.
+    pub(crate) fn cache_dir(&self) -> Option<&Path> {
+        self.cache.as_deref()
     }
 
     /// Returns the address, for messages.
     #[must_use]
     pub fn address(&self) -> String {
-        self.0.place.to_string()
+        self.inner.place.to_string()
     }
 
     /// Returns a bucket. Nothing is sent, so the bucket may not exist.
@@ -111,7 +146,7 @@ impl Obs {
     /// Returns an error for an invalid name; see [`ObsPath::new`].
     pub fn bucket(&self, name: &str) -> Result<Bucket, Error> {
         let address = ObsPath::new(name, "")?;
-        let store = match (&self.0.place, &self.0.connection) {
+        let store = match (&self.inner.place, &self.inner.connection) {
             (Place::Directory(root), _) => Store::Directory(root.join(name)),
             (place, Some(connection)) => Store::service(connection, place, name)?,
             (Place::Service { .. }, None) => {
@@ -123,4 +158,21 @@ impl Obs {
         };
         Ok(Bucket::new(address.bucket(), store))
     }
+}
+
+/// Returns the directory of the user for caches of this crate.
+fn user_cache() -> Option<PathBuf> {
+    let variable = |name: &str| {
+        let path = env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
+    };
+    if let Some(path) = variable(CACHE_VARIABLE) {
+        return Some(path);
+    }
+    let base = variable("XDG_CACHE_HOME").or_else(|| match env::consts::OS {
+        "windows" => variable("LOCALAPPDATA"),
+        "macos" => Some(env::home_dir()?.join("Library/Caches")),
+        _ => Some(env::home_dir()?.join(".cache")),
+    });
+    Some(base.filter(|path| path.is_absolute())?.join("modelarts"))
 }

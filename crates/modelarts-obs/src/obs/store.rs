@@ -125,6 +125,15 @@ impl Store {
         matches!(self, Self::Service(_))
     }
 
+    /// Returns `true` if the objects of both are at the same place.
+    pub(crate) fn is_same_service(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Service(a), Self::Service(b)) => a.url == b.url && Arc::ptr_eq(&a.keys, &b.keys),
+            (Self::Directory(a), Self::Directory(b)) => a == b,
+            _ => false,
+        }
+    }
+
     /// Calls an operation, and once more with new keys if OBS rejects the keys as expired. `doing`
     /// describes the operation for an error, such as `writing obs://bucket/key`.
     pub(crate) async fn call<T, F>(

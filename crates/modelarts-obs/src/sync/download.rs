@@ -1,0 +1,303 @@
+//! Transfers of objects to files.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    pin::pin,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_ext::Error;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use crate::{
+    error,
+    sync::{
+        cache,
+        digest::{Hasher, md5_of_etag, sha256},
+        files::PART_SUFFIX,
+        journal::Journal,
+        limits::{Limits, Permit, blocking, flatten},
+        progress::Reporter,
+        source::{Content, Object, RANGE},
+        target,
+    },
+};
+
+/// Size from which a file is received in ranges, in bytes.
+const RANGES_FROM: u64 = 16 << 20;
+/// Number of ranges of one file that are received at once.
+const RANGES: usize = 4;
+/// The longest name of a file in bytes.
+const MAX_NAME: usize = 255;
+
+/// Transfers to the files of a directory.
+pub(crate) struct Downloads {
+    /// The directory; its path is canonical.
+    pub(crate) root: PathBuf,
+    /// Address of the service, for journals.
+    pub(crate) address: String,
+    pub(crate) cache: Option<PathBuf>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) reporter: Arc<Reporter>,
+}
+
+/// Result of a transfer.
+pub(crate) enum Received {
+    /// The file exists.
+    File { path: PathBuf, sha256: String },
+    /// The object stands for a directory, which exists now.
+    Directory,
+}
+
+/// Description of a download in its journal. A download is continued if all fields are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct DownloadHeader {
+    address: String,
+    object: String,
+    etag: String,
+    size: u64,
+}
+
+/// A download in ranges that was begun.
+struct Part {
+    file: File,
+    hasher: Hasher,
+    /// The number of bytes that are complete.
+    offset: u64,
+    journal: Journal,
+}
+
+impl Downloads {
+    /// Receives an object into the file of this name.
+    pub(crate) async fn receive(&self, name: &str, object: &Object) -> Result<Received, Error> {
+        let size = object.size;
+        let whole = match size < RANGES_FROM {
+            true => {
+                let permit = self.limits.bytes(size).await;
+                let _request = self.limits.request().await;
+                match object.read(0..size).await {
+                    // The name of an object that stands for a directory ends with a slash.
+                    Err(error) if size == 0 && error.is_not_found() => {
+                        let (root, name) = (self.root.clone(), name.to_owned());
+                        blocking(move || target::directory(&root, &name)).await?;
+                        return Ok(Received::Directory);
+                    }
+                    content => Some((content?, permit)),
+                }
+            }
+            false => None,
+        };
+        let (root, file_name) = (self.root.clone(), name.to_owned());
+        let path = blocking(move || target::file(&root, &file_name)).await?;
+        let part = part_path(&path);
+        let sha256 = match whole {
+            Some((content, _permit)) => {
+                let (object, to) = (object.clone(), part.clone());
+                let write = blocking(move || write_whole(&object, &content, &to));
+                let sha256 = write.await?;
+                self.finish(&part, &path).await?;
+                self.reporter.transferred(name, size, 0);
+                sha256
+            }
+            None => {
+                let (sha256, journal) = self.receive_ranges(name, object, &part).await?;
+                self.finish(&part, &path).await?;
+                journal.remove();
+                self.reporter.transferred(name, size, size);
+                sha256
+            }
+        };
+        Ok(Received::File { path, sha256 })
+    }
+
+    /// Moves a complete file to its name.
+    async fn finish(&self, part: &Path, path: &Path) -> Result<(), Error> {
+        let (part, path) = (part.to_owned(), path.to_owned());
+        blocking(move || {
+            fs::rename(&part, &path).map_err(|failure| error::local("writing", &path, &failure))
+        })
+        .await
+    }
+
+    /// Receives the ranges of an object that are missing, verifies the whole, and returns its
+    /// checksum.
+    async fn receive_ranges(
+        &self,
+        name: &str,
+        object: &Object,
+        path: &Path,
+    ) -> Result<(String, Journal), Error> {
+        let header = object.etag.as_ref().map(|etag| DownloadHeader {
+            address: self.address.clone(),
+            object: object.doing("reading"),
+            etag: etag.clone(),
+            size: object.size,
+        });
+        let journal = self.cache.as_ref().filter(|_| header.is_some());
+        let journal =
+            journal.map(|cache| cache::file(cache, "downloads", &path.display().to_string()));
+        let with_md5 = object.etag.as_deref().and_then(md5_of_etag).is_some();
+        let mut part = {
+            let path = path.to_owned();
+            blocking(move || {
+                open_part(&path, header.as_ref(), journal, with_md5)
+                    .map_err(|failure| error::local("writing", &path, &failure))
+            })
+            .await?
+        };
+        if part.offset > 0 {
+            self.reporter.advanced(name, part.offset);
+        }
+        let mut expected = None;
+        if part.offset == object.size && object.bucket.store().has_metadata() {
+            expected = object.sha256(&self.limits).await?;
+        }
+        let starts = (part.offset..object.size).step_by(usize::try_from(RANGE).unwrap_or(1 << 20));
+        // The permits are acquired in the order of the ranges, so that the range that is written
+        // next never waits for one that a later range holds.
+        let contents = stream::iter(starts)
+            .then(|start| {
+                let end = (start + RANGE).min(object.size);
+                let limits = Arc::clone(&self.limits);
+                async move { (start..end, limits.bytes(end - start).await) }
+            })
+            .map(|(range, permit)| {
+                let (object, limits) = (object.clone(), Arc::clone(&self.limits));
+                // The set aborts the task when it is dropped.
+                let mut task = JoinSet::new();
+                task.spawn(async move {
+                    let _request = limits.request().await;
+                    let content = object.read(range).await?;
+                    Ok::<(Content, Permit), Error>((content, permit))
+                });
+                async move { task.join_next().await.map(flatten).transpose() }
+            })
+            .buffered(RANGES);
+        let mut contents = pin!(contents);
+        while let Some(next) = contents.try_next().await? {
+            let Some((content, _permit)) = next else {
+                break;
+            };
+            expected = expected.or(content.sha256);
+            let length = content.bytes.len() as u64;
+            let path = path.to_owned();
+            part = blocking(move || write_part(part, &content.bytes, &path)).await?;
+            self.reporter.advanced(name, length);
+        }
+        let found = part.hasher.finish();
+        if let Err(error) = object.verify(expected.as_deref(), &found) {
+            part.journal.remove();
+            let _ = fs::remove_file(path);
+            return Err(error);
+        }
+        Ok((found.sha256, part.journal))
+    }
+}
+
+/// Writes the contents of a small object. The file is removed after an error.
+fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<String, Error> {
+    let md5 = object.etag.as_deref().and_then(md5_of_etag);
+    let mut hasher = Hasher::new(md5.is_some() && content.sha256.is_none());
+    hasher.update(&content.bytes);
+    let found = hasher.finish();
+    object.verify(content.sha256.as_deref(), &found)?;
+    let written = create(path).and_then(|mut file| file.write_all(&content.bytes));
+    written.map_err(|failure| {
+        let _ = fs::remove_file(path);
+        error::local("writing", path, &failure)
+    })?;
+    Ok(found.sha256)
+}
+
+/// Creates a file that replaces one of an earlier call. A link in its place is not followed.
+fn create(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(failure) if failure.kind() != io::ErrorKind::NotFound => return Err(failure),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Continues the download of the journal, or begins one.
+fn open_part(
+    path: &Path,
+    header: Option<&DownloadHeader>,
+    journal: Option<PathBuf>,
+    with_md5: bool,
+) -> io::Result<Part> {
+    let mut hasher = Hasher::new(with_md5);
+    let old = Journal::read::<DownloadHeader>(journal.as_deref()).map(|(old, _)| old);
+    let length = fs::symlink_metadata(path).ok();
+    let length = length.filter(fs::Metadata::is_file).map(|file| file.len());
+    if let (Some(header), Some(length)) = (header, length)
+        && old.as_ref() == Some(header)
+        && length <= header.size
+    {
+        let offset = match length == header.size {
+            true => length,
+            false => length - length % RANGE,
+        };
+        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
+        if hasher.read(&mut file, offset)? == offset {
+            file.set_len(offset)?;
+            file.seek(SeekFrom::Start(offset))?;
+            return Ok(Part {
+                file,
+                hasher,
+                offset,
+                journal: Journal::resume(journal),
+            });
+        }
+        hasher = Hasher::new(with_md5);
+    }
+    let file = create(path)?;
+    Ok(Part {
+        file,
+        hasher,
+        offset: 0,
+        journal: Journal::begin(journal, &header),
+    })
+}
+
+/// Appends a range.
+fn write_part(mut part: Part, bytes: &Bytes, path: &Path) -> Result<Part, Error> {
+    let written = part.file.write_all(bytes);
+    written.map_err(|failure| error::local("writing", path, &failure))?;
+    part.hasher.update(bytes);
+    part.offset += bytes.len() as u64;
+    Ok(part)
+}
+
+/// Returns the path of the file that a download is written to before it is complete.
+fn part_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = format!(".{name}{PART_SUFFIX}");
+    let name = match name.len() <= MAX_NAME {
+        true => name,
+        false => {
+            let digest = sha256(name.as_bytes());
+            format!(".{}{PART_SUFFIX}", &digest[..32])
+        }
+    };
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_an_unfinished_download_is_never_too_long() {
+        let path = |name: &str| part_path(&Path::new("out").join(name));
+        assert_eq!(path("model.pt"), Path::new("out/.model.pt.modelarts-part"));
+        let long = path(&"x".repeat(255));
+        assert_eq!(long.parent(), Some(Path::new("out")));
+        assert!(long.file_name().unwrap().len() <= MAX_NAME);
+        assert_ne!(long, path(&"y".repeat(255)));
+    }
+}

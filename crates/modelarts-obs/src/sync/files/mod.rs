@@ -1,0 +1,290 @@
+//! Files of a directory that are transferred, and those that are left out.
+
+mod rules;
+
+pub(crate) use rules::PART_SUFFIX;
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirEntry},
+    path::{Path, PathBuf},
+};
+
+use ignore::{
+    Match,
+    gitignore::{Gitignore, GitignoreBuilder},
+};
+use modelarts_ext::{Error, ErrorKind};
+
+use crate::{
+    address, error,
+    sync::{
+        digest::Stamp,
+        files::rules::always_left_out,
+        progress::{SkipReason, Skipped},
+    },
+};
+
+/// Ignore file of this crate. In the directory that is transferred, it replaces `.gitignore`.
+const IGNORE_FILE: &str = ".modelartsignore";
+/// Ignore file of git.
+const GIT_IGNORE_FILE: &str = ".gitignore";
+
+/// A file that is transferred.
+#[derive(Clone, Debug)]
+pub(crate) struct LocalFile {
+    pub(crate) path: PathBuf,
+    pub(crate) stamp: Stamp,
+}
+
+/// The files of a directory by their paths in it, with slashes.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) files: BTreeMap<String, LocalFile>,
+    /// The files and directories that are left out.
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl Listing {
+    /// Returns `true` if a path is left out, or is below a directory that is left out.
+    pub(crate) fn leaves_out(&self, path: &str) -> bool {
+        let is_at_or_below = |directory: &str| {
+            let rest = path.strip_prefix(directory);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.skipped
+            .iter()
+            .any(|skipped| is_at_or_below(&skipped.path))
+    }
+}
+
+/// Lists a directory, whose path must be canonical. With `gitignore`, the patterns of `.gitignore`
+/// apply, also those of the directories above up to the root of a repository. Blocks.
+pub(crate) fn list(root: &Path, gitignore: bool) -> Result<Listing, Error> {
+    let gitignore = gitignore && !root.join(IGNORE_FILE).is_file();
+    let mut walk = Walk::new(root);
+    walk.gitignore = gitignore;
+    if gitignore && let Some(repository) = root.ancestors().find(|dir| dir.join(".git").exists()) {
+        let mut above: Vec<_> = root.ancestors().skip(1).collect();
+        above.retain(|directory| directory.starts_with(repository));
+        for directory in above.into_iter().rev() {
+            walk.read_patterns(directory)?;
+        }
+    }
+    walk.directory(root, root.to_owned(), "")?;
+    Ok(walk.listing)
+}
+
+/// Lists a file that is transferred by itself. Its path must be canonical. Blocks.
+pub(crate) fn single(path: &Path) -> Result<Listing, Error> {
+    let root = path.parent().unwrap_or(path);
+    let mut walk = Walk::new(root);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    walk.file(path, name.into_owned())?;
+    if let Some(skipped) = walk.listing.skipped.pop() {
+        let message = format!(
+            "the file {} is not sent: {}",
+            path.display(),
+            skipped.reason
+        );
+        return Err(address::invalid(message));
+    }
+    Ok(walk.listing)
+}
+
+/// Lists the files of a directory that may be deleted, whose path must be canonical. Links are left
+/// out. Blocks.
+pub(crate) fn list_for_deletion(root: &Path) -> Result<Listing, Error> {
+    let mut walk = Walk::new(root);
+    walk.follow_links = false;
+    walk.directory(root, root.to_owned(), "")?;
+    Ok(walk.listing)
+}
+
+/// State of the walk through a directory.
+struct Walk<'a> {
+    root: &'a Path,
+    gitignore: bool,
+    follow_links: bool,
+    /// Patterns of the directories above the current one. The last ones take precedence.
+    patterns: Vec<Gitignore>,
+    /// The canonical paths of the current directory and of those that it was reached through.
+    ancestors: Vec<PathBuf>,
+    listing: Listing,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: &'a Path) -> Self {
+        Self {
+            root,
+            gitignore: false,
+            follow_links: true,
+            patterns: Vec::new(),
+            ancestors: Vec::new(),
+            listing: Listing::default(),
+        }
+    }
+
+    /// Lists a directory. `real` is its canonical path, and `relative` its path in the root.
+    fn directory(&mut self, path: &Path, real: PathBuf, relative: &str) -> Result<(), Error> {
+        let failed = |failure: &std::io::Error| {
+            error::local("reading the directory", path, failure).with_advice(Some(format!(
+                "admit reading it, or leave it out with a line in {IGNORE_FILE}"
+            )))
+        };
+        let patterns = self.patterns.len();
+        self.read_patterns(path)?;
+        self.ancestors.push(real);
+        for entry in fs::read_dir(path).map_err(|failure| failed(&failure))? {
+            let entry = entry.map_err(|failure| failed(&failure))?;
+            self.entry(&entry, relative)?;
+        }
+        self.ancestors.pop();
+        self.patterns.truncate(patterns);
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &DirEntry, directory: &str) -> Result<(), Error> {
+        let path = entry.path();
+        let failed = |failure: &std::io::Error| error::local("reading", &path, failure);
+        let file_type = entry.file_type().map_err(|failure| failed(&failure))?;
+        let is_dir = match file_type.is_symlink() {
+            true => path.is_dir(),
+            false => file_type.is_dir(),
+        };
+        let name = entry.file_name();
+        let relative = match directory {
+            "" => name.to_string_lossy().into_owned(),
+            directory => format!("{directory}/{}", name.to_string_lossy()),
+        };
+        let left_out = always_left_out(&path, is_dir).or_else(|| self.ignored(&path, is_dir));
+        if let Some(reason) = left_out {
+            return self.skip(relative, reason);
+        }
+        if name.to_str().is_none() {
+            return Err(address::invalid(format!(
+                "the name of the file {} must be valid UTF-8, because it becomes a key in OBS",
+                path.display()
+            ))
+            .with_advice(Some(format!(
+                "rename it, or leave it out with a line in {IGNORE_FILE}"
+            ))));
+        }
+        let mut real = None;
+        if file_type.is_symlink() && !self.follow_links {
+            return self.skip(relative, SkipReason::Link);
+        }
+        if file_type.is_symlink() {
+            let target = self.link_target(&path, &relative)?;
+            let inside = target.ancestors().take_while(|path| *path != self.root);
+            let reason = inside
+                .filter_map(|path| always_left_out(path, path.is_dir()))
+                .next();
+            if let Some(reason) = reason {
+                return self.skip(relative, reason);
+            }
+            if self.ancestors.contains(&target) {
+                return self.skip(relative, SkipReason::LinkLoop);
+            }
+            real = Some(target);
+        }
+        if is_dir {
+            let real = real.or_else(|| Some(self.ancestors.last()?.join(&name)));
+            return self.directory(&path, real.unwrap_or_default(), &relative);
+        }
+        self.file(&path, relative)
+    }
+
+    fn file(&mut self, path: &Path, relative: String) -> Result<(), Error> {
+        if let Some(reason) = always_left_out(path, false) {
+            return self.skip(relative, reason);
+        }
+        let metadata = fs::metadata(path);
+        let metadata = metadata.map_err(|failure| error::local("reading", path, &failure))?;
+        if !metadata.is_file() {
+            return self.skip(relative, SkipReason::SpecialFile);
+        }
+        address::check_key(&relative)?;
+        let (path, stamp) = (path.to_owned(), Stamp::new(&metadata));
+        self.listing
+            .files
+            .insert(relative, LocalFile { path, stamp });
+        Ok(())
+    }
+
+    fn skip(&mut self, path: String, reason: SkipReason) -> Result<(), Error> {
+        self.listing.skipped.push(Skipped { path, reason });
+        Ok(())
+    }
+
+    /// Returns the canonical path that a link leads to.
+    fn link_target(&self, path: &Path, relative: &str) -> Result<PathBuf, Error> {
+        let target = fs::read_link(path).unwrap_or_default();
+        let wrong = |rule: &str| {
+            let target = target.display();
+            Error::new(
+                ErrorKind::Invalid,
+                format!("the link {relative} leads to {target}, which {rule}"),
+            )
+            .with_advice(Some(format!(
+                "replace the link by the file, or leave it out with a line in {IGNORE_FILE}"
+            )))
+        };
+        let real = fs::canonicalize(path).map_err(|failure| {
+            wrong(&format!("must exist and be readable: {failure}")).with_source(failure)
+        })?;
+        if !real.starts_with(self.root) {
+            let root = self.root.display();
+            return Err(wrong(&format!("must be inside of {root}")));
+        }
+        Ok(real)
+    }
+
+    /// Returns the pattern that a file or a directory is ignored by.
+    fn ignored(&self, path: &Path, is_dir: bool) -> Option<SkipReason> {
+        let found = self.patterns.iter().rev().map(|p| p.matched(path, is_dir));
+        match found.into_iter().find(|found| !found.is_none())? {
+            Match::Ignore(glob) => {
+                let file = glob.from().unwrap_or(Path::new(IGNORE_FILE));
+                let file = file.strip_prefix(self.root).unwrap_or(file);
+                Some(SkipReason::Ignored {
+                    pattern: glob.original().to_owned(),
+                    file: file.display().to_string(),
+                })
+            }
+            Match::None | Match::Whitelist(_) => None,
+        }
+    }
+
+    /// Reads the ignore files of a directory.
+    fn read_patterns(&mut self, directory: &Path) -> Result<(), Error> {
+        let mut builder = GitignoreBuilder::new(directory);
+        let mut is_empty = true;
+        for (name, applies) in [(GIT_IGNORE_FILE, self.gitignore), (IGNORE_FILE, true)] {
+            let path = directory.join(name);
+            if !applies || !path.is_file() {
+                continue;
+            }
+            is_empty = false;
+            match builder.add(&path) {
+                // Git skips patterns that it does not understand.
+                Some(failure) if name == GIT_IGNORE_FILE && !failure.is_io() => {
+                    tracing::warn!(file = %path.display(), error = %failure, "invalid pattern");
+                }
+                Some(failure) => {
+                    let message = format!("the ignore file {}: {failure}", path.display());
+                    return Err(address::invalid(message).with_source(failure));
+                }
+                None => {}
+            }
+        }
+        if !is_empty {
+            let patterns = builder.build().map_err(|failure| {
+                let message = format!("the ignore files of {}: {failure}", directory.display());
+                address::invalid(message).with_source(failure)
+            })?;
+            self.patterns.push(patterns);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,116 @@
+//! Journal of a transfer in parts, so that the next call continues it after a kill.
+//!
+//! A journal is a file with a line of JSON that describes the transfer, and a line for each part
+//! that is complete. A line that was cut off is ignored.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use parking_lot::Mutex;
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A journal, which is empty without a directory of the cache.
+pub(crate) struct Journal {
+    path: Option<PathBuf>,
+    file: Mutex<Option<File>>,
+}
+
+impl Journal {
+    /// Reads a journal: the description and the tags of the complete parts by their numbers.
+    pub(crate) fn read<H: DeserializeOwned>(
+        path: Option<&Path>,
+    ) -> Option<(H, BTreeMap<usize, String>)> {
+        let text = fs::read_to_string(path?).ok()?;
+        let (header, lines) = text.split_once('\n')?;
+        let header = serde_json::from_str(header).ok()?;
+        // The last element is empty, or a line without its end.
+        let mut lines: Vec<_> = lines.split('\n').collect();
+        lines.pop();
+        let part = |line: &str| {
+            let (number, tag) = line.split_once(' ')?;
+            Some((number.parse().ok()?, tag.to_owned()))
+        };
+        Some((header, lines.into_iter().filter_map(part).collect()))
+    }
+
+    /// Continues the journal of this path.
+    pub(crate) fn resume(path: Option<PathBuf>) -> Self {
+        let open = |path: &PathBuf| OpenOptions::new().append(true).open(path).ok();
+        let file = path.as_ref().and_then(open);
+        Self {
+            path,
+            file: Mutex::new(file),
+        }
+    }
+
+    /// Begins a journal. It stays empty if it cannot be written.
+    pub(crate) fn begin(path: Option<PathBuf>, header: &impl Serialize) -> Self {
+        let create = |path: &PathBuf| {
+            fs::create_dir_all(path.parent()?).ok()?;
+            let mut header = serde_json::to_vec(header).ok()?;
+            header.push(b'\n');
+            let mut file = File::create(path).ok()?;
+            file.write_all(&header).ok()?;
+            Some(file)
+        };
+        let file = path.as_ref().and_then(create);
+        Self {
+            path,
+            file: Mutex::new(file),
+        }
+    }
+
+    /// Adds a complete part.
+    pub(crate) fn record(&self, number: usize, tag: &str) {
+        let line = format!("{number} {tag}\n");
+        let mut file = self.file.lock();
+        if let Some(open) = &mut *file
+            && open.write_all(line.as_bytes()).is_err()
+        {
+            *file = None;
+        }
+    }
+
+    /// Returns `true` if the next call finds the journal.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.file.lock().is_some()
+    }
+
+    /// Deletes the journal, because the transfer is complete or was given up.
+    pub(crate) fn remove(self) {
+        drop(self.file);
+        if let Some(path) = &self.path {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_again_without_a_cut_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("uploads/1");
+        let journal = Journal::begin(Some(path.clone()), &"upload");
+        journal.record(0, "\"a\"");
+        drop(journal);
+        let journal = Journal::resume(Some(path.clone()));
+        journal.record(2, "\"c d\"");
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"3 \"d").unwrap();
+        let parts = BTreeMap::from([(0, "\"a\"".to_owned()), (2, "\"c d\"".to_owned())]);
+        let read = || Journal::read::<String>(Some(&path));
+        assert_eq!(read(), Some(("upload".to_owned(), parts)));
+        journal.remove();
+        assert_eq!(read(), None);
+        fs::write(&path, "{\"a\n0 x\n").unwrap();
+        assert_eq!(read(), None);
+        assert_eq!(Journal::read::<String>(None), None);
+    }
+}

@@ -1,0 +1,297 @@
+//! Progress and summary of a synchronization.
+
+use std::fmt;
+
+use futures::channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded};
+use modelarts_ext::Error;
+use parking_lot::Mutex;
+use serde::Serialize;
+
+/// A number of files or objects, and their size in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Amount {
+    /// Number of files or objects.
+    pub files: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// State of a synchronization, with the event that changed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The event.
+    pub event: SyncEvent,
+    /// The files that are at the target, unchanged ones included, and the bytes that are there.
+    pub done: Amount,
+    /// The files at the source, without those that are left out. 0 before
+    /// [`Planned`](SyncEvent::Planned).
+    pub total: Amount,
+}
+
+/// Event of a synchronization. Paths are relative to the directory, with slashes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SyncEvent {
+    /// A file, or a directory with all that is in it, is not transferred.
+    Skipped(Skipped),
+    /// Source and target were listed, so the total is known.
+    Planned,
+    /// A part of a large file is at the target.
+    Advanced {
+        /// The file.
+        path: String,
+        /// Size of the part.
+        bytes: u64,
+    },
+    /// A file is at the target.
+    Transferred {
+        /// The file.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
+    /// A file that the source does not have was deleted at the target.
+    Deleted {
+        /// The file.
+        path: String,
+    },
+    /// The synchronization is complete. This is the last event.
+    Finished(Summary),
+}
+
+/// A file or a directory that is not transferred, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Path relative to the directory, with slashes.
+    pub path: String,
+    /// The reason.
+    pub reason: SkipReason,
+}
+
+/// Reason why a file or a directory is not transferred. `Display` shows it as a clause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum SkipReason {
+    /// The target has the same contents.
+    Unchanged,
+    /// A pattern of an ignore file matches.
+    Ignored {
+        /// The pattern, as written.
+        pattern: String,
+        /// The ignore file: `.gitignore` or `.modelartsignore`, with its directory.
+        file: String,
+    },
+    /// Data of a version control system: `.git`.
+    Repository,
+    /// Virtual environment of Python: a directory with `pyvenv.cfg`.
+    VirtualEnvironment,
+    /// Compiled Python: `__pycache__`.
+    PythonCache,
+    /// Installed packages of Node.js: `node_modules`.
+    NodeModules,
+    /// Credentials, by the name of the file: `.env*`, `clouds.yaml`, `.huaweicloud`, private keys.
+    Credentials,
+    /// A private key, by the contents of the file.
+    PrivateKey,
+    /// A download that was interrupted.
+    UnfinishedDownload,
+    /// A link at the target.
+    Link,
+    /// A link to a directory that contains the link.
+    LinkLoop,
+    /// Neither a file nor a directory: a socket, a named pipe, a device.
+    SpecialFile,
+    /// An object that stands for a directory, without contents.
+    DirectoryMarker,
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unchanged => "unchanged",
+            Self::Ignored { pattern, file } => {
+                return write!(f, "the pattern {pattern} of {file} matches");
+            }
+            Self::Repository => "data of a repository",
+            Self::VirtualEnvironment => "a virtual environment",
+            Self::PythonCache => "compiled Python",
+            Self::NodeModules => "installed packages",
+            Self::Credentials => "may hold credentials",
+            Self::PrivateKey => "a private key",
+            Self::UnfinishedDownload => "an unfinished download",
+            Self::Link => "a link",
+            Self::LinkLoop => "a link to a directory that contains the link",
+            Self::SpecialFile => "neither a file nor a directory",
+            Self::DirectoryMarker => "stands for a directory",
+        })
+    }
+}
+
+/// Result of a synchronization.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Summary {
+    /// The files that were transferred.
+    pub transferred: Amount,
+    /// The files that the target had already.
+    pub unchanged: Amount,
+    /// Number of files that were deleted at the target.
+    pub deleted: u64,
+    /// The files and directories that were left out, without the unchanged ones.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Receives the events of a synchronization from all of its tasks.
+pub(crate) struct Reporter {
+    sender: Option<UnboundedSender<Result<Progress, Error>>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    done: Amount,
+    total: Amount,
+    summary: Summary,
+}
+
+/// Events of a synchronization, in their order.
+pub(crate) type Events = UnboundedReceiver<Result<Progress, Error>>;
+
+impl Reporter {
+    /// Creates a reporter without a receiver, which keeps the summary.
+    pub(crate) fn silent() -> Self {
+        Self {
+            sender: None,
+            state: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn with_events() -> (Self, Events) {
+        let (sender, events) = unbounded();
+        let reporter = Self {
+            sender: Some(sender),
+            state: Mutex::default(),
+        };
+        (reporter, events)
+    }
+
+    /// Changes the state and sends the event. The lock is held, so that numbers never decrease from
+    /// one event to the next.
+    fn report(&self, change: impl FnOnce(&mut State) -> Option<SyncEvent>) {
+        let mut state = self.state.lock();
+        if let Some(event) = change(&mut state)
+            && let Some(sender) = &self.sender
+        {
+            let progress = Progress {
+                event,
+                done: state.done,
+                total: state.total,
+            };
+            // Nothing receives the events of a stream that was dropped.
+            let _ = sender.unbounded_send(Ok(progress));
+        }
+    }
+
+    /// Sets the total.
+    pub(crate) fn planned(&self, total: Amount) {
+        self.report(|state| {
+            state.total = total;
+            Some(SyncEvent::Planned)
+        });
+    }
+
+    /// Reports a file that is left out. `planned` is its size, if it is part of the total.
+    pub(crate) fn skipped(&self, path: &str, reason: SkipReason, planned: Option<u64>) {
+        self.report(|state| {
+            if let Some(size) = planned {
+                state.total.files -= 1;
+                state.total.bytes -= size;
+            }
+            let skipped = Skipped {
+                path: path.to_owned(),
+                reason,
+            };
+            state.summary.skipped.push(skipped.clone());
+            Some(SyncEvent::Skipped(skipped))
+        });
+    }
+
+    pub(crate) fn unchanged(&self, path: &str, size: u64) {
+        self.report(|state| {
+            state.done.add(size);
+            state.summary.unchanged.add(size);
+            Some(SyncEvent::Skipped(Skipped {
+                path: path.to_owned(),
+                reason: SkipReason::Unchanged,
+            }))
+        });
+    }
+
+    pub(crate) fn advanced(&self, path: &str, bytes: u64) {
+        self.report(|state| {
+            state.done.bytes += bytes;
+            Some(SyncEvent::Advanced {
+                path: path.to_owned(),
+                bytes,
+            })
+        });
+    }
+
+    /// Takes back bytes of a transfer that starts anew.
+    pub(crate) fn restarted(&self, bytes: u64) {
+        self.report(|state| {
+            state.done.bytes -= bytes;
+            None
+        });
+    }
+
+    /// Reports a file at the target. `advanced` is the part of its size that was reported before.
+    pub(crate) fn transferred(&self, path: &str, size: u64, advanced: u64) {
+        self.report(|state| {
+            state.done.files += 1;
+            state.done.bytes += size - advanced;
+            state.summary.transferred.add(size);
+            Some(SyncEvent::Transferred {
+                path: path.to_owned(),
+                bytes: size,
+            })
+        });
+    }
+
+    pub(crate) fn deleted(&self, path: &str) {
+        self.report(|state| {
+            state.summary.deleted += 1;
+            Some(SyncEvent::Deleted {
+                path: path.to_owned(),
+            })
+        });
+    }
+
+    /// Sends the end, and returns the summary.
+    pub(crate) fn finish(&self, result: Result<(), Error>) -> Result<Summary, Error> {
+        if let Err(error) = result {
+            if let Some(sender) = &self.sender {
+                let _ = sender.unbounded_send(Err(error.clone()));
+            }
+            return Err(error);
+        }
+        let mut summary = Summary::default();
+        self.report(|state| {
+            let skipped = &mut state.summary.skipped;
+            skipped.sort_by(|a, b| a.path.cmp(&b.path));
+            summary = state.summary.clone();
+            Some(SyncEvent::Finished(summary.clone()))
+        });
+        Ok(summary)
+    }
+}

@@ -1,0 +1,537 @@
+//! One synchronization: listing, comparing, transferring, deleting.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use modelarts_ext::{Error, ErrorKind};
+use tokio::sync::OnceCell;
+
+use crate::{
+    address::{ObsPath, invalid},
+    bucket::Bucket,
+    error,
+    obs::Obs,
+    sync::{
+        cache::FileRecord,
+        digest::{Stamp, is_key_file},
+        download::{Downloads, Received},
+        files::{self, Listing},
+        limits::{Limits, blocking, run_all},
+        plan::{Action, find_conflict, plan, remove_markers},
+        progress::{Amount, Reporter, SkipReason},
+        side::{Checksums, Side, find_object, list_objects},
+        source::{Object, Source},
+        target,
+        upload::{Sent, Uploads},
+    },
+};
+
+/// Settings of a synchronization.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options {
+    pub(crate) delete: bool,
+    pub(crate) dry_run: bool,
+    pub(crate) gitignore: bool,
+    pub(crate) transfers: usize,
+}
+
+/// A synchronization whose sides were listed.
+struct Run {
+    source: Side,
+    target: Side,
+    transfers: Transfers,
+    limits: Arc<Limits>,
+    reporter: Arc<Reporter>,
+    options: Options,
+}
+
+/// The transfers to one side.
+enum Transfers {
+    Up(Arc<Uploads>),
+    Down(Downloads),
+}
+
+/// Sends a directory or a file to the objects below an address.
+pub(crate) async fn up(
+    obs: &Obs,
+    path: PathBuf,
+    address: ObsPath,
+    options: Options,
+    reporter: &Arc<Reporter>,
+) -> Result<(), Error> {
+    let bucket = obs.bucket(address.bucket())?;
+    let (root, is_dir) = blocking(move || local_source(&path)).await?;
+    let list = {
+        let (root, cache) = (root.clone(), obs.cache_dir().map(Path::to_owned));
+        blocking(move || match is_dir {
+            true => {
+                let listing = files::list(&root, options.gitignore)?;
+                Ok((listing, Checksums::of_directory(cache.as_deref(), &root)))
+            }
+            false => {
+                let directory = root.parent().unwrap_or(&root);
+                let checksums = Checksums::of_directory(cache.as_deref(), directory);
+                Ok((files::single(&root)?, checksums))
+            }
+        })
+    };
+    let (listing, checksums) = list.await?;
+    for skipped in &listing.skipped {
+        reporter.skipped(&skipped.path, skipped.reason.clone(), None);
+    }
+    if listing.files.is_empty() {
+        let message = format!("the directory {} must have files", root.display());
+        let advice = match listing.skipped.len() {
+            0 => "check the path".to_owned(),
+            count => format!("{count} of its entries are left out; check the ignore files"),
+        };
+        return Err(invalid(message).with_advice(Some(advice)));
+    }
+    for name in listing.files.keys() {
+        address.join(name)?;
+    }
+    let existing = match listing.files.keys().next() {
+        Some(name) if !is_dir => {
+            let object = find_object(&bucket, &address.join(name)?).await?;
+            let named = object.map(|object| (name.clone(), object));
+            named.into_iter().collect()
+        }
+        _ => list_objects(&bucket, &address).await?,
+    };
+    let target = remote_side(obs, &address, existing, reporter, false).await?;
+    let file = |(name, file): (&String, &files::LocalFile)| {
+        let (path, stamp) = (file.path.clone(), file.stamp);
+        (name.clone(), Source::File { path, stamp })
+    };
+    let source = Side {
+        items: listing.files.iter().map(file).collect(),
+        checksums,
+    };
+    let limits = Arc::new(Limits::new(options.transfers));
+    let transfers = Transfers::Up(uploads(obs, bucket, address, &limits, reporter));
+    let run = Run {
+        source,
+        target,
+        transfers,
+        limits,
+        reporter: Arc::clone(reporter),
+        options: Options {
+            delete: options.delete && is_dir,
+            ..options
+        },
+    };
+    // A file that is left out is still at the source.
+    run.run(move |name| !listing.leaves_out(name)).await
+}
+
+/// Receives the objects below an address into a directory.
+pub(crate) async fn down(
+    obs: &Obs,
+    address: ObsPath,
+    directory: PathBuf,
+    options: Options,
+    reporter: &Arc<Reporter>,
+) -> Result<(), Error> {
+    let bucket = obs.bucket(address.bucket())?;
+    let (objects, is_directory) = source_objects(&bucket, &address).await?;
+    let source = remote_side(obs, &address, objects, reporter, true).await?;
+    if let Some(name) = find_conflict(&source.items) {
+        let message = format!(
+            "the object {address}/{name} cannot be a file, because there are objects below {name}/"
+        );
+        return Err(invalid(message).with_advice(Some(
+            "rename the object, or read it with Bucket::get".to_owned(),
+        )));
+    }
+    let delete = options.delete && is_directory;
+    let cache = obs.cache_dir().map(Path::to_owned);
+    let list = {
+        let (names, cache) = (source.items.keys().cloned().collect(), cache.clone());
+        blocking(move || local_target(&directory, names, delete, options.dry_run, cache.as_deref()))
+    };
+    let (root, target, kept) = list.await?;
+    let limits = Arc::new(Limits::new(options.transfers));
+    let run = Run {
+        source,
+        target,
+        transfers: Transfers::Down(Downloads {
+            root,
+            address: obs.address(),
+            cache,
+            limits: Arc::clone(&limits),
+            reporter: Arc::clone(reporter),
+        }),
+        limits,
+        reporter: Arc::clone(reporter),
+        options: Options { delete, ..options },
+    };
+    run.run(move |name| !kept.leaves_out(name)).await
+}
+
+/// Copies the objects below an address to another one.
+pub(crate) async fn copy(
+    obs: &Obs,
+    from: ObsPath,
+    to: ObsPath,
+    options: Options,
+    reporter: &Arc<Reporter>,
+) -> Result<(), Error> {
+    if from.contains(&to) || to.contains(&from) {
+        let message = format!("{from} and {to} must not contain each other");
+        return Err(invalid(message).with_advice(Some("choose another address".to_owned())));
+    }
+    let (bucket, target_bucket) = (obs.bucket(from.bucket())?, obs.bucket(to.bucket())?);
+    let (objects, is_directory) = source_objects(&bucket, &from).await?;
+    for name in objects.keys() {
+        to.join(name)?;
+    }
+    let existing = match objects.keys().next() {
+        Some(name) if !is_directory => {
+            let object = find_object(&target_bucket, &to.join(name)?).await?;
+            let named = object.map(|object| (name.clone(), object));
+            named.into_iter().collect()
+        }
+        _ => list_objects(&target_bucket, &to).await?,
+    };
+    let source = remote_side(obs, &from, objects, reporter, true).await?;
+    let target = remote_side(obs, &to, existing, reporter, false).await?;
+    let limits = Arc::new(Limits::new(options.transfers));
+    let run = Run {
+        source,
+        target,
+        transfers: Transfers::Up(uploads(obs, target_bucket, to, &limits, reporter)),
+        limits,
+        reporter: Arc::clone(reporter),
+        options: Options {
+            delete: options.delete && is_directory,
+            ..options
+        },
+    };
+    run.run(|_| true).await
+}
+
+fn uploads(
+    obs: &Obs,
+    bucket: Bucket,
+    prefix: ObsPath,
+    limits: &Arc<Limits>,
+    reporter: &Arc<Reporter>,
+) -> Arc<Uploads> {
+    Arc::new(Uploads {
+        bucket,
+        prefix,
+        address: obs.address(),
+        cache: obs.cache_dir().map(Path::to_owned),
+        limits: Arc::clone(limits),
+        reporter: Arc::clone(reporter),
+        writable: OnceCell::new(),
+    })
+}
+
+impl Run {
+    /// Transfers what changed, and deletes what `is_surplus` admits if that was requested.
+    async fn run(self, is_surplus: impl Fn(&str) -> bool) -> Result<(), Error> {
+        let (actions, mut surplus) = plan(&self.source.listed(), &self.target.listed());
+        let mut total = Amount::default();
+        for item in self.source.items.values() {
+            total.add(item.size());
+        }
+        self.reporter.planned(total);
+        let run = Arc::new(self);
+        let transfer = |(name, action): (String, Action)| {
+            let run = Arc::clone(&run);
+            async move { run.item(&name, action).await }
+        };
+        // Files that the cache knows as unchanged need no task.
+        let (unchanged, rest): (Vec<_>, Vec<_>) = actions
+            .into_iter()
+            .partition(|(_, action)| *action == Action::Unchanged);
+        for (name, _) in unchanged {
+            let size = run.source.items.get(&name).map_or(0, Source::size);
+            run.reporter.unchanged(&name, size);
+        }
+        let mut result = run_all(run.options.transfers, rest.into_iter().map(transfer)).await;
+        if result.is_ok() && run.options.delete {
+            surplus.retain(|name| is_surplus(name));
+            let delete = |name: String| {
+                let run = Arc::clone(&run);
+                async move { run.delete(&name).await }
+            };
+            result = run_all(run.options.transfers, surplus.into_iter().map(delete)).await;
+        }
+        if result.is_ok() {
+            let exists = |name: &str| run.source.items.contains_key(name);
+            run.source.checksums.retain(exists);
+            run.target
+                .checksums
+                .retain(|name| exists(name) || run.target.items.contains_key(name));
+        }
+        // The cache is saved here.
+        blocking(move || {
+            drop(run);
+            Ok(())
+        })
+        .await?;
+        result
+    }
+
+    async fn item(&self, name: &str, action: Action) -> Result<(), Error> {
+        let Some(source) = self.source.items.get(name) else {
+            return Ok(());
+        };
+        if action == Action::Compare && self.is_same(name, source).await? {
+            self.reporter.unchanged(name, source.size());
+            return Ok(());
+        }
+        if self.options.dry_run {
+            return self.pretend(name, source).await;
+        }
+        match (&self.transfers, source) {
+            (Transfers::Down(downloads), Source::Object(object)) => {
+                self.receive(name, object, downloads).await
+            }
+            (Transfers::Up(uploads), source) => self.send(name, source, uploads).await,
+            (Transfers::Down(_), Source::File { .. }) => Ok(()),
+        }
+    }
+
+    async fn send(&self, name: &str, source: &Source, uploads: &Arc<Uploads>) -> Result<(), Error> {
+        let known = self.source.checksums.find(name, source);
+        match uploads.send(name, source, known).await? {
+            Sent::PrivateKey => {
+                let planned = Some(source.size());
+                self.reporter.skipped(name, SkipReason::PrivateKey, planned);
+            }
+            Sent::Object { sha256, etag } => {
+                if let Some(sha256) = sha256 {
+                    self.source.checksums.store(name, source, &sha256);
+                    self.target.checksums.store_object(name, etag, sha256);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn receive(
+        &self,
+        name: &str,
+        object: &Object,
+        downloads: &Downloads,
+    ) -> Result<(), Error> {
+        match downloads.receive(name, object).await? {
+            Received::Directory => {
+                self.reporter
+                    .skipped(name, SkipReason::DirectoryMarker, Some(object.size));
+            }
+            Received::File { path, sha256 } => {
+                let source = &self.source.items[name];
+                self.source.checksums.store(name, source, &sha256);
+                if let Ok(stamp) = Stamp::read(&path) {
+                    let record = FileRecord { stamp, sha256 };
+                    self.target.checksums.store_file(name, record);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports what a transfer would do.
+    async fn pretend(&self, name: &str, source: &Source) -> Result<(), Error> {
+        let size = source.size();
+        if let Source::File { path, .. } = source {
+            let path = path.clone();
+            let is_key = blocking(move || {
+                is_key_file(&path, size).map_err(|failure| error::local("reading", &path, &failure))
+            });
+            if is_key.await? {
+                self.reporter
+                    .skipped(name, SkipReason::PrivateKey, Some(size));
+                return Ok(());
+            }
+        }
+        self.reporter.transferred(name, size, 0);
+        Ok(())
+    }
+
+    /// Returns `true` if the target has the same contents. The sizes are the same.
+    async fn is_same(&self, name: &str, source: &Source) -> Result<bool, Error> {
+        let Some(target) = self.target.items.get(name) else {
+            return Ok(false);
+        };
+        let mut sides = [(source, &self.source), (target, &self.target)];
+        // The checksum of an object costs a request, that of a file reading it.
+        if matches!(source, Source::File { .. }) {
+            sides.reverse();
+        }
+        let [(first, first_side), (second, second_side)] = sides;
+        let Some(expected) = self.checksum(name, first, first_side).await? else {
+            let Source::Object(object) = first else {
+                return Ok(false);
+            };
+            return second.matches_etag(object.etag.as_deref()).await;
+        };
+        let found = self.checksum(name, second, second_side).await?;
+        Ok(found == Some(expected))
+    }
+
+    /// Returns the checksum of one side, and stores it in the cache.
+    async fn checksum(
+        &self,
+        name: &str,
+        item: &Source,
+        side: &Side,
+    ) -> Result<Option<String>, Error> {
+        if let Some(known) = side.checksums.find(name, item) {
+            return Ok(Some(known));
+        }
+        let sha256 = item.sha256(&self.limits).await?;
+        if let Some(sha256) = &sha256 {
+            side.checksums.store(name, item, sha256);
+        }
+        Ok(sha256)
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), Error> {
+        if !self.options.dry_run {
+            match &self.transfers {
+                Transfers::Up(uploads) => {
+                    let key = uploads.prefix.join(name)?;
+                    let _permit = self.limits.request().await;
+                    uploads.bucket.delete(key.key()).await?;
+                }
+                Transfers::Down(downloads) => {
+                    let (root, name) = (downloads.root.clone(), name.to_owned());
+                    blocking(move || delete_file(&root, &name)).await?;
+                }
+            }
+        }
+        self.reporter.deleted(name);
+        Ok(())
+    }
+}
+
+/// Returns the canonical path of a directory or a file, and `true` for a directory.
+fn local_source(path: &Path) -> Result<(PathBuf, bool), Error> {
+    let failed = |failure: &io::Error| {
+        error::local("reading", path, failure).with_advice(Some(
+            "the path must name a directory or a file that exists and can be read".to_owned(),
+        ))
+    };
+    let root = fs::canonicalize(path).map_err(|failure| failed(&failure))?;
+    let metadata = fs::metadata(&root).map_err(|failure| failed(&failure))?;
+    Ok((root, metadata.is_dir()))
+}
+
+/// Returns the objects below an address, or the one object that it names. `true` if it is a
+/// directory.
+async fn source_objects(
+    bucket: &Bucket,
+    address: &ObsPath,
+) -> Result<(BTreeMap<String, Object>, bool), Error> {
+    let objects = list_objects(bucket, address).await?;
+    if !objects.is_empty() {
+        return Ok((objects, true));
+    }
+    let object = find_object(bucket, address).await?;
+    let (Some(object), Some(name)) = (object, address.name()) else {
+        let message = format!("there is no object at {address} or below it");
+        let advice = "check the address; the names of objects are case-sensitive".to_owned();
+        return Err(Error::new(ErrorKind::NotFound, message).with_advice(Some(advice)));
+    };
+    Ok((BTreeMap::from([(name.to_owned(), object)]), false))
+}
+
+/// Returns the side of these objects. Those that stand for directories are left out, and are
+/// reported if `report` is set.
+async fn remote_side(
+    obs: &Obs,
+    address: &ObsPath,
+    mut objects: BTreeMap<String, Object>,
+    reporter: &Reporter,
+    report: bool,
+) -> Result<Side, Error> {
+    for marker in remove_markers(&mut objects, |object| object.size) {
+        if report {
+            reporter.skipped(&marker, SkipReason::DirectoryMarker, None);
+        }
+    }
+    let (cache, service) = (obs.cache_dir().map(Path::to_owned), obs.address());
+    let address = address.clone();
+    let open = blocking(move || Ok(Checksums::of_objects(cache.as_deref(), &service, &address)));
+    let items = objects.into_iter();
+    Ok(Side {
+        items: items
+            .map(|(name, object)| (name, Source::Object(object)))
+            .collect(),
+        checksums: open.await?,
+    })
+}
+
+/// Returns the directory that objects are received into, its files, and those that are never
+/// deleted.
+fn local_target(
+    directory: &Path,
+    names: Vec<String>,
+    delete: bool,
+    dry_run: bool,
+    cache: Option<&Path>,
+) -> Result<(PathBuf, Side, Listing), Error> {
+    for name in &names {
+        target::check_name(directory, name)?;
+    }
+    let failed = |failure: &io::Error| {
+        error::local("writing", directory, failure).with_advice(Some(
+            "the path must name a directory that can be written".to_owned(),
+        ))
+    };
+    if dry_run && !directory.exists() {
+        let side = Side {
+            items: BTreeMap::new(),
+            checksums: Checksums::of_directory(None, directory),
+        };
+        return Ok((directory.to_owned(), side, Listing::default()));
+    }
+    fs::create_dir_all(directory).map_err(|failure| failed(&failure))?;
+    let root = fs::canonicalize(directory).map_err(|failure| failed(&failure))?;
+    let mut items = BTreeMap::new();
+    for name in names {
+        let path = root.join(&name);
+        if let Ok(metadata) = fs::symlink_metadata(&path)
+            && metadata.is_file()
+        {
+            let stamp = Stamp::new(&metadata);
+            items.insert(name, Source::File { path, stamp });
+        }
+    }
+    let mut kept = Listing::default();
+    if delete {
+        kept = files::list_for_deletion(&root)?;
+        for (name, file) in std::mem::take(&mut kept.files) {
+            let (path, stamp) = (file.path, file.stamp);
+            items.entry(name).or_insert(Source::File { path, stamp });
+        }
+    }
+    let checksums = Checksums::of_directory(cache, &root);
+    Ok((root, Side { items, checksums }, kept))
+}
+
+/// Deletes a file, and the directories above that are empty then.
+fn delete_file(root: &Path, name: &str) -> Result<(), Error> {
+    let path = root.join(name);
+    match fs::remove_file(&path) {
+        Err(failure) if failure.kind() != io::ErrorKind::NotFound => {
+            return Err(error::local("deleting", &path, &failure));
+        }
+        _ => {}
+    }
+    for directory in path.ancestors().skip(1).take_while(|path| *path != root) {
+        if fs::remove_dir(directory).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}

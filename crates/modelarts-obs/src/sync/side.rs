@@ -1,0 +1,159 @@
+//! The files or objects of one side, with the checksums that the cache has.
+
+use std::{collections::BTreeMap, path::Path, time::SystemTime};
+
+use futures::TryStreamExt;
+use modelarts_ext::Error;
+
+use crate::{
+    address::ObsPath,
+    bucket::{Bucket, ObjectInfo, object_path},
+    sync::{
+        cache::{FileRecord, ObjectRecord, Table},
+        plan::Listed,
+        source::{Object, Source},
+    },
+};
+
+/// Source or target of a synchronization.
+pub(crate) struct Side {
+    pub(crate) items: BTreeMap<String, Source>,
+    pub(crate) checksums: Checksums,
+}
+
+/// Checksums that the cache has of one side.
+pub(crate) enum Checksums {
+    Files(Table<FileRecord>),
+    Objects(Table<ObjectRecord>),
+}
+
+impl Checksums {
+    /// Reads those of a directory, whose path is canonical. Blocks.
+    pub(crate) fn of_directory(cache: Option<&Path>, root: &Path) -> Self {
+        let name = format!("files {}", root.display());
+        Self::Files(Table::open(cache, &name))
+    }
+
+    /// Reads those of the objects below an address. Blocks.
+    pub(crate) fn of_objects(cache: Option<&Path>, service: &str, address: &ObsPath) -> Self {
+        Self::Objects(Table::open(cache, &format!("objects {service} {address}")))
+    }
+
+    /// Returns the checksum of contents that did not change since it was stored.
+    pub(crate) fn find(&self, name: &str, source: &Source) -> Option<String> {
+        match (self, source) {
+            (Self::Files(table), Source::File { stamp, .. }) => {
+                let record = table.get(name)?;
+                (record.stamp == *stamp).then_some(record.sha256)
+            }
+            (Self::Objects(table), Source::Object(object)) => {
+                let record = table.get(name)?;
+                (Some(&record.etag) == object.etag.as_ref()).then_some(record.sha256)
+            }
+            _ => None,
+        }
+    }
+
+    /// Stores a checksum. That of a file which may change without a change of its stamp is not
+    /// stored.
+    pub(crate) fn store(&self, name: &str, source: &Source, sha256: &str) {
+        let sha256 = sha256.to_owned();
+        match (self, source) {
+            (Self::Files(table), Source::File { stamp, .. }) => {
+                if stamp.is_settled(SystemTime::now()) {
+                    let stamp = *stamp;
+                    table.insert(name, FileRecord { stamp, sha256 });
+                }
+            }
+            (Self::Objects(_), Source::Object(object)) => {
+                self.store_object(name, object.etag.clone(), sha256);
+            }
+            _ => {}
+        }
+    }
+
+    /// Stores the checksum of an object that was written.
+    pub(crate) fn store_object(&self, name: &str, etag: Option<String>, sha256: String) {
+        if let (Self::Objects(table), Some(etag)) = (self, etag) {
+            table.insert(name, ObjectRecord { etag, sha256 });
+        }
+    }
+
+    /// Stores the checksum of a file that was written.
+    pub(crate) fn store_file(&self, name: &str, record: FileRecord) {
+        if let Self::Files(table) = self {
+            table.insert(name, record);
+        }
+    }
+
+    /// Removes the checksums of names that do not exist any more.
+    pub(crate) fn retain(&self, exists: impl Fn(&str) -> bool) {
+        match self {
+            Self::Files(table) => table.retain(exists),
+            Self::Objects(table) => table.retain(exists),
+        }
+    }
+}
+
+impl Side {
+    /// Returns the sizes and the checksums that the cache has.
+    pub(crate) fn listed(&self) -> BTreeMap<String, Listed> {
+        let listed = |(name, item): (&String, &Source)| {
+            let listed = Listed {
+                size: item.size(),
+                sha256: self.checksums.find(name, item),
+            };
+            (name.clone(), listed)
+        };
+        self.items.iter().map(listed).collect()
+    }
+}
+
+/// Lists the objects below an address by their names below it.
+pub(crate) async fn list_objects(
+    bucket: &Bucket,
+    address: &ObsPath,
+) -> Result<BTreeMap<String, Object>, Error> {
+    let mut objects = BTreeMap::new();
+    let mut list = std::pin::pin!(bucket.list(address.key()));
+    while let Some(info) = list.try_next().await? {
+        let name = match address.key() {
+            "" => Some(info.key()),
+            key => info
+                .key()
+                .strip_prefix(key)
+                .and_then(|name| name.strip_prefix('/')),
+        };
+        // An object with contents takes precedence over one that stands for a directory.
+        if let Some(name) = name
+            && (info.size() > 0 || !objects.contains_key(name))
+        {
+            objects.insert(name.to_owned(), object(bucket, &info)?);
+        }
+    }
+    Ok(objects)
+}
+
+/// Returns the object of an address; `None` if there is none.
+pub(crate) async fn find_object(
+    bucket: &Bucket,
+    address: &ObsPath,
+) -> Result<Option<Object>, Error> {
+    if address.key().is_empty() {
+        return Ok(None);
+    }
+    match bucket.head(address.key()).await {
+        Ok(info) => object(bucket, &info).map(Some),
+        Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn object(bucket: &Bucket, info: &ObjectInfo) -> Result<Object, Error> {
+    Ok(Object {
+        bucket: bucket.clone(),
+        path: object_path(info.key())?,
+        size: info.size(),
+        etag: info.etag().map(str::to_owned),
+    })
+}

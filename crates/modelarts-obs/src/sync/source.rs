@@ -1,0 +1,221 @@
+//! Contents of a local file or of an object, by ranges.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    ops::Range,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use bytes::Bytes;
+use modelarts_ext::{Error, ErrorKind};
+use object_store::{Attribute, GetOptions, GetRange, ObjectStore, path::Path};
+
+use crate::{
+    bucket::{Bucket, SHA256},
+    error,
+    sync::{
+        digest::{Checksums, Hasher, Stamp, hash_file, md5_of_etag},
+        limits::{Limits, blocking},
+    },
+};
+
+/// Part of an object that is read at once, in bytes.
+pub(crate) const RANGE: u64 = 8 << 20;
+
+/// A file or an object that is transferred.
+#[derive(Clone)]
+pub(crate) enum Source {
+    File { path: PathBuf, stamp: Stamp },
+    Object(Object),
+}
+
+/// An object as it was listed.
+#[derive(Clone)]
+pub(crate) struct Object {
+    pub(crate) bucket: Bucket,
+    pub(crate) path: Path,
+    pub(crate) size: u64,
+    pub(crate) etag: Option<String>,
+}
+
+/// Contents of an object, or of a part of it.
+pub(crate) struct Content {
+    pub(crate) bytes: Bytes,
+    /// The checksum of the whole object, from its metadata.
+    pub(crate) sha256: Option<String>,
+}
+
+impl Source {
+    pub(crate) fn size(&self) -> u64 {
+        match self {
+            Self::File { stamp, .. } => stamp.size,
+            Self::Object(object) => object.size,
+        }
+    }
+
+    /// Reads a range, which must be within the size.
+    pub(crate) async fn read(&self, range: Range<u64>, limits: &Limits) -> Result<Bytes, Error> {
+        let (path, stamp) = match self {
+            Self::Object(object) => {
+                let _permit = limits.request().await;
+                return Ok(object.read(range).await?.bytes);
+            }
+            Self::File { path, stamp } => (path.clone(), *stamp),
+        };
+        blocking(move || {
+            let read = || {
+                let mut file = File::open(&path)?;
+                let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
+                let mut bytes = vec![0; length];
+                file.seek(SeekFrom::Start(range.start))?;
+                file.read_exact(&mut bytes)?;
+                let unchanged = Stamp::new(&file.metadata()?) == stamp;
+                Ok::<_, io::Error>(unchanged.then(|| Bytes::from(bytes)))
+            };
+            match read() {
+                Ok(Some(bytes)) => Ok(bytes),
+                Ok(None) => Err(changed(&path)),
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Err(changed(&path)),
+                Err(error) => Err(error::local("reading", &path, &error)),
+            }
+        })
+        .await
+    }
+
+    /// Computes the checksum of the contents. Returns that of the metadata of an object without
+    /// reading it; `None` if it has none.
+    pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
+        let (path, stamp) = match self {
+            Self::Object(object) => return object.sha256(limits).await,
+            Self::File { path, stamp } => (path.clone(), *stamp),
+        };
+        let checksums = blocking(move || {
+            let hash = || Ok((hash_file(&path, false)?, Stamp::read(&path)?));
+            match hash() {
+                Ok((checksums, now)) if now == stamp => Ok(checksums),
+                Ok(_) => Err(changed(&path)),
+                Err(error) => Err(error::local("reading", &path, &error)),
+            }
+        });
+        Ok(Some(checksums.await?.sha256))
+    }
+
+    /// Returns `true` if the contents have the MD5 that the entity tag of an object is.
+    pub(crate) async fn matches_etag(&self, etag: Option<&str>) -> Result<bool, Error> {
+        let Some(md5) = etag.and_then(md5_of_etag) else {
+            return Ok(false);
+        };
+        match self {
+            Self::Object(object) => Ok(object.etag.as_deref().and_then(md5_of_etag) == Some(md5)),
+            Self::File { path, .. } => {
+                let path = path.clone();
+                let checksums = blocking(move || {
+                    hash_file(&path, true).map_err(|error| error::local("reading", &path, &error))
+                });
+                Ok(checksums.await?.md5.as_deref() == Some(md5))
+            }
+        }
+    }
+}
+
+impl Object {
+    /// Describes an operation on the object, for an error.
+    pub(crate) fn doing(&self, verb: &str) -> String {
+        format!("{verb} obs://{}/{}", self.bucket.name(), self.path)
+    }
+
+    /// Reads a range. Returns an error if the object changed since it was listed.
+    pub(crate) async fn read(&self, range: Range<u64>) -> Result<Content, Error> {
+        let whole = range == (0..self.size);
+        let length = range.end - range.start;
+        let options = GetOptions {
+            // An empty object has no ranges.
+            range: (!whole).then_some(GetRange::Bounded(range)),
+            if_match: self.etag.clone(),
+            ..GetOptions::default()
+        };
+        let get = |objects: Arc<dyn ObjectStore>| {
+            let options = options.clone();
+            async move {
+                let found = objects.get_opts(&self.path, options).await?;
+                let sha256 = found.attributes.get(&Attribute::Metadata(SHA256.into()));
+                let sha256 = sha256.map(|value| value.as_ref().to_owned());
+                let bytes = found.bytes().await?;
+                Ok(Content { bytes, sha256 })
+            }
+        };
+        let content = self
+            .bucket
+            .store()
+            .call(|| self.doing("reading"), get)
+            .await;
+        let content = content.map_err(|error| match error.status() {
+            Some(412) => self.changed(),
+            _ => error,
+        })?;
+        match content.bytes.len() as u64 == length {
+            true => Ok(content),
+            false => Err(self.changed()),
+        }
+    }
+
+    /// Returns the checksum of the metadata, or that of the contents if the place has no metadata.
+    pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
+        if self.bucket.store().has_metadata() {
+            let _permit = limits.request().await;
+            let info = self.bucket.head(self.path.as_ref()).await?;
+            let same = self.etag.is_none() || info.etag() == self.etag.as_deref();
+            return Ok(info.sha256().filter(|_| same).map(str::to_owned));
+        }
+        let mut hasher = Hasher::new(false);
+        let mut start = 0;
+        while start < self.size {
+            let end = (start + RANGE).min(self.size);
+            let _permit = limits.bytes(end - start).await;
+            hasher.update(&self.read(start..end).await?.bytes);
+            start = end;
+        }
+        Ok(Some(hasher.finish().sha256))
+    }
+
+    /// Compares contents with the checksum of the metadata, else with the entity tag.
+    pub(crate) fn verify(&self, expected: Option<&str>, found: &Checksums) -> Result<(), Error> {
+        let md5 = self.etag.as_deref().and_then(md5_of_etag);
+        let (name, expected, found) = match (expected, md5, &found.md5) {
+            (Some(expected), _, _) => ("SHA-256", expected, found.sha256.as_str()),
+            (None, Some(expected), Some(found)) => ("MD5", expected, found.as_str()),
+            (None, _, _) => return Ok(()),
+        };
+        if expected.eq_ignore_ascii_case(found) {
+            return Ok(());
+        }
+        let message = format!(
+            "{}: the {name} of the contents must be {expected} and is {found}",
+            self.doing("reading")
+        );
+        Err(Error::new(ErrorKind::Unexpected, message).with_advice(Some(
+            "call again; if the error stays, the object is damaged, and must be uploaded again"
+                .to_owned(),
+        )))
+    }
+
+    fn changed(&self) -> Error {
+        let message = format!("{}: the object changed meanwhile", self.doing("reading"));
+        Error::new(ErrorKind::Invalid, message).with_advice(Some(
+            "call again when nothing writes the object any more".to_owned(),
+        ))
+    }
+}
+
+/// Creates the error for a file that changed during its transfer.
+pub(crate) fn changed(path: &std::path::Path) -> Error {
+    let message = format!(
+        "the file {} must not change while it is sent, and did",
+        path.display()
+    );
+    Error::new(ErrorKind::Invalid, message).with_advice(Some(
+        "call again when nothing writes the file any more".to_owned(),
+    ))
+}

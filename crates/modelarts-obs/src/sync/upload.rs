@@ -1,0 +1,517 @@
+//! Transfers of files and objects to a bucket.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use bytes::Bytes;
+use modelarts_ext::{Error, ErrorKind};
+use object_store::{
+    Attribute, Attributes, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions,
+    multipart::{MultipartStore, PartId},
+    path::Path,
+};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+use crate::{
+    address::ObsPath,
+    bucket::{Bucket, SHA256, object_path},
+    error,
+    obs::store::Store,
+    sync::{
+        cache,
+        digest::{Hasher, Stamp, is_private_key},
+        journal::Journal,
+        limits::{Limits, run_all},
+        progress::Reporter,
+        source::Source,
+    },
+};
+
+/// Size from which a file is sent in parts, in bytes.
+const MULTIPART_FROM: u64 = 16 << 20;
+/// Size of a part in bytes, unless the file would have too many of them.
+const PART: u64 = 8 << 20;
+/// The maximum number of parts of an object.
+const MAX_PARTS: u64 = 10_000;
+/// The largest object that OBS copies in one request, in bytes.
+const MAX_COPY: u64 = 5 << 30;
+/// The contents of parts of one file that are in flight, in bytes.
+const IN_FLIGHT: u64 = 32 << 20;
+/// Name of the object that is written and deleted before a large upload.
+const WRITE_TEST: &str = ".modelarts-write-test";
+
+/// Transfers to the objects below an address.
+pub(crate) struct Uploads {
+    pub(crate) bucket: Bucket,
+    pub(crate) prefix: ObsPath,
+    /// Address of the service, for the names of journals.
+    pub(crate) address: String,
+    pub(crate) cache: Option<PathBuf>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) reporter: Arc<Reporter>,
+    /// Set when an object was written.
+    pub(crate) writable: OnceCell<()>,
+}
+
+/// Result of a transfer.
+pub(crate) enum Sent {
+    /// The object exists.
+    Object {
+        sha256: Option<String>,
+        etag: Option<String>,
+    },
+    /// The contents are a private key, so nothing was sent.
+    PrivateKey,
+}
+
+/// Description of an upload in its journal. An upload is continued if all fields are the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct UploadHeader {
+    target: String,
+    source: Origin,
+    size: u64,
+    part_size: u64,
+    sha256: Option<String>,
+}
+
+/// Version of the contents of an upload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Origin {
+    File(PathBuf, Stamp),
+    Object(String, Option<String>),
+}
+
+/// An upload in parts that was begun.
+struct Upload {
+    id: String,
+    /// Entity tags of the complete parts.
+    done: BTreeMap<usize, String>,
+    journal: Journal,
+}
+
+impl Uploads {
+    fn store(&self) -> &Store {
+        self.bucket.store()
+    }
+
+    fn doing(&self, path: &Path) -> String {
+        format!("writing obs://{}/{path}", self.bucket.name())
+    }
+
+    /// Sends a file or an object to its name below the address. `sha256` is its checksum, if known.
+    pub(crate) async fn send(
+        self: &Arc<Self>,
+        name: &str,
+        source: &Source,
+        sha256: Option<String>,
+    ) -> Result<Sent, Error> {
+        let key = self.prefix.join(name)?;
+        let path = object_path(key.key())?;
+        let size = source.size();
+        if let Some(sent) = self.copy_on_server(source, &path).await? {
+            self.reporter.transferred(name, size, 0);
+            return Ok(sent);
+        }
+        if size < MULTIPART_FROM {
+            return self.send_whole(name, source, &path).await;
+        }
+        let sha256 = match sha256 {
+            Some(sha256) => Some(sha256),
+            None if self.store().has_metadata() => source.sha256(&self.limits).await?,
+            None => None,
+        };
+        let sent = match self.store().parts() {
+            Some(parts) => {
+                self.check_writable().await?;
+                self.send_in_parts(name, source, &path, sha256, &*parts)
+                    .await?
+            }
+            None => self.write_file(name, source, &path, sha256).await?,
+        };
+        Ok(sent)
+    }
+
+    /// Copies an object within its bucket without its contents passing through this machine.
+    async fn copy_on_server(&self, source: &Source, path: &Path) -> Result<Option<Sent>, Error> {
+        let Source::Object(object) = source else {
+            return Ok(None);
+        };
+        // A copy in a local directory would be a hard link, which later changes together with the
+        // original.
+        let same = object.bucket.is_same(&self.bucket) && self.store().has_metadata();
+        if !same || object.size > MAX_COPY {
+            return Ok(None);
+        }
+        let _permit = self.limits.request().await;
+        let copy = |objects: Arc<dyn ObjectStore>| {
+            let (from, to) = (object.path.clone(), path.clone());
+            async move { objects.copy(&from, &to).await }
+        };
+        let doing = || format!("{} to {path}", object.doing("copying"));
+        self.store().call(doing, copy).await?;
+        Ok(Some(Sent::Object {
+            sha256: None,
+            etag: None,
+        }))
+    }
+
+    /// Sends contents in one request. The checksum is that of the contents that are sent.
+    async fn send_whole(&self, name: &str, source: &Source, path: &Path) -> Result<Sent, Error> {
+        let size = source.size();
+        let _contents = self.limits.bytes(size).await;
+        let mut hasher = Hasher::new(false);
+        let bytes = match source {
+            Source::File { .. } => {
+                let bytes = source.read(0..size, &self.limits).await?;
+                if is_private_key(&bytes, size) {
+                    return Ok(Sent::PrivateKey);
+                }
+                hasher.update(&bytes);
+                bytes
+            }
+            Source::Object(object) => {
+                let permit = self.limits.request().await;
+                let content = object.read(0..size).await?;
+                drop(permit);
+                hasher.update(&content.bytes);
+                content.bytes
+            }
+        };
+        let sha256 = hasher.finish().sha256;
+        let put = |objects: Arc<dyn ObjectStore>| {
+            let bytes = bytes.clone();
+            let options = PutOptions {
+                attributes: self.attributes(Some(&sha256)),
+                ..PutOptions::default()
+            };
+            async move { objects.put_opts(path, bytes.into(), options).await }
+        };
+        let _permit = self.limits.request().await;
+        let put = self.store().call(|| self.doing(path), put).await?;
+        let _ = self.writable.set(());
+        self.reporter.transferred(name, size, 0);
+        Ok(Sent::Object {
+            sha256: Some(sha256),
+            etag: put.e_tag,
+        })
+    }
+
+    /// Returns the metadata of an object with this checksum.
+    fn attributes(&self, sha256: Option<&str>) -> Attributes {
+        let sha256 = sha256.filter(|_| self.store().has_metadata());
+        let mut attributes = Attributes::new();
+        if let Some(sha256) = sha256 {
+            let name = Attribute::Metadata(SHA256.into());
+            attributes.insert(name, sha256.to_owned().into());
+        }
+        attributes
+    }
+
+    /// Writes an empty object and deletes it, unless something was written before: HEAD of a bucket
+    /// succeeds where an upload is rejected.
+    async fn check_writable(&self) -> Result<(), Error> {
+        let test = async || {
+            // The name may be too long below a long address.
+            let Ok(key) = self.prefix.join(WRITE_TEST) else {
+                return Ok(());
+            };
+            let _permit = self.limits.request().await;
+            self.bucket.put(key.key(), Bytes::new()).await?;
+            if let Err(error) = self.bucket.delete(key.key()).await {
+                tracing::warn!(%key, %error, "the write test was not deleted");
+            }
+            Ok(())
+        };
+        self.writable.get_or_try_init(test).await.map(|_| ())
+    }
+
+    async fn send_in_parts(
+        self: &Arc<Self>,
+        name: &str,
+        source: &Source,
+        path: &Path,
+        sha256: Option<String>,
+        parts: &dyn MultipartStore,
+    ) -> Result<Sent, Error> {
+        let size = source.size();
+        let header = UploadHeader {
+            target: format!("{} {}/{path}", self.address, self.bucket.name()),
+            source: match source {
+                Source::File { path, stamp } => Origin::File(path.clone(), *stamp),
+                Source::Object(object) => {
+                    Origin::Object(object.doing("copying"), object.etag.clone())
+                }
+            },
+            size,
+            part_size: part_size(size),
+            sha256,
+        };
+        let sent = |etag| Sent::Object {
+            sha256: header.sha256.clone(),
+            etag,
+        };
+        let mut may_restart = true;
+        loop {
+            let upload = self.begin(&header, path, parts).await?;
+            let resumed: u64 = upload.done.keys().map(|part| header.length(*part)).sum();
+            if resumed > 0 {
+                self.reporter.advanced(name, resumed);
+            }
+            let advanced = Arc::new(Mutex::new(resumed));
+            let upload = Arc::new(Mutex::new(upload));
+            let result = self
+                .send_missing(name, source, path, &header, &upload, &advanced)
+                .await;
+            let result = match result {
+                Ok(()) => self.complete(path, &header, &upload, parts).await,
+                Err(error) => Err(error),
+            };
+            let advanced = *advanced.lock();
+            let (id, journal) = {
+                let mut upload = upload.lock();
+                let journal = std::mem::replace(&mut upload.journal, Journal::resume(None));
+                (upload.id.clone(), journal)
+            };
+            let error = match result {
+                Ok(etag) => {
+                    journal.remove();
+                    self.reporter.transferred(name, size, advanced);
+                    return Ok(sent(etag));
+                }
+                Err(error) => error,
+            };
+            if error.code() == Some("NoSuchUpload") {
+                journal.remove();
+                // The response to an earlier attempt of the last request may have been lost.
+                if let Some(etag) = self.find_complete(path, &header).await {
+                    self.reporter.transferred(name, size, advanced);
+                    return Ok(sent(Some(etag)));
+                }
+                if may_restart {
+                    may_restart = false;
+                    self.reporter.restarted(advanced);
+                    continue;
+                }
+            } else if error.kind() == ErrorKind::Invalid || !journal.is_kept() {
+                // The contents changed or cannot be read, so the parts are of no use.
+                journal.remove();
+                let _ = parts.abort_multipart(path, &id).await;
+            }
+            return Err(error);
+        }
+    }
+
+    /// Continues the upload of the journal, or begins one.
+    async fn begin(
+        &self,
+        header: &UploadHeader,
+        path: &Path,
+        parts: &dyn MultipartStore,
+    ) -> Result<Upload, Error> {
+        let file = self.cache.as_ref();
+        let file = file.map(|cache| cache::file(cache, "uploads", &header.target));
+        if let Some(((old, id), done)) = Journal::read::<(UploadHeader, String)>(file.as_deref()) {
+            if old == *header {
+                let journal = Journal::resume(file);
+                return Ok(Upload { id, done, journal });
+            }
+            if old.target == header.target {
+                let _ = parts.abort_multipart(path, &id).await;
+            }
+        }
+        let create = || {
+            let options = PutMultipartOptions {
+                attributes: self.attributes(header.sha256.as_deref()),
+                ..PutMultipartOptions::default()
+            };
+            parts.create_multipart_opts(path, options)
+        };
+        let permit = self.limits.request().await;
+        let created = self.store().with_renewal(create).await;
+        drop(permit);
+        let id = created.map_err(|error| error::convert(&error, &self.doing(path)))?;
+        Ok(Upload {
+            journal: Journal::begin(file, &(header, &id)),
+            id,
+            done: BTreeMap::new(),
+        })
+    }
+
+    /// Sends the parts that are missing.
+    async fn send_missing(
+        self: &Arc<Self>,
+        name: &str,
+        source: &Source,
+        path: &Path,
+        header: &UploadHeader,
+        upload: &Arc<Mutex<Upload>>,
+        advanced: &Arc<Mutex<u64>>,
+    ) -> Result<(), Error> {
+        let (id, missing) = {
+            let upload = upload.lock();
+            let is_missing = |part: &usize| !upload.done.contains_key(part);
+            let missing: Vec<_> = (0..header.parts()).filter(is_missing).collect();
+            (upload.id.clone(), missing)
+        };
+        let send = |part: usize| {
+            let (uploads, upload) = (Arc::clone(self), Arc::clone(upload));
+            let (source, path, id) = (source.clone(), path.clone(), id.clone());
+            let (name, advanced) = (name.to_owned(), Arc::clone(advanced));
+            let start = part as u64 * header.part_size;
+            let range = start..start + header.length(part);
+            async move {
+                let length = range.end - range.start;
+                let _contents = uploads.limits.bytes(length).await;
+                let bytes = source.read(range, &uploads.limits).await?;
+                let _permit = uploads.limits.request().await;
+                let tag = uploads.put_part(&path, &id, part, bytes).await?;
+                let mut upload = upload.lock();
+                upload.journal.record(part, &tag);
+                upload.done.insert(part, tag);
+                *advanced.lock() += length;
+                uploads.reporter.advanced(&name, length);
+                Ok(())
+            }
+        };
+        let at_once = usize::try_from(IN_FLIGHT / header.part_size).unwrap_or(1);
+        run_all(at_once.max(1), missing.into_iter().map(send)).await
+    }
+
+    async fn put_part(
+        &self,
+        path: &Path,
+        id: &String,
+        part: usize,
+        bytes: Bytes,
+    ) -> Result<String, Error> {
+        let put = || async {
+            let parts = self
+                .store()
+                .parts()
+                .ok_or(object_store::Error::NotSupported {
+                    source: "uploads in parts".into(),
+                })?;
+            parts.put_part(path, id, part, bytes.clone().into()).await
+        };
+        let put = self.store().with_renewal(put).await;
+        let put = put.map_err(|error| error::convert(&error, &self.doing(path)))?;
+        Ok(put.content_id)
+    }
+
+    async fn complete(
+        &self,
+        path: &Path,
+        header: &UploadHeader,
+        upload: &Mutex<Upload>,
+        parts: &dyn MultipartStore,
+    ) -> Result<Option<String>, Error> {
+        let (id, done) = {
+            let upload = upload.lock();
+            (upload.id.clone(), upload.done.clone())
+        };
+        let tags = (0..header.parts()).filter_map(|part| done.get(&part).cloned());
+        let tags: Vec<_> = tags.map(|content_id| PartId { content_id }).collect();
+        let complete = || parts.complete_multipart(path, &id, tags.clone());
+        let _permit = self.limits.request().await;
+        let completed = self.store().with_renewal(complete).await;
+        let completed = completed.map_err(|error| error::convert(&error, &self.doing(path)))?;
+        Ok(completed.e_tag)
+    }
+
+    /// Returns the entity tag of the object if it has the contents of an upload.
+    async fn find_complete(&self, path: &Path, header: &UploadHeader) -> Option<String> {
+        let info = self.bucket.head(path.as_ref()).await.ok()?;
+        let expected = header.sha256.as_deref()?;
+        let is_same = info.sha256() == Some(expected) && info.size() == header.size;
+        info.etag().filter(|_| is_same).map(str::to_owned)
+    }
+
+    /// Writes a large object to a place without uploads in parts.
+    async fn write_file(
+        &self,
+        name: &str,
+        source: &Source,
+        path: &Path,
+        sha256: Option<String>,
+    ) -> Result<Sent, Error> {
+        let convert = |error: object_store::Error| error::convert(&error, &self.doing(path));
+        let begin = |objects: Arc<dyn ObjectStore>| async move {
+            let options = PutMultipartOptions::default();
+            objects.put_multipart_opts(path, options).await
+        };
+        let mut upload = self.store().call(|| self.doing(path), begin).await?;
+        let size = source.size();
+        let mut hasher = Hasher::new(false);
+        let mut start = 0;
+        let written = async {
+            while start < size {
+                let end = (start + PART).min(size);
+                let _contents = self.limits.bytes(end - start).await;
+                let bytes = source.read(start..end, &self.limits).await?;
+                hasher.update(&bytes);
+                upload.put_part(bytes.into()).await.map_err(convert)?;
+                self.reporter.advanced(name, end - start);
+                start = end;
+            }
+            upload.complete().await.map_err(convert)
+        };
+        let written = written.await;
+        if written.is_err() {
+            let _ = upload.abort().await;
+        }
+        let etag = written?.e_tag;
+        self.reporter.transferred(name, size, size);
+        Ok(Sent::Object {
+            sha256: sha256.or_else(|| Some(hasher.finish().sha256)),
+            etag,
+        })
+    }
+}
+
+impl UploadHeader {
+    /// Returns the number of parts.
+    fn parts(&self) -> usize {
+        usize::try_from(self.size.div_ceil(self.part_size)).unwrap_or(usize::MAX)
+    }
+
+    /// Returns the length of a part.
+    fn length(&self, part: usize) -> u64 {
+        let start = (part as u64).saturating_mul(self.part_size);
+        self.size.saturating_sub(start).min(self.part_size)
+    }
+}
+
+/// Returns the size of the parts of a file: 8 MiB, or more in whole MiB if the file would have more
+/// than 10,000 parts.
+fn part_size(size: u64) -> u64 {
+    const MIB: u64 = 1 << 20;
+    size.div_ceil(MAX_PARTS).next_multiple_of(MIB).max(PART)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_8_mib_until_there_would_be_more_than_10_000() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(part_size(MULTIPART_FROM), PART);
+        assert_eq!(part_size(PART * MAX_PARTS), PART);
+        assert_eq!(part_size(PART * MAX_PARTS + 1), PART + (1 << 20));
+        for size in [1, 100 * GIB, 1_000 * GIB, 48_000 * GIB] {
+            assert!(size.div_ceil(part_size(size)) <= MAX_PARTS, "{size}");
+        }
+        let header = UploadHeader {
+            target: String::new(),
+            source: Origin::Object(String::new(), None),
+            size: 2 * PART + 1,
+            part_size: PART,
+            sha256: None,
+        };
+        let lengths: Vec<_> = (0..header.parts())
+            .map(|part| header.length(part))
+            .collect();
+        assert_eq!(lengths, [PART, PART, 1]);
+    }
+}

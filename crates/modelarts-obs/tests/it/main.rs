@@ -1,0 +1,3 @@
+//! Tests of modelarts-obs on local directories and on the emulator.
+
+mod sync;
