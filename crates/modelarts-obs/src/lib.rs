@@ -18,9 +18,11 @@ pub mod address;
 pub mod bucket;
 mod error;
 pub mod obs;
+pub mod staging;
 pub mod sync;
 
 pub use address::ObsPath;
 pub use bucket::{Bucket, ObjectInfo};
 pub use obs::Obs;
+pub use staging::{CreateJobExt, JobExt, Staging};
 pub use sync::{DirectorySync, Progress, Summary, SyncEvent};

@@ -2,8 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    fmt,
-    fs,
+    fmt, fs,
     future::IntoFuture,
     path::{Path, PathBuf},
     sync::Arc,
@@ -95,7 +94,8 @@ impl StageCode {
         for warning in code.report.clone().into_result("the code")? {
             tracing::warn!(%warning, "the code does not follow a recommendation");
         }
-        code.send(&self.staging, self.dry_run, &*self.on_progress).await
+        code.send(&self.staging, self.dry_run, &*self.on_progress)
+            .await
     }
 }
 
@@ -144,7 +144,9 @@ impl Code {
             if let Some(boot_file) = &boot_file {
                 require_sent(&directory.path, boot_file, &skipped)?;
             }
-            let sizes = listing.iter().map(|(path, file)| (path.as_str(), file.stamp.size));
+            let sizes = listing
+                .iter()
+                .map(|(path, file)| (path.as_str(), file.stamp.size));
             let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
             // A directory that breaks a limit is not read, because it may be very large.
             let files = match report.is_ok() {

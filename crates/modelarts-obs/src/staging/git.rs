@@ -21,7 +21,11 @@ const ENTRY: usize = 62;
 /// Type of an entry in its mode.
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
-const SUBMODULE: u32 = 0o160_000;
+const LINK: u32 = 0o120_000;
+/// Flag of an entry that has a second word of flags.
+const EXTENDED: u32 = 0x4000;
+/// Flag of the second word, of a file that is not in the work tree on purpose.
+const SKIP_WORKTREE: u32 = 0x4000;
 
 /// Commit of a directory, and its difference from the commit.
 #[derive(Debug, PartialEq, Eq, Serialize)]
@@ -36,8 +40,7 @@ impl Revision {
     /// Finds the repository of a directory, and compares these files with its index. Blocks.
     pub(super) fn find(directory: &Path, files: &[File]) -> Option<Self> {
         let mut above = directory.ancestors();
-        let (root, git) =
-            above.find_map(|root| Some((root, git_dir(&root.join(".git"))?)))?;
+        let (root, git) = above.find_map(|root| Some((root, git_dir(&root.join(".git"))?)))?;
         let dirty = || {
             let index = Index::parse(&fs::read(git.join("index")).ok()?)?;
             Some(index.differs(root, directory, files))
@@ -93,6 +96,8 @@ struct Entry {
     size: u32,
     /// SHA-1 of the contents, with a header.
     id: [u8; 20],
+    /// `true` if the file is not in the work tree on purpose.
+    is_sparse: bool,
 }
 
 impl Index {
@@ -108,8 +113,9 @@ impl Index {
         let mut entries = BTreeMap::new();
         let mut at = 12;
         for _ in 0..number(8)? {
-            let flags = number(at + 58)? & 0xffff;
-            let is_extended = flags & 0x4000 != 0;
+            // The flags are the last two bytes before the path, or before further flags.
+            let is_extended = number(at + ENTRY - 4)? & EXTENDED != 0;
+            let is_sparse = is_extended && number(at + ENTRY - 2)? & SKIP_WORKTREE != 0;
             let start = at + ENTRY + if is_extended { 2 } else { 0 };
             let rest = bytes.get(start..)?;
             let length = rest.iter().position(|byte| *byte == 0)?;
@@ -118,15 +124,12 @@ impl Index {
                 mode: number(at + 24)?,
                 size: number(at + 36)?,
                 id: bytes.get(at + 40..at + 60)?.try_into().ok()?,
+                is_sparse,
             };
             let path = String::from_utf8_lossy(&rest[..length]).into_owned();
             entries.insert(path, entry);
             // Entries are padded with 1 to 8 zeros to a multiple of 8.
             at += (start - at + length + 8) & !7;
-        }
-        // A split index has its entries in another file.
-        if bytes.windows(4).skip(at).any(|name| name == b"link") {
-            return None;
         }
         Some(Self {
             entries,
@@ -148,7 +151,8 @@ impl Index {
         !self.is_committed
             || files.iter().any(changed)
             || in_directory.any(|(path, entry)| {
-                entry.mode & TYPE != SUBMODULE && fs::symlink_metadata(root.join(path)).is_err()
+                let is_file = matches!(entry.mode & TYPE, REGULAR | LINK) && !entry.is_sparse;
+                is_file && fs::symlink_metadata(root.join(path)).is_err()
             })
     }
 }
@@ -194,6 +198,10 @@ fn is_committed(mut extensions: &[u8]) -> Option<bool> {
     loop {
         let (name, rest) = extensions.split_at_checked(4)?;
         let (size, rest) = rest.split_at_checked(4)?;
+        // A split index has its entries in another file.
+        if name == b"link" {
+            return None;
+        }
         let size = u32::from_be_bytes(size.try_into().ok()?);
         let (data, rest) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         if name == b"TREE" {

@@ -7,7 +7,6 @@ use std::{
 };
 
 use modelarts_ext::{CreateJob, Error, Job};
-use serde_json::Value;
 
 use crate::{
     address::ObsPath,
@@ -200,7 +199,8 @@ impl StageJob {
             data: Vec::new(),
             outputs,
         };
-        let on_progress = |part: &StagedPart, progress: &Progress| (self.on_progress)(part, progress);
+        let on_progress =
+            |part: &StagedPart, progress: &Progress| (self.on_progress)(part, progress);
         if let Some(code) = code {
             let on_progress = |progress: &Progress| on_progress(&StagedPart::Code, progress);
             staged.code = Some(code.send(staging, dry_run, &on_progress).await?);
@@ -208,7 +208,9 @@ impl StageJob {
         for ((name, directory), changes) in data.into_iter().zip(changes) {
             let part = StagedPart::Data(name.clone());
             let on_progress = |progress: &Progress| on_progress(&part, progress);
-            let sent = directory.send(staging, changes, dry_run, &on_progress).await?;
+            let sent = directory
+                .send(staging, changes, dry_run, &on_progress)
+                .await?;
             staged.data.push((name.clone(), sent));
         }
         Ok(staged)

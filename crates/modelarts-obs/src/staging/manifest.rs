@@ -51,9 +51,8 @@ impl Manifest {
     }
 
     pub(super) fn to_json(&self) -> Result<Bytes, Error> {
-        let text = serde_json::to_vec_pretty(self).map_err(|error| {
-            Error::new(ErrorKind::Unexpected, format!("the manifest: {error}"))
-        })?;
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::new(ErrorKind::Unexpected, format!("the manifest: {error}")))?;
         Ok(text.into())
     }
 }

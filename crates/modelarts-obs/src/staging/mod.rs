@@ -233,7 +233,10 @@ fn url(path: &ObsPath) -> String {
 /// Returns a text as one step of a key.
 fn key_step(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let step: String = text.chars().map(|c| if plain(c) { c } else { '-' }).collect();
+    let step: String = text
+        .chars()
+        .map(|c| if plain(c) { c } else { '-' })
+        .collect();
     match step.trim_matches('.') {
         "" => "unnamed".to_owned(),
         step => step.to_owned(),

@@ -75,7 +75,9 @@ fn names_overlap(value: &Value, path: &ObsPath, is_source: bool) -> bool {
         Value::Object(members) => members.iter().any(|(name, member)| {
             names_overlap(member, path, is_source || SOURCES.contains(&name.as_str()))
         }),
-        Value::Array(items) => items.iter().any(|item| names_overlap(item, path, is_source)),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| names_overlap(item, path, is_source)),
         Value::String(text) if is_source => {
             // The service takes two slashes in a row for one.
             let steps = text.strip_prefix("obs:/").unwrap_or(text).split('/');
@@ -111,7 +113,11 @@ mod tests {
         ] {
             assert!(reads(&input(url)), "{url}");
         }
-        for url in ["/bucket/data/images2/", "/other/data/images/", "data/images"] {
+        for url in [
+            "/bucket/data/images2/",
+            "/other/data/images/",
+            "data/images",
+        ] {
             assert!(!reads(&input(url)), "{url}");
         }
         let url = "/bucket/data/images/";
