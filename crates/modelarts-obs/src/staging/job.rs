@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use modelarts_ext::{CreateJob, Error, Job};
+use modelarts_ext::{CreateJob, Error, Job, error::Violation};
 
 use crate::{
     address::ObsPath,
@@ -182,7 +182,14 @@ impl StageJob {
 
         let (job, mut report) = job.validate().await?;
         if let Some(code) = &code {
-            report.violations.extend(code.report.violations.clone());
+            // Both reports have the rules on the name of the boot file.
+            let mut violations = code.report.violations.clone();
+            violations.retain(|new| {
+                let same =
+                    |known: &Violation| known.field() == new.field() && known.rule() == new.rule();
+                !report.violations.iter().any(same)
+            });
+            report.violations.extend(violations);
             report.warnings.extend(code.report.warnings.clone());
         }
         for warning in report.into_result("the job")? {

@@ -66,7 +66,7 @@ async fn code_is_sent_once_with_a_manifest() {
             file(
                 "train.py",
                 9,
-                "bcd8ced2db02dfdfc164e7cb7739ae0f6d23cc8cf9fec15b2d2e6b4a0ca58d84"
+                "cc42155088fca5730758db72b2a5bca33112a941dfaa2d43098ec422ce4ea213"
             ),
         ])
     );

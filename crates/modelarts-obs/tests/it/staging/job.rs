@@ -79,8 +79,8 @@ async fn a_wrong_job_is_refused_with_all_reasons_before_anything_is_sent() {
         fields,
         [
             "metadata.name",
-            "spec.resource.node_count",
             "algorithm.boot_file",
+            "spec.resource.node_count",
             "algorithm.boot_file",
         ]
     );
