@@ -34,7 +34,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Starts the emulator and prints one line of JSON when it is ready: url, project_id,
+    /// Starts the emulator and prints one line of JSON when it is ready: url, obs_url, project_id,
     /// access_key, secret_key.
     Serve(Serve),
 }
@@ -49,6 +49,10 @@ pub(crate) struct Serve {
     /// Loopback address to listen on; port 0 selects a free port.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
+    /// Loopback address of OBS over HTTP, which serves the objects of --obs-root to clients of the
+    /// S3 protocol, such as boto3; port 0 selects a free port.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    obs_listen: SocketAddr,
     /// Directory of jobs and state.
     #[arg(
         long,
@@ -294,6 +298,7 @@ fn each<T>(
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let mut builder = Emulator::builder()
         .listen(given.listen)
+        .obs_listen(given.obs_listen)
         .data_dir(given.data_dir)
         .obs_root(given.obs_root)
         .timing(match given.timing {

@@ -45,6 +45,8 @@ mod handlers;
 mod job;
 mod logs;
 mod metrics;
+#[cfg(feature = "obs")]
+mod obs;
 mod runner;
 mod scheduler;
 mod server;

@@ -17,6 +17,9 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{cli::OnStop, env_file::EnvFile};
 
+/// Default of `RUST_LOG`. The crate s3s reports each refused request of OBS as an error.
+const LOG_FILTER: &str = "info,s3s=off";
+
 #[tokio::main]
 async fn main() -> ExitCode {
     match serve().await {
@@ -30,7 +33,7 @@ async fn main() -> ExitCode {
 
 async fn serve() -> Result<(), String> {
     let mut arguments = cli::arguments()?;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_FILTER));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
@@ -50,6 +53,7 @@ async fn serve() -> Result<(), String> {
     }
     let ready = json!({
         "url": emulator.url(),
+        "obs_url": emulator.obs_url(),
         "project_id": emulator.project_id(),
         "access_key": emulator.access_key(),
         "secret_key": emulator.secret_key(),
@@ -61,6 +65,7 @@ async fn serve() -> Result<(), String> {
     drop(stdout);
     tracing::info!(
         url = emulator.url(),
+        obs_url = emulator.obs_url(),
         obs_root = %emulator.obs_root().display(),
         data_dir = %emulator.data_dir().display(),
         "ready"

@@ -35,6 +35,48 @@ macro_rules! operations {
     };
 }
 
+/// Operations of OBS, by the names of the S3 API with the prefix `obs.`. They exist only with the
+/// feature `obs`.
+const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
+    &[
+        "obs.ListBuckets",
+        "obs.CreateBucket",
+        "obs.HeadBucket",
+        "obs.DeleteBucket",
+        "obs.GetBucketLocation",
+        "obs.ListObjects",
+        "obs.ListObjectsV2",
+        "obs.PutObject",
+        "obs.GetObject",
+        "obs.HeadObject",
+        "obs.CopyObject",
+        "obs.DeleteObject",
+        "obs.DeleteObjects",
+        "obs.CreateMultipartUpload",
+        "obs.UploadPart",
+        "obs.UploadPartCopy",
+        "obs.CompleteMultipartUpload",
+        "obs.AbortMultipartUpload",
+        "obs.ListParts",
+        "obs.ListMultipartUploads",
+    ]
+} else {
+    &[]
+};
+
+/// Returns the names of all operations: the operationIds, then those of OBS.
+pub(crate) fn operation_ids() -> impl Iterator<Item = &'static str> {
+    let ids = Operation::ALL.iter().map(|operation| operation.id());
+    ids.chain(OBS_OPERATIONS.iter().copied())
+}
+
+/// Returns the name of an operation of OBS from that of the S3 API.
+#[cfg(feature = "obs")]
+pub(crate) fn obs_operation(name: &str) -> Option<&'static str> {
+    let mut names = OBS_OPERATIONS.iter().copied();
+    names.find(|known| known.strip_prefix("obs.") == Some(name))
+}
+
 operations! {
     CreateTrainingJob, POST, "/training-jobs";
     ListTrainingJobs, POST, "/training-job-searches";

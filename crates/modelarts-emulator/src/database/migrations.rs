@@ -15,7 +15,7 @@ pub(crate) type Migration = fn(&Connection) -> rusqlite::Result<()>;
 
 /// Steps of the migration. The first one starts from layout 1. Layout 0 had no version number, and
 /// stored jobs in a form that is no longer supported.
-pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts];
+pub(super) const MIGRATIONS: &[Migration] = &[trials_and_hosts, objects];
 
 /// Migrates layout 1 to 2, which adds a row for each trial and allows searches for jobs by the
 /// addresses of their workers.
@@ -54,15 +54,47 @@ fn trials_and_hosts(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Migrates layout 2 to 3, which adds the records of objects and of uploads.
+fn objects(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(
+        "CREATE TABLE obs_objects (
+             bucket TEXT NOT NULL,
+             key TEXT NOT NULL,
+             size INTEGER NOT NULL,
+             modified INTEGER NOT NULL,
+             inode INTEGER NOT NULL,
+             etag TEXT NOT NULL,
+             headers TEXT NOT NULL,
+             PRIMARY KEY (bucket, key)
+         ) WITHOUT ROWID;
+         CREATE TABLE obs_uploads (
+             id TEXT PRIMARY KEY,
+             bucket TEXT NOT NULL,
+             key TEXT NOT NULL,
+             started INTEGER NOT NULL,
+             headers TEXT NOT NULL
+         ) WITHOUT ROWID;
+         CREATE TABLE obs_parts (
+             upload TEXT NOT NULL,
+             part INTEGER NOT NULL,
+             size INTEGER NOT NULL,
+             etag TEXT NOT NULL,
+             modified INTEGER NOT NULL,
+             PRIMARY KEY (upload, part)
+         ) WITHOUT ROWID;",
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
 
-    const LAYOUTS: [&str; 2] = [
+    const LAYOUTS: [&str; 3] = [
         include_str!("../../tests/layouts/1.sql"),
         include_str!("../../tests/layouts/2.sql"),
+        include_str!("../../tests/layouts/3.sql"),
     ];
 
     fn database(sql: &str) -> Connection {

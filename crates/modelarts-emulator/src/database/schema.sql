@@ -128,3 +128,32 @@ CREATE TABLE keys (
     project TEXT NOT NULL,
     expires INTEGER NOT NULL
 ) WITHOUT ROWID;
+
+-- Objects that clients of OBS have stored. A row is valid as long as the file has this size,
+-- modification time (in nanoseconds) and inode.
+CREATE TABLE obs_objects (
+    bucket TEXT NOT NULL,
+    key TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    headers TEXT NOT NULL,
+    PRIMARY KEY (bucket, key)
+) WITHOUT ROWID;
+-- Uploads in parts that are neither completed nor aborted.
+CREATE TABLE obs_uploads (
+    id TEXT PRIMARY KEY,
+    bucket TEXT NOT NULL,
+    key TEXT NOT NULL,
+    started INTEGER NOT NULL,
+    headers TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE obs_parts (
+    upload TEXT NOT NULL,
+    part INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    etag TEXT NOT NULL,
+    modified INTEGER NOT NULL,
+    PRIMARY KEY (upload, part)
+) WITHOUT ROWID;

@@ -28,7 +28,10 @@ use crate::{
     metrics::Metrics,
     runner::{
         Runner,
-        process::{ProcessRunner, Settings},
+        process::{
+            ProcessRunner, Settings,
+            environment::{ObsEndpoint, ObsKeys},
+        },
         simulated::{SimulatedRunner, script::Script},
     },
     scheduler::Scheduler,
@@ -68,6 +71,8 @@ const LEAST_DISK: u64 = 100 << 20;
 #[must_use = "nothing starts before `start`"]
 pub struct Builder {
     listen: Option<SocketAddr>,
+    #[cfg(feature = "obs")]
+    obs_listen: Option<SocketAddr>,
     data_dir: Option<PathBuf>,
     obs_root: Option<PathBuf>,
     project_id: Option<String>,
@@ -116,6 +121,14 @@ impl Builder {
     /// free port.
     pub fn listen(mut self, address: SocketAddr) -> Self {
         self.listen = Some(address);
+        self
+    }
+
+    /// Sets the address on which OBS is served over HTTP, which must be a loopback address. Default:
+    /// `127.0.0.1` with a free port.
+    #[cfg(feature = "obs")]
+    pub fn obs_listen(mut self, address: SocketAddr) -> Self {
+        self.obs_listen = Some(address);
         self
     }
 
@@ -377,41 +390,6 @@ impl Builder {
         let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
         let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
         let database = Arc::new(database);
-        let listen_error = |error| StartError::Listen(listen, error);
-        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
-        let address = listener.local_addr().map_err(listen_error)?;
-        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
-        let metrics = Arc::new(Metrics::new(&database));
-        let log_cap = self.log_cap.unwrap_or(LOG_CAP);
-        let to_remove = temporary
-            .as_ref()
-            .map(|directory| directory.path().to_owned());
-        let runner = match self.runner {
-            RunnerKind::Simulated(script) => SimulatedRunner::new(
-                data.root(),
-                obs.clone(),
-                script,
-                Arc::clone(&clock),
-                Arc::clone(&metrics),
-                log_cap,
-                to_remove,
-            )
-            .map(|runner| Runner::Simulated(Arc::new(runner))),
-            RunnerKind::Process => {
-                let settings = Settings {
-                    nfs: self.nfs_root.unwrap_or_else(|| data.root().join("nfs")),
-                    url: format!("http://{address}"),
-                    log_cap,
-                    least_disk: self.least_disk.unwrap_or(LEAST_DISK),
-                    install_packages: self.install_packages.unwrap_or(true),
-                    temporary: to_remove,
-                };
-                ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
-                    .map(|runner| Runner::Process(Arc::new(runner)))
-            }
-        };
-        let runner =
-            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
         let mut users = self.users;
         if users.is_empty() {
             let mut user = User::new(USER_NAME);
@@ -443,6 +421,53 @@ impl Builder {
             first.password = self.password.or(first.password.take());
             first.may_set_high_priority |= self.high_priority;
         }
+        let accounts = Accounts::new(users, self.tokens, self.cloud.region(), &database);
+        let listen_error = |error| StartError::Listen(listen, error);
+        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        #[cfg(feature = "obs")]
+        let (obs_listener, obs_address) = listen_obs(self.obs_listen).await?;
+        #[cfg(feature = "obs")]
+        let obs_url = Some(format!("http://{obs_address}"));
+        #[cfg(not(feature = "obs"))]
+        let obs_url: Option<String> = None;
+        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
+        let metrics = Arc::new(Metrics::new(&database));
+        let log_cap = self.log_cap.unwrap_or(LOG_CAP);
+        let to_remove = temporary
+            .as_ref()
+            .map(|directory| directory.path().to_owned());
+        let runner = match self.runner {
+            RunnerKind::Simulated(script) => SimulatedRunner::new(
+                data.root(),
+                obs.clone(),
+                script,
+                Arc::clone(&clock),
+                Arc::clone(&metrics),
+                log_cap,
+                to_remove,
+            )
+            .map(|runner| Runner::Simulated(Arc::new(runner))),
+            RunnerKind::Process => {
+                let settings = Settings {
+                    nfs: self.nfs_root.unwrap_or_else(|| data.root().join("nfs")),
+                    url: format!("http://{address}"),
+                    obs: obs_url.clone().map(|url| ObsEndpoint {
+                        url,
+                        region: self.cloud.region(),
+                        keys: accounts.users().iter().map(obs_keys).collect(),
+                    }),
+                    log_cap,
+                    least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+                    install_packages: self.install_packages.unwrap_or(true),
+                    temporary: to_remove,
+                };
+                ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
+                    .map(|runner| Runner::Process(Arc::new(runner)))
+            }
+        };
+        let runner =
+            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
         let pools = if self.pools.is_empty() {
             Pool::defaults()
         } else {
@@ -451,7 +476,7 @@ impl Builder {
         let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
         let public_nodes = self.public_nodes.unwrap_or(u32::MAX);
         let state = Arc::new(EmulatorState {
-            accounts: Accounts::new(users, self.tokens, self.cloud.region(), &database),
+            accounts,
             address,
             clock,
             timing: self.timing,
@@ -487,6 +512,12 @@ impl Builder {
             copy_cancellation: CancellationToken::new(),
             background: Background::default(),
         });
+        #[cfg(feature = "obs")]
+        let obs_router = {
+            let (state, port) = (Arc::clone(&state), obs_address.port());
+            crate::obs::server::router(state, obs.clone(), data.root(), port)
+                .map_err(|error| StartError::Directory(data.root().to_owned(), error))?
+        };
         recovery::resume(&state).map_err(database_error)?;
         for seeds in self.seeds {
             seeds
@@ -494,18 +525,25 @@ impl Builder {
                 .await
                 .map_err(StartError::Seeds)?;
         }
-        let router = router::router(Arc::clone(&state));
-        let server = tokio::spawn(connections::serve(
-            listener,
-            router,
-            state.closing.subscribe(),
-        ));
+        let serve = |listener, router| {
+            tokio::spawn(connections::serve(
+                listener,
+                router,
+                state.closing.subscribe(),
+            ))
+        };
+        let servers = vec![
+            #[cfg(feature = "obs")]
+            serve(obs_listener, obs_router),
+            serve(listener, router::router(Arc::clone(&state))),
+        ];
         Ok(Emulator {
             url: format!("http://{address}"),
+            obs_url,
             obs_root: obs.root().to_owned(),
             data_dir: data.root().to_owned(),
             state,
-            server,
+            servers,
             _temporary: temporary,
         })
     }
@@ -525,6 +563,29 @@ impl Emulator {
     pub fn builder() -> Builder {
         Builder::default()
     }
+}
+
+/// Binds the socket of OBS.
+#[cfg(feature = "obs")]
+async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketAddr), StartError> {
+    let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    if !address.ip().is_loopback() {
+        return Err(StartError::NotLoopback(address));
+    }
+    let listen_error = |error| StartError::Listen(address, error);
+    let listener = TcpListener::bind(address).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    Ok((listener, address))
+}
+
+/// Returns the id of a user, with the keys that the user's jobs get.
+fn obs_keys(user: &User) -> (String, ObsKeys) {
+    let keys = ObsKeys {
+        access_key: user.access_key.clone(),
+        secret_key: user.secret_key.clone(),
+        security_token: user.security_token.clone(),
+    };
+    (user.id.clone(), keys)
 }
 
 fn database_error(error: rusqlite::Error) -> StartError {

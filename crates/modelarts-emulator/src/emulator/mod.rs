@@ -39,9 +39,11 @@ use crate::{
 pub struct Emulator {
     pub(crate) state: Arc<EmulatorState>,
     url: String,
+    /// URL of OBS, if it is served.
+    obs_url: Option<String>,
     obs_root: PathBuf,
     data_dir: PathBuf,
-    server: JoinHandle<()>,
+    servers: Vec<JoinHandle<()>>,
     _temporary: Option<TempDir>,
 }
 
@@ -59,6 +61,27 @@ impl Emulator {
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Returns the base URL of OBS over HTTP, `http://127.0.0.1:<port>`, without a slash at the end.
+    ///
+    /// Clients of the S3 protocol put and get the files below [`obs_root`](Self::obs_root), in
+    /// path style or as `bucket.localhost`, with the keys of any user, signed by AWS V4 or V2.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let emulator = modelarts_emulator::Emulator::start().await?;
+    /// // boto3.client("s3", endpoint_url=…, aws_access_key_id=…, aws_secret_access_key=…)
+    /// println!("{} {}", emulator.obs_url(), emulator.access_key());
+    /// # emulator.shutdown().await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "obs")]
+    #[must_use]
+    pub fn obs_url(&self) -> &str {
+        self.obs_url.as_deref().unwrap_or_default()
     }
 
     /// Returns the id of the first user's project.
@@ -192,8 +215,10 @@ impl Emulator {
 
     async fn end(mut self, why: StopReason) {
         self.state.closing.send_replace(true);
-        // The server fails only after a panic in a connection, which has been reported.
-        let _ = (&mut self.server).await;
+        for server in &mut self.servers {
+            // A server fails only after a panic in a connection, which has been reported.
+            let _ = server.await;
+        }
         self.state.store.ask_all_to_stop(why);
         let mut work = self.state.take_tasks();
         let mut ended = async || while work.join_next().await.is_some() {};
@@ -213,7 +238,7 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 
 impl Drop for Emulator {
     fn drop(&mut self) {
-        self.server.abort();
+        self.servers.iter().for_each(JoinHandle::abort);
         // Aborted tasks leave their process groups running; `kill_all` ends these.
         self.state.take_tasks().abort_all();
         self.state.copy_cancellation.cancel();

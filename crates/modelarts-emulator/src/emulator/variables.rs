@@ -38,6 +38,7 @@ impl Emulator {
     /// | `HUAWEICLOUD_SDK_AK` | [`access_key`](Self::access_key) |
     /// | `HUAWEICLOUD_SDK_SK` | [`secret_key`](Self::secret_key) |
     /// | `HUAWEICLOUD_SDK_SECURITY_TOKEN` | the security token of the user; empty, which is the same as not set, if the keys are permanent |
+    /// | `MODELARTS_OBS_ENDPOINT` | `obs_url`, the base URL of OBS over HTTP; only with the feature `obs` |
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -59,7 +60,7 @@ impl Emulator {
             Cloud::Otc => "otc",
             Cloud::Huawei => "huawei",
         };
-        vec![
+        let mut envs = vec![
             ("MODELARTS_ENDPOINT", self.url().to_owned()),
             ("MODELARTS_CLOUD", cloud.to_owned()),
             ("HUAWEICLOUD_SDK_IAM_ENDPOINT", self.url().to_owned()),
@@ -70,6 +71,10 @@ impl Emulator {
                 "HUAWEICLOUD_SDK_SECURITY_TOKEN",
                 user.security_token.clone().unwrap_or_default(),
             ),
-        ]
+        ];
+        if let Some(url) = &self.obs_url {
+            envs.push(("MODELARTS_OBS_ENDPOINT", url.clone()));
+        }
+        envs
     }
 }

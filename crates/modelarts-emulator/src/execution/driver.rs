@@ -84,6 +84,7 @@ impl Driver {
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
         let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
             run: job.records.len(),
+            user_id: job.user_id.clone(),
             ..worker
         });
         Self {

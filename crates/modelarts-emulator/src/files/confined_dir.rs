@@ -231,7 +231,7 @@ fn check_interrupt(interrupt: &CancellationToken) -> io::Result<()> {
 }
 
 /// Prefix of the names of files that are being copied.
-const PART_PREFIX: &str = ".copying-";
+pub(crate) const PART_PREFIX: &str = ".copying-";
 /// Number of bytes copied between two checks of the interrupt; copying them takes a tenth of a
 /// second on a slow disk.
 const COPY_CHUNK: u64 = 8 << 20;

@@ -29,6 +29,8 @@ pub(crate) struct Worker {
     pub(crate) trial: Option<String>,
     /// Number of earlier runs of the job's code.
     pub(crate) run: usize,
+    /// Id of the user who created the job, if the worker may run.
+    pub(crate) user_id: String,
 }
 
 impl Worker {
@@ -44,6 +46,7 @@ impl Worker {
             index,
             trial: None,
             run: 0,
+            user_id: String::new(),
         })
     }
 

@@ -141,7 +141,7 @@ async fn respond(
     };
     let answer = perform(operation, &call, request_id).await;
     let log = &state.request_log;
-    log.add(operation, &parts.uri, body, answer.status());
+    log.add(operation.id(), &parts.uri, body, answer.status());
     Ok(answer)
 }
 
@@ -149,8 +149,8 @@ async fn respond(
 /// operation instead.
 async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
     let state = call.state;
-    state.request_counts.add_received(operation);
-    let fault = state.faults.take(operation);
+    state.request_counts.add_received(operation.id());
+    let fault = state.faults.take(operation.id());
     let replaced = fault
         .as_ref()
         .and_then(|fault| fault.replacement(call.now()));
@@ -160,7 +160,7 @@ async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> 
     }
     let executed = handlers::execute(operation, call).await;
     if executed.is_ok() {
-        state.request_counts.add_executed(operation);
+        state.request_counts.add_executed(operation.id());
     }
     let answer = executed.unwrap_or_else(|error| ApiResponse::error(&error, request_id));
     match fault {

@@ -15,19 +15,25 @@ use axum::http::{
 use crate::api::error::ApiError;
 
 /// Accepts or rejects a request based on its `Host` and `Origin`. `port` is the emulator's own
-/// port.
-pub(crate) fn check(uri: &Uri, headers: &HeaderMap, port: u16) -> Result<(), ApiError> {
+/// port. `is_own_host` accepts further hosts.
+pub(crate) fn check(
+    uri: &Uri,
+    headers: &HeaderMap,
+    port: u16,
+    is_own_host: impl Fn(&str) -> bool,
+) -> Result<(), ApiError> {
+    let is_own_host = |host: &str| is_loopback(host) || is_own_host(host);
     let mut hosts = headers.get_all(HOST).iter();
     let (host, more) = (hosts.next(), hosts.next());
     let host = host.and_then(|value| value.to_str().ok());
     match host {
-        Some(host) if more.is_none() && is_loopback(host) => {}
+        Some(host) if more.is_none() && is_own_host(host) => {}
         _ => return Err(refuse_host(host.unwrap_or("(none)"))),
     }
     // A complete URL as the target in a request line, for example `http://example.com/`, is the
     // form for proxies.
     if let Some(authority) = uri.authority()
-        && !is_loopback(authority.as_str())
+        && !is_own_host(authority.as_str())
     {
         return Err(refuse_host(authority.as_str()));
     }

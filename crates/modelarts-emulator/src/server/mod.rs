@@ -8,8 +8,8 @@
 mod admin;
 pub(crate) mod connections;
 mod dispatch;
-mod host_guard;
+pub(crate) mod host_guard;
 mod iam;
-mod reply;
+pub(crate) mod reply;
 mod request_body;
 pub(crate) mod router;

@@ -9,7 +9,7 @@ use crate::api::{error::ApiError, response::ApiResponse};
 pub(super) type Reply = Result<ApiResponse, ApiError>;
 
 /// Returns a new request ID in the format of the service: 32 hexadecimal digits.
-pub(super) fn new_request_id() -> String {
+pub(crate) fn new_request_id() -> String {
     Uuid::new_v4().simple().to_string()
 }
 

@@ -84,7 +84,8 @@ async fn refuse_web_pages(
     request: Request,
     next: Next,
 ) -> Response {
-    match host_guard::check(request.uri(), request.headers(), state.address.port()) {
+    let port = state.address.port();
+    match host_guard::check(request.uri(), request.headers(), port, |_| false) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
             tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: foreign Host or Origin");

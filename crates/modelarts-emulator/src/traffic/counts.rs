@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-use crate::catalog::operations::Operation;
+use crate::catalog::operations::operation_ids;
 
 /// Numbers of requests for one operation since the start, or since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -22,12 +22,12 @@ pub struct RequestCount {
 pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
 
 impl RequestCounts {
-    pub(crate) fn add_received(&self, operation: Operation) {
-        self.0.lock().entry(operation.id()).or_default().received += 1;
+    pub(crate) fn add_received(&self, operation: &'static str) {
+        self.0.lock().entry(operation).or_default().received += 1;
     }
 
-    pub(crate) fn add_executed(&self, operation: Operation) {
-        self.0.lock().entry(operation.id()).or_default().executed += 1;
+    pub(crate) fn add_executed(&self, operation: &'static str) {
+        self.0.lock().entry(operation).or_default().executed += 1;
     }
 
     pub(crate) fn clear(&self) {
@@ -37,8 +37,8 @@ impl RequestCounts {
     /// Returns the counts of all operations, including those that were never requested.
     pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
         let counts = self.0.lock();
-        let ids = Operation::ALL.iter().map(|operation| operation.id());
-        ids.map(|id| (id, counts.get(id).copied().unwrap_or_default()))
+        operation_ids()
+            .map(|id| (id, counts.get(id).copied().unwrap_or_default()))
             .collect()
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         error::ApiError,
         response::{ApiResponse, Cut},
     },
-    catalog::operations::Operation,
+    catalog::operations::operation_ids,
     clock::timestamp::Timestamp,
 };
 
@@ -127,6 +127,9 @@ pub enum Fault {
     },
 }
 
+/// Prefix of the operations of OBS.
+const OBS_PREFIX: &str = "obs.";
+
 const fn too_many_requests() -> u16 {
     429
 }
@@ -138,9 +141,11 @@ const fn bad_gateway() -> u16 {
 /// Rule by which the next `times` responses of `operation` get `fault`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultRule {
-    /// The operationId to which the rule applies, or `*` for every operation.
+    /// The operationId to which the rule applies, or `*` for every operation of the API. The
+    /// operations of OBS have the names of the S3 API, such as `obs.PutObject`; `obs.*` is all of
+    /// them.
     pub operation: String,
-    /// Number of responses that still get the fault; default 1.
+    /// Number of responses that still get the fault; default 1. [`u32::MAX`] is no limit.
     #[serde(default = "once")]
     pub times: u32,
     /// Fault that the responses get.
@@ -183,13 +188,33 @@ impl FaultRule {
         Ok(rule)
     }
 
+    /// Creates a rule for all responses of `operation` (an operationId, `*` or `obs.*`).
+    pub fn always(operation: impl Into<String>, fault: Fault) -> Self {
+        Self::times(u32::MAX, operation, fault)
+    }
+
+    /// Returns true if the rule applies to the operation with this name.
+    fn matches(&self, operation: &str) -> bool {
+        match self.operation.as_str() {
+            "*" => !operation.starts_with(OBS_PREFIX),
+            "obs.*" => operation.starts_with(OBS_PREFIX),
+            name => name == operation,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
-        let ids: Vec<&str> = Operation::ALL.iter().map(|op| op.id()).collect();
-        if self.operation != "*" && !ids.contains(&self.operation.as_str()) {
+        let ids: Vec<&str> = operation_ids().collect();
+        if !ids.iter().any(|id| self.matches(id)) {
             return Err(format!(
-                "unknown operation `{}`, expected * or one of {}",
+                "unknown operation `{}`, expected *, obs.* or one of {}",
                 self.operation,
                 ids.join(", ")
+            ));
+        }
+        if self.operation.starts_with(OBS_PREFIX) && self.fault.is_of_json() {
+            return Err(format!(
+                "the fault changes JSON, and responses of `{}` have none: use status, status-until, html, reset, lost-answer, reset-mid-body or delay",
+                self.operation
             ));
         }
         match self.fault {
@@ -236,13 +261,13 @@ impl Faults {
         self.0.lock().clear();
     }
 
-    pub(crate) fn take(&self, operation: Operation) -> Option<Fault> {
+    pub(crate) fn take(&self, operation: &str) -> Option<Fault> {
         let mut rules = self.0.lock();
-        let at = rules
-            .iter()
-            .position(|rule| rule.operation == "*" || rule.operation == operation.id())?;
+        let at = rules.iter().position(|rule| rule.matches(operation))?;
         let rule = &mut rules[at];
-        rule.times -= 1;
+        if rule.times < u32::MAX {
+            rule.times -= 1;
+        }
         let fault = rule.fault.clone();
         if rule.times == 0 {
             rules.remove(at);
@@ -343,6 +368,19 @@ impl Fault {
             Self::Reset => Some(ApiResponse::cut(Cut::BeforeAnswer)),
             _ => None,
         }
+    }
+
+    /// Returns true if the fault changes members of a JSON body.
+    const fn is_of_json(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownPhase { .. }
+                | Self::UnknownSecondaryPhase { .. }
+                | Self::TotalsAsText
+                | Self::ShiftedPage
+                | Self::DuplicateRows
+                | Self::NullLists
+        )
     }
 
     /// Applies the fault to the response of an operation that was executed.
@@ -491,20 +529,14 @@ mod tests {
             .add(FaultRule::times(2, "DeleteTrainingJob", Fault::Reset))
             .unwrap();
         faults.add(FaultRule::once("*", Fault::LostAnswer)).unwrap();
-        assert_eq!(
-            faults.take(Operation::DeleteTrainingJob),
-            Some(Fault::Reset)
-        );
-        assert_eq!(
-            faults.take(Operation::ListTrainingJobs),
-            Some(Fault::LostAnswer)
-        );
-        assert_eq!(faults.take(Operation::ListTrainingJobs), None);
+        assert_eq!(faults.take("DeleteTrainingJob"), Some(Fault::Reset));
+        assert_eq!(faults.take("ListTrainingJobs"), Some(Fault::LostAnswer));
+        assert_eq!(faults.take("ListTrainingJobs"), None);
         assert_eq!(
             faults.list(),
             [FaultRule::once("DeleteTrainingJob", Fault::Reset)]
         );
         faults.clear();
-        assert_eq!(faults.take(Operation::DeleteTrainingJob), None);
+        assert_eq!(faults.take("DeleteTrainingJob"), None);
     }
 }

@@ -7,8 +7,6 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::catalog::operations::Operation;
-
 /// Number of requests that the log keeps.
 const MAX_ENTRIES: usize = 256;
 /// Maximum size in bytes of a body that the log keeps.
@@ -32,7 +30,7 @@ const SECRET_NAMES: [&str; 6] = [
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LoggedRequest {
-    /// operationId of the request.
+    /// operationId of the request, or the name of the operation of OBS, such as `obs.PutObject`.
     pub operation: &'static str,
     /// Path of the request, as sent.
     pub path: String,
@@ -81,7 +79,7 @@ impl RequestLog {
         }
     }
 
-    pub(crate) fn add(&self, operation: Operation, uri: &Uri, body: &[u8], status: StatusCode) {
+    pub(crate) fn add(&self, operation: &'static str, uri: &Uri, body: &[u8], status: StatusCode) {
         let mut body = match body.len() {
             1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
             _ => Value::Null,
@@ -94,7 +92,7 @@ impl RequestLog {
             all.pop_front();
         }
         all.push_back(LoggedRequest {
-            operation: operation.id(),
+            operation,
             path: uri.path().to_owned(),
             query: uri.query().unwrap_or_default().to_owned(),
             body,

@@ -19,6 +19,8 @@ mod handlers;
 /// Module shared with `cargo xtask spec`.
 #[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
+#[cfg(feature = "obs")]
+mod obs;
 mod runner;
 mod server;
 mod store;

@@ -1,8 +1,9 @@
 //! Environment variables and arguments of a worker's process.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     ffi::{OsStr, OsString},
+    fmt,
     path::Path,
 };
 
@@ -16,18 +17,44 @@ use crate::{
     runner::process::process_table::RUN_VARIABLE,
 };
 
+/// OBS over HTTP, as jobs use it.
+#[derive(Debug)]
+pub(crate) struct ObsEndpoint {
+    pub(crate) url: String,
+    pub(crate) region: &'static str,
+    /// Keys of the users, by the id of the user.
+    pub(crate) keys: HashMap<String, ObsKeys>,
+}
+
+/// Access key of a user, with its secret key and, if it is temporary, its security token.
+pub(crate) struct ObsKeys {
+    pub(crate) access_key: String,
+    pub(crate) secret_key: String,
+    pub(crate) security_token: Option<String>,
+}
+
+impl fmt::Debug for ObsKeys {
+    /// Writes the access key only.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObsKeys")
+            .field("access_key", &self.access_key)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Returns the complete environment of a worker. No variables are inherited from the emulator.
 ///
 /// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
 /// G), variables that a process on this machine requires (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
 /// channels passed as variables, and the job's own variables. The last variable is `run`, by which
-/// the emulator recognises the job's processes. Presets for networks, libraries and stores that the
-/// emulator does not have are omitted (NCCL_*, S3_*, LD_LIBRARY_PATH).
+/// the emulator recognises the job's processes. Presets for networks and libraries that the emulator
+/// does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the emulator serves OBS, `S3_ENDPOINT` is
+/// its URL, and the keys of the job's user are in the variables that boto3 and the AWS CLI read.
 pub(crate) fn variables(
     worker: &Worker,
     directory: &Path,
     python: Option<&Path>,
-    emulator: &str,
+    (emulator, obs): (&str, Option<&ObsEndpoint>),
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&worker.job_id, &worker.request, worker.index);
@@ -68,6 +95,19 @@ pub(crate) fn variables(
     set("MA_HANG_DETECT_TIME", text("30"));
     set("MA_APIGW_ENDPOINT", text(emulator));
     set("PYTHONPATH", job_dir);
+    if let Some(obs) = obs {
+        set("S3_ENDPOINT", text(&obs.url));
+        set("AWS_ENDPOINT_URL_S3", text(&obs.url));
+        set("AWS_REGION", text(obs.region));
+        set("AWS_DEFAULT_REGION", text(obs.region));
+        if let Some(keys) = obs.keys.get(&worker.user_id) {
+            set("AWS_ACCESS_KEY_ID", text(&keys.access_key));
+            set("AWS_SECRET_ACCESS_KEY", text(&keys.secret_key));
+            if let Some(token) = &keys.security_token {
+                set("AWS_SESSION_TOKEN", text(token));
+            }
+        }
+    }
 
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", directory.join("tmp").into_os_string());

@@ -40,6 +40,7 @@ use crate::{
     metrics::usage::{Meter, Usage},
     runner::{
         process::{
+            environment::ObsEndpoint,
             log_pump::Pump,
             python::python3,
             run::{ActiveRuns, FailedStart, ProcessRun},
@@ -69,6 +70,8 @@ pub(crate) struct Settings {
     pub(crate) nfs: PathBuf,
     /// URL of the emulator, passed to jobs as `MA_APIGW_ENDPOINT`.
     pub(crate) url: String,
+    /// OBS over HTTP, if the emulator serves it.
+    pub(crate) obs: Option<ObsEndpoint>,
     /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
     /// Minimum free disk space for a successful pre-check, in bytes.
@@ -223,8 +226,9 @@ impl ProcessRunner {
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_deref();
         let run = self.runs.processes.run_value(root, trial);
-        let url = &self.settings.url;
-        let variables = environment::variables(worker, root, python, url, &run);
+        let Settings { url, obs, .. } = &self.settings;
+        let urls = (url.as_str(), obs.as_ref());
+        let variables = environment::variables(worker, root, python, urls, &run);
         let child = start_gate::command(program, arguments, &variables)
             .current_dir(home)
             .stdin(Stdio::from(go))

@@ -16,6 +16,8 @@ async fn variables_are_those_of_the_first_user() {
         ("HUAWEICLOUD_SDK_AK", emulator.access_key()),
         ("HUAWEICLOUD_SDK_SK", emulator.secret_key()),
         ("HUAWEICLOUD_SDK_SECURITY_TOKEN", "temporary"),
+        #[cfg(feature = "obs")]
+        ("MODELARTS_OBS_ENDPOINT", emulator.obs_url()),
     ];
     let vars = emulator.vars();
     let envs = emulator.envs();

@@ -84,6 +84,7 @@ async fn data_directories_of_earlier_layouts_are_read() {
     for (layout, sql) in [
         (1, include_str!("../../layouts/1.sql")),
         (2, include_str!("../../layouts/2.sql")),
+        (3, include_str!("../../layouts/3.sql")),
     ] {
         let data = tempfile::tempdir().unwrap();
         let state = rusqlite::Connection::open(data.path().join("state.sqlite3")).unwrap();

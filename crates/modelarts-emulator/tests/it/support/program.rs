@@ -46,7 +46,7 @@ pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Progr
         .keys()
         .map(String::as_str)
         .collect();
-    assert_eq!(fields.len(), 4, "{fields:?}");
+    assert_eq!(fields.len(), 5, "{fields:?}");
     let text = |name: &str| ready[name].as_str().unwrap().to_owned();
     let client = Client {
         http: http(),

@@ -180,14 +180,11 @@ async fn links_out_of_the_directory_are_refused() {
         assert_eq!(
             error.to_string(),
             format!(
-                "the link link leads to {}, which must be inside of {}",
+                "the link link leads to {}, which must be inside of {}; replace the link by the file, \
+                 or leave it out with a line in .modelartsignore",
                 target.display(),
                 root.display()
             )
-        );
-        assert_eq!(
-            error.advice(),
-            Some("replace the link by the file, or leave it out with a line in .modelartsignore")
         );
         std::fs::remove_file(&link).unwrap();
     }

@@ -1,0 +1,146 @@
+//! Users of requests to OBS: their keys and security tokens, and the bucket in a host name.
+
+use std::sync::Arc;
+
+use s3s::{
+    S3Error, S3Result,
+    access::{S3Access, S3AccessContext},
+    auth::{S3Auth, SecretKey},
+    host::{S3Host, VirtualHost},
+    s3_error,
+};
+
+use crate::{
+    accounts::KnownKey, clock::timestamp::Timestamp, obs::server::ObsRequest, state::EmulatorState,
+};
+
+/// Suffix of hosts that name a bucket, such as `bucket.localhost`.
+const LOCAL_DOMAIN: &str = ".localhost";
+
+/// Returns the bucket that a host names, such as `bucket.localhost:80`.
+pub(super) fn bucket_of_host(host: &str) -> Option<&str> {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let at = name.len().checked_sub(LOCAL_DOMAIN.len())?;
+    let (bucket, domain) = (name.get(..at)?, name.get(at..)?);
+    (domain.eq_ignore_ascii_case(LOCAL_DOMAIN) && !bucket.is_empty()).then_some(bucket)
+}
+
+/// Hosts of virtual-hosted requests.
+pub(super) struct Hosts;
+
+impl S3Host for Hosts {
+    fn parse_host_header<'a>(&'a self, host: &'a str) -> S3Result<VirtualHost<'a>> {
+        let parsed = VirtualHost::new(host);
+        Ok(match bucket_of_host(host) {
+            Some(bucket) => parsed.with_bucket(bucket),
+            None => parsed,
+        })
+    }
+}
+
+/// Names of buckets: s3s accepts all, and the operations state the rule.
+pub(super) struct AnyName;
+
+impl s3s::validation::NameValidation for AnyName {
+    fn validate_bucket_name(&self, _: &str) -> bool {
+        true
+    }
+}
+
+/// Secret keys of the emulator's users.
+pub(super) struct Keys(pub(super) Arc<EmulatorState>);
+
+#[async_trait::async_trait]
+impl S3Auth for Keys {
+    async fn get_secret_key(&self, access_key: &str) -> S3Result<SecretKey> {
+        Ok(known_key(&self.0, access_key)?.secret.into())
+    }
+}
+
+/// Returns a key of the emulator's accounts.
+fn known_key(state: &EmulatorState, access_key: &str) -> S3Result<KnownKey> {
+    let found = state.accounts.key(access_key);
+    found.map_err(S3Error::internal_error)?.ok_or_else(|| {
+        s3_error!(
+            InvalidAccessKeyId,
+            "The access key {access_key:?} does not exist in this emulator."
+        )
+    })
+}
+
+/// Check of a signed request: its security token, and the faults of its operation.
+pub(super) struct Access(pub(super) Arc<EmulatorState>);
+
+#[async_trait::async_trait]
+impl S3Access for Access {
+    async fn check(&self, request: &mut S3AccessContext<'_>) -> S3Result<()> {
+        let Some(credentials) = request.credentials() else {
+            return Err(s3_error!(
+                AccessDenied,
+                "The request must be signed with an access key of this emulator."
+            ));
+        };
+        let key = known_key(&self.0, &credentials.access_key)?;
+        let now = Timestamp::now(self.0.clock.as_ref());
+        check_token(&key, request, now)?;
+        let context = request.extensions_mut().get::<Arc<ObsRequest>>().cloned();
+        match context {
+            Some(context) => context.begin(&self.0, request.s3_op().name()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Checks the security token of a temporary key. Clients send it as a header or, in presigned
+/// requests, in the query.
+fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) -> S3Result<()> {
+    let Some(wanted) = &key.security_token else {
+        return Ok(());
+    };
+    let headers = ["x-amz-security-token", "x-obs-security-token"];
+    let header = headers.iter().find_map(|name| request.headers().get(*name));
+    let query = request.uri().query().unwrap_or_default();
+    let in_query = query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        let decoded = percent_encoding::percent_decode_str(value);
+        let is_token = headers.iter().any(|it| it.eq_ignore_ascii_case(name));
+        is_token.then(|| decoded.collect::<Vec<u8>>())
+    });
+    let given = header.map(|value| value.as_bytes().to_vec()).or(in_query);
+    match given {
+        None => Err(s3_error!(
+            InvalidAccessKeyId,
+            "The access key is temporary: the request must have its token in x-amz-security-token."
+        )),
+        Some(given) if given != wanted.as_bytes() => Err(s3_error!(
+            InvalidToken,
+            "x-amz-security-token must be the token of the access key."
+        )),
+        Some(_) if key.expires.is_some_and(|expires| expires <= now) => Err(s3_error!(
+            ExpiredToken,
+            "The temporary access key has expired: obtain a new one."
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_below_localhost_name_a_bucket() {
+        assert_eq!(bucket_of_host("bucket.localhost"), Some("bucket"));
+        assert_eq!(bucket_of_host("a.b.LocalHost:80"), Some("a.b"));
+        for host in [
+            "localhost",
+            ".localhost",
+            "localhost:80",
+            "127.0.0.1:1",
+            "b.localhost.com",
+            "ü",
+        ] {
+            assert_eq!(bucket_of_host(host), None, "{host}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Fields of requests and responses: limits of pages, encodings, ranges and tokens.
+
+use std::ops;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use s3s::{
+    S3Result,
+    dto::{CommonPrefix, ETag, EncodingType, Object, ObjectStorageClass, Owner, Range},
+    s3_error,
+};
+
+use crate::obs::pages::Entry;
+
+/// Maximum number of rows of a page.
+const MAX_ROWS: i32 = 1000;
+/// Type of an object that was stored without one.
+pub(super) const DEFAULT_TYPE: &str = "binary/octet-stream";
+/// Characters that `encoding-type=url` encodes.
+const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/');
+
+/// Returns the number of rows of a page: at most 1,000.
+pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
+    match given.unwrap_or(MAX_ROWS) {
+        rows @ 0.. => Ok(rows.min(MAX_ROWS)),
+        rows => Err(s3_error!(
+            InvalidArgument,
+            "{name} must not be negative, and is {rows}."
+        )),
+    }
+}
+
+/// Returns the delimiter of a list; an empty one is none.
+pub(super) fn delimiter(given: Option<&str>) -> Option<String> {
+    given.filter(|given| !given.is_empty()).map(str::to_owned)
+}
+
+/// Returns true if the texts of a list are to be encoded as parts of a URL.
+pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
+    match encoding.map(EncodingType::as_str) {
+        None | Some("") => Ok(false),
+        Some(EncodingType::URL) => Ok(true),
+        Some(other) => Err(s3_error!(
+            InvalidArgument,
+            "encoding-type must be url, and is {other:?}."
+        )),
+    }
+}
+
+/// Encodes a text of a list, if the request asks for it.
+pub(super) fn encoded(text: String, url: bool) -> String {
+    match url {
+        true => utf8_percent_encode(&text, URL_ENCODED).to_string(),
+        false => text,
+    }
+}
+
+/// Returns the token of the page after this key or common prefix.
+pub(super) fn encode_token(last: &str) -> String {
+    utf8_percent_encode(last, NON_ALPHANUMERIC).to_string()
+}
+
+pub(super) fn decode_token(token: &str) -> S3Result<String> {
+    let decoded = percent_decode_str(token).decode_utf8().map_err(|_| {
+        s3_error!(
+            InvalidArgument,
+            "continuation-token must be the NextContinuationToken of the previous page."
+        )
+    })?;
+    Ok(decoded.into_owned())
+}
+
+/// Returns the rows of the objects of a page.
+pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) -> Vec<Object> {
+    let rows = entries.into_iter().map(|entry| Object {
+        e_tag: Some(ETag::Strong(entry.etag)),
+        key: Some(encoded(entry.key, url)),
+        last_modified: Some(entry.modified.into()),
+        owner: owner.cloned(),
+        size: i64::try_from(entry.size).ok(),
+        storage_class: Some(ObjectStorageClass::from_static(
+            ObjectStorageClass::STANDARD,
+        )),
+        ..Object::default()
+    });
+    rows.collect()
+}
+
+/// Returns the rows of the common prefixes of a page.
+pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPrefix> {
+    let rows = prefixes.into_iter().map(|prefix| CommonPrefix {
+        prefix: Some(encoded(prefix, url)),
+    });
+    rows.collect()
+}
+
+/// Returns the encodings of the content. `aws-chunked` is an encoding of the request only.
+pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
+    let given = given?;
+    let kept = given.split(',').map(str::trim);
+    let kept: Vec<_> = kept
+        .filter(|encoding| !encoding.is_empty() && *encoding != "aws-chunked")
+        .collect();
+    (!kept.is_empty()).then(|| kept.join(","))
+}
+
+/// Refuses requests for a version or a part of an object, which the emulator does not store.
+pub(super) fn no_versions(version: Option<&str>, part_number: Option<i32>) -> S3Result<()> {
+    if version.is_some_and(|version| version != "null") {
+        return Err(s3_error!(
+            NotImplemented,
+            "This emulator stores no versions of objects: leave out versionId."
+        ));
+    }
+    if part_number.is_some_and(|number| number != 1) {
+        return Err(s3_error!(
+            NotImplemented,
+            "This emulator does not keep the parts of an object: read it by ranges."
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the bytes of an object that a range selects.
+pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Range<u64>>> {
+    let Some(range) = range else {
+        return Ok(None);
+    };
+    let bytes = range.check(size).map_err(|_| {
+        s3_error!(
+            InvalidRange,
+            "Range must select at least one of the {size} bytes of the object."
+        )
+    })?;
+    Ok(Some(bytes))
+}
+
+/// Returns the value of the header `Content-Range`.
+pub(super) fn content_range(bytes: &ops::Range<u64>, size: u64) -> String {
+    format!(
+        "bytes {}-{}/{size}",
+        bytes.start,
+        bytes.end.saturating_sub(1)
+    )
+}

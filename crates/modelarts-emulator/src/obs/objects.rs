@@ -1,0 +1,443 @@
+//! Objects as files below the OBS root.
+//!
+//! An object is written to a temporary file in the data directory, which is renamed when it is
+//! complete. Its ETag, headers and metadata are a record in the database. A key that ends with a
+//! slash is a directory, if it was stored as an empty object.
+
+use std::{
+    fs::{self, File, Permissions},
+    io::{self, Seek},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use md5::{Digest, Md5};
+use parking_lot::RwLock;
+use s3s::{S3Error, S3ErrorCode, S3Result, s3_error};
+use tempfile::NamedTempFile;
+
+use crate::{
+    database::Database,
+    files::confined_dir::{ConfinedDir, PART_PREFIX},
+    obs::{
+        conditions::Conditions,
+        keys::{ObjectName, check_new_bucket, may_be_bucket, no_such_bucket, no_such_key},
+        pages,
+        records::{self, Identity, Record, StoredHeaders},
+        transfer::{Received, hex, io_error},
+    },
+};
+
+/// ETag of an empty object: the MD5 of nothing.
+pub(super) const EMPTY_ETAG: &str = "d41d8cd98f00b204e9800998ecf8427e";
+/// Directory of temporary files and parts, in the data directory.
+const INCOMING: &str = "obs-uploads";
+
+/// Objects below the OBS root, with their records.
+pub(super) struct ObjectStore {
+    pub(super) root: ConfinedDir,
+    /// Directory of temporary files and of parts.
+    pub(super) incoming: PathBuf,
+    pub(super) database: Arc<Database>,
+    /// Lock that is held while a file and its record change together, or are read together.
+    pub(super) lock: RwLock<()>,
+}
+
+/// Object without its content.
+#[derive(Clone, Debug)]
+pub(super) struct StoredObject {
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+    /// ETag without its quotes.
+    pub(super) etag: String,
+    pub(super) headers: StoredHeaders,
+}
+
+/// Bucket, with the time of its creation.
+#[derive(Clone, Debug)]
+pub(super) struct StoredBucket {
+    pub(super) name: String,
+    pub(super) created: SystemTime,
+}
+
+impl ObjectStore {
+    /// Opens the store, and removes temporary files of an emulator that was killed.
+    pub(super) fn open(
+        root: ConfinedDir,
+        data_dir: &Path,
+        database: Arc<Database>,
+    ) -> io::Result<Self> {
+        let store = Self {
+            root,
+            incoming: data_dir.join(INCOMING),
+            database,
+            lock: RwLock::new(()),
+        };
+        fs::create_dir_all(&store.incoming)?;
+        for entry in fs::read_dir(&store.incoming)?.flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(store)
+    }
+
+    // ---- buckets ----
+
+    /// Returns the directory of a bucket.
+    pub(super) fn bucket(&self, name: &str) -> S3Result<PathBuf> {
+        if !may_be_bucket(name) {
+            return Err(no_such_bucket(name));
+        }
+        match self.root.resolve(Path::new(name)) {
+            Ok(path) if path.is_dir() => Ok(path),
+            Ok(_) => Err(no_such_bucket(name)),
+            Err(error) => Err(read_error(error, || no_such_bucket(name))),
+        }
+    }
+
+    /// Returns all buckets, in the order of their names.
+    pub(super) fn buckets(&self) -> S3Result<Vec<StoredBucket>> {
+        let mut buckets = Vec::new();
+        for entry in fs::read_dir(self.root.root()).map_err(io_error)?.flatten() {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let Ok(path) = self.bucket(&name) else {
+                continue;
+            };
+            let metadata = fs::metadata(path).map_err(io_error)?;
+            // Some file systems do not store the time of creation.
+            let created = metadata.created().or_else(|_| metadata.modified());
+            let created = created.map_err(io_error)?;
+            buckets.push(StoredBucket { name, created });
+        }
+        buckets.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(buckets)
+    }
+
+    pub(super) fn create_bucket(&self, name: &str) -> S3Result<()> {
+        check_new_bucket(name)?;
+        let _guard = self.lock.write();
+        if self.bucket(name).is_ok() {
+            return Err(s3_error!(
+                BucketAlreadyOwnedByYou,
+                "The bucket {name:?} exists already."
+            ));
+        }
+        let created = self.root.directory(Path::new(name));
+        created
+            .map(|_| ())
+            .map_err(|error| write_error(error, name))
+    }
+
+    /// Deletes a bucket without objects. Directories without objects are removed with it.
+    pub(super) fn delete_bucket(&self, name: &str) -> S3Result<()> {
+        let path = self.bucket(name)?;
+        let _guard = self.lock.write();
+        let not_empty = || {
+            s3_error!(
+                BucketNotEmpty,
+                "The bucket {name:?} has objects: delete them first."
+            )
+        };
+        if pages::has_objects(self, name)? {
+            return Err(not_empty());
+        }
+        remove_directories(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::DirectoryNotEmpty => not_empty(),
+            _ => io_error(error),
+        })?;
+        self.forget_uploads(name)?;
+        self.database
+            .write(|connection| records::delete_bucket(connection, name))
+            .map_err(S3Error::internal_error)
+    }
+
+    // ---- reads ----
+
+    /// Opens an object. A directory marker has no file.
+    pub(super) fn read(&self, bucket: &str, key: &str) -> S3Result<(StoredObject, Option<File>)> {
+        let _guard = self.lock.read();
+        self.bucket(bucket)?;
+        let name = ObjectName::parse(bucket, key).map_err(|_| no_such_key(key))?;
+        self.look(&name)?.ok_or_else(|| no_such_key(key))
+    }
+
+    /// Opens an object, if it exists. The caller holds the lock.
+    fn look(&self, name: &ObjectName) -> S3Result<Option<(StoredObject, Option<File>)>> {
+        let path = match self.root.resolve(&name.relative()) {
+            Ok(path) => path,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(read_error(error, || no_such_key(&name.key))),
+        };
+        let (file, metadata) = match File::open(&path).and_then(|file| {
+            let metadata = file.metadata()?;
+            Ok((file, metadata))
+        }) {
+            Ok(opened) => opened,
+            Err(error) if is_missing(&error) => return Ok(None),
+            Err(error) => return Err(io_error(error)),
+        };
+        let identity = Identity::of(&metadata);
+        let record = self.record(name)?;
+        if name.is_marker() {
+            let marker = record.filter(|record| record.identity.inode == identity.inode);
+            return Ok(marker.map(|record| {
+                let modified = u64::try_from(record.identity.modified).unwrap_or_default();
+                let object = StoredObject {
+                    size: 0,
+                    modified: SystemTime::UNIX_EPOCH + Duration::from_nanos(modified),
+                    etag: record.etag,
+                    headers: record.headers,
+                };
+                (object, None)
+            }));
+        }
+        if !metadata.is_file() {
+            return Ok(None);
+        }
+        let record = record.filter(|record| record.identity == identity);
+        let (etag, headers) = match record {
+            Some(record) => (record.etag, record.headers),
+            None => (unknown_etag(identity), StoredHeaders::default()),
+        };
+        let object = StoredObject {
+            size: metadata.len(),
+            modified: metadata.modified().map_err(io_error)?,
+            etag,
+            headers,
+        };
+        Ok(Some((object, Some(file))))
+    }
+
+    fn record(&self, name: &ObjectName) -> S3Result<Option<Record>> {
+        self.database
+            .read(|connection| records::find(connection, &name.bucket, &name.key))
+            .map_err(S3Error::internal_error)
+    }
+
+    // ---- writes ----
+
+    /// Creates a temporary file for the content of an object or of a part.
+    pub(super) fn temporary(&self) -> S3Result<NamedTempFile> {
+        tempfile::Builder::new()
+            // The umask of the process applies, as it does to files that jobs write.
+            .permissions(Permissions::from_mode(0o666))
+            .tempfile_in(&self.incoming)
+            .map_err(io_error)
+    }
+
+    /// Stores received content as an object, which replaces an earlier one.
+    pub(super) fn store(
+        &self,
+        name: &ObjectName,
+        received: Received,
+        etag: String,
+        headers: StoredHeaders,
+        conditions: &Conditions,
+    ) -> S3Result<StoredObject> {
+        let _guard = self.lock.write();
+        self.bucket(&name.bucket)?;
+        if !conditions.is_empty() {
+            let earlier = self.look(name)?.map(|(object, _)| object);
+            conditions.check_write(earlier.as_ref())?;
+        }
+        let metadata = if name.is_marker() {
+            if received.length > 0 {
+                return Err(s3_error!(
+                    InvalidArgument,
+                    "The key {:?} ends with a slash, so that the object must be empty, because this emulator stores objects as files.",
+                    name.key
+                ));
+            }
+            let path = self.root.directory(&name.relative());
+            let path = path.map_err(|error| write_error(error, &name.key))?;
+            fs::metadata(path).map_err(io_error)?
+        } else {
+            self.place(name, received.file)?
+        };
+        let mut identity = Identity::of(&metadata);
+        let mut modified = metadata.modified().map_err(io_error)?;
+        if name.is_marker() {
+            // The time of a directory changes with its entries.
+            modified = SystemTime::now();
+            let since = modified.duration_since(SystemTime::UNIX_EPOCH);
+            let nanos = since.unwrap_or_default().as_nanos();
+            identity.modified = i64::try_from(nanos).unwrap_or(i64::MAX);
+        }
+        let record = Record {
+            identity,
+            etag,
+            headers,
+        };
+        self.database
+            .write(|connection| records::put(connection, &name.bucket, &name.key, &record))
+            .map_err(S3Error::internal_error)?;
+        Ok(StoredObject {
+            size: received.length,
+            modified,
+            etag: record.etag,
+            headers: record.headers,
+        })
+    }
+
+    /// Moves a complete file to its place.
+    fn place(&self, name: &ObjectName, file: NamedTempFile) -> S3Result<fs::Metadata> {
+        let relative = name.relative();
+        let directory = self.root.directory(relative.parent().unwrap_or(&relative));
+        let directory = directory.map_err(|error| write_error(error, &name.key))?;
+        let target = directory.join(relative.file_name().unwrap_or_default());
+        if target.is_dir() {
+            return Err(s3_error!(
+                InvalidArgument,
+                "The key {:?} must not be the beginning of other keys up to a slash, because this emulator stores objects as files: '{}/' is a directory.",
+                name.key,
+                name.key
+            ));
+        }
+        match file.persist(&target) {
+            Ok(file) => file.metadata().map_err(io_error),
+            Err(error) if error.error.kind() == io::ErrorKind::CrossesDevices => {
+                let mut source = error.file;
+                source.rewind().map_err(io_error)?;
+                copy_beside(source.as_file_mut(), &target).map_err(io_error)
+            }
+            Err(error) => Err(io_error(error.error)),
+        }
+    }
+
+    /// Deletes an object, if it exists, and the directories that only its key needs.
+    pub(super) fn delete(&self, bucket: &str, key: &str) -> S3Result<()> {
+        let _guard = self.lock.write();
+        let directory = self.bucket(bucket)?;
+        let Ok(name) = ObjectName::parse(bucket, key) else {
+            return Ok(());
+        };
+        let relative = name.relative();
+        let parent = match self.root.resolve(relative.parent().unwrap_or(&relative)) {
+            Ok(parent) => parent,
+            Err(error) if is_missing(&error) => return Ok(()),
+            Err(error) => return Err(read_error(error, || no_such_key(key))),
+        };
+        let path = parent.join(relative.file_name().unwrap_or_default());
+        if name.is_marker() {
+            if self.look(&name)?.is_none() {
+                return Ok(());
+            }
+        } else {
+            match fs::symlink_metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => return Ok(()),
+                Ok(_) => fs::remove_file(&path).map_err(io_error)?,
+                Err(error) if is_missing(&error) => return Ok(()),
+                Err(error) => return Err(io_error(error)),
+            }
+        }
+        self.database
+            .write(|connection| records::delete(connection, bucket, key))
+            .map_err(S3Error::internal_error)?;
+        self.prune(&directory, path, name)
+    }
+
+    /// Removes the directory of a deleted marker, and the parents of a deleted object, as long as
+    /// they are empty and no markers.
+    fn prune(&self, bucket: &Path, path: PathBuf, deleted: ObjectName) -> S3Result<()> {
+        let mut name = deleted;
+        let mut directory = path;
+        if !name.is_marker() {
+            directory.pop();
+            truncate_to_parent(&mut name.key);
+        }
+        // A link to a directory elsewhere is kept.
+        while directory != bucket && directory == self.root.root().join(name.relative()) {
+            if self.record(&name)?.is_some() || fs::remove_dir(&directory).is_err() {
+                break;
+            }
+            directory.pop();
+            truncate_to_parent(&mut name.key);
+        }
+        Ok(())
+    }
+}
+
+/// Truncates a key to the directory that contains it, with a slash at the end.
+fn truncate_to_parent(key: &mut String) {
+    let end = key.trim_end_matches('/').rfind('/').map_or(0, |at| at + 1);
+    key.truncate(end);
+}
+
+/// Returns the ETag of a file without a record, which a job or another program has written.
+///
+/// The content is not read, so that lists of large directories are fast. Like the ETag of an object
+/// that was uploaded in parts, it contains a hyphen, and clients do not compare it with an MD5.
+pub(super) fn unknown_etag(identity: Identity) -> String {
+    let Identity {
+        size,
+        modified,
+        inode,
+    } = identity;
+    let digest = Md5::digest(format!("{size} {modified} {inode}"));
+    format!("{}-0", hex(&digest))
+}
+
+/// Copies a file to `target` on another file system. Readers see the whole file or none.
+fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
+    let directory = target.parent().unwrap_or(target);
+    let mut file = tempfile::Builder::new()
+        .prefix(PART_PREFIX)
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(directory)?;
+    io::copy(source, file.as_file_mut())?;
+    file.persist(target)
+        .map_err(|error| error.error)?
+        .metadata()
+}
+
+/// Removes a tree of directories that contains nothing else.
+fn remove_directories(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            return Err(io::ErrorKind::DirectoryNotEmpty.into());
+        }
+        remove_directories(&entry.path())?;
+    }
+    fs::remove_dir(path)
+}
+
+/// Returns true if nothing exists at a path: the last step or one before it is missing, or a file.
+pub(super) fn is_missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Converts a failure to find a file.
+fn read_error(error: io::Error, missing: impl FnOnce() -> S3Error) -> S3Error {
+    match error.kind() {
+        _ if is_missing(&error) => missing(),
+        // The path leads out of the root.
+        io::ErrorKind::Other => s3_error!(AccessDenied, "{error}"),
+        io::ErrorKind::InvalidFilename => missing(),
+        _ => io_error(error),
+    }
+}
+
+/// Converts a failure to create the directory of a key.
+fn write_error(error: io::Error, key: &str) -> S3Error {
+    match error.kind() {
+        // A step exists and is a file, or a link leads out of the root.
+        io::ErrorKind::Other => s3_error!(
+            InvalidArgument,
+            "The key {key:?} cannot be stored, because this emulator stores objects as files: {error}."
+        ),
+        io::ErrorKind::InvalidFilename => S3Error::with_message(
+            S3ErrorCode::KeyTooLongError,
+            "The key is too long for a path.",
+        ),
+        _ => io_error(error),
+    }
+}

@@ -1,0 +1,335 @@
+//! Pages of the list of objects, in the order of the bytes of their keys.
+//!
+//! The order of keys is not that of directory entries: `a-b` comes before `a/b`, and the directory
+//! `a` after the file `a-b`. Entries are therefore compared with a slash after the name of a
+//! directory.
+
+use std::{
+    fs::{self, Metadata},
+    io,
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use s3s::{S3Error, S3Result};
+
+use crate::{
+    files::confined_dir::PART_PREFIX,
+    obs::{
+        objects::{EMPTY_ETAG, ObjectStore, is_missing, unknown_etag},
+        records::{self, Identity},
+        transfer::io_error,
+    },
+};
+
+/// Maximum length of a key in bytes.
+const MAX_KEY: usize = 1024;
+
+/// Selection of a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Selection<'a> {
+    pub(super) prefix: &'a str,
+    /// Keys with the same text up to the first delimiter after the prefix are one entry.
+    pub(super) delimiter: Option<&'a str>,
+    /// Key or common prefix after which the page begins; empty at the beginning.
+    pub(super) after: &'a str,
+    /// Maximum number of keys and common prefixes.
+    pub(super) max: usize,
+}
+
+/// Object in a list.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) size: u64,
+    pub(super) modified: SystemTime,
+    pub(super) etag: String,
+}
+
+/// Page of a list.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub(super) entries: Vec<Entry>,
+    pub(super) common_prefixes: Vec<String>,
+    /// Last key or common prefix of the page, if more follow.
+    pub(super) next: Option<String>,
+}
+
+/// Returns a page of the objects of a bucket.
+pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+    let _guard = store.lock.read();
+    store.bucket(bucket)?;
+    collect(store, bucket, selection)
+}
+
+/// Returns true if the bucket has at least one object. The caller holds the lock.
+pub(super) fn has_objects(store: &ObjectStore, bucket: &str) -> S3Result<bool> {
+    let selection = Selection {
+        prefix: "",
+        delimiter: None,
+        after: "",
+        max: 1,
+    };
+    let page = collect(store, bucket, selection)?;
+    Ok(!page.entries.is_empty())
+}
+
+fn collect(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+    let mut walk = Walk::new(store, bucket, selection);
+    if selection.max > 0 {
+        walk.run().map_err(io_error)?;
+    }
+    walk.into_page()
+}
+
+/// Returns the part of a key up to the first delimiter after the prefix.
+pub(super) fn common_prefix<'a>(
+    key: &'a str,
+    prefix: &str,
+    delimiter: Option<&str>,
+) -> Option<&'a str> {
+    let delimiter = delimiter?;
+    let at = key.get(prefix.len()..)?.find(delimiter)?;
+    key.get(..prefix.len() + at + delimiter.len())
+}
+
+/// Walk through the directories of a bucket in the order of keys.
+struct Walk<'a> {
+    store: &'a ObjectStore,
+    bucket: &'a str,
+    selection: Selection<'a>,
+    /// Keys of the page, with the metadata of their files; none for a directory marker.
+    found: Vec<(String, Option<Metadata>)>,
+    common_prefixes: Vec<String>,
+    /// Last key or common prefix of the page.
+    last: String,
+    truncated: bool,
+}
+
+impl<'a> Walk<'a> {
+    fn new(store: &'a ObjectStore, bucket: &'a str, selection: Selection<'a>) -> Self {
+        Self {
+            store,
+            bucket,
+            selection,
+            found: Vec::new(),
+            common_prefixes: Vec::new(),
+            last: String::new(),
+            truncated: false,
+        }
+    }
+
+    /// Walks through the deepest directory that contains all keys with the prefix.
+    fn run(&mut self) -> io::Result<()> {
+        let prefix = self.selection.prefix;
+        let below = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
+        let steps = below.strip_suffix('/').unwrap_or(below);
+        let is_step = |step: &str| !matches!(step, "" | "." | "..") && !step.contains('\0');
+        if !below.is_empty() && !steps.split('/').all(is_step) {
+            return Ok(());
+        }
+        let path = match self.store.root.resolve(&Path::new(self.bucket).join(steps)) {
+            Ok(path) if path.is_dir() => path,
+            Ok(_) => return Ok(()),
+            Err(error) if is_missing(&error) => return Ok(()),
+            // A link that leads out of the root, or a name that is too long.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::Other | io::ErrorKind::InvalidFilename
+                ) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
+        };
+        self.visit(&path, below).map(|_| ())
+    }
+
+    /// Visits a directory; `below` is its key, with a slash at the end. Breaks when the page is
+    /// full.
+    fn visit(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
+        let Selection {
+            prefix,
+            delimiter,
+            after,
+            ..
+        } = self.selection;
+        if !below.is_empty()
+            && below > after
+            && below.starts_with(prefix)
+            && self.is_marker(directory, below)?
+            && self.add(below.to_owned(), None).is_break()
+        {
+            return Ok(ControlFlow::Break(()));
+        }
+        for name in self.names(directory, below)? {
+            let key = format!("{below}{name}");
+            let path = directory.join(name.trim_end_matches('/'));
+            let is_directory = name.ends_with('/');
+            let flow = if let Some(common) = common_prefix(&key, prefix, delimiter) {
+                let common = common.to_owned();
+                let counted = common == after || self.common_prefixes.last() == Some(&common);
+                if counted || (is_directory && !self.has_objects(&path, &key, &common)?) {
+                    continue;
+                }
+                self.add_common_prefix(common)
+            } else if is_directory {
+                match path.canonicalize() {
+                    Ok(path) => self.visit(&path, &key)?,
+                    Err(_) => continue,
+                }
+            } else {
+                match fs::metadata(&path) {
+                    Ok(metadata) => self.add(key, Some(metadata)),
+                    // The file was deleted meanwhile.
+                    Err(_) => continue,
+                }
+            };
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Returns the names in a directory that may lead to keys of the page, in order, with a slash
+    /// after those of directories.
+    fn names(&self, directory: &Path, below: &str) -> io::Result<Vec<String>> {
+        let Selection { prefix, after, .. } = self.selection;
+        let entries = match fs::read_dir(directory) {
+            Ok(entries) => entries,
+            Err(error) if is_missing(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut names = Vec::new();
+        let mut key = below.to_owned();
+        for entry in entries {
+            let entry = entry?;
+            // A key is a text.
+            let Ok(mut name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let Some(is_directory) = self.is_directory(directory, &entry) else {
+                continue;
+            };
+            if !is_directory && name.starts_with(PART_PREFIX) {
+                continue;
+            }
+            if is_directory {
+                name.push('/');
+            }
+            key.truncate(below.len());
+            key.push_str(&name);
+            // All keys in a directory follow its own.
+            let follows = *key > *after || (is_directory && after.starts_with(&key));
+            let selected = key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
+            if follows && selected && key.len() <= MAX_KEY {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Returns true for a directory, false for a file, and nothing for other entries: links that
+    /// lead nowhere, out of the root or to a directory that contains them, and devices.
+    fn is_directory(&self, directory: &Path, entry: &fs::DirEntry) -> Option<bool> {
+        let kind = entry.file_type().ok()?;
+        if kind.is_symlink() {
+            let real = entry.path().canonicalize().ok()?;
+            let leads_out = !real.starts_with(self.store.root.root());
+            if leads_out || directory.starts_with(&real) {
+                return None;
+            }
+            let metadata = fs::metadata(real).ok()?;
+            return (metadata.is_dir() || metadata.is_file()).then(|| metadata.is_dir());
+        }
+        (kind.is_dir() || kind.is_file()).then(|| kind.is_dir())
+    }
+
+    /// Returns true if a directory contains a key with this prefix after the beginning of the page.
+    fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
+        let selection = Selection {
+            prefix,
+            delimiter: None,
+            max: 1,
+            ..self.selection
+        };
+        let mut walk = Walk::new(self.store, self.bucket, selection);
+        if let Ok(directory) = directory.canonicalize() {
+            let _ = walk.visit(&directory, below)?;
+        }
+        Ok(!walk.found.is_empty())
+    }
+
+    fn is_marker(&self, directory: &Path, key: &str) -> io::Result<bool> {
+        let record = self
+            .store
+            .database
+            .read(|connection| records::find_etag(connection, self.bucket, key));
+        let Some((identity, _)) = record.map_err(io::Error::other)? else {
+            return Ok(false);
+        };
+        let metadata = fs::metadata(directory);
+        Ok(metadata.is_ok_and(|metadata| Identity::of(&metadata).inode == identity.inode))
+    }
+
+    fn add(&mut self, key: String, metadata: Option<Metadata>) -> ControlFlow<()> {
+        self.count(&key)?;
+        self.found.push((key, metadata));
+        ControlFlow::Continue(())
+    }
+
+    fn add_common_prefix(&mut self, prefix: String) -> ControlFlow<()> {
+        self.count(&prefix)?;
+        self.common_prefixes.push(prefix);
+        ControlFlow::Continue(())
+    }
+
+    /// Breaks if the page is full, so that one more entry follows.
+    fn count(&mut self, next: &str) -> ControlFlow<()> {
+        if self.found.len() + self.common_prefixes.len() == self.selection.max {
+            self.truncated = true;
+            return ControlFlow::Break(());
+        }
+        next.clone_into(&mut self.last);
+        ControlFlow::Continue(())
+    }
+
+    /// Adds the ETags of the objects.
+    fn into_page(self) -> S3Result<Page> {
+        let Self { store, bucket, .. } = self;
+        let entries = store.database.read(|connection| {
+            let found = self.found.into_iter();
+            let entries = found.map(|(key, metadata)| {
+                let record = records::find_etag(connection, bucket, &key)?;
+                let Some(metadata) = metadata else {
+                    let nanos = record.map_or(0, |(identity, _)| identity.modified);
+                    let nanos = u64::try_from(nanos).unwrap_or_default();
+                    return Ok(Entry {
+                        key,
+                        size: 0,
+                        modified: SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos),
+                        etag: EMPTY_ETAG.to_owned(),
+                    });
+                };
+                let identity = Identity::of(&metadata);
+                let record = record.filter(|(known, _)| *known == identity);
+                Ok(Entry {
+                    key,
+                    size: metadata.len(),
+                    modified: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                    etag: record.map_or_else(|| unknown_etag(identity), |(_, etag)| etag),
+                })
+            });
+            entries.collect::<rusqlite::Result<Vec<_>>>()
+        });
+        Ok(Page {
+            entries: entries.map_err(S3Error::internal_error)?,
+            common_prefixes: self.common_prefixes,
+            next: self.truncated.then_some(self.last),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! Requests to OBS: hosts, faults, counts and logs around the service of s3s.
+
+use std::{
+    io,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::Request,
+    http::{
+        HeaderMap, HeaderValue, StatusCode,
+        header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderName, RETRY_AFTER},
+    },
+    response::{IntoResponse, Response},
+};
+use futures::{StreamExt, stream};
+use parking_lot::Mutex;
+use s3s::{
+    S3Error, S3ErrorCode, S3Result, s3_error,
+    service::{S3Service, S3ServiceBuilder},
+};
+
+use crate::{
+    api::response::Cut,
+    catalog::operations::obs_operation,
+    clock::timestamp::Timestamp,
+    files::confined_dir::ConfinedDir,
+    obs::{
+        access::{Access, AnyName, Hosts, Keys, bucket_of_host},
+        objects::ObjectStore,
+        service::ObsService,
+    },
+    server::{host_guard, reply::new_request_id},
+    state::EmulatorState,
+    traffic::faults::Fault,
+};
+
+/// Header with the date of a signature.
+const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
+
+/// OBS of an emulator, without its socket.
+struct ObsServer {
+    state: Arc<EmulatorState>,
+    service: S3Service,
+    /// Port of the listener, which is that of the emulator's own origin.
+    port: u16,
+}
+
+/// Builds the routes of OBS. The objects are the files below `root`.
+///
+/// # Errors
+/// If the directory of uploads cannot be created in the data directory.
+pub(crate) fn router(
+    state: Arc<EmulatorState>,
+    root: ConfinedDir,
+    data_dir: &Path,
+    port: u16,
+) -> io::Result<Router> {
+    let database = Arc::clone(&state.store.database);
+    let store = ObjectStore::open(root, data_dir, database)?;
+    let mut service = S3ServiceBuilder::new(ObsService::new(store, Arc::clone(&state)));
+    service.set_auth(Keys(Arc::clone(&state)));
+    service.set_access(Access(Arc::clone(&state)));
+    service.set_host(Hosts);
+    service.set_validation(AnyName);
+    let server = Arc::new(ObsServer {
+        state,
+        service: service.build(),
+        port,
+    });
+    let serve = move |request: Request| {
+        let server = Arc::clone(&server);
+        async move { server.serve(request).await }
+    };
+    Ok(Router::new().fallback(serve))
+}
+
+/// State of one request, which the check of its access fills.
+#[derive(Debug, Default)]
+pub(super) struct ObsRequest {
+    /// Name of the operation, such as `obs.GetObject`.
+    operation: OnceLock<&'static str>,
+    fault: Mutex<Option<Fault>>,
+}
+
+impl ObsRequest {
+    /// Counts the request, and takes the fault of its response. The error prevents the execution of
+    /// the operation if the fault replaces it.
+    pub(super) fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
+        let Some(operation) = obs_operation(operation) else {
+            return Ok(());
+        };
+        let _ = self.operation.set(operation);
+        state.request_counts.add_received(operation);
+        let Some(fault) = state.faults.take(operation) else {
+            return Ok(());
+        };
+        let now = Timestamp::now(state.clock.as_ref());
+        let replaces = fault.replacement(now).is_some();
+        *self.fault.lock() = Some(fault);
+        match replaces {
+            true => Err(s3_error!(
+                ServiceUnavailable,
+                "A fault replaces the response."
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ObsServer {
+    /// Responds to a request when its changes are stored.
+    async fn serve(&self, request: Request) -> Response {
+        let request_id = new_request_id();
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let context = Arc::new(ObsRequest::default());
+        let mut response = match self.check_host(&request) {
+            Ok(()) => self.perform(request, &context).await,
+            Err(refusal) => {
+                tracing::warn!(%method, path = uri.path(), "refused: foreign Host or Origin");
+                error_response(refusal)
+            }
+        };
+        let state = &self.state;
+        if let Err(failure) = state.store.database.committed().await {
+            response = error_response(s3_error!(InternalError, "{}", failure.message));
+        }
+        let status = response.status();
+        if let Some(operation) = context.operation.get() {
+            state.request_log.add(operation, &uri, &[], status);
+        }
+        tracing::info!(%method, path = uri.path(), status = status.as_u16(), request_id, "OBS");
+        if let Ok(id) = HeaderValue::from_str(&request_id) {
+            response.headers_mut().insert("x-amz-request-id", id);
+        }
+        response
+    }
+
+    fn check_host(&self, request: &Request) -> S3Result<()> {
+        let names_bucket = |host: &str| bucket_of_host(host).is_some();
+        host_guard::check(request.uri(), request.headers(), self.port, names_bucket)
+            .map_err(|refusal| s3_error!(AccessDenied, "{}", refusal.message))
+    }
+
+    /// Executes the operation and applies an injected fault to its response.
+    async fn perform(&self, request: Request, context: &Arc<ObsRequest>) -> Response {
+        let mut request = request.map(s3s::Body::http_body_unsync);
+        add_amz_date(request.headers_mut());
+        request.extensions_mut().insert(Arc::clone(context));
+        let response = match self.service.call(request).await {
+            Ok(response) => response.map(Body::new),
+            Err(error) => {
+                let error: s3s::StdError = error.into();
+                error_response(s3_error!(InternalError, "{error}"))
+            }
+        };
+        let status = response.status();
+        let fault = context.fault.lock().take();
+        let now = Timestamp::now(self.state.clock.as_ref());
+        if let Some(replacement) = fault.as_ref().and_then(|fault| replacement(fault, now)) {
+            return replacement;
+        }
+        if let Some(operation) = context.operation.get()
+            && (status.is_success() || status == StatusCode::NOT_MODIFIED)
+        {
+            self.state.request_counts.add_executed(operation);
+        }
+        match fault {
+            Some(Fault::Delay { ms }) => {
+                self.state.clock.sleep(Duration::from_millis(ms)).await;
+                response
+            }
+            Some(Fault::LostAnswer) => cut(),
+            Some(Fault::ResetMidBody) => half(response),
+            _ => response,
+        }
+    }
+}
+
+/// Adds the header `x-amz-date`, which s3s requires, to requests that are signed by AWS V4 with the
+/// header `Date` instead, as those of the vendor's SDK are.
+fn add_amz_date(headers: &mut HeaderMap) {
+    let text = |name| headers.get(name)?.to_str().ok();
+    if headers.contains_key(AMZ_DATE)
+        || !text(AUTHORIZATION).is_some_and(|value: &str| value.starts_with("AWS4-"))
+    {
+        return;
+    }
+    let date = text(DATE).and_then(|date| jiff::fmt::rfc2822::parse(date).ok());
+    let date = date.map(|date| date.timestamp().strftime("%Y%m%dT%H%M%SZ").to_string());
+    if let Some(date) = date.and_then(|date| HeaderValue::try_from(date).ok()) {
+        headers.insert(AMZ_DATE, date);
+    }
+}
+
+fn error_response(error: S3Error) -> Response {
+    match error.to_http_response() {
+        Ok(response) => response.map(Body::new),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+/// Returns a response for which the server sends nothing and cuts the connection.
+fn cut() -> Response {
+    let mut response = StatusCode::SERVICE_UNAVAILABLE.into_response();
+    response.extensions_mut().insert(Cut::BeforeAnswer);
+    response
+}
+
+/// Returns the response that replaces an operation, with an error in the form of OBS.
+fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
+    let (status, retry_after, code, message) = match fault {
+        Fault::Status {
+            status,
+            retry_after,
+            error_code,
+            error_msg,
+        } => {
+            let retry_after = retry_after.map(HeaderValue::from);
+            (*status, retry_after, error_code.clone(), error_msg.clone())
+        }
+        Fault::StatusUntil { status, seconds } => {
+            let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
+            (*status, HeaderValue::from_str(&until).ok(), None, None)
+        }
+        Fault::Reset => return Some(cut()),
+        other => return Some(other.replacement(now)?.into_response()),
+    };
+    let usual = match status {
+        403 => "AccessDenied",
+        404 => "NoSuchKey",
+        500 => "InternalError",
+        503 => "SlowDown",
+        _ => "InjectedFault",
+    };
+    let code = code.unwrap_or_else(|| usual.to_owned());
+    let mut error = S3Error::new(S3ErrorCode::Custom(code.into()));
+    error.set_message(message.unwrap_or_else(|| "Injected fault".to_owned()));
+    error.set_status_code(StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE));
+    let mut response = error_response(error);
+    if let Some(value) = retry_after {
+        let headers: &mut HeaderMap = response.headers_mut();
+        headers.insert(RETRY_AFTER, value);
+    }
+    Some(response)
+}
+
+/// Returns the response with a body that fails after half of its declared length.
+fn half(response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let declared = parts.headers.get(CONTENT_LENGTH);
+    let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    let size = http_body_size(&body);
+    let length = declared.or(size).unwrap_or_default();
+    parts
+        .headers
+        .insert(CONTENT_LENGTH, HeaderValue::from(length));
+    let chunks = body.into_data_stream();
+    let cut = stream::unfold((chunks, length / 2), |(mut chunks, rest)| async move {
+        let next = if rest > 0 { chunks.next().await } else { None };
+        let Some(chunk) = next else {
+            // Yields once, so that the connection can send the first half.
+            tokio::task::yield_now().await;
+            return Some((
+                Err(axum::Error::new(io::Error::other("cut on purpose"))),
+                (chunks, 0),
+            ));
+        };
+        let chunk: Result<Bytes, axum::Error> = chunk;
+        let kept = chunk.map(|chunk| {
+            let kept = usize::try_from(rest).map_or(chunk.len(), |rest| rest.min(chunk.len()));
+            chunk.slice(..kept)
+        });
+        let left = kept.as_ref().map_or(0, |kept| rest - kept.len() as u64);
+        Some((kept, (chunks, left)))
+    });
+    Response::from_parts(parts, Body::from_stream(cut))
+}
+
+/// Returns the exact size of a body, if it is known.
+fn http_body_size(body: &Body) -> Option<u64> {
+    axum::body::HttpBody::size_hint(body).exact()
+}

@@ -1,0 +1,375 @@
+//! Uploads in parts. Parts are files in the data directory until the upload is completed.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::PathBuf,
+    time::SystemTime,
+};
+
+use md5::{Digest, Md5};
+use rusqlite::{Connection, OptionalExtension, params};
+use s3s::{S3Error, S3Result, s3_error};
+use uuid::Uuid;
+
+use crate::{
+    clock::timestamp::Timestamp,
+    database::{read_error, write_error},
+    obs::{
+        conditions::Conditions,
+        keys::ObjectName,
+        objects::{ObjectStore, StoredObject},
+        pages::common_prefix,
+        records::StoredHeaders,
+        transfer::{Received, copy, hex, io_error},
+    },
+};
+
+/// Minimum size in bytes of all parts but the last one, as on the service.
+const LEAST_PART: u64 = 100 << 10;
+/// Maximum number of a part.
+const MAX_PART: i32 = 10_000;
+
+/// Upload that is neither completed nor aborted.
+#[derive(Clone, Debug)]
+pub(super) struct Upload {
+    pub(super) id: String,
+    pub(super) key: String,
+    pub(super) started: SystemTime,
+}
+
+/// Page of the list of uploads.
+#[derive(Debug, Default)]
+pub(super) struct UploadsPage {
+    pub(super) uploads: Vec<Upload>,
+    pub(super) common_prefixes: Vec<String>,
+    /// Key and id of the last upload of the page, or its last common prefix, if more follow.
+    pub(super) next: Option<(String, String)>,
+}
+
+/// Part of an upload.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) number: i32,
+    pub(super) size: u64,
+    /// MD5 of the part, in hexadecimal digits.
+    pub(super) etag: String,
+    pub(super) modified: SystemTime,
+}
+
+impl ObjectStore {
+    /// Begins an upload, and returns its id.
+    pub(super) fn begin_upload(
+        &self,
+        name: &ObjectName,
+        headers: &StoredHeaders,
+    ) -> S3Result<String> {
+        self.bucket(&name.bucket)?;
+        if name.is_marker() {
+            return Err(s3_error!(
+                InvalidArgument,
+                "The key {:?} must not end with a slash: an object of parts is not empty.",
+                name.key
+            ));
+        }
+        let id = Uuid::new_v4().simple().to_string();
+        fs::create_dir(self.parts(&id)).map_err(io_error)?;
+        let started = Timestamp::from(SystemTime::now()).millis();
+        self.write(|connection| {
+            let headers = serde_json::to_string(headers).map_err(write_error)?;
+            let sql = "INSERT INTO obs_uploads (id, bucket, key, started, headers)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            connection.execute(sql, params![id, name.bucket, name.key, started, headers])
+        })?;
+        Ok(id)
+    }
+
+    /// Returns the headers of an upload of this object.
+    pub(super) fn upload(&self, name: &ObjectName, id: &str) -> S3Result<StoredHeaders> {
+        self.bucket(&name.bucket)?;
+        let found = self.query(|connection| {
+            let sql = "SELECT headers FROM obs_uploads WHERE id = ?1 AND bucket = ?2 AND key = ?3";
+            let mut select = connection.prepare_cached(sql)?;
+            let found = select.query_row([id, &name.bucket, &name.key], |row| {
+                serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(read_error)
+            });
+            found.optional()
+        })?;
+        found.ok_or_else(|| no_such_upload(id))
+    }
+
+    /// Stores a received part, which replaces an earlier one of this number.
+    pub(super) fn store_part(
+        &self,
+        name: &ObjectName,
+        id: &str,
+        number: i32,
+        received: Received,
+    ) -> S3Result<Part> {
+        let _guard = self.lock.write();
+        // The upload may have ended while the part was received.
+        self.upload(name, id)?;
+        let path = self.parts(id).join(number.to_string());
+        let persisted = received.file.persist(path);
+        persisted.map_err(|error| io_error(error.error))?;
+        let part = Part {
+            number,
+            size: received.length,
+            etag: hex(&received.md5),
+            modified: SystemTime::now(),
+        };
+        self.write(|connection| {
+            let sql = "INSERT OR REPLACE INTO obs_parts (upload, part, size, etag, modified)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            let size = i64::try_from(part.size).unwrap_or(i64::MAX);
+            let modified = Timestamp::from(part.modified).millis();
+            let mut insert = connection.prepare_cached(sql)?;
+            insert.execute(params![id, number, size, part.etag, modified])
+        })?;
+        Ok(part)
+    }
+
+    /// Returns all parts of an upload, in the order of their numbers.
+    pub(super) fn upload_parts(&self, name: &ObjectName, id: &str) -> S3Result<Vec<Part>> {
+        self.upload(name, id)?;
+        self.query(|connection| {
+            let sql =
+                "SELECT part, size, etag, modified FROM obs_parts WHERE upload = ?1 ORDER BY part";
+            let mut select = connection.prepare_cached(sql)?;
+            let parts = select.query_map([id], |row| {
+                let size: i64 = row.get(1)?;
+                Ok(Part {
+                    number: row.get(0)?,
+                    size: size.cast_unsigned(),
+                    etag: row.get(2)?,
+                    modified: Timestamp::from_millis(row.get(3)?).into(),
+                })
+            });
+            parts?.collect()
+        })
+    }
+
+    /// Returns a page of the uploads of a bucket, by key and start, after the upload with this key
+    /// and id.
+    pub(super) fn uploads_page(
+        &self,
+        bucket: &str,
+        prefix: &str,
+        delimiter: Option<&str>,
+        after: &(String, String),
+        max: usize,
+    ) -> S3Result<UploadsPage> {
+        let (after_key, after_id) = after;
+        self.bucket(bucket)?;
+        let mut uploads = self.uploads(bucket)?;
+        let is_last = |upload: &Upload| upload.key == *after_key && upload.id == *after_id;
+        match uploads.iter().position(is_last) {
+            Some(at) => drop(uploads.drain(..=at)),
+            None => uploads.retain(|upload| upload.key > *after_key),
+        }
+        uploads.retain(|upload| upload.key.starts_with(prefix));
+        let mut page = UploadsPage::default();
+        let mut last = after.clone();
+        for upload in uploads {
+            let common = common_prefix(&upload.key, prefix, delimiter).map(str::to_owned);
+            if let Some(common) = &common
+                && (page.common_prefixes.last() == Some(common) || common == after_key)
+            {
+                continue;
+            }
+            if page.uploads.len() + page.common_prefixes.len() == max {
+                page.next = Some(last);
+                break;
+            }
+            match common {
+                Some(common) => {
+                    last = (common.clone(), String::new());
+                    page.common_prefixes.push(common);
+                }
+                None => {
+                    last = (upload.key.clone(), upload.id.clone());
+                    page.uploads.push(upload);
+                }
+            }
+        }
+        Ok(page)
+    }
+
+    /// Returns all uploads of a bucket, by key and start.
+    fn uploads(&self, bucket: &str) -> S3Result<Vec<Upload>> {
+        self.query(|connection| {
+            let sql = "SELECT id, key, started FROM obs_uploads WHERE bucket = ?1
+                       ORDER BY key, started, id";
+            let mut select = connection.prepare_cached(sql)?;
+            let uploads = select.query_map([bucket], |row| {
+                Ok(Upload {
+                    id: row.get(0)?,
+                    key: row.get(1)?,
+                    started: Timestamp::from_millis(row.get(2)?).into(),
+                })
+            });
+            uploads?.collect()
+        })
+    }
+
+    /// Completes an upload: joins the parts that the client lists, and stores the object.
+    pub(super) fn complete_upload(
+        &self,
+        name: &ObjectName,
+        id: &str,
+        listed: &[(i32, String)],
+        conditions: &Conditions,
+    ) -> S3Result<StoredObject> {
+        let headers = self.upload(name, id)?;
+        let parts = self.check_parts(name, id, listed)?;
+        let mut digests = Md5::new();
+        let mut files = Vec::with_capacity(parts.len());
+        for part in &parts {
+            digests.update(unhex(&part.etag));
+            files.push(self.parts(id).join(part.number.to_string()));
+        }
+        let etag = format!("{}-{}", hex(&digests.finalize()), parts.len());
+        let mut file = self.temporary()?;
+        let mut length = 0;
+        for path in files {
+            // The system copies the bytes, without a way through this process.
+            let copied = File::open(path)
+                .and_then(|mut part| io::copy(&mut part, file.as_file_mut()))
+                .map_err(io_error)?;
+            length += copied;
+        }
+        if length != parts.iter().map(|part| part.size).sum::<u64>() {
+            return Err(s3_error!(
+                InvalidPart,
+                "A part was replaced while the upload was completed: complete it again."
+            ));
+        }
+        let received = Received::of_parts(file, length);
+        let object = self.store(name, received, etag, headers, conditions)?;
+        self.end_upload(id)?;
+        Ok(object)
+    }
+
+    /// Finds the parts that the client lists, and checks their order, ETags and sizes.
+    fn check_parts(
+        &self,
+        name: &ObjectName,
+        id: &str,
+        listed: &[(i32, String)],
+    ) -> S3Result<Vec<Part>> {
+        let stored = self.upload_parts(name, id)?;
+        if listed.is_empty() {
+            return Err(s3_error!(
+                MalformedXML,
+                "CompleteMultipartUpload must list at least one part."
+            ));
+        }
+        if !listed.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(s3_error!(
+                InvalidPartOrder,
+                "CompleteMultipartUpload must list parts in the order of their numbers, each once."
+            ));
+        }
+        let mut parts = Vec::with_capacity(listed.len());
+        for (number, etag) in listed {
+            let part = stored.iter().find(|part| part.number == *number);
+            let Some(part) = part.filter(|part| part.etag == *etag) else {
+                return Err(s3_error!(
+                    InvalidPart,
+                    "Part {number} with the ETag {etag:?} was not uploaded."
+                ));
+            };
+            parts.push(part.clone());
+        }
+        let all_but_last = &parts[..parts.len() - 1];
+        if let Some(small) = all_but_last.iter().find(|part| part.size < LEAST_PART) {
+            return Err(s3_error!(
+                EntityTooSmall,
+                "Part {} has {} bytes: all parts but the last must have at least {LEAST_PART} bytes.",
+                small.number,
+                small.size
+            ));
+        }
+        Ok(parts)
+    }
+
+    /// Aborts an upload, and deletes its parts.
+    pub(super) fn abort_upload(&self, name: &ObjectName, id: &str) -> S3Result<()> {
+        let _guard = self.lock.write();
+        self.upload(name, id)?;
+        self.end_upload(id)
+    }
+
+    /// Deletes the uploads of a bucket that is deleted. The caller holds the lock.
+    pub(super) fn forget_uploads(&self, bucket: &str) -> S3Result<()> {
+        for upload in self.uploads(bucket)? {
+            self.end_upload(&upload.id)?;
+        }
+        Ok(())
+    }
+
+    fn end_upload(&self, id: &str) -> S3Result<()> {
+        self.write(|connection| {
+            connection.execute("DELETE FROM obs_parts WHERE upload = ?1", [id])?;
+            connection.execute("DELETE FROM obs_uploads WHERE id = ?1", [id])
+        })?;
+        fs::remove_dir_all(self.parts(id)).map_err(io_error)
+    }
+
+    /// Copies a range of an object to a temporary file.
+    pub(super) fn copy_content(&self, source: Option<File>, length: u64) -> S3Result<Received> {
+        let file = self.temporary()?;
+        let copied = match source {
+            Some(source) => copy(&mut source.take(length), file),
+            None => copy(&mut io::empty(), file),
+        };
+        let copied = copied.map_err(io_error)?;
+        if copied.length != length {
+            return Err(s3_error!(
+                OperationAborted,
+                "The source has changed while it was copied: copy it again."
+            ));
+        }
+        Ok(copied)
+    }
+
+    /// Returns the directory of the parts of an upload.
+    fn parts(&self, id: &str) -> PathBuf {
+        self.incoming.join(id)
+    }
+
+    fn query<R>(&self, look: impl FnOnce(&Connection) -> rusqlite::Result<R>) -> S3Result<R> {
+        self.database.read(look).map_err(S3Error::internal_error)
+    }
+
+    fn write<R>(&self, change: impl FnOnce(&Connection) -> rusqlite::Result<R>) -> S3Result<R> {
+        self.database.write(change).map_err(S3Error::internal_error)
+    }
+}
+
+/// Checks the number of a part.
+pub(super) fn check_part_number(number: i32) -> S3Result<()> {
+    if (1..=MAX_PART).contains(&number) {
+        return Ok(());
+    }
+    Err(s3_error!(
+        InvalidArgument,
+        "partNumber must be 1 to {MAX_PART}, and is {number}."
+    ))
+}
+
+fn no_such_upload(id: &str) -> S3Error {
+    s3_error!(
+        NoSuchUpload,
+        "The upload {id:?} of this key does not exist: it was completed or aborted, or never begun."
+    )
+}
+
+/// Returns the bytes of hexadecimal digits that [`hex`] has written.
+fn unhex(digits: &str) -> Vec<u8> {
+    let pairs = digits.as_bytes().chunks(2);
+    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok());
+    pairs
+        .filter_map(|pair| u8::from_str_radix(pair, 16).ok())
+        .collect()
+}

@@ -1,0 +1,194 @@
+//! Keys, tokens and hosts.
+
+use std::time::Duration;
+
+use futures::TryStreamExt;
+use modelarts_emulator::User;
+use object_store::{ObjectStore, ObjectStoreExt, path::Path, signer::Signer};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::obs::{ObsClient, ObsReply, ObsSite, manual_clock};
+
+#[tokio::test]
+async fn only_the_keys_of_the_users_are_accepted() {
+    let user = |name: &str, key: &str| {
+        let mut user = User::new(name);
+        user.access_key = key.to_owned();
+        user.secret_key = format!("secret of {name}");
+        user
+    };
+    let site = ObsSite::with(|builder| builder.user(user("ann", "A")).user(user("bob", "B"))).await;
+    let bob = ObsClient {
+        access_key: "B".to_owned(),
+        secret_key: "secret of bob".to_owned(),
+        ..site.client.clone()
+    };
+    let list = bob.get("/").await;
+    assert_eq!(
+        (list.status.as_u16(), list.one("DisplayName").as_str()),
+        (200, "bob")
+    );
+    let wrong = ObsClient {
+        secret_key: "other".to_owned(),
+        ..site.client.clone()
+    };
+    assert_eq!(
+        wrong.get("/").await.error(),
+        (403, "SignatureDoesNotMatch".to_owned())
+    );
+    let unknown = ObsClient {
+        access_key: "C".to_owned(),
+        ..site.client.clone()
+    };
+    assert_eq!(
+        unknown.get("/").await.error(),
+        (403, "InvalidAccessKeyId".to_owned())
+    );
+    let unsigned = site
+        .client
+        .http
+        .get(format!("{}/bucket", site.client.url))
+        .send()
+        .await;
+    let unsigned = ObsReply::of(unsigned.unwrap()).await;
+    assert_eq!(unsigned.error(), (403, "AccessDenied".to_owned()));
+    // Refused requests are not counted.
+    assert_eq!(site.emulator.requests()["obs.ListBuckets"].received, 1);
+}
+
+#[tokio::test]
+async fn temporary_keys_go_with_their_token_and_end() {
+    let clock = manual_clock();
+    let site = ObsSite::with(|builder| builder.clock(clock.clone()).token("t")).await;
+    let body =
+        json!({"auth": {"identity": {"methods": ["token"], "token": {"duration_seconds": 900}}}});
+    let url = format!("{}/v3.0/OS-CREDENTIAL/securitytokens", site.emulator.url());
+    let issued = site
+        .client
+        .http
+        .post(url)
+        .header("x-auth-token", "t")
+        .body(body.to_string());
+    let issued = ObsReply::of(issued.send().await.unwrap()).await.body;
+    let issued: Value = serde_json::from_slice(&issued).unwrap();
+    let text = |name: &str| issued["credential"][name].as_str().unwrap().to_owned();
+    let with = |token: Option<&str>| ObsClient {
+        access_key: text("access"),
+        secret_key: text("secret"),
+        token: token.map(str::to_owned),
+        ..site.client.clone()
+    };
+    let token = text("securitytoken");
+    assert_eq!(with(Some(&token)).get("/bucket").await.status, 200);
+    assert_eq!(
+        with(None).get("/bucket").await.error(),
+        (403, "InvalidAccessKeyId".to_owned())
+    );
+    assert_eq!(
+        with(Some("x")).get("/bucket").await.error(),
+        (400, "InvalidToken".to_owned())
+    );
+    clock.advance(Duration::from_secs(900));
+    let expired = with(Some(&token)).get("/bucket").await;
+    assert_eq!(expired.error(), (400, "ExpiredToken".to_owned()));
+}
+
+#[tokio::test]
+async fn presigned_requests_need_no_headers() {
+    let site = ObsSite::start().await;
+    let path = Path::from("a b+c/ü");
+    let store = site.store();
+    store.put(&path, "hello".into()).await.unwrap();
+    let life = Duration::from_secs(60);
+    let url = store.signed_url(Method::GET, &path, life).await.unwrap();
+    let read = site.client.http.get(url.clone()).send().await.unwrap();
+    assert_eq!(read.text().await.unwrap(), "hello");
+    let written = store.signed_url(Method::PUT, &path, life).await.unwrap();
+    let written = site
+        .client
+        .http
+        .put(written)
+        .body("new")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(written.status(), 200);
+    assert_eq!(
+        store.get(&path).await.unwrap().bytes().await.unwrap(),
+        "new"
+    );
+    let other = url.as_str().replace("X-Amz-Expires=60", "X-Amz-Expires=61");
+    let refused = ObsReply::of(site.client.http.get(other).send().await.unwrap()).await;
+    assert_eq!(refused.error(), (403, "SignatureDoesNotMatch".to_owned()));
+}
+
+#[tokio::test]
+async fn a_date_header_can_take_the_place_of_x_amz_date() {
+    use sha2::{Digest, Sha256};
+    let site = ObsSite::start().await;
+    let now = jiff::Timestamp::now();
+    let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    let (long, day) = (
+        now.strftime("%Y%m%dT%H%M%SZ").to_string(),
+        now.strftime("%Y%m%d").to_string(),
+    );
+    let host = site.client.url.strip_prefix("http://").unwrap();
+    let names = "date;host;x-amz-content-sha256";
+    let canonical = format!(
+        "GET\n/bucket\n\ndate:{date}\nhost:{host}\nx-amz-content-sha256:UNSIGNED-PAYLOAD\n\n{names}\nUNSIGNED-PAYLOAD"
+    );
+    let scope = format!("{day}/cn-north-4/s3/aws4_request");
+    let canonical = crate::obs::hex(&Sha256::digest(canonical));
+    let text = format!("AWS4-HMAC-SHA256\n{long}\n{scope}\n{canonical}");
+    let signature = crate::obs::signature(&site.client.secret_key, &scope, &text);
+    let reply = site
+        .client
+        .http
+        .get(format!("{}/bucket", site.client.url))
+        .header("date", date)
+        .header("x-amz-content-sha256", "UNSIGNED-PAYLOAD")
+        .header(
+            "authorization",
+            format!(
+                "AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={signature}",
+                site.client.access_key
+            ),
+        );
+    let reply = ObsReply::of(reply.send().await.unwrap()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_host_is_loopback_or_a_bucket_below_localhost() {
+    let site = ObsSite::start().await;
+    site.write("k", "hello");
+    let port = site.client.url.rsplit_once(':').unwrap().1;
+    let foreign = format!("bucket.example.com:{port}");
+    let reply = site
+        .client
+        .send(Method::GET, "/bucket/k", &[("host", &foreign)], b"")
+        .await;
+    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    let origin = [("origin", "http://example.com")];
+    let reply = site
+        .client
+        .send(Method::GET, "/bucket/k", &origin, b"")
+        .await;
+    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    let localhost = format!("localhost:{port}");
+    let reply = site
+        .client
+        .send(Method::GET, "/bucket/k", &[("host", &localhost)], b"")
+        .await;
+    assert_eq!(reply.text(), "hello");
+    let virtual_hosted = format!("bucket.localhost:{port}");
+    let reply = site
+        .client
+        .send(Method::GET, "/k", &[("host", &virtual_hosted)], b"")
+        .await;
+    assert_eq!(reply.text(), "hello");
+    // The store of another crate lists what it has put.
+    let listed: Vec<_> = site.store().list(None).try_collect().await.unwrap();
+    assert_eq!(listed.len(), 1);
+}
