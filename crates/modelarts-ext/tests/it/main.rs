@@ -18,7 +18,6 @@ mod emulator_vars;
 mod error;
 mod jobs;
 mod pagination;
-mod quickstart;
 #[path = "../support/mod.rs"]
 mod support;
 mod transport;

@@ -1,4 +1,5 @@
 //! Tests of modelarts-obs on local directories and on the emulator.
 
+mod quickstart;
 mod staging;
 mod sync;
