@@ -2,6 +2,8 @@
 
 mod code;
 mod data;
+#[cfg(feature = "http-tests")]
+mod http;
 mod job;
 mod outputs;
 mod settings;
