@@ -218,7 +218,8 @@ impl Bucket {
         let doing = self.doing("listing", &directory);
         // The first page is read here, so that it is read again with new keys if necessary.
         let start = |objects: Arc<dyn ObjectStore>| {
-            let mut pages = objects.list(prefix.as_ref());
+            // Fused, because the end of an empty list is read twice.
+            let mut pages = objects.list(prefix.as_ref()).fuse();
             async move { Ok((pages.try_next().await?, pages)) }
         };
         let (first, rest) = self.store.call(|| doing.clone(), start).await?;

@@ -140,7 +140,7 @@ async fn names_that_are_no_keys_are_refused() {
     );
 
     place.write("long/file", "");
-    let long = format!("obs://bucket/{}", "x/".repeat(510));
+    let long = format!("obs://bucket/{}", "x/".repeat(511));
     let error = obs.sync_up(place.path("long"), long).await.unwrap_err();
     let error = error.to_string();
     assert!(

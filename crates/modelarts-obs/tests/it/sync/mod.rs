@@ -5,6 +5,7 @@ mod copy;
 mod files;
 mod local;
 mod progress;
+mod service;
 
 use std::{
     collections::BTreeMap,
@@ -95,9 +96,10 @@ pub fn skipped(summary: &Summary) -> Vec<(&str, SkipReason)> {
         .collect()
 }
 
-/// Bytes that repeat only after 251 of them, so that exchanged parts differ.
+/// Returns bytes that repeat only after 251 of them, so that exchanged parts differ.
 pub fn bytes(size: usize) -> Vec<u8> {
-    (0..size)
-        .map(|index| u8::try_from(index % 251).unwrap())
-        .collect()
+    let block: Vec<u8> = (0..251).collect();
+    let mut bytes = block.repeat(size.div_ceil(block.len()));
+    bytes.truncate(size);
+    bytes
 }
