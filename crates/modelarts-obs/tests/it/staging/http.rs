@@ -9,10 +9,9 @@ use super::{SCRIPT, Site};
 /// Returns the numbers of the requests to OBS since the start.
 fn requests(site: &Site) -> BTreeMap<String, u64> {
     let requests = site.emulator.requests();
-    let to_obs = requests.iter().filter(|(name, count)| {
-        let is_of_obs = name.contains("Object") || name.contains("Upload");
-        is_of_obs && count.received > 0
-    });
+    let to_obs = requests
+        .iter()
+        .filter(|(name, count)| name.starts_with("obs.") && count.received > 0);
     to_obs
         .map(|(name, count)| ((*name).to_string(), count.received))
         .collect()
@@ -39,7 +38,7 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
     let first = job("first").submit().await.unwrap();
     let sent = requests(&site);
     // Two files and the manifest of the code, and a file of data.
-    assert_eq!(sent["PutObject"], 4);
+    assert_eq!(sent["obs.PutObject"], 4);
     let second = job("second").submit().await.unwrap();
     let mut after = requests(&site);
     for (name, before) in &sent {
@@ -47,13 +46,16 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
     }
     after.retain(|_, count| *count > 0);
     // The HEAD of the manifest, and the list of the data.
-    let expected = [("HeadObject", 1), ("ListObjectsV2", 1)];
+    let expected = [("obs.HeadObject", 1), ("obs.ListObjectsV2", 1)];
     let expected = expected.map(|(name, count)| (name.to_owned(), count));
     assert_eq!(after, BTreeMap::from(expected));
 
     let code = staging.code(&src).await.unwrap();
     assert_eq!(code.summary.unchanged.files, 2);
-    assert_eq!(requests(&site)["HeadObject"], sent["HeadObject"] + 2);
+    assert_eq!(
+        requests(&site)["obs.HeadObject"],
+        sent["obs.HeadObject"] + 2
+    );
 
     for job in [first, second] {
         let job = site.ended(job).await;

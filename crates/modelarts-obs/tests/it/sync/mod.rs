@@ -5,6 +5,7 @@ mod copy;
 mod files;
 mod local;
 mod progress;
+#[cfg(feature = "http-tests")]
 mod service;
 
 use std::{
