@@ -51,6 +51,7 @@
 //!
 //! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
 //! and credentials from variables and files. Paths, image and flavor must be those of the project.
+//! The crate [modelarts-obs] sends local code and data to OBS, and receives the outputs of jobs.
 //!
 //! # Modules
 //!
@@ -79,9 +80,8 @@
 //! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
-//! The folder `examples/` contains longer programs: `quickstart`, `credentials`, `create`, `lists`,
-//! `waiting`, `following`, `errors`. `CREATING.md` describes the steps from a local script to a
-//! running job.
+//! The folder `examples/` contains longer programs: `credentials`, `create`, `lists`, `waiting`,
+//! `following`, `errors`. `CREATING.md` describes the steps from a local script to a running job.
 //!
 //! # Testing
 //!
@@ -102,6 +102,7 @@
 //! that use reqwest themselves.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
+//! [modelarts-obs]: https://docs.rs/modelarts-obs
 
 #[cfg(feature = "blocking")]
 pub mod blocking;
@@ -134,17 +135,7 @@ pub use modelarts_api::{self as api, types};
 pub use retry::RetryPolicy;
 pub use transport::{connector, retry};
 
-/// Compiles the Rust examples in the README of the repository.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Repository;
-
 /// Compiles the Rust examples in the README of the package.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
-
-/// Compiles the Rust examples in the page on creating jobs.
-#[cfg(doctest)]
-#[doc = include_str!("../CREATING.md")]
-struct Creating;

@@ -65,7 +65,7 @@ async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool,
         .chain(staged.data.iter().map(|(_, data)| data));
     for directory in directories {
         let sent = directory.summary.transferred.files;
-        println!("Sent {sent} files to {}", directory.url());
+        println!("{} ({sent} files sent)", directory.url());
     }
     let job = staged.job.submit().await?;
     println!("Submitted {} as {}\n", job.name(), job.id());
