@@ -16,7 +16,7 @@ use crate::{
     error,
     obs::Obs,
     staging::{
-        LocalDir, OnProgress, StagedDir, Staging,
+        HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging,
         manifest::{File, Manifest},
         run,
     },
@@ -32,8 +32,6 @@ use crate::{
 
 /// Name of the object that is written when a code directory is complete.
 const MANIFEST: &str = "manifest.json";
-/// Digits of the checksum in an address.
-pub(super) const HASH_DIGITS: usize = 16;
 
 /// Staging of a code directory. Await it for its [`StagedDir`].
 #[must_use = "nothing is sent unless it is awaited"]

@@ -12,9 +12,7 @@ use modelarts_ext::Error;
 
 use crate::{
     address::ObsPath,
-    staging::{
-        LocalDir, OnProgress, StagedDir, Staging, code::HASH_DIGITS, key_step, readers, run,
-    },
+    staging::{HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging, key_step, readers, run},
     sync::{
         DirectorySync,
         digest::sha256,

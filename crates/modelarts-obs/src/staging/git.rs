@@ -14,8 +14,6 @@ use std::{
 use ring::digest;
 use serde::Serialize;
 
-use crate::staging::manifest::File;
-
 /// Size of an entry of the index before its path, without the flags of version 3.
 const ENTRY: usize = 62;
 /// Type of an entry in its mode.
@@ -37,8 +35,9 @@ pub(super) struct Revision {
 }
 
 impl Revision {
-    /// Finds the repository of a directory, and compares these files with its index. Blocks.
-    pub(super) fn find(directory: &Path, files: &[File]) -> Option<Self> {
+    /// Finds the repository of a directory, and compares these files with its index: their paths in
+    /// the directory, and `true` for an executable one. Blocks.
+    pub(super) fn find(directory: &Path, files: &[(&str, bool)]) -> Option<Self> {
         let mut above = directory.ancestors();
         let (root, git) = above.find_map(|root| Some((root, git_dir(&root.join(".git"))?)))?;
         let dirty = || {
@@ -138,13 +137,13 @@ impl Index {
     }
 
     /// Returns `true` if files of the directory differ from the index, are not in it, or are gone.
-    fn differs(&self, root: &Path, directory: &Path, files: &[File]) -> bool {
+    fn differs(&self, root: &Path, directory: &Path, files: &[(&str, bool)]) -> bool {
         let prefix = directory.strip_prefix(root).unwrap_or(Path::new(""));
         let steps = prefix.iter().map(|step| step.to_string_lossy() + "/");
         let prefix: String = steps.collect();
-        let changed = |file: &File| {
-            let entry = self.entries.get(&format!("{prefix}{}", file.path));
-            entry.is_none_or(|entry| entry.differs(&directory.join(&file.path), file))
+        let changed = |(path, is_executable): &(&str, bool)| {
+            let entry = self.entries.get(&format!("{prefix}{path}"));
+            entry.is_none_or(|entry| entry.differs(&directory.join(path), *is_executable))
         };
         let in_directory = self.entries.range(prefix.clone()..);
         let mut in_directory = in_directory.take_while(|(path, _)| path.starts_with(&prefix));
@@ -158,13 +157,13 @@ impl Index {
 }
 
 impl Entry {
-    fn differs(&self, path: &Path, file: &File) -> bool {
+    fn differs(&self, path: &Path, is_executable: bool) -> bool {
         let Ok(metadata) = fs::symlink_metadata(path) else {
             return true;
         };
         let is_regular = self.mode & TYPE == REGULAR;
         if metadata.is_file() != is_regular
-            || is_regular && cfg!(unix) && file.executable != (self.mode & 0o111 != 0)
+            || is_regular && cfg!(unix) && is_executable != (self.mode & 0o111 != 0)
         {
             return true;
         }
@@ -257,13 +256,7 @@ mod tests {
     }
 
     fn revision(directory: &Path, files: &[&str]) -> Option<Revision> {
-        let file = |path: &&str| File {
-            path: (*path).to_owned(),
-            size: 1,
-            sha256: String::new(),
-            executable: false,
-        };
-        let files: Vec<_> = files.iter().map(file).collect();
+        let files: Vec<_> = files.iter().map(|path| (*path, false)).collect();
         Revision::find(&directory.canonicalize().unwrap(), &files)
     }
 

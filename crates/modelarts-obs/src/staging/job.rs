@@ -44,8 +44,11 @@ pub struct StageJob {
     code: Option<(PathBuf, Option<String>)>,
     data: Vec<(String, PathBuf)>,
     outputs: Vec<String>,
-    on_progress: Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>,
+    on_progress: OnPart,
 }
+
+/// Receives the progress of a part.
+type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
 
 /// Part of a job that is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -107,6 +107,8 @@ const BUCKET: &str = "MODELARTS_OBS_BUCKET";
 /// Variable with the prefix.
 const PREFIX: &str = "MODELARTS_OBS_PREFIX";
 const DEFAULT_PREFIX: &str = "modelarts";
+/// Digits of the checksum in an address.
+const HASH_DIGITS: usize = 16;
 
 /// The bucket and the prefix below which code, data and outputs of jobs are. Clones are cheap.
 ///
@@ -118,7 +120,7 @@ const DEFAULT_PREFIX: &str = "modelarts";
 /// let client = Client::builder()
 ///     .region("eu-de")
 ///     .project_id("0123456789abcdef0123456789abcdef")
-///     .credentials(Credentials::keys("access key", "secret key"))
+///     .credentials(Credentials::keys("access-key", "secret-key"))
 ///     .build()?;
 /// let staging = Staging::new(&client).bucket("my-bucket").prefix("teams/vision");
 /// assert_eq!(staging.root()?.to_string(), "obs://my-bucket/teams/vision");

@@ -56,8 +56,11 @@ pub struct DownloadOutputs {
     directory: PathBuf,
     obs: Option<Obs>,
     only: Option<String>,
-    on_progress: Arc<dyn Fn(&str, &Progress) + Send + Sync>,
+    on_progress: OnOutput,
 }
+
+/// Receives the progress of the output of a name.
+type OnOutput = Arc<dyn Fn(&str, &Progress) + Send + Sync>;
 
 /// An output that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
