@@ -98,16 +98,21 @@ impl StageJob {
     }
 
     /// Adds an input with the files of a local directory. The script receives `--<name>=<directory>`.
+    /// It replaces an input of the same name, such as that of a copied job.
     pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
-        let directory = directory.as_ref().to_owned();
-        self.data.push((name.into(), directory));
+        let (name, directory) = (name.into(), directory.as_ref().to_owned());
+        self.data.retain(|(other, _)| *other != name);
+        self.data.push((name, directory));
         self
     }
 
     /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
-    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files.
+    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files. It replaces
+    /// an output of the same name, such as that of a copied job.
     pub fn output(mut self, name: impl Into<String>) -> Self {
-        self.outputs.push(name.into());
+        let name = name.into();
+        self.outputs.retain(|other| *other != name);
+        self.outputs.push(name);
         self
     }
 
@@ -172,14 +177,15 @@ impl StageJob {
         let mut data = Vec::new();
         for (name, directory) in &self.data {
             let directory = Data::find(staging, directory).await?;
-            job = job.input(name, url(&directory.path));
+            let url = url(&directory.path);
+            job = job.without_input(name).input(name, url);
             data.push((name, directory));
         }
         let outputs_root = staging.run_root(text("name").unwrap_or_default())?;
         let mut outputs = Vec::new();
         for name in &self.outputs {
             let path = outputs_root.join(name)?;
-            job = job.output(name, url(&path));
+            job = job.without_output(name).output(name, url(&path));
             outputs.push((name.clone(), path));
         }
 

@@ -80,7 +80,7 @@ impl Downloads {
             true => {
                 let permit = self.limits.bytes(size).await;
                 let _request = self.limits.request().await;
-                match object.read(0..size).await {
+                match object.read(0..size, &self.limits).await {
                     // The name of an object that stands for a directory ends with a slash.
                     Err(error) if size == 0 && error.is_not_found() => {
                         let (root, name) = (self.root.clone(), name.to_owned());
@@ -172,7 +172,7 @@ impl Downloads {
                 let mut task = JoinSet::new();
                 task.spawn(async move {
                     let _request = limits.request().await;
-                    let content = object.read(range).await?;
+                    let content = object.read(range, &limits).await?;
                     Ok::<(Content, Permit), Error>((content, permit))
                 });
                 async move { task.join_next().await.map(flatten).transpose() }

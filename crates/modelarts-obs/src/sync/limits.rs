@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use modelarts_ext::{Error, ErrorKind};
+use parking_lot::Mutex;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
@@ -15,6 +17,7 @@ const IN_FLIGHT: u32 = 32 << 20;
 pub(crate) struct Limits {
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    buffers: Arc<Buffers>,
 }
 
 /// A share of a limit, until it is dropped.
@@ -28,7 +31,13 @@ impl Limits {
         Self {
             requests: Arc::new(Semaphore::new(transfers)),
             bytes: Arc::new(Semaphore::new(IN_FLIGHT as usize)),
+            buffers: Arc::default(),
         }
+    }
+
+    /// Returns the buffers of the transfers.
+    pub(crate) fn buffers(&self) -> &Arc<Buffers> {
+        &self.buffers
     }
 
     /// Waits until a request may be sent.
@@ -48,6 +57,70 @@ impl Limits {
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
         Permit {
             _permit: permit.ok(),
+        }
+    }
+}
+
+/// Buffers that are not in use. They are used again, because the allocator keeps much of the memory
+/// of large buffers that were freed.
+#[derive(Default)]
+pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+/// Size from which buffers are used again, in bytes.
+const MIN_BUFFER: usize = 1 << 20;
+
+/// A buffer, which returns to the others when it is dropped.
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    buffers: Arc<Buffers>,
+}
+
+impl Buffers {
+    /// Returns a buffer of this capacity. Its contents are of any length.
+    pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer {
+        let fits =
+            |buffer: &Vec<u8>| (capacity..=capacity + capacity / 4).contains(&buffer.capacity());
+        let mut unused = self.0.lock();
+        let bytes = match unused.iter().position(fits) {
+            Some(index) => unused.swap_remove(index),
+            None => {
+                // Unused buffers and the new one must not add up.
+                if capacity >= MIN_BUFFER {
+                    unused.clear();
+                }
+                Vec::with_capacity(capacity)
+            }
+        };
+        Buffer {
+            bytes,
+            buffers: Arc::clone(self),
+        }
+    }
+}
+
+impl Buffer {
+    pub(crate) fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    pub(crate) fn freeze(self) -> Bytes {
+        Bytes::from_owner(self)
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let mut unused = self.buffers.0.lock();
+        let total: usize = unused.iter().map(Vec::capacity).sum();
+        let is_large = self.bytes.capacity() >= MIN_BUFFER;
+        if is_large && total + self.bytes.capacity() <= IN_FLIGHT as usize {
+            unused.push(std::mem::take(&mut self.bytes));
         }
     }
 }
@@ -120,6 +193,23 @@ mod tests {
         let result = run_all(2, (1..100).map(task)).await;
         assert_eq!(result.unwrap_err().to_string(), "second");
         assert_eq!(done.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn buffers_of_the_same_size_are_used_again() {
+        let buffers = Arc::new(Buffers::default());
+        let mut first = buffers.take(MIN_BUFFER);
+        first.bytes().resize(MIN_BUFFER, 1);
+        let address = first.as_ref().as_ptr();
+        drop(first.freeze().slice(1..2));
+        let mut second = buffers.take(MIN_BUFFER);
+        assert_eq!(second.bytes().as_ptr(), address);
+        drop(second);
+        // A buffer of another size replaces the unused one.
+        drop(buffers.take(2 * MIN_BUFFER));
+        drop(buffers.take(10));
+        let capacities: Vec<_> = buffers.0.lock().iter().map(Vec::capacity).collect();
+        assert_eq!(capacities, [2 * MIN_BUFFER]);
     }
 
     #[tokio::test]

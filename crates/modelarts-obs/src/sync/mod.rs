@@ -93,7 +93,7 @@ use std::{
 use futures::{
     StreamExt,
     future::BoxFuture,
-    stream::{self, BoxStream},
+    stream::{self, BoxStream, PollNext},
 };
 use modelarts_ext::Error;
 
@@ -233,7 +233,8 @@ impl DirectorySync {
         let run = self.run(reporter);
         // The end is an event, too.
         let run = stream::once(run).filter_map(async |_| None);
-        stream::select(events, run).boxed()
+        // The run is polled first, so that its events are returned by the same poll.
+        stream::select_with_strategy(run, events, |(): &mut ()| PollNext::Left).boxed()
     }
 
     async fn run(self, reporter: Reporter) -> Result<Summary, Error> {

@@ -59,11 +59,11 @@ impl Checksums {
     pub(crate) fn store(&self, name: &str, source: &Source, sha256: &str) {
         let sha256 = sha256.to_owned();
         match (self, source) {
-            (Self::Files(table), Source::File { stamp, .. }) => {
-                if stamp.is_settled(SystemTime::now()) {
-                    let stamp = *stamp;
-                    table.insert(name, FileRecord { stamp, sha256 });
-                }
+            (Self::Files(table), Source::File { stamp, .. })
+                if stamp.is_settled(SystemTime::now()) =>
+            {
+                let stamp = *stamp;
+                table.insert(name, FileRecord { stamp, sha256 });
             }
             (Self::Objects(_), Source::Object(object)) => {
                 self.store_object(name, object.etag.clone(), sha256);

@@ -9,6 +9,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures::TryStreamExt;
 use modelarts_ext::{Error, ErrorKind};
 use object_store::{Attribute, GetOptions, GetRange, ObjectStore, path::Path};
 
@@ -60,19 +61,21 @@ impl Source {
         let (path, stamp) = match self {
             Self::Object(object) => {
                 let _permit = limits.request().await;
-                return Ok(object.read(range).await?.bytes);
+                return Ok(object.read(range, limits).await?.bytes);
             }
             Self::File { path, stamp } => (path.clone(), *stamp),
         };
+        let buffers = Arc::clone(limits.buffers());
         blocking(move || {
             let read = || {
                 let mut file = File::open(&path)?;
                 let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
-                let mut bytes = vec![0; length];
+                let mut buffer = buffers.take(length);
+                buffer.bytes().resize(length, 0);
                 file.seek(SeekFrom::Start(range.start))?;
-                file.read_exact(&mut bytes)?;
+                file.read_exact(buffer.bytes())?;
                 let unchanged = Stamp::new(&file.metadata()?) == stamp;
-                Ok::<_, io::Error>(unchanged.then(|| Bytes::from(bytes)))
+                Ok::<_, io::Error>(unchanged.then(|| buffer.freeze()))
             };
             match read() {
                 Ok(Some(bytes)) => Ok(bytes),
@@ -127,9 +130,10 @@ impl Object {
     }
 
     /// Reads a range. Returns an error if the object changed since it was listed.
-    pub(crate) async fn read(&self, range: Range<u64>) -> Result<Content, Error> {
+    pub(crate) async fn read(&self, range: Range<u64>, limits: &Limits) -> Result<Content, Error> {
         let whole = range == (0..self.size);
         let length = range.end - range.start;
+        let capacity = usize::try_from(length).unwrap_or_default();
         let options = GetOptions {
             // An empty object has no ranges.
             range: (!whole).then_some(GetRange::Bounded(range)),
@@ -142,7 +146,13 @@ impl Object {
                 let found = objects.get_opts(&self.path, options).await?;
                 let sha256 = found.attributes.get(&Attribute::Metadata(SHA256.into()));
                 let sha256 = sha256.map(|value| value.as_ref().to_owned());
-                let bytes = found.bytes().await?;
+                let mut buffer = limits.buffers().take(capacity);
+                buffer.bytes().clear();
+                let mut chunks = found.into_stream();
+                while let Some(chunk) = chunks.try_next().await? {
+                    buffer.bytes().extend_from_slice(&chunk);
+                }
+                let bytes = buffer.freeze();
                 Ok(Content { bytes, sha256 })
             }
         };
@@ -174,7 +184,7 @@ impl Object {
         while start < self.size {
             let end = (start + RANGE).min(self.size);
             let _permit = limits.bytes(end - start).await;
-            hasher.update(&self.read(start..end).await?.bytes);
+            hasher.update(&self.read(start..end, limits).await?.bytes);
             start = end;
         }
         Ok(Some(hasher.finish().sha256))

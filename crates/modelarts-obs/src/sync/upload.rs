@@ -172,7 +172,7 @@ impl Uploads {
             }
             Source::Object(object) => {
                 let permit = self.limits.request().await;
-                let content = object.read(0..size).await?;
+                let content = object.read(0..size, &self.limits).await?;
                 drop(permit);
                 hasher.update(&content.bytes);
                 content.bytes

@@ -123,6 +123,34 @@ async fn a_dry_run_names_what_would_be_sent() {
 }
 
 #[tokio::test]
+async fn channels_of_the_same_name_are_replaced() {
+    let site = Site::start().await;
+    site.write("src/train.py", "");
+    site.write("data/rows.csv", "1\n");
+    let job = site
+        .job("copy")
+        .input("data_url", "obs://bucket/old/")
+        .output("train_url", "obs://bucket/out/")
+        .stage(&site.staging())
+        .code(site.path("src"), "train.py")
+        .data("data_url", site.path("none"))
+        .data("data_url", site.path("data"))
+        .output("train_url")
+        .output("train_url");
+    let planned = job.dry_run().await.unwrap();
+    let body = planned.job.body();
+    let channels = |list: &str| {
+        let channels = body["algorithm"][list].as_array().unwrap();
+        let [channel] = channels.as_slice() else {
+            panic!("{channels:?}");
+        };
+        channel["remote"]["obs"]["obs_url"].clone()
+    };
+    assert_eq!(channels("inputs"), planned.data[0].1.url());
+    assert_eq!(channels("outputs"), format!("{}/", planned.outputs[0].1));
+}
+
+#[tokio::test]
 async fn progress_names_the_part_of_the_job() {
     let site = Site::start().await;
     let finished = Arc::new(Mutex::new(Vec::new()));

@@ -3,6 +3,8 @@
 mod bad_input;
 mod copy;
 mod files;
+#[cfg(target_os = "linux")]
+mod limited;
 mod local;
 mod progress;
 #[cfg(feature = "http-tests")]

@@ -331,14 +331,14 @@ async fn a_lost_response_to_the_last_request_is_no_error() {
 #[tokio::test]
 async fn a_file_that_changes_while_it_is_sent_is_an_error() {
     let site = Site::start().await;
-    let file = site.place.write("data/large", bytes(48 * MIB));
+    let file = site.place.write("data/large", bytes(41 * MIB));
     let mut events = site.up().transfers(1).stream();
     let error = loop {
         match events.try_next().await {
             Ok(Some(progress)) => {
                 if matches!(progress.event, SyncEvent::Advanced { .. }) {
-                    let mut contents = bytes(48 * MIB);
-                    contents[47 * MIB] = 1;
+                    let mut contents = bytes(41 * MIB);
+                    contents[40 * MIB] = 1;
                     super::write(&file, contents);
                 }
             }
@@ -360,6 +360,31 @@ async fn a_file_that_changes_while_it_is_sent_is_an_error() {
     assert_eq!(site.requests()["obs.AbortMultipartUpload"], 1);
     site.up().await.unwrap();
     assert!(site.contents("in/large").await == fs::read(file).unwrap());
+}
+
+#[tokio::test]
+async fn a_small_file_that_changes_before_it_is_sent_is_an_error() {
+    let site = Site::start().await;
+    let file = site.place.write("data/small", "before");
+    let mut events = site.up().stream();
+    let error = loop {
+        match events.try_next().await {
+            // The runtime has one thread, so that the file is not read before the change.
+            Ok(Some(progress)) if progress.event == SyncEvent::Planned => {
+                super::write(&file, "after!");
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => panic!("the change was not noticed"),
+            Err(error) => break error.to_string(),
+        }
+    };
+    let file = file.canonicalize().unwrap();
+    let expected = format!(
+        "the file {} must not change while it is sent",
+        file.display()
+    );
+    assert!(error.starts_with(&expected), "{error}");
+    assert!(!site.requests().contains_key("obs.PutObject"));
 }
 
 #[tokio::test]
