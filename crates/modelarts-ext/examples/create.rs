@@ -66,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Checks the limits of the code directory before the upload.
     print!("{}", job.check_code_dir(&code)?);
     print!("{}", check_input_size(&data, 50)?);
-    // The emulator's OBS is a directory; for the service, see CREATING.md.
+    // The emulator's OBS is a directory; modelarts-obs sends files to the service.
     emulator.put_dir(local.path(), "bucket/sum/")?;
 
     let job = job.submit().await?;

@@ -50,7 +50,8 @@
 //! ```
 //!
 //! To use the service, replace the emulator with [`Client::from_env`], which takes region, project
-//! and credentials from variables and files. Use paths, an image and a flavor of the project.
+//! and credentials from variables and files. Use paths, an image and a flavor of the project. The
+//! crate [modelarts-obs] sends local code and data to OBS, and receives the outputs of jobs.
 //!
 //! # Modules
 //!
@@ -80,8 +81,8 @@
 //! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
-//! The folder `examples/` contains longer programs: `quickstart`, `credentials`, `create`, `lists`,
-//! `waiting`, `following`, `errors`.
+//! The folder `examples/` contains longer programs: `credentials`, `create`, `lists`, `waiting`,
+//! `following`, `errors`.
 //!
 //! # Testing
 //!
@@ -104,6 +105,7 @@
 //! that use reqwest themselves.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
+//! [modelarts-obs]: https://docs.rs/modelarts-obs
 //! [testing]: https://docs.rs/modelarts-emulator/latest/modelarts_emulator/guide/testing/
 
 #[cfg(feature = "blocking")]

@@ -5,11 +5,45 @@
 //! brings local directories there and results back. It uses the credentials, the region and the
 //! retry policy of a [`Client`](modelarts_ext::Client) of modelarts-ext.
 //!
-//! | type | for |
+//! ```no_run
+//! # async fn run() -> Result<(), modelarts_ext::Error> {
+//! use modelarts_ext::Client;
+//! use modelarts_obs::{CreateJobExt, JobExt, Staging};
+//!
+//! let client = Client::from_env()?;
+//! let staging = Staging::new(&client).bucket("my-bucket");
+//! let job = client
+//!     .training_jobs()
+//!     .create("leaves")
+//!     .preset_image("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64")
+//!     .flavor("modelarts.vm.cpu.8u")
+//!     .stage(&staging)
+//!     .code("./src", "train.py")
+//!     .data("data_url", "./data")
+//!     .output("train_url")
+//!     .submit()
+//!     .await?;
+//! job.wait().await?.success()?;
+//! job.download_outputs("./out").await?;
+//! # Ok(()) }
+//! ```
+//!
+//! | | for |
 //! |---|---|
+//! | [`Staging`] | local code and data of a job, and its outputs |
 //! | [`Obs`] | the connection to OBS, or to a local directory in its place |
 //! | [`Bucket`] | single objects: put, get, head, list, delete |
 //! | [`DirectorySync`] | whole directories: [`Obs::sync_up`], [`Obs::sync_down`], [`Obs::copy`] |
+//!
+//! | variable | |
+//! |---|---|
+//! | `MODELARTS_OBS_BUCKET` | the bucket of [`Staging`] |
+//! | `MODELARTS_OBS_PREFIX` | the prefix of its keys; `modelarts` if it is not set |
+//! | `MODELARTS_OBS_ENDPOINT` | the address of OBS; that of the region if it is not set. `file:///data/obs` is a local directory |
+//! | `MODELARTS_CACHE_DIR` | the directory with checksums of files and the state of unfinished transfers |
+//!
+//! Region and credentials are those of the client; see
+//! [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env).
 //!
 //! Requests have AWS signatures of version 4, which OBS accepts beside its own. The crate
 //! `object_store` sends them.
@@ -18,9 +52,26 @@ pub mod address;
 pub mod bucket;
 mod error;
 pub mod obs;
+pub mod staging;
 pub mod sync;
 
 pub use address::ObsPath;
 pub use bucket::{Bucket, ObjectInfo};
 pub use obs::Obs;
+pub use staging::{CreateJobExt, JobExt, Staging};
 pub use sync::{DirectorySync, Progress, Summary, SyncEvent};
+
+/// Compiles the Rust examples in the README of the repository.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Repository;
+
+/// Runs the Rust examples in the README of the package.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// Compiles the Rust examples in the page on creating jobs.
+#[cfg(doctest)]
+#[doc = include_str!("../../modelarts-ext/CREATING.md")]
+struct Creating;

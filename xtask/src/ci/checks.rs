@@ -277,20 +277,20 @@ fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
 }
 
 fn examples() -> Result<Outcome> {
-    const PACKAGE: &str = "modelarts-ext";
-    let examples = Metadata::read(&workspace::root())?.examples(PACKAGE);
-    if examples.is_empty() {
-        return Ok(Outcome::Skipped {
-            why: format!("{PACKAGE} has no examples"),
-            also_in_ci: false,
-        });
-    }
+    const PACKAGES: [&str; 2] = ["modelarts-ext", "modelarts-obs"];
+    let metadata = Metadata::read(&workspace::root())?;
     let mut failed = Vec::new();
-    for example in examples {
-        println!("-- {example}");
-        let mut command = cargo(["run", "--quiet", "--package", PACKAGE, "--example"]);
-        if let Outcome::Failed(why) = passes(command.arg(&example))? {
-            failed.push(format!("{example} ({why})"));
+    for package in PACKAGES {
+        let examples = metadata.examples(package);
+        if examples.is_empty() {
+            failed.push(format!("{package} has no examples"));
+        }
+        for example in examples {
+            println!("-- {example}");
+            let mut command = cargo(["run", "--quiet", "--package", package, "--example"]);
+            if let Outcome::Failed(why) = passes(command.arg(&example))? {
+                failed.push(format!("{example} ({why})"));
+            }
         }
     }
     Ok(if failed.is_empty() {

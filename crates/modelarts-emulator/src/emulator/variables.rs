@@ -1,6 +1,24 @@
 //! Variables from which a client of the emulator takes its settings.
 
+use std::path::Path;
+
+use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+
 use crate::{catalog::cloud::Cloud, emulator::Emulator};
+
+/// Characters of a path that a URL cannot have.
+const IN_PATH: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'#')
+    .add(b'%')
+    .add(b'<')
+    .add(b'>')
+    .add(b'?')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}');
 
 impl Emulator {
     /// Returns the settings of a client of the first user, as a function of the name of a variable:
@@ -38,7 +56,7 @@ impl Emulator {
     /// | `HUAWEICLOUD_SDK_AK` | [`access_key`](Self::access_key) |
     /// | `HUAWEICLOUD_SDK_SK` | [`secret_key`](Self::secret_key) |
     /// | `HUAWEICLOUD_SDK_SECURITY_TOKEN` | the security token of the user; empty, which is the same as not set, if the keys are permanent |
-    /// | `MODELARTS_OBS_ENDPOINT` | `obs_url`, the base URL of OBS over HTTP; only with the feature `obs` |
+    /// | `MODELARTS_OBS_ENDPOINT` | `obs_url`, the base URL of OBS over HTTP; without the feature `obs`, the `file://` URL of [`obs_root`](Self::obs_root) |
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -60,7 +78,7 @@ impl Emulator {
             Cloud::Otc => "otc",
             Cloud::Huawei => "huawei",
         };
-        let mut envs = vec![
+        vec![
             ("MODELARTS_ENDPOINT", self.url().to_owned()),
             ("MODELARTS_CLOUD", cloud.to_owned()),
             ("HUAWEICLOUD_SDK_IAM_ENDPOINT", self.url().to_owned()),
@@ -71,10 +89,40 @@ impl Emulator {
                 "HUAWEICLOUD_SDK_SECURITY_TOKEN",
                 user.security_token.clone().unwrap_or_default(),
             ),
-        ];
-        if let Some(url) = &self.obs_url {
-            envs.push(("MODELARTS_OBS_ENDPOINT", url.clone()));
-        }
-        envs
+            (
+                "MODELARTS_OBS_ENDPOINT",
+                match &self.obs_url {
+                    Some(url) => url.clone(),
+                    None => file_url(self.obs_root()),
+                },
+            ),
+        ]
+    }
+}
+
+/// Returns the URL of a directory.
+fn file_url(directory: &Path) -> String {
+    let path = percent_encode(directory.as_os_str().as_encoded_bytes(), IN_PATH);
+    format!("file://{path}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_address_of_obs_is_a_url_with_or_without_http() {
+        assert_eq!(
+            file_url(Path::new("/data/obs of ü/50%#1")),
+            "file:///data/obs%20of%20%C3%BC/50%25%231"
+        );
+        let emulator = Emulator::start().await.ok();
+        let emulator = emulator.as_ref();
+        let address = emulator.and_then(|emulator| emulator.vars()("MODELARTS_OBS_ENDPOINT"));
+        let expected = match cfg!(feature = "obs") {
+            true => emulator.and_then(|emulator| emulator.obs_url.clone()),
+            false => emulator.map(|emulator| file_url(emulator.obs_root())),
+        };
+        assert!(address.is_some() && address == expected);
     }
 }

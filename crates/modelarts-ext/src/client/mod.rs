@@ -94,9 +94,7 @@ use crate::{
     credentials::{ProvideCredentials, ProviderContext},
     error::{Error, ErrorKind, call_summary::CallSummary},
     pagination::position::DetectedOffsets,
-    transport::{
-        HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy,
-    },
+    transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy},
 };
 
 /// A client for the training management of one project. Clones share its connections and

@@ -180,7 +180,9 @@ impl JobHandle {
         }
     }
 
-    pub(crate) fn client(&self) -> &Client {
+    /// Returns the client whose project the job belongs to.
+    #[must_use]
+    pub fn client(&self) -> &Client {
         &self.client
     }
 

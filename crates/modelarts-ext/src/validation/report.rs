@@ -3,7 +3,10 @@
 use std::{borrow::Cow, fmt};
 
 use crate::{
-    error::violation::{Actual, Violation},
+    error::{
+        Error,
+        violation::{Actual, Violation},
+    },
     validation::json_path::Located,
 };
 
@@ -125,6 +128,18 @@ impl Report {
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()
+    }
+
+    /// Returns the warnings. `subject` names what was checked, such as `the job`.
+    ///
+    /// # Errors
+    /// All violations, as the error of
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) has them.
+    pub fn into_result(self, subject: &str) -> Result<Vec<Warning>, Error> {
+        match self.violations.is_empty() {
+            true => Ok(self.warnings),
+            false => Err(Error::broken_rules(subject, self.violations)),
+        }
     }
 }
 

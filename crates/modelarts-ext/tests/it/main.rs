@@ -22,7 +22,6 @@ mod error;
 mod jiff;
 mod jobs;
 mod pagination;
-mod quickstart;
 #[path = "../support/mod.rs"]
 mod support;
 mod transport;

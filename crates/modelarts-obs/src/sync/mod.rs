@@ -69,16 +69,16 @@
 //! `.NAME.modelarts-part`, verified by their checksums, and renamed.
 
 mod cache;
-mod digest;
+pub(crate) mod digest;
 mod download;
-mod files;
+pub(crate) mod files;
 mod journal;
-mod limits;
+pub(crate) mod limits;
 mod plan;
-mod progress;
+pub(crate) mod progress;
 mod run;
-mod side;
-mod source;
+pub(crate) mod side;
+pub(crate) mod source;
 mod target;
 mod upload;
 

@@ -16,6 +16,8 @@ mod errors;
 #[path = "../../../modelarts-ext/tests/support/fake_server.rs"]
 mod fake_server;
 mod keys;
+mod quickstart;
+mod staging;
 mod support;
 mod sync;
 mod time_limits;

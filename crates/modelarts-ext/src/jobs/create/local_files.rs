@@ -2,6 +2,7 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeSet,
     path::{MAIN_SEPARATOR, Path, PathBuf},
 };
 
@@ -39,11 +40,20 @@ pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 /// A local code directory: its size, and the number and depth of its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDir {
-    path: PathBuf,
+    content: Content,
     bytes: u64,
     files: u64,
     directories: u64,
     levels: usize,
+}
+
+/// The files in which a boot file is searched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    /// Those on the disk below this directory.
+    Directory(PathBuf),
+    /// These paths, relative to the code directory.
+    Files(BTreeSet<String>),
 }
 
 impl CodeDir {
@@ -63,7 +73,7 @@ impl CodeDir {
             )));
         }
         let mut code = Self {
-            path: path.to_owned(),
+            content: Content::Directory(path.to_owned()),
             bytes: 0,
             files: 0,
             directories: 0,
@@ -80,6 +90,38 @@ impl CodeDir {
             }
         }
         Ok(code)
+    }
+
+    /// Takes the files that an upload sends, without those that it leaves out: their paths relative
+    /// to the directory, with slashes, and their sizes in bytes.
+    ///
+    /// ```
+    /// use modelarts_ext::jobs::create::CodeDir;
+    ///
+    /// let code = CodeDir::from_files([("train.py", 900), ("model/layers.py", 4_000)]);
+    /// assert_eq!((code.files(), code.directories(), code.bytes()), (2, 1, 4_900));
+    /// assert!(code.check(Some("train.py")).is_ok());
+    /// assert!(!code.check(Some("main.py")).is_ok());
+    /// ```
+    pub fn from_files(files: impl IntoIterator<Item = (impl Into<String>, u64)>) -> Self {
+        let mut paths = BTreeSet::new();
+        let mut bytes = 0;
+        for (path, size) in files {
+            paths.insert(path.into());
+            bytes += size;
+        }
+        let directories: BTreeSet<&str> = paths
+            .iter()
+            .flat_map(|path| path.match_indices('/').map(|(end, _)| &path[..end]))
+            .collect();
+        let levels = directories.iter().map(|path| path.split('/').count());
+        Self {
+            bytes,
+            files: paths.len() as u64,
+            levels: levels.max().unwrap_or_default(),
+            directories: directories.len() as u64,
+            content: Content::Files(paths),
+        }
     }
 
     /// Returns the size of all files, in bytes.
@@ -143,7 +185,7 @@ impl CodeDir {
         };
         if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
             add(BOOT_FILE_INSIDE, None);
-        } else if !self.path.join(boot_file).is_file() {
+        } else if !self.has_file(boot_file) {
             let advice = self.near_file(boot_file).map(|near| {
                 let otherwise = BOOT_FILE_EXISTS.advice;
                 format!("did you mean {near}? Otherwise {otherwise}")
@@ -155,19 +197,24 @@ impl CodeDir {
         }
     }
 
+    fn has_file(&self, path: &str) -> bool {
+        match &self.content {
+            Content::Directory(directory) => directory.join(path).is_file(),
+            Content::Files(files) => files.contains(path),
+        }
+    }
+
     /// Returns the file of the directory whose path is most similar to this one. A file of the same
     /// name in another directory takes precedence.
     fn near_file(&self, boot_file: &str) -> Option<String> {
-        let entries = WalkDir::new(&self.path)
-            .sort_by_file_name()
-            .follow_links(true);
-        let files = entries.into_iter().filter_map(Result::ok);
-        let files = files.filter(|entry| entry.file_type().is_file());
-        let files = files.filter_map(|entry| {
-            let below = entry.path().strip_prefix(&self.path).ok()?;
-            Some(below.to_str()?.replace(MAIN_SEPARATOR, "/"))
-        });
-        let files: Vec<String> = files.collect();
+        let listed;
+        let files = match &self.content {
+            Content::Directory(directory) => {
+                listed = relative_files(directory);
+                &listed
+            }
+            Content::Files(files) => files,
+        };
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
         let same_name = files.iter().find(|file| file_name(file) == wanted);
@@ -177,6 +224,18 @@ impl CodeDir {
             .or_else(near)
             .map(str::to_owned)
     }
+}
+
+/// Returns the paths of the files of a directory, relative to it. Unreadable entries are omitted.
+fn relative_files(directory: &Path) -> BTreeSet<String> {
+    let entries = WalkDir::new(directory).follow_links(true).into_iter();
+    let entries = entries.filter_map(Result::ok);
+    let files = entries.filter(|entry| entry.file_type().is_file());
+    let paths = files.filter_map(|entry| {
+        let below = entry.path().strip_prefix(directory).ok()?;
+        Some(below.to_str()?.replace(MAIN_SEPARATOR, "/"))
+    });
+    paths.collect()
 }
 
 impl CreateJob {

@@ -48,6 +48,7 @@
 //! | input and output data | [`Input`], [`Output`], [`Volume`] |
 //! | a hyper-parameter search | [`HyperparameterSearch`] |
 //! | limits of files, before an upload | [`CodeDir`], [`check_input_size`] |
+//! | code and data on this machine | the crate [modelarts-obs](https://docs.rs/modelarts-obs) |
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 

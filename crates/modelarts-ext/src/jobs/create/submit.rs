@@ -82,16 +82,9 @@ impl CreateJob {
     pub async fn submit(mut self) -> Result<Job, Error> {
         let (client, body) = (self.client.clone(), self.body());
         let deadline = client.deadline();
-        if !self.unchecked {
-            if self.looks_up {
-                let work = self.look_up_if_possible(&body);
-                let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
-                found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
-            }
-            let report = require_ok(self.check_body(&body))?;
-            for warning in &report.warnings {
-                tracing::warn!(%warning, "the job does not follow a recommendation");
-            }
+        let report = self.validate_within(&body, &deadline).await?;
+        for warning in report.into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
         }
         match create_once(&client, &body, &deadline).await {
             Err(error) if error.code() == Some(ENGINE_ERROR) => {
@@ -107,7 +100,7 @@ impl CreateJob {
     pub(in crate::jobs) fn require_valid(&self) -> Result<(), Error> {
         match self.unchecked {
             true => Ok(()),
-            false => require_ok(self.check()).map(|_| ()),
+            false => self.check().into_result("the job").map(|_| ()),
         }
     }
 
@@ -120,13 +113,37 @@ impl CreateJob {
         let name = text(&self.body, metadata::NAME);
         (workspace.to_owned(), name.to_owned())
     }
-}
 
-/// Returns the violations of a report as an error.
-fn require_ok(report: Report) -> Result<Report, Error> {
-    match report.is_ok() {
-        true => Ok(report),
-        false => Err(Error::broken_rules("the job", report.violations)),
+    /// Validates the job as [`submit`](Self::submit) does, without creating it: looks up algorithm
+    /// and flavor, and checks the job. Use it before work that a rejected job would waste, such as
+    /// an upload. The returned builder has the specs, so that `submit` does not look them up again.
+    /// The report is empty if the job is [`unchecked`](Self::unchecked).
+    ///
+    /// # Errors
+    /// Rejected credentials, or a look-up that exceeds
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Violations
+    /// are not errors of this method; see [`Report::into_result`].
+    pub async fn validate(mut self) -> Result<(Self, Report), Error> {
+        let (deadline, body) = (self.client.deadline(), self.body());
+        let report = self.validate_within(&body, &deadline).await?;
+        Ok((self, report))
+    }
+
+    async fn validate_within(
+        &mut self,
+        body: &Value,
+        deadline: &Deadline,
+    ) -> Result<Report, Error> {
+        if self.unchecked {
+            return Ok(Report::default());
+        }
+        if self.looks_up {
+            let client = self.client.clone();
+            let work = self.look_up_if_possible(body);
+            let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+            found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+        }
+        Ok(self.check_body(body))
     }
 }
 

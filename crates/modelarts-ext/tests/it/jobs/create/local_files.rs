@@ -180,3 +180,45 @@ fn an_input_is_compared_with_the_disk() {
     );
     assert!(check_input_size(directory.path().join("none"), 1).is_err());
 }
+
+#[test]
+fn the_files_of_an_upload_are_checked_like_a_directory() {
+    let code = CodeDir::from_files([("train.py", 10), ("a/b/c.py", 20), ("a/d.py", 0)]);
+    assert_eq!(
+        (
+            code.bytes(),
+            code.files(),
+            code.directories(),
+            code.levels()
+        ),
+        (30, 3, 2, 2)
+    );
+    assert_eq!(code.check(Some("a/b/c.py")), Report::default());
+    // A directory, and a file that is not part of the upload.
+    for missing in ["a/b", "main.py"] {
+        let report = code.check(Some(missing));
+        assert_eq!(report.violations[0].code(), Some("ModelArts.2758"));
+    }
+    let empty = CodeDir::from_files([("", 0); 0]);
+    assert_eq!((empty.files(), empty.levels()), (0, 0));
+
+    let deep = format!("{}f.py", "d/".repeat(33));
+    let report = CodeDir::from_files([(deep, 0)]).check(None);
+    assert_eq!(
+        report.to_string(),
+        "error: algorithm.code_dir = {\"levels\":33}: must be at most 32 directories deep \
+         (ModelArts.2760); make the tree flatter\n"
+    );
+    let many = (0..=1000).map(|n| (format!("{n}.py"), 6 << 20));
+    let error = CodeDir::from_files(many)
+        .check(None)
+        .into_result("the code");
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "the code breaks 2 rules, so nothing was sent:\n  \
+         algorithm.code_dir = {\"bytes\":6297747456}: must have at most 5 GB \
+         (ModelArts.2761); move data to an input\n  \
+         algorithm.code_dir = {\"files\":1001}: must have at most 1,000 files \
+         (ModelArts.2759); leave out what the script does not need, or pack it"
+    );
+}

@@ -61,6 +61,35 @@ async fn submit_asks_about_the_flavor() {
 }
 
 #[tokio::test]
+async fn validate_reports_like_submit_and_keeps_the_specs() {
+    let site = Site::start().await;
+    let job = site.script("wide", "").nodes(17);
+    let (job, report) = job.validate().await.unwrap();
+    assert_eq!(counts(&site), (0, 1, 0));
+    let error = refused(job.clone().submit().await);
+    assert_eq!(report.violations, error.violations());
+    assert_eq!(
+        report.into_result("the job").unwrap_err().to_string(),
+        error.to_string()
+    );
+    // The flavor was looked up once for both.
+    let (job, report) = job.nodes(1).validate().await.unwrap();
+    assert!(report.is_ok());
+    job.submit().await.unwrap();
+    assert_eq!(counts(&site), (0, 1, 1));
+
+    let (unchecked, report) = site
+        .script("other", "")
+        .nodes(17)
+        .unchecked()
+        .validate()
+        .await
+        .unwrap();
+    assert!(report.is_ok() && unchecked.body()["spec"]["resource"]["node_count"] == 17);
+    assert_eq!(counts(&site), (0, 1, 1));
+}
+
+#[tokio::test]
 async fn a_service_that_does_not_tell_keeps_no_job_from_being_made() {
     let site = Site::start().await;
     let forbidden = Fault::Status {

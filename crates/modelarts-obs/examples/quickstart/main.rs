@@ -1,17 +1,16 @@
-//! First job, from submission to result: `cargo run --example quickstart`.
+//! First job, from local files to the trained model: `cargo run --example quickstart`.
 //!
 //! By default, the example starts the emulator in this process. To run it on the service, set
-//! `QUICKSTART_OBS` to an OBS directory with the contents of `sample/`, and set the variables of
-//! `Client::from_env`.
+//! `QUICKSTART_FLAVOR`, and the variables of `Client::from_env` and of `Staging`.
 
 mod job;
 
 use std::{env, error::Error, path::Path, process::ExitCode, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use job::Place;
 use modelarts_emulator::Emulator;
 use modelarts_ext::{Client, ClientBuilder, LogItem};
+use modelarts_obs::{JobExt, Staging};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -26,60 +25,49 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<bool, Box<dyn Error>> {
-    if let Ok(obs) = env::var("QUICKSTART_OBS") {
-        let place = Place {
-            obs: obs.trim_end_matches('/').to_owned(),
-            flavor: env::var("QUICKSTART_FLAVOR").unwrap_or("modelarts.vm.cpu.8u".into()),
-        };
-        return train(&Client::from_env()?, &place).await;
+    if let Ok(flavor) = env::var("QUICKSTART_FLAVOR") {
+        let client = Client::from_env()?;
+        return train(&client, &Staging::new(&client), &flavor).await;
     }
 
     if Emulator::python3().await.is_none() {
         return Err("the emulator runs training scripts with python3, and there is none".into());
     }
-    // The trained model is kept after the program ends.
-    let obs_root = tempfile::Builder::new()
-        .prefix("modelarts-quickstart-")
-        .tempdir()?
-        .keep();
-    let emulator = Emulator::builder().obs_root(obs_root).start().await?;
+    let emulator = Emulator::start().await?;
     println!("The emulator listens on {}\n", emulator.url());
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample");
-    emulator.put_dir(sample, "quickstart/")?;
     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
-    let place = Place {
-        obs: "obs://quickstart".into(),
-        flavor: "modelarts.vm.cpu.2u".into(),
-    };
-    let completed = train(&client, &place).await?;
-
+    let staging = Staging::new(&client).bucket("quickstart");
+    staging.connect()?.bucket("quickstart")?.create().await?;
+    let completed = train(&client, &staging, "modelarts.vm.cpu.2u").await?;
     if completed {
-        let model = emulator.obs_root().join("quickstart/model");
-        let metrics = std::fs::read_to_string(model.join("metrics.json"))?;
-        let metrics: serde_json::Value = serde_json::from_str(&metrics)?;
-        println!("Trained model: {}", model.join("model.json").display());
-        println!(
-            "Accuracy:      {:.4}",
-            metrics["accuracy"].as_f64().unwrap_or(f64::NAN)
-        );
         println!(
             "
-The same program runs on the service. Upload the contents of
-crates/modelarts-ext/examples/quickstart/sample to an OBS directory, and set
-  QUICKSTART_OBS              that directory, such as obs://my-bucket/leaves
-  QUICKSTART_FLAVOR           a flavor of your region, such as modelarts.vm.cpu.8u
+The same program runs on the service, with these variables:
   MODELARTS_REGION            such as eu-de (Open Telekom Cloud) or cn-north-4
   HUAWEICLOUD_SDK_PROJECT_ID  the id of your project there
-  HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK  your access key and its secret key"
+  HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK  your access key and its secret key
+  MODELARTS_OBS_BUCKET        your bucket in that region
+  QUICKSTART_FLAVOR           a flavor of that region, such as modelarts.vm.cpu.8u"
         );
     }
     emulator.shutdown().await;
     Ok(completed)
 }
 
-/// Submits the job and waits for its end; returns `true` if it completed.
-async fn train(client: &Client, place: &Place) -> Result<bool, Box<dyn Error>> {
-    let job = job::job(client, place).submit().await?;
+/// Sends code and data, submits the job, waits for its end, and receives the model. Returns `true`
+/// if the job completed.
+async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool, Box<dyn Error>> {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample");
+    let staged = job::job(client, staging, &sample, flavor).upload().await?;
+    let directories = staged
+        .code
+        .iter()
+        .chain(staged.data.iter().map(|(_, data)| data));
+    for directory in directories {
+        let sent = directory.summary.transferred.files;
+        println!("{} ({sent} files sent)", directory.url());
+    }
+    let job = staged.job.submit().await?;
     println!("Submitted {} as {}\n", job.name(), job.id());
 
     // The emulator needs no pauses; for the service, the defaults are recommended.
@@ -114,8 +102,27 @@ async fn train(client: &Client, place: &Place) -> Result<bool, Box<dyn Error>> {
         println!("Tasks:         {}", status.tasks.join(", "));
         println!("Run time:      {} ms", status.duration.unwrap_or_default());
     }
-    for (name, obs) in job.outputs() {
-        println!("Output:        {name} in {obs}");
+    if end.is_completed() {
+        // The trained model is kept after the program ends.
+        let out = tempfile::Builder::new()
+            .prefix("modelarts-quickstart-")
+            .tempdir()?
+            .keep();
+        for output in job.download_outputs(out).await? {
+            println!("Output:        {} in {}", output.name, output.path);
+            print_model(&output.directory)?;
+        }
     }
     Ok(end.is_completed())
+}
+
+fn print_model(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let metrics = std::fs::read_to_string(directory.join("metrics.json"))?;
+    let metrics: serde_json::Value = serde_json::from_str(&metrics)?;
+    println!("Trained model: {}", directory.join("model.json").display());
+    println!(
+        "Accuracy:      {:.4}",
+        metrics["accuracy"].as_f64().unwrap_or(f64::NAN)
+    );
+    Ok(())
 }

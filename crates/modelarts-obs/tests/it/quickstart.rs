@@ -12,8 +12,9 @@ use std::{
 
 use futures::TryStreamExt;
 use modelarts_ext::{LogItem, Outcome};
+use modelarts_obs::JobExt;
 
-use crate::support::site::Site;
+use crate::staging::Site;
 
 fn sample() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample")
@@ -57,16 +58,15 @@ fn by_hand(sample: &Path) -> (String, String) {
 /// Returns the model, metrics and log of the quick-start job.
 async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let site = Site::start().await;
-    site.emulator.put_dir(sample, "quickstart/").unwrap();
-    let place = job::Place {
-        obs: "obs://quickstart".into(),
-        flavor: "modelarts.vm.cpu.2u".into(),
-    };
-    let job = site.run(job::job(&site.client, &place)).await;
+    let flavor = "modelarts.vm.cpu.2u";
+    let job = job::job(&site.client, &site.staging(), sample, flavor);
+    let job = site.ended(job.submit().await.unwrap()).await;
     let end = job.wait().await.unwrap();
     assert_eq!(*end.outcome(), Outcome::Completed);
     let lines = job.logs("worker-0").follow().try_collect().await.unwrap();
-    let model = site.emulator.obs_root().join("quickstart/model");
+    let out = site.path("out");
+    job.download_outputs(&out).obs(site.obs()).await.unwrap();
+    let model = out.join("train_url");
     (
         read(&model.join("model.json")),
         read(&model.join("metrics.json")),

@@ -1,0 +1,350 @@
+//! Staging of a code directory at an address by its contents.
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs,
+    future::IntoFuture,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use futures::future::BoxFuture;
+use modelarts_ext::{Error, jobs::create::CodeDir, validation::Report};
+
+use crate::{
+    address::{ObsPath, invalid},
+    error,
+    obs::Obs,
+    staging::{
+        HASH_DIGITS, LocalDir, OnProgress, StagedDir, Staging,
+        manifest::{File, Manifest},
+        run,
+    },
+    sync::{
+        digest::{Hasher, Stamp, hash_file, is_key_file},
+        files::{self, LocalFile},
+        limits::blocking,
+        progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent},
+        side::Checksums,
+        source::{Source, changed},
+    },
+};
+
+/// Name of the object that is written when a code directory is complete.
+const MANIFEST: &str = "manifest.json";
+
+/// Staging of a code directory. Await it for its [`StagedDir`].
+#[must_use = "nothing is sent unless it is awaited"]
+pub struct StageCode {
+    staging: Staging,
+    directory: PathBuf,
+    boot_file: Option<String>,
+    dry_run: bool,
+    on_progress: Arc<dyn Fn(&Progress) + Send + Sync>,
+}
+
+impl Staging {
+    /// Sends a code directory to an address that depends on its contents. If OBS has the same code
+    /// already, one HEAD request is sent and nothing else.
+    ///
+    /// The patterns of `.gitignore` apply, or those of `.modelartsignore` if the directory has one.
+    /// [`sync`](crate::sync) has the list of what is always left out.
+    ///
+    /// # Errors
+    /// Before anything is sent: a directory that does not exist or has no files, a boot file that
+    /// is missing, and a directory that breaks a limit of the service: 1,000 files, 5 GB, 32 levels.
+    /// Files that are left out do not count. Errors of [`Obs::sync_up`].
+    pub fn code(&self, directory: impl AsRef<Path>) -> StageCode {
+        StageCode {
+            staging: self.clone(),
+            directory: directory.as_ref().to_owned(),
+            boot_file: None,
+            dry_run: false,
+            on_progress: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl StageCode {
+    /// Sets the script that a job starts, a path in the directory such as `train.py`, which is
+    /// checked before anything is sent.
+    pub fn boot_file(mut self, path: impl Into<String>) -> Self {
+        self.boot_file = Some(path.into());
+        self
+    }
+
+    /// Reports what would be sent, and changes nothing. Default: `false`.
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Sets a function that receives the progress, with the same items as
+    /// [`DirectorySync::stream`](crate::DirectorySync::stream).
+    pub fn on_progress(mut self, function: impl Fn(&Progress) + Send + Sync + 'static) -> Self {
+        self.on_progress = Arc::new(function);
+        self
+    }
+
+    async fn send(self) -> Result<StagedDir, Error> {
+        let boot_file = self.boot_file.as_deref();
+        let code = Code::read(&self.staging, &self.directory, boot_file).await?;
+        for warning in code.report.clone().into_result("the code")? {
+            tracing::warn!(%warning, "the code does not follow a recommendation");
+        }
+        code.send(&self.staging, self.dry_run, &*self.on_progress)
+            .await
+    }
+}
+
+impl IntoFuture for StageCode {
+    type Output = Result<StagedDir, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.send())
+    }
+}
+
+impl fmt::Debug for StageCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StageCode")
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A code directory that was read and has an address.
+pub(super) struct Code {
+    directory: LocalDir,
+    files: Vec<File>,
+    stamps: BTreeMap<String, Stamp>,
+    skipped: Vec<Skipped>,
+    /// The address of the files.
+    pub(super) path: ObsPath,
+    manifest: ObsPath,
+    /// Findings about the limits of the service.
+    pub(super) report: Report,
+}
+
+impl Code {
+    /// Reads a code directory. Nothing is sent.
+    pub(super) async fn read(
+        staging: &Staging,
+        directory: &Path,
+        boot_file: Option<&str>,
+    ) -> Result<Self, Error> {
+        let (root, obs) = (staging.root()?, staging.connect()?);
+        let directory = LocalDir::find(directory, "code").await?;
+        let boot_file = boot_file.map(str::to_owned);
+        blocking(move || {
+            let (listing, skipped) = list(&directory.path)?;
+            if let Some(boot_file) = &boot_file {
+                require_sent(&directory.path, boot_file, &skipped)?;
+            }
+            let sizes = listing
+                .iter()
+                .map(|(path, file)| (path.as_str(), file.stamp.size));
+            let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
+            // A directory that breaks a limit is not read, because it may be very large.
+            let files = match report.is_ok() {
+                true => hash_files(&obs, &directory.path, &listing)?,
+                false => Vec::new(),
+            };
+            let parent = root.join(&format!("code/{}", hash(&directory.name, &files)))?;
+            let stamps = listing.into_iter().map(|(path, file)| (path, file.stamp));
+            Ok(Self {
+                path: parent.join(&directory.name)?,
+                manifest: parent.join(MANIFEST)?,
+                stamps: stamps.collect(),
+                directory,
+                files,
+                skipped,
+                report,
+            })
+        })
+        .await
+    }
+
+    /// Sends the files that OBS does not have, and then the manifest.
+    pub(super) async fn send(
+        self,
+        staging: &Staging,
+        dry_run: bool,
+        on_progress: OnProgress<'_>,
+    ) -> Result<StagedDir, Error> {
+        let obs = staging.connect()?;
+        let bucket = obs.bucket(self.path.bucket())?;
+        if bucket.exists(self.manifest.key()).await? {
+            let summary = self.unchanged();
+            let progress = Progress {
+                event: SyncEvent::Finished(summary.clone()),
+                done: summary.unchanged,
+                total: summary.unchanged,
+            };
+            on_progress(&progress);
+            let path = self.path;
+            return Ok(StagedDir { path, summary });
+        }
+        let sync = obs
+            .sync_up(&self.directory.path, self.path.to_string())
+            .gitignore(true)
+            // What an earlier call left there whose files changed meanwhile.
+            .delete(true)
+            .dry_run(dry_run);
+        let summary = run(sync, on_progress).await?;
+        if !dry_run {
+            let name = self.directory.path.clone();
+            let stamps = self.stamps;
+            blocking(move || require_unchanged(&name, &stamps)).await?;
+            let context = staging.client.provider_context();
+            let (directory, now) = (self.directory, context.clock.now());
+            let files = self.files;
+            let manifest = blocking(move || Manifest::new(directory, files, now).to_json());
+            bucket.put(self.manifest.key(), manifest.await?).await?;
+        }
+        let path = self.path;
+        Ok(StagedDir { path, summary })
+    }
+
+    /// Returns the summary for code that OBS has.
+    fn unchanged(&self) -> Summary {
+        let unchanged = Amount {
+            files: self.files.len() as u64,
+            bytes: self.files.iter().map(|file| file.size).sum(),
+        };
+        Summary {
+            unchanged,
+            skipped: self.skipped.clone(),
+            ..Summary::default()
+        }
+    }
+}
+
+/// Lists the files that are sent, and those that are left out. Blocks.
+fn list(root: &Path) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
+    let listing = files::list(root, true)?;
+    let (mut files, mut skipped) = (listing.files, listing.skipped);
+    let mut keys = Vec::new();
+    for (path, file) in &files {
+        let is_key = is_key_file(&file.path, file.stamp.size);
+        if is_key.map_err(|failure| error::local("reading", &file.path, &failure))? {
+            keys.push(path.clone());
+        }
+    }
+    for path in keys {
+        files.remove(&path);
+        let reason = SkipReason::PrivateKey;
+        skipped.push(Skipped { path, reason });
+    }
+    skipped.sort_by(|a, b| a.path.cmp(&b.path));
+    if files.is_empty() {
+        let message = format!("the code directory {} must have files", root.display());
+        let advice = match skipped.len() {
+            0 => "check the path".to_owned(),
+            count => format!("{count} of its entries are left out; check the ignore files"),
+        };
+        return Err(invalid(message).with_advice(Some(advice)));
+    }
+    Ok((files, skipped))
+}
+
+/// Checks that the boot file is not among the files that are left out.
+fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(), Error> {
+    let contains = |skipped: &&Skipped| {
+        let rest = boot_file.strip_prefix(&skipped.path);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    match skipped.iter().find(contains) {
+        Some(skipped) if root.join(boot_file).is_file() => Err(invalid(format!(
+            "the boot file {boot_file} must be sent, and {} is left out: {}",
+            skipped.path, skipped.reason
+        ))
+        .with_advice(Some(
+            "change the ignore file, or write a .modelartsignore, which replaces .gitignore"
+                .to_owned(),
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Computes the checksums of the files, or takes them from the cache. Blocks.
+fn hash_files(
+    obs: &Obs,
+    root: &Path,
+    listing: &BTreeMap<String, LocalFile>,
+) -> Result<Vec<File>, Error> {
+    let checksums = Checksums::of_directory(obs.cache_dir(), root);
+    let file = |(path, file): (&String, &LocalFile)| {
+        let source = Source::File {
+            path: file.path.clone(),
+            stamp: file.stamp,
+        };
+        let sha256 = match checksums.find(path, &source) {
+            Some(sha256) => sha256,
+            None => {
+                let sha256 = checksum(file)?;
+                checksums.store(path, &source, &sha256);
+                sha256
+            }
+        };
+        let metadata = fs::metadata(&file.path)
+            .map_err(|failure| error::local("reading", &file.path, &failure))?;
+        Ok(File {
+            path: path.clone(),
+            size: file.stamp.size,
+            sha256,
+            executable: is_executable(&metadata),
+        })
+    };
+    listing.iter().map(file).collect()
+}
+
+/// Reads a file and computes its checksum. Blocks.
+fn checksum(file: &LocalFile) -> Result<String, Error> {
+    let hash = || Ok((hash_file(&file.path, false)?, Stamp::read(&file.path)?));
+    match hash() {
+        Ok((checksums, now)) if now == file.stamp => Ok(checksums.sha256),
+        Ok(_) => Err(changed(&file.path)),
+        Err(failure) => Err(error::local("reading", &file.path, &failure)),
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Returns the first digits of a SHA-256 over paths, executable bits and contents. The name of the
+/// directory is a part of the paths, because the address ends in it.
+fn hash(name: &str, files: &[File]) -> String {
+    let mut hasher = Hasher::new(false);
+    for file in files {
+        let mode = if file.executable { 'x' } else { '-' };
+        // A path has no NUL.
+        let line = format!("{name}/{}\0{mode}{}\n", file.path, file.sha256);
+        hasher.update(line.as_bytes());
+    }
+    let mut hash = hasher.finish().sha256;
+    hash.truncate(HASH_DIGITS);
+    hash
+}
+
+/// Checks that the directory has the files that its address was computed from. Blocks.
+fn require_unchanged(root: &Path, stamps: &BTreeMap<String, Stamp>) -> Result<(), Error> {
+    let (files, _) = list(root)?;
+    let mut other = files
+        .iter()
+        .filter(|(path, file)| stamps.get(*path) != Some(&file.stamp))
+        .map(|(path, _)| path)
+        .chain(stamps.keys().filter(|path| !files.contains_key(*path)));
+    match other.next() {
+        None => Ok(()),
+        Some(path) => Err(changed(&root.join(path))),
+    }
+}

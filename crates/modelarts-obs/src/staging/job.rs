@@ -1,0 +1,254 @@
+//! Staging of the directories of a job.
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use modelarts_ext::{CreateJob, Error, Job, error::Violation};
+
+use crate::{
+    address::ObsPath,
+    staging::{StagedDir, Staging, code::Code, data::Data, url},
+    sync::progress::Progress,
+};
+
+/// Methods of this crate for a [`CreateJob`].
+pub trait CreateJobExt {
+    /// Stages directories for the job: its code and its data are local directories, and its outputs
+    /// get new addresses. [`staging`](crate::staging) has an example.
+    fn stage(self, staging: &Staging) -> StageJob;
+}
+
+impl CreateJobExt for CreateJob {
+    fn stage(self, staging: &Staging) -> StageJob {
+        StageJob {
+            job: self,
+            staging: staging.clone(),
+            code: None,
+            data: Vec::new(),
+            outputs: Vec::new(),
+            on_progress: Arc::new(|_, _| {}),
+        }
+    }
+}
+
+/// A job whose code and data are local directories. The setters do not fail, and nothing is sent
+/// before [`submit`](Self::submit) or [`upload`](Self::upload).
+#[derive(Clone)]
+#[must_use = "nothing is sent before submit()"]
+pub struct StageJob {
+    job: CreateJob,
+    staging: Staging,
+    code: Option<(PathBuf, Option<String>)>,
+    data: Vec<(String, PathBuf)>,
+    outputs: Vec<String>,
+    on_progress: OnPart,
+}
+
+/// Receives the progress of a part.
+type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
+
+/// Part of a job that is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StagedPart {
+    /// The code.
+    Code,
+    /// The data of the input of this name.
+    Data(String),
+}
+
+impl fmt::Display for StagedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code => f.write_str("code"),
+            Self::Data(name) => f.write_str(name),
+        }
+    }
+}
+
+/// A job whose directories are in OBS.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StagedJob {
+    /// The job, with the addresses. [`CreateJob::submit`] creates it.
+    pub job: CreateJob,
+    /// The code, if the job has any.
+    pub code: Option<StagedDir>,
+    /// The data, by the names of the inputs.
+    pub data: Vec<(String, StagedDir)>,
+    /// The addresses of the outputs, by their names.
+    pub outputs: Vec<(String, ObsPath)>,
+}
+
+impl StageJob {
+    /// Sets the code directory and the script in it that is started, such as `train.py`. With
+    /// `None` for the script, the job needs a [`command`](CreateJob::command); the code is in
+    /// `${MA_JOB_DIR}/<name of the directory>`.
+    pub fn code<'a>(
+        mut self,
+        directory: impl AsRef<Path>,
+        boot_file: impl Into<Option<&'a str>>,
+    ) -> Self {
+        let boot_file = boot_file.into().map(str::to_owned);
+        self.code = Some((directory.as_ref().to_owned(), boot_file));
+        self
+    }
+
+    /// Adds an input with the files of a local directory. The script receives `--<name>=<directory>`.
+    /// It replaces an input of the same name, such as that of a copied job.
+    pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
+        let (name, directory) = (name.into(), directory.as_ref().to_owned());
+        self.data.retain(|(other, _)| *other != name);
+        self.data.push((name, directory));
+        self
+    }
+
+    /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
+    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files. It replaces
+    /// an output of the same name, such as that of a copied job.
+    pub fn output(mut self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        self.outputs.retain(|other| *other != name);
+        self.outputs.push(name);
+        self
+    }
+
+    /// Sets a function that receives the progress of each directory, with the same items as
+    /// [`DirectorySync::stream`](crate::DirectorySync::stream).
+    pub fn on_progress(
+        mut self,
+        function: impl Fn(&StagedPart, &Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_progress = Arc::new(function);
+        self
+    }
+
+    /// Checks the job with the addresses that it will have, sends what OBS does not have, and
+    /// creates the job exactly once, as [`CreateJob::submit`] does.
+    ///
+    /// If the job cannot be created, its code and data remain in OBS. The next call finds them
+    /// there.
+    ///
+    /// # Errors
+    /// Before anything is sent: all violations of the job and of the limits of its code in one
+    /// error, a directory that does not exist or has no files, and data that other jobs read. Errors
+    /// of [`Obs::sync_up`](crate::Obs::sync_up) and of [`CreateJob::submit`].
+    pub async fn submit(self) -> Result<Job, Error> {
+        self.upload().await?.job.submit().await
+    }
+
+    /// Checks the job and sends its directories like [`submit`](Self::submit), without creating the
+    /// job.
+    ///
+    /// # Errors
+    /// Same as [`submit`](Self::submit).
+    pub async fn upload(self) -> Result<StagedJob, Error> {
+        self.send(false).await
+    }
+
+    /// Checks the job and compares its directories with OBS, and changes nothing. The summaries have
+    /// the files that would be sent.
+    ///
+    /// # Errors
+    /// Same as [`upload`](Self::upload).
+    pub async fn dry_run(self) -> Result<StagedJob, Error> {
+        self.send(true).await
+    }
+
+    async fn send(self, dry_run: bool) -> Result<StagedJob, Error> {
+        let (staging, mut job) = (&self.staging, self.job);
+        let body = job.body();
+        let text = |name: &str| body["metadata"][name].as_str();
+        let code = match &self.code {
+            None => None,
+            Some((directory, boot_file)) => {
+                let boot_file = boot_file.as_deref().map(without_dot);
+                let code = Code::read(staging, directory, boot_file).await?;
+                job = job.code_dir(url(&code.path));
+                if let Some(boot_file) = boot_file {
+                    job = job.boot_file(format!("{}/{boot_file}", code.path));
+                }
+                Some(code)
+            }
+        };
+        let mut data = Vec::new();
+        for (name, directory) in &self.data {
+            let directory = Data::find(staging, directory).await?;
+            let url = url(&directory.path);
+            job = job.without_input(name).input(name, url);
+            data.push((name, directory));
+        }
+        let outputs_root = staging.run_root(text("name").unwrap_or_default())?;
+        let mut outputs = Vec::new();
+        for name in &self.outputs {
+            let path = outputs_root.join(name)?;
+            job = job.without_output(name).output(name, url(&path));
+            outputs.push((name.clone(), path));
+        }
+
+        let (job, mut report) = job.validate().await?;
+        if let Some(code) = &code {
+            // Both reports have the rules on the name of the boot file.
+            let mut violations = code.report.violations.clone();
+            violations.retain(|new| {
+                let same =
+                    |known: &Violation| known.field() == new.field() && known.rule() == new.rule();
+                !report.violations.iter().any(same)
+            });
+            report.violations.extend(violations);
+            report.warnings.extend(code.report.warnings.clone());
+        }
+        for warning in report.into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
+        }
+        let mut changes = Vec::new();
+        for (_, directory) in &data {
+            changes.push(directory.compare(staging, text("workspace_id")).await?);
+        }
+
+        let mut staged = StagedJob {
+            job,
+            code: None,
+            data: Vec::new(),
+            outputs,
+        };
+        let on_progress =
+            |part: &StagedPart, progress: &Progress| (self.on_progress)(part, progress);
+        if let Some(code) = code {
+            let on_progress = |progress: &Progress| on_progress(&StagedPart::Code, progress);
+            staged.code = Some(code.send(staging, dry_run, &on_progress).await?);
+        }
+        for ((name, directory), changes) in data.into_iter().zip(changes) {
+            let part = StagedPart::Data(name.clone());
+            let on_progress = |progress: &Progress| on_progress(&part, progress);
+            let sent = directory
+                .send(staging, changes, dry_run, &on_progress)
+                .await?;
+            staged.data.push((name.clone(), sent));
+        }
+        Ok(staged)
+    }
+}
+
+/// Returns a path without `./` at its start.
+fn without_dot(path: &str) -> &str {
+    let mut path = path;
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.trim_start_matches('/');
+    }
+    path
+}
+
+impl fmt::Debug for StageJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StageJob")
+            .field("job", &self.job)
+            .field("code", &self.code)
+            .field("data", &self.data)
+            .field("outputs", &self.outputs)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,62 @@
+//! Manifest of a staged code directory.
+
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use modelarts_ext::{Error, ErrorKind};
+use serde::Serialize;
+
+use crate::staging::{LocalDir, git::Revision};
+
+/// Version of the format.
+const VERSION: u32 = 1;
+
+/// Origin and files of a staged code directory.
+#[derive(Debug, Serialize)]
+pub(super) struct Manifest {
+    version: u32,
+    created: Option<String>,
+    tool: &'static str,
+    host: String,
+    name: String,
+    /// `None` outside of a repository, and before its first commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    git: Option<Revision>,
+    files: Vec<File>,
+}
+
+/// A file of a code directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct File {
+    /// Path relative to the directory, with slashes.
+    pub(super) path: String,
+    pub(super) size: u64,
+    pub(super) sha256: String,
+    pub(super) executable: bool,
+}
+
+impl Manifest {
+    /// Describes a directory. Blocks.
+    pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
+        let modes = files
+            .iter()
+            .map(|file| (file.path.as_str(), file.executable));
+        let modes: Vec<_> = modes.collect();
+        let created = jiff::Timestamp::try_from(now).ok();
+        Self {
+            version: VERSION,
+            created: created.map(|now| now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
+            tool: concat!("modelarts-obs ", env!("CARGO_PKG_VERSION")),
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            git: Revision::find(&directory.path, &modes),
+            name: directory.name,
+            files,
+        }
+    }
+
+    pub(super) fn to_json(&self) -> Result<Bytes, Error> {
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::new(ErrorKind::Unexpected, format!("the manifest: {error}")))?;
+        Ok(text.into())
+    }
+}

@@ -1,0 +1,299 @@
+//! [`Staging`]: local code and data at addresses that a job can use.
+//!
+//! A training job reads its code and its data from OBS. Staging sends local directories there,
+//! chooses their addresses, and sends only what OBS does not have. [`CreateJobExt::stage`] does so
+//! for the directories of a job, and [`JobExt::download_outputs`] receives what the job wrote.
+//!
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use modelarts_emulator::{Emulator, Timing};
+//! use modelarts_ext::ClientBuilder;
+//! use modelarts_obs::{CreateJobExt, JobExt, Staging};
+//!
+//! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+//! # let root = tempfile::tempdir()?;
+//! # let (src, data, out) = (root.path().join("src"), root.path().join("data"), root.path().join("out"));
+//! # std::fs::create_dir_all(&src)?;
+//! # std::fs::create_dir_all(&data)?;
+//! # std::fs::write(data.join("rows.csv"), "1\n2\n")?;
+//! # std::fs::write(src.join("train.py"), "import sys, pathlib
+//! # given = dict(a.lstrip('-').split('=', 1) for a in sys.argv[1:] if '=' in a)
+//! # rows = pathlib.Path(given['data_url'], 'rows.csv').read_text().split()
+//! # pathlib.Path(given['train_url'], 'model.txt').write_text(str(len(rows)))
+//! # ")?;
+//! let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+//! let staging = Staging::new(&client).bucket("my-bucket");
+//! # let obs = modelarts_obs::Obs::directory(emulator.obs_root());
+//! # let obs = obs.with_cache_dir(root.path().join("cache"));
+//! # let staging = staging.obs(obs.clone());
+//! # staging.connect()?.bucket("my-bucket")?.create().await?;
+//! let job = client
+//!     .training_jobs()
+//!     .create("leaves")
+//!     .preset_image("PyTorch", "pytorch_1.8.0")
+//!     .flavor("modelarts.vm.cpu.2u")
+//!     .stage(&staging)
+//!     .code(&src, "train.py")
+//!     .data("data_url", &data)
+//!     .output("train_url")
+//!     .submit()
+//!     .await?;
+//! job.wait().await?.success()?;
+//! job.download_outputs(&out)
+//! #   .obs(obs)
+//!     .await?;
+//! assert_eq!(std::fs::read_to_string(out.join("train_url/model.txt"))?, "2");
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! # Addresses
+//!
+//! | | address |
+//! |---|---|
+//! | code | `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over paths, executable bits and contents |
+//! | manifest | `obs://BUCKET/PREFIX/code/<hash>/manifest.json` |
+//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the host and the path of the directory |
+//! | output | `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/` |
+//!
+//! `<name>` is the last name of the local directory, which the service keeps: code from `./src` is
+//! in `${MA_JOB_DIR}/src`.
+//!
+//! The same code has the same address, so a job never runs with code that changed after its
+//! submission, and several jobs share it. The manifest is written last. If it exists, the code is
+//! complete, and nothing but a HEAD request is sent. It is a JSON object with the fields `version`
+//! (1), `created` (RFC 3339), `tool`, `host`, `name`, `files` (each with `path`, `size`, `sha256`,
+//! `executable`), and `git` with `commit` and `dirty`, if the directory is in a repository. `dirty`
+//! is `true` if a file differs from the index or is not in it, or if the index has changes that were
+//! not committed. It is missing if the index has a format that this crate does not read.
+//!
+//! Data is mirrored: files that are gone are deleted in OBS. It is not changed while a job reads it.
+//!
+//! Nothing is deleted that other jobs use. The lifecycle rules of a bucket can delete old objects
+//! below `PREFIX/code` and `PREFIX/out`.
+
+mod code;
+mod data;
+mod git;
+mod job;
+mod manifest;
+mod outputs;
+mod readers;
+
+pub use code::StageCode;
+pub use data::StageData;
+pub use job::{CreateJobExt, StageJob, StagedJob, StagedPart};
+pub use outputs::{DownloadOutputs, DownloadedOutput, JobExt};
+
+use std::path::{Path, PathBuf};
+
+use futures::TryStreamExt;
+use modelarts_ext::{Client, Error, ErrorKind};
+
+use crate::{
+    address::{ObsPath, invalid},
+    error,
+    obs::Obs,
+    sync::{
+        DirectorySync,
+        limits::blocking,
+        progress::{Progress, Summary, SyncEvent},
+    },
+};
+
+/// Variable with the bucket.
+const BUCKET: &str = "MODELARTS_OBS_BUCKET";
+/// Variable with the prefix.
+const PREFIX: &str = "MODELARTS_OBS_PREFIX";
+const DEFAULT_PREFIX: &str = "modelarts";
+/// Digits of the checksum in an address.
+const HASH_DIGITS: usize = 16;
+
+/// The bucket and the prefix below which code, data and outputs of jobs are. Clones are cheap.
+///
+/// ```
+/// # fn main() -> Result<(), modelarts_ext::Error> {
+/// use modelarts_ext::{Client, Credentials};
+/// use modelarts_obs::Staging;
+///
+/// let client = Client::builder()
+///     .region("eu-de")
+///     .project_id("0123456789abcdef0123456789abcdef")
+///     .credentials(Credentials::keys("access-key", "secret-key"))
+///     .build()?;
+/// let staging = Staging::new(&client).bucket("my-bucket").prefix("teams/vision");
+/// assert_eq!(staging.root()?.to_string(), "obs://my-bucket/teams/vision");
+/// # Ok(()) }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use = "nothing is sent before code, data or stage"]
+pub struct Staging {
+    client: Client,
+    obs: Option<Obs>,
+    bucket: Option<String>,
+    prefix: Option<String>,
+}
+
+impl Staging {
+    /// Takes the bucket from the variable `MODELARTS_OBS_BUCKET` and the prefix from
+    /// `MODELARTS_OBS_PREFIX`, by default `modelarts`. Nothing is sent.
+    pub fn new(client: &Client) -> Self {
+        Self {
+            client: client.clone(),
+            obs: None,
+            bucket: None,
+            prefix: None,
+        }
+    }
+
+    /// Sets the bucket, which must exist and be in the region of the jobs.
+    pub fn bucket(mut self, name: impl Into<String>) -> Self {
+        self.bucket = Some(name.into());
+        self
+    }
+
+    /// Sets the prefix of all keys, such as `teams/vision`. An empty prefix is the bucket itself.
+    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.prefix = Some(prefix.into());
+        self
+    }
+
+    /// Sets the connection. Default: [`Obs::new`] with the client.
+    pub fn obs(mut self, obs: Obs) -> Self {
+        self.obs = Some(obs);
+        self
+    }
+
+    /// Returns the connection.
+    ///
+    /// # Errors
+    /// Same as [`Obs::new`].
+    pub fn connect(&self) -> Result<Obs, Error> {
+        self.obs.clone().map_or_else(|| Obs::new(&self.client), Ok)
+    }
+
+    /// Returns the address below which everything is staged.
+    ///
+    /// # Errors
+    /// Returns an error if no bucket is set, and for an invalid bucket or prefix.
+    pub fn root(&self) -> Result<ObsPath, Error> {
+        let environment = self.client.environment();
+        let bucket = self.bucket.clone().or_else(|| environment.variable(BUCKET));
+        let bucket = bucket.ok_or_else(|| {
+            let message = "no bucket for code, data and outputs";
+            Error::new(ErrorKind::Config, message).with_advice(Some(format!(
+                "set the variable {BUCKET}, or call Staging::bucket"
+            )))
+        })?;
+        let prefix = self.prefix.clone().or_else(|| environment.variable(PREFIX));
+        ObsPath::new(&bucket, prefix.as_deref().unwrap_or(DEFAULT_PREFIX))
+    }
+
+    /// Returns a new address for an output, which no job has used. Outputs of a job that is staged
+    /// by [`CreateJobExt::stage`] have the name of the job in their addresses; this one has the date.
+    ///
+    /// # Errors
+    /// Same as [`root`](Self::root), and for a name that is not valid in a key.
+    pub fn output(&self, name: &str) -> Result<ObsPath, Error> {
+        let now = self.client.provider_context().clock.now();
+        let date = jiff::Timestamp::try_from(now).map(|now| now.strftime("%Y-%m-%d").to_string());
+        self.run_root(&date.unwrap_or_default())?.join(name)
+    }
+
+    /// Returns a new address for the outputs of a job.
+    fn run_root(&self, name: &str) -> Result<ObsPath, Error> {
+        let random = fastrand::u32(..);
+        self.root()?
+            .join(&format!("out/{}-{random:08x}", key_step(name)))
+    }
+}
+
+/// A local directory in OBS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StagedDir {
+    /// The address, whose last name is that of the local directory.
+    pub path: ObsPath,
+    /// The files that were sent, those that OBS had already, and those that were left out.
+    pub summary: Summary,
+}
+
+impl StagedDir {
+    /// Returns the address in the form that a job takes, with a slash at the end.
+    #[must_use]
+    pub fn url(&self) -> String {
+        url(&self.path)
+    }
+}
+
+/// Returns an address with a slash at the end, as that of a directory.
+fn url(path: &ObsPath) -> String {
+    format!("{path}/")
+}
+
+/// Returns a text as one step of a key.
+fn key_step(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let step: String = text
+        .chars()
+        .map(|c| if plain(c) { c } else { '-' })
+        .collect();
+    match step.trim_matches('.') {
+        "" => "unnamed".to_owned(),
+        step => step.to_owned(),
+    }
+}
+
+/// A local directory, with the name that it has in OBS.
+#[derive(Clone, Debug)]
+struct LocalDir {
+    /// The canonical path.
+    path: PathBuf,
+    name: String,
+}
+
+impl LocalDir {
+    /// Finds a directory. `kind` is `code` or `data`.
+    async fn find(path: &Path, kind: &'static str) -> Result<Self, Error> {
+        let path = path.to_owned();
+        blocking(move || {
+            let wrong = |rule: &str, advice: &str| {
+                let path = path.display();
+                invalid(format!("the {kind} directory {path} {rule}"))
+                    .with_advice(Some(advice.to_owned()))
+            };
+            let real = std::fs::canonicalize(&path).map_err(|failure| {
+                error::local(&format!("reading the {kind} directory"), &path, &failure)
+                    .with_advice(Some("check the path".to_owned()))
+            })?;
+            if !real.is_dir() {
+                let rule = "must be a directory, and is a file";
+                return Err(wrong(rule, "give the directory that has the file"));
+            }
+            let name = real.file_name().and_then(|name| name.to_str());
+            let Some(name) = name.map(str::to_owned) else {
+                let rule = "must have a name in UTF-8, which becomes a part of keys in OBS";
+                return Err(wrong(rule, "give another directory, or rename it"));
+            };
+            Ok(Self { path: real, name })
+        })
+        .await
+    }
+}
+
+/// Receives the progress of the files of a directory.
+type OnProgress<'a> = &'a (dyn Fn(&Progress) + Send + Sync);
+
+/// Runs a synchronization, and reports its progress.
+async fn run(sync: DirectorySync, on_progress: OnProgress<'_>) -> Result<Summary, Error> {
+    let mut events = sync.stream();
+    let mut end = Summary::default();
+    while let Some(progress) = events.try_next().await? {
+        on_progress(&progress);
+        if let SyncEvent::Finished(summary) = progress.event {
+            end = summary;
+        }
+    }
+    Ok(end)
+}

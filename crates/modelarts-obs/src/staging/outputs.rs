@@ -1,0 +1,205 @@
+//! Download of the outputs of a job.
+
+use std::{
+    fmt,
+    future::IntoFuture,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use futures::future::BoxFuture;
+use modelarts_ext::{Client, Error, ErrorKind, Job, JobHandle};
+
+use crate::{
+    address::{ObsPath, invalid},
+    obs::Obs,
+    staging::run,
+    sync::progress::{Progress, Summary},
+};
+
+/// Methods of this crate for a [`Job`] and a [`JobHandle`].
+pub trait JobExt {
+    /// Receives the outputs of the job below a directory: the files of the output `train_url` are
+    /// received into `<directory>/train_url/`. Files that are there already with the same contents
+    /// are not received again.
+    ///
+    /// The service copies an output to OBS while the job runs and after it has ended. Of a job that
+    /// has not ended, the files are received that are in OBS now; a file that the service replaces
+    /// meanwhile is an error, and the next call continues.
+    ///
+    /// # Errors
+    /// Errors of [`Obs::sync_down`], and a job that does not exist. An output without files is no
+    /// error.
+    fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs;
+}
+
+impl JobExt for JobHandle {
+    /// Reads the job first, to learn its outputs.
+    fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs {
+        DownloadOutputs::new(self, None, directory.as_ref())
+    }
+}
+
+impl JobExt for Job {
+    fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs {
+        DownloadOutputs::new(self, Some(self), directory.as_ref())
+    }
+}
+
+/// Download of the outputs of a job. Await it for a [`DownloadedOutput`] for each of them.
+#[derive(Clone)]
+#[must_use = "nothing is received unless it is awaited"]
+pub struct DownloadOutputs {
+    handle: JobHandle,
+    /// `None` if the job must be read first.
+    job: Option<Job>,
+    directory: PathBuf,
+    obs: Option<Obs>,
+    only: Option<String>,
+    on_progress: OnOutput,
+}
+
+/// Receives the progress of the output of a name.
+type OnOutput = Arc<dyn Fn(&str, &Progress) + Send + Sync>;
+
+/// An output that was received.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DownloadedOutput {
+    /// Name of the output, such as `train_url`.
+    pub name: String,
+    /// Address of its objects.
+    pub path: ObsPath,
+    /// The local directory. It does not exist if the job wrote nothing.
+    pub directory: PathBuf,
+    /// The files that were received, and those that were there already.
+    pub summary: Summary,
+}
+
+impl DownloadOutputs {
+    fn new(handle: &JobHandle, job: Option<&Job>, directory: &Path) -> Self {
+        Self {
+            handle: handle.clone(),
+            job: job.cloned(),
+            directory: directory.to_owned(),
+            obs: None,
+            only: None,
+            on_progress: Arc::new(|_, _| {}),
+        }
+    }
+
+    /// Receives only the output of this name.
+    pub fn only(mut self, name: impl Into<String>) -> Self {
+        self.only = Some(name.into());
+        self
+    }
+
+    /// Sets the connection. Default: [`Obs::new`] with the client of the job.
+    pub fn obs(mut self, obs: Obs) -> Self {
+        self.obs = Some(obs);
+        self
+    }
+
+    /// Sets a function that receives the name of an output and its progress, with the same items as
+    /// [`DirectorySync::stream`](crate::DirectorySync::stream).
+    pub fn on_progress(
+        mut self,
+        function: impl Fn(&str, &Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.on_progress = Arc::new(function);
+        self
+    }
+
+    async fn download(self) -> Result<Vec<DownloadedOutput>, Error> {
+        let client: &Client = self.handle.client();
+        let obs = self.obs.map_or_else(|| Obs::new(client), Ok)?;
+        let job = match self.job {
+            Some(job) => job,
+            None => self.handle.get().await?,
+        };
+        let mut outputs = Vec::new();
+        for (name, url) in job.outputs() {
+            if self.only.as_deref().is_none_or(|only| only == name) {
+                let directory = self.directory.join(directory_name(name)?);
+                outputs.push((name, url.parse::<ObsPath>()?, directory));
+            }
+        }
+        if let (Some(only), true) = (&self.only, outputs.is_empty()) {
+            return Err(no_such_output(&job, only));
+        }
+        let mut downloaded = Vec::new();
+        for (name, path, directory) in outputs {
+            let sync = obs.sync_down(path.to_string(), &directory);
+            let received = run(sync, &|progress| (self.on_progress)(name, progress)).await;
+            let summary = match received {
+                Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => {
+                    Summary::default()
+                }
+                received => received?,
+            };
+            downloaded.push(DownloadedOutput {
+                name: name.to_owned(),
+                path,
+                directory,
+                summary,
+            });
+        }
+        Ok(downloaded)
+    }
+}
+
+impl IntoFuture for DownloadOutputs {
+    type Output = Result<Vec<DownloadedOutput>, Error>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.download())
+    }
+}
+
+impl fmt::Debug for DownloadOutputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DownloadOutputs")
+            .field("job", &self.handle)
+            .field("directory", &self.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns the name of an output as that of a directory.
+fn directory_name(name: &str) -> Result<&str, Error> {
+    let mut components = Path::new(name).components();
+    match (components.next(), components.next()) {
+        (Some(Component::Normal(step)), None) if step == name => Ok(name),
+        _ => Err(invalid(format!(
+            "the output {name:?} cannot be received, because its name must be that of a directory"
+        ))
+        .with_advice(Some("receive its objects with Obs::sync_down".to_owned()))),
+    }
+}
+
+fn no_such_output(job: &Job, name: &str) -> Error {
+    let names: Vec<_> = job.outputs().map(|(name, _)| name).collect();
+    let advice = match names.as_slice() {
+        [] => "the job has no outputs".to_owned(),
+        names => format!("choose one of its outputs: {}", names.join(", ")),
+    };
+    let job = job.name();
+    let message = format!("the job {job} has no output named {name:?}");
+    Error::new(ErrorKind::NotFound, message).with_advice(Some(advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_lead_out_are_refused() {
+        for name in ["train_url", "a b", ".hidden"] {
+            assert_eq!(directory_name(name).unwrap(), name);
+        }
+        for name in ["", "..", ".", "a/b", "/a", "a/"] {
+            assert!(directory_name(name).is_err(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests of staging, counted by the emulator's OBS over HTTP.
+
+use std::collections::BTreeMap;
+
+use modelarts_obs::{CreateJobExt, JobExt, Staging};
+
+use super::{SCRIPT, Site};
+
+/// Returns the numbers of the requests to OBS since the start.
+fn requests(site: &Site) -> BTreeMap<String, u64> {
+    let requests = site.emulator.requests();
+    let to_obs = requests
+        .iter()
+        .filter(|(name, count)| name.starts_with("obs.") && count.received > 0);
+    to_obs
+        .map(|(name, count)| ((*name).to_string(), count.received))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_second_submit_of_the_same_code_sends_one_head() {
+    let site = Site::start().await;
+    let src = site.write("src/train.py", SCRIPT);
+    site.write("src/lib/util.py", "1");
+    let data = site.write("data/rows.csv", "1\n2\n");
+    // The address comes from the variables of the emulator.
+    let obs = modelarts_obs::Obs::new(&site.client).unwrap();
+    assert_eq!(obs.address(), site.emulator.obs_url());
+    let obs = obs.with_cache_dir(site.path("cache"));
+    let staging = Staging::new(&site.client).bucket("bucket").obs(obs.clone());
+    let job = |name: &str| {
+        site.job(name)
+            .stage(&staging)
+            .code(&src, "train.py")
+            .data("data_url", &data)
+            .output("train_url")
+    };
+    let first = job("first").submit().await.unwrap();
+    let sent = requests(&site);
+    // Two files and the manifest of the code, and a file of data.
+    assert_eq!(sent["obs.PutObject"], 4);
+    let second = job("second").submit().await.unwrap();
+    let mut after = requests(&site);
+    for (name, before) in &sent {
+        *after.get_mut(name).unwrap() -= before;
+    }
+    after.retain(|_, count| *count > 0);
+    // The HEAD of the manifest, and the list of the data.
+    let expected = [("obs.HeadObject", 1), ("obs.ListObjectsV2", 1)];
+    let expected = expected.map(|(name, count)| (name.to_owned(), count));
+    assert_eq!(after, BTreeMap::from(expected));
+
+    let code = staging.code(&src).await.unwrap();
+    assert_eq!(code.summary.unchanged.files, 2);
+    assert_eq!(
+        requests(&site)["obs.HeadObject"],
+        sent["obs.HeadObject"] + 2
+    );
+
+    for job in [first, second] {
+        let job = site.ended(job).await;
+        let out = site.path(job.name());
+        job.download_outputs(&out).obs(obs.clone()).await.unwrap();
+        let count = std::fs::read(out.join("train_url/count.txt"));
+        assert_eq!(count.unwrap(), b"2");
+    }
+}
+
+#[tokio::test]
+async fn a_bucket_that_does_not_exist_is_named() {
+    let site = Site::start().await;
+    let src = site.write("src/train.py", "1");
+    let staging = Staging::new(&site.client).bucket("no-such-bucket");
+    for error in [
+        staging.code(&src).await.unwrap_err(),
+        staging.data(&src).await.unwrap_err(),
+    ] {
+        let text = error.to_string();
+        assert_eq!(error.code(), Some("NoSuchBucket"), "{text}");
+        assert!(
+            text.contains("no-such-bucket") && text.contains("Bucket::create"),
+            "{text}"
+        );
+    }
+}
