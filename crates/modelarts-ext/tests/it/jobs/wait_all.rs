@@ -211,7 +211,7 @@ async fn a_service_that_does_not_search_by_id_is_searched_by_phase() {
         BTreeMap::from([("one".into(), "Completed".into())])
     );
     assert_eq!(site.count(LIST).0, 2);
-    assert_eq!(site.clock.slept(), [Duration::ZERO; 0]);
+    assert!(site.clock.slept().is_empty());
 }
 
 #[tokio::test]
