@@ -44,6 +44,7 @@ const OBS_OPERATIONS: &[&str] = if cfg!(feature = "obs") {
         "obs.HeadBucket",
         "obs.DeleteBucket",
         "obs.GetBucketLocation",
+        "obs.GetBucketVersioning",
         "obs.ListObjects",
         "obs.ListObjectsV2",
         "obs.PutObject",

@@ -139,7 +139,9 @@ mod tests {
         connection
             .execute_batch("DROP TABLE given_metrics")
             .unwrap();
-        trials_and_hosts(&connection).unwrap();
+        for migration in MIGRATIONS {
+            migration(&connection).unwrap();
+        }
         assert_eq!(shape(&connection), today);
     }
 

@@ -198,6 +198,16 @@ impl S3 for ObsService {
         }))
     }
 
+    /// Returns that the bucket has no versions.
+    async fn get_bucket_versioning(
+        &self,
+        req: S3Request<GetBucketVersioningInput>,
+    ) -> Reply<GetBucketVersioningOutput> {
+        self.run(move |store| store.bucket(&req.input.bucket))
+            .await?;
+        Ok(S3Response::new(GetBucketVersioningOutput::default()))
+    }
+
     // ---- lists ----
 
     async fn list_objects(&self, req: S3Request<ListObjectsInput>) -> Reply<ListObjectsOutput> {

@@ -91,12 +91,12 @@ impl Writing {
         }
     }
 
-    fn write(mut self, chunk: &[u8]) -> io::Result<Self> {
+    fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
         self.file.as_file_mut().write_all(chunk)?;
         self.md5.update(chunk);
         self.checksum.update(chunk);
         self.length += chunk.len() as u64;
-        Ok(self)
+        Ok(())
     }
 
     fn finish(self) -> Received {
@@ -204,13 +204,13 @@ impl Declared {
 /// File that is being written, with a second buffer: one is filled by the connection while the
 /// other one is written.
 enum Disk {
-    Idle(Writing, Vec<u8>),
-    Busy(JoinHandle<io::Result<(Writing, Vec<u8>)>>),
+    Idle(Box<Writing>, Vec<u8>),
+    Busy(JoinHandle<io::Result<(Box<Writing>, Vec<u8>)>>),
 }
 
 impl Disk {
     /// Waits until the file can be written again.
-    async fn idle(self) -> S3Result<(Writing, Vec<u8>)> {
+    async fn idle(self) -> S3Result<(Box<Writing>, Vec<u8>)> {
         match self {
             Self::Idle(writing, buffer) => Ok((writing, buffer)),
             Self::Busy(task) => match task.await {
@@ -222,9 +222,9 @@ impl Disk {
 
     /// Starts to write `full`, and returns an empty buffer.
     async fn write(self, full: Vec<u8>) -> S3Result<(Self, Vec<u8>)> {
-        let (writing, empty) = self.idle().await?;
+        let (mut writing, empty) = self.idle().await?;
         let task = spawn_blocking(move || {
-            let writing = writing.write(&full)?;
+            writing.write(&full)?;
             let mut empty = full;
             empty.clear();
             Ok((writing, empty))
@@ -240,7 +240,7 @@ pub(super) async fn receive(
     file: NamedTempFile,
 ) -> S3Result<Received> {
     let writing = Writing::new(file, declared.hasher());
-    let mut disk = Disk::Idle(writing, Vec::new());
+    let mut disk = Disk::Idle(Box::new(writing), Vec::new());
     let mut buffer = Vec::new();
     if let Some(mut body) = body {
         while let Some(part) = body.next().await {
@@ -288,7 +288,7 @@ pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Re
         if read == 0 {
             return Ok(writing.finish());
         }
-        writing = writing.write(&chunk[..read])?;
+        writing.write(&chunk[..read])?;
     }
 }
 

@@ -25,9 +25,10 @@ use crate::{
     },
 };
 
-/// Minimum size in bytes of all parts but the last one, as on the service.
+/// Minimum size in bytes of all parts but the last one, as on the service (OBS API reference,
+/// "Uploading Parts", `api-obs/obs_04_0099.html`).
 const LEAST_PART: u64 = 100 << 10;
-/// Maximum number of a part.
+/// Maximum number of a part, as on the service (the same page).
 const MAX_PART: i32 = 10_000;
 
 /// Upload that is neither completed nor aborted.

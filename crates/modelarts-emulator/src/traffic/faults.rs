@@ -127,7 +127,8 @@ pub enum Fault {
     },
 }
 
-/// Prefix of the operations of OBS.
+/// Name for all operations of OBS, and the prefix of their names.
+const OBS_OPERATIONS: &str = "obs.*";
 const OBS_PREFIX: &str = "obs.";
 
 const fn too_many_requests() -> u16 {
@@ -197,16 +198,19 @@ impl FaultRule {
     fn matches(&self, operation: &str) -> bool {
         match self.operation.as_str() {
             "*" => !operation.starts_with(OBS_PREFIX),
-            "obs.*" => operation.starts_with(OBS_PREFIX),
+            OBS_OPERATIONS => operation.starts_with(OBS_PREFIX),
             name => name == operation,
         }
     }
 
     fn check(&self) -> Result<(), String> {
-        let ids: Vec<&str> = operation_ids().collect();
+        let mut ids: Vec<&str> = operation_ids().collect();
         if !ids.iter().any(|id| self.matches(id)) {
+            if cfg!(feature = "obs") {
+                ids.push(OBS_OPERATIONS);
+            }
             return Err(format!(
-                "unknown operation `{}`, expected *, obs.* or one of {}",
+                "unknown operation `{}`, expected * or one of {}",
                 self.operation,
                 ids.join(", ")
             ));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use modelarts_emulator::User;
+use modelarts_emulator::{Emulator, StartError, User};
 use object_store::{ObjectStore, ObjectStoreExt, path::Path, signer::Signer};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -157,6 +157,16 @@ async fn a_date_header_can_take_the_place_of_x_amz_date() {
         );
     let reply = ObsReply::of(reply.send().await.unwrap()).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+#[tokio::test]
+async fn the_address_is_a_loopback_address() {
+    let started = Emulator::builder().obs_listen(([0, 0, 0, 0], 0).into());
+    let error = started.start().await.unwrap_err();
+    assert!(matches!(error, StartError::NotLoopback(_)), "{error}");
+    let site = ObsSite::with(|builder| builder.obs_listen(([127, 0, 0, 2], 0).into())).await;
+    assert!(site.emulator.obs_url().starts_with("http://127.0.0.2:"));
+    assert_eq!(site.client.get("/bucket").await.status, 200);
 }
 
 #[tokio::test]

@@ -228,6 +228,11 @@ async fn a_bucket_goes_with_its_empty_directories_and_uploads() {
         "{}",
         location.text()
     );
+    let versioning = site.client.get("/other.bucket?versioning").await;
+    assert_eq!(
+        (versioning.status.as_u16(), versioning.all("Status")),
+        (200, vec![])
+    );
     let head = site
         .client
         .send(Method::HEAD, "/other.bucket", &[], b"")

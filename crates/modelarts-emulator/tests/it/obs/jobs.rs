@@ -50,12 +50,13 @@ async fn incomplete_copies_are_no_objects() {
 
 /// Script of a job that signs by AWS V2, without packages.
 const SCRIPT: &str = r#"
-import base64, email.utils, hashlib, hmac, os, urllib.request
+import base64, email.utils, hashlib, hmac, os, urllib.parse, urllib.request
+def signature(text):
+    key = os.environ["AWS_SECRET_ACCESS_KEY"].encode()
+    return base64.b64encode(hmac.new(key, text.encode(), hashlib.sha1).digest()).decode()
 def call(method, path, data=None):
     date = email.utils.formatdate(usegmt=True)
-    text = f"{method}\n\n{'text/plain' if data else ''}\n{date}\n/{path}"
-    key = os.environ["AWS_SECRET_ACCESS_KEY"].encode()
-    sign = base64.b64encode(hmac.new(key, text.encode(), hashlib.sha1).digest()).decode()
+    sign = signature(f"{method}\n\n{'text/plain' if data else ''}\n{date}\n/{path}")
     request = urllib.request.Request(f"{os.environ['S3_ENDPOINT']}/{path}", data, method=method)
     request.add_header("Date", date)
     request.add_header("Authorization", f"AWS {os.environ['AWS_ACCESS_KEY_ID']}:{sign}")
@@ -63,6 +64,9 @@ def call(method, path, data=None):
     return urllib.request.urlopen(request).read().decode()
 print(call("GET", "bucket/in/hello.txt"))
 call("PUT", "bucket/out/from-job.txt", b"from the job")
+sign = urllib.parse.quote(signature("GET\n\n\n4000000000\n/bucket/out/from-job.txt"), safe="")
+query = f"AWSAccessKeyId={os.environ['AWS_ACCESS_KEY_ID']}&Expires=4000000000&Signature={sign}"
+print(urllib.request.urlopen(f"{os.environ['S3_ENDPOINT']}/bucket/out/from-job.txt?{query}").read().decode())
 for name in ["AWS_ENDPOINT_URL_S3", "S3_ENDPOINT"]:
     assert os.environ[name] == os.environ["S3_ENDPOINT"]
 print(os.environ["AWS_REGION"], os.environ["AWS_DEFAULT_REGION"], os.environ.get("AWS_SESSION_TOKEN"))
@@ -74,7 +78,10 @@ async fn a_job_finds_the_endpoint_and_keys_of_its_user() {
     site.put("bucket/in/hello.txt", "hello");
     let mut job = site.script("client", SCRIPT);
     let id = site.run(&job).await;
-    assert_eq!(site.log(&id).await, "hello\ncn-north-4 cn-north-4 None\n");
+    assert_eq!(
+        site.log(&id).await,
+        "hello\nfrom the job\ncn-north-4 cn-north-4 None\n"
+    );
     assert_eq!(site.get("bucket/out/from-job.txt"), "from the job");
     // The variables of the job take precedence.
     job = site.script(

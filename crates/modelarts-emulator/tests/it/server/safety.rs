@@ -476,6 +476,21 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     // Python sets this variable itself if no locale is set (PEP 538).
     names.retain(|name| *name != "LC_CTYPE");
     names.sort_unstable();
+    let is_of_obs = |name: &&str| name.starts_with("AWS_") || name.starts_with("S3_");
+    let (of_obs, names): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_of_obs);
+    let served: &[&str] = if cfg!(feature = "obs") {
+        &[
+            "AWS_ACCESS_KEY_ID",
+            "AWS_DEFAULT_REGION",
+            "AWS_ENDPOINT_URL_S3",
+            "AWS_REGION",
+            "AWS_SECRET_ACCESS_KEY",
+            "S3_ENDPOINT",
+        ]
+    } else {
+        &[]
+    };
+    assert_eq!(of_obs, served);
     assert_eq!(
         names,
         [
@@ -507,7 +522,15 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
             "WORKSPACE",
         ]
     );
-    let text = serde_json::to_string(&environment).unwrap();
+    // Clients of OBS read the keys of the job's user from these two variables, and from no other.
+    let keys = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+    let of_user = [site.emulator.access_key(), site.emulator.secret_key()];
+    let mut others = environment.clone();
+    if cfg!(feature = "obs") {
+        let given = keys.map(|name| others.remove(name).unwrap());
+        assert_eq!(given.map(|key| key.as_str().unwrap().to_owned()), of_user);
+    }
+    let text = serde_json::to_string(&others).unwrap();
     for secret in [
         site.emulator.secret_key(),
         site.emulator.access_key(),
