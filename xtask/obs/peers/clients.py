@@ -181,7 +181,13 @@ class Program:
     def run(self, *arguments):
         # Programs of this environment of Python precede those of the system.
         path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        environment = {"PATH": path, "HOME": os.environ["HOME"], **self.variables()}
+        environment = {
+            "PATH": path,
+            "HOME": os.environ["HOME"],
+            # Names of files are UTF-8.
+            "LC_ALL": "C.UTF-8",
+            **self.variables(),
+        }
         ended = subprocess.run(
             [*self.command, *map(str, arguments)],
             env=environment,
@@ -189,7 +195,7 @@ class Program:
             stderr=subprocess.PIPE,
         )
         if ended.returncode != 0:
-            raise RuntimeError(ended.stderr.decode())
+            raise RuntimeError(f"{arguments[0]}: {(ended.stderr + ended.stdout).decode()}")
         return ended.stdout
 
 
@@ -301,10 +307,10 @@ class AwsCli(Program):
         self.s3("mb", f"s3://{bucket}")
 
     def send(self, directory, bucket, prefix):
-        self.s3("cp", "--recursive", "--quiet", directory, f"s3://{bucket}/{prefix}")
+        self.s3("cp", "--recursive", "--only-show-errors", directory, f"s3://{bucket}/{prefix}")
 
     def receive(self, bucket, prefix, directory):
-        self.s3("cp", "--recursive", "--quiet", f"s3://{bucket}/{prefix}", directory)
+        self.s3("cp", "--recursive", "--only-show-errors", f"s3://{bucket}/{prefix}", directory)
 
     def names(self, bucket, prefix):
         listed = self.api(
@@ -323,7 +329,7 @@ class AwsCli(Program):
             return file.read()
 
     def copy(self, bucket, source, target):
-        self.s3("cp", "--quiet", f"s3://{bucket}/{source}", f"s3://{bucket}/{target}")
+        self.s3("cp", "--only-show-errors", f"s3://{bucket}/{source}", f"s3://{bucket}/{target}")
 
     def remove(self, bucket, key):
-        self.s3("rm", "--quiet", f"s3://{bucket}/{key}")
+        self.s3("rm", "--only-show-errors", f"s3://{bucket}/{key}")

@@ -123,7 +123,8 @@ def seaweedfs(directory):
             wait_for(place)
             yield place
         finally:
-            process.terminate()
+            # A regular end waits for its parts.
+            process.kill()
 
 
 def wait_for(place):

@@ -6,7 +6,7 @@ mod citations;
 mod clients;
 mod features;
 mod links;
-pub(crate) mod outcome;
+pub mod outcome;
 mod package;
 mod pytest;
 mod redocly;

@@ -4,11 +4,13 @@ use std::{io, path::Path, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    body::{Body, Bytes},
+    body::{Body, Bytes, HttpBody},
     extract::Request,
     http::{
         HeaderMap, HeaderValue, StatusCode,
-        header::{AUTHORIZATION, CONTENT_LENGTH, DATE, HeaderName, RETRY_AFTER},
+        header::{
+            AUTHORIZATION, CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderName, RETRY_AFTER,
+        },
     },
     response::{IntoResponse, Response},
 };
@@ -77,6 +79,8 @@ impl ObsServer {
     async fn serve(&self, request: Request) -> Response {
         let request_id = new_request_id();
         let (method, uri) = (request.method().clone(), request.uri().clone());
+        let expects_continue = request.headers().contains_key(EXPECT);
+        let is_empty = HttpBody::is_end_stream(request.body());
         let context = Arc::new(ObsRequest::default());
         let mut response = match self.check_host(&request) {
             Ok(()) => self.perform(request, &context).await,
@@ -96,6 +100,12 @@ impl ObsServer {
         tracing::info!(%method, path = uri.path(), status = status.as_u16(), request_id, "OBS");
         if let Ok(id) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert("x-amz-request-id", id);
+        }
+        // A final response without `100 Continue` makes botocore misread the next response on the
+        // same connection.
+        if expects_continue && (is_empty || !status.is_success()) {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
         }
         response
     }

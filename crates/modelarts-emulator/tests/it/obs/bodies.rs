@@ -242,3 +242,19 @@ async fn an_aborted_body_leaves_nothing() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn a_final_response_to_a_request_that_expects_100_continue_ends_the_connection() {
+    let site = ObsSite::start().await;
+    let expects = [("expect", "100-continue")];
+    let put = async |target: &str, body: &[u8]| {
+        let reply = site.client.send(Method::PUT, target, &expects, body).await;
+        (reply.status.as_u16(), reply.header("connection").to_owned())
+    };
+    // Without a body, the server cannot send `100 Continue` first.
+    assert_eq!(put("/bucket/empty", b"").await, (200, "close".to_owned()));
+    assert_eq!(put("/bucket/full", b"x").await, (200, String::new()));
+    assert_eq!(put("/none/full", b"x").await, (404, "close".to_owned()));
+    let plain = site.client.put("/bucket/empty", b"").await;
+    assert_eq!(plain.header("connection"), "");
+}
