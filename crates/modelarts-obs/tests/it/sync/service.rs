@@ -80,7 +80,7 @@ impl Site {
     /// Returns the numbers of requests by their operations.
     fn requests(&self) -> BTreeMap<&'static str, u64> {
         let requests = self.emulator.requests().into_iter();
-        let received = requests.map(|(name, count)| (name, u64::from(count.received)));
+        let received = requests.map(|(name, count)| (name, count.received));
         received
             .filter(|(name, count)| name.starts_with("obs.") && *count > 0)
             .collect()
