@@ -68,7 +68,7 @@ async fn all_tasks_of_a_job_are_followed() {
         let end = lines.iter().position(|line| *line == end);
         assert!(line.is_some() && line < end, "{lines:?}");
     }
-    assert_eq!(site.clock.slept(), []);
+    assert_eq!(site.clock.slept(), [Duration::ZERO; 0]);
 
     let news = job.follow().quiet(Duration::ZERO).without_logs().stream();
     let news: Vec<_> = news.try_collect().await.unwrap();
