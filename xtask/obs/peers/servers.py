@@ -85,9 +85,13 @@ def moto():
 
 
 def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """Returns a free port, to which SeaweedFS can add 10,000 for its other protocol."""
+    while True:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        if port < 50_000:
+            return port
 
 
 @contextmanager
