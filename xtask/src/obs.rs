@@ -31,6 +31,7 @@ pub fn run(all: bool) -> Result<Outcome> {
             .arg(scripts.join("main.py"))
             .args(all.then_some("--all"))
             .env("MODELARTS_EMULATOR", emulator::program()?)
-            .env("MODELARTS_OBS_PEER", directory.join("modelarts-obs-peer")),
+            .env("MODELARTS_OBS_PEER", directory.join("modelarts-obs-peer"))
+            .env("MODELARTS_CACHE_DIR", workspace::root().join("target/obs-cache")),
     )
 }

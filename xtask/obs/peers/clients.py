@@ -213,6 +213,7 @@ class ModelartsObs(Program):
             # Only OBS is called.
             "MODELARTS_ENDPOINT": "http://127.0.0.1:1",
             "HUAWEICLOUD_SDK_PROJECT_ID": "none",
+            "MODELARTS_CACHE_DIR": os.environ["MODELARTS_CACHE_DIR"],
             "MODELARTS_REGION": self.place.region,
             "MODELARTS_OBS_ENDPOINT": self.place.url,
             "HUAWEICLOUD_SDK_AK": self.place.access_key,

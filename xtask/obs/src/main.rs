@@ -1,17 +1,13 @@
 //! modelarts-obs as a program. It takes its settings from the environment, and one command with its
 //! arguments. The scripts of `cargo xtask obs` call it like the programs of other clients.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::TryStreamExt;
 use modelarts_ext::Client;
-use modelarts_obs::{Bucket, Obs};
-use walkdir::WalkDir;
-
-/// Number of transfers at once.
-const TRANSFERS: usize = 16;
+use modelarts_obs::Obs;
 
 #[derive(Parser)]
 enum Command {
@@ -51,12 +47,18 @@ async fn main() -> Result<()> {
             directory,
             bucket,
             prefix,
-        } => send(&obs.bucket(&bucket)?, directory, &prefix).await?,
+        } => {
+            obs.sync_up(directory, format!("obs://{bucket}/{prefix}"))
+                .await?;
+        }
         Command::Receive {
             bucket,
             prefix,
             directory,
-        } => receive(&obs.bucket(&bucket)?, &prefix, directory).await?,
+        } => {
+            obs.sync_down(format!("obs://{bucket}/{prefix}"), directory)
+                .await?;
+        }
         Command::List { bucket, prefix } => {
             let bucket = obs.bucket(&bucket)?;
             let mut objects = Box::pin(bucket.list(&prefix));
@@ -69,40 +71,11 @@ async fn main() -> Result<()> {
             source,
             target,
         } => {
+            // A single object keeps its name, so the copy is renamed by hand: the contents are small.
             let bucket = obs.bucket(&bucket)?;
             bucket.put(&target, bucket.get(&source).await?).await?;
         }
         Command::Remove { bucket, key } => obs.bucket(&bucket)?.delete(&key).await?,
     }
     Ok(())
-}
-
-async fn send(bucket: &Bucket, directory: PathBuf, prefix: &str) -> Result<()> {
-    let mut files = Vec::new();
-    for entry in WalkDir::new(&directory) {
-        let entry = entry?;
-        if entry.file_type().is_file() {
-            let path = entry.path().strip_prefix(&directory)?;
-            let path = path.to_str().context("a name is not Unicode")?;
-            files.push((format!("{prefix}/{path}"), entry.path().to_owned()));
-        }
-    }
-    let sent = stream::iter(files).map(|(key, path)| async move {
-        bucket.put(&key, fs::read(path)?).await?;
-        anyhow::Ok(())
-    });
-    sent.buffer_unordered(TRANSFERS).try_collect().await
-}
-
-async fn receive(bucket: &Bucket, prefix: &str, directory: PathBuf) -> Result<()> {
-    let directory = &directory;
-    let received = bucket.list(prefix).map(|object| async move {
-        let object = object?;
-        let below = object.key().strip_prefix(prefix).unwrap_or_default();
-        let path = directory.join(below.trim_start_matches('/'));
-        fs::create_dir_all(path.parent().context("a file has a directory")?)?;
-        fs::write(path, bucket.get(object.key()).await?)?;
-        anyhow::Ok(())
-    });
-    received.buffer_unordered(TRANSFERS).try_collect().await
 }
