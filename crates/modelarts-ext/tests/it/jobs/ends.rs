@@ -260,9 +260,25 @@ fn outcomes_are_clauses_and_objects() {
         (
             Outcome::Abnormal {
                 secondary_phase: Some("CreateFailed".into()),
+                cause: Some("no such image".into()),
             },
-            "abnormal: CreateFailed",
-            json!({"outcome": "abnormal", "secondary_phase": "CreateFailed"}),
+            "abnormal: CreateFailed: no such image",
+            json!({"outcome": "abnormal", "secondary_phase": "CreateFailed",
+                   "cause": "no such image"}),
+        ),
+        (
+            Outcome::Abnormal {
+                secondary_phase: None,
+                cause: None,
+            },
+            "abnormal",
+            json!({"outcome": "abnormal", "secondary_phase": null, "cause": null}),
+        ),
+        (
+            failed(Some(3), Some("worker-0"), Some("exit with 3")),
+            "failed with exit code 3 in worker-0",
+            json!({"outcome": "failed", "exit_code": 3, "task": "worker-0",
+                   "message": "exit with 3"}),
         ),
         (
             Outcome::Vanished,
