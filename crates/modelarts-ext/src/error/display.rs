@@ -139,7 +139,7 @@ impl fmt::Debug for Error {
 
 /// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
 /// case, and the final full stop is removed.
-fn clause(sentence: &str) -> String {
+pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()

@@ -43,7 +43,7 @@ pub(crate) mod call_summary;
 mod classification;
 #[cfg(test)]
 mod codes_tests;
-mod display;
+pub(crate) mod display;
 pub(crate) mod mask;
 pub(crate) mod violation;
 

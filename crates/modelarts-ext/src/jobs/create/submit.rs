@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::{MAX_CLOCK_SKEW, since},
-    error::{Error, ErrorKind, call_summary::CallSummary},
+    error::{Error, ErrorKind, call_summary::CallSummary, display::clause},
     jobs::{
         create::{
             CreateJob,
@@ -212,7 +212,7 @@ fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
     let (kind, name, url) =
         channels.find(|(.., url)| ObsPath::parse(url) == Some(rejected.clone()))?;
     let own = error.solution().and(error.known_code());
-    let own = own.map_or(String::new(), |row| format!("{} ", row.advice));
+    let own = own.map_or(String::new(), |row| format!("{}; ", clause(row.advice)));
     Some(format!("{own}{url:?} is the path of the {kind} {name:?}"))
 }
 

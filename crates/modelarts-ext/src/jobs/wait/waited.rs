@@ -100,8 +100,8 @@ impl Waited {
                 let log = format!("save the complete log with `job.logs({task:?}).download(..)`");
                 match exit_code {
                     Some(OUT_OF_MEMORY) => format!(
-                        "the memory was often exceeded: raise it with a flavor that has more, or \
-                         use a smaller batch; if not, {log}"
+                        "the cause is often too little memory: choose a flavor with more, or a \
+                         smaller batch; otherwise {log}"
                     ),
                     _ => log,
                 }

@@ -43,8 +43,8 @@ async fn the_advice_is_the_next_step_after_the_outcome() {
     assert!(text.ends_with(&format!("\nadvice: {SAVE_LOG}")), "{text}");
     let (_, error) = failed(&site, "memory", "exit(137)").await;
     let memory = format!(
-        "the memory was often exceeded: raise it with a flavor that has more, or use a smaller \
-         batch; if not, {SAVE_LOG}"
+        "the cause is often too little memory: choose a flavor with more, or a smaller batch; \
+         otherwise {SAVE_LOG}"
     );
     assert_eq!(error.advice(), Some(memory.as_str()));
 
@@ -104,13 +104,19 @@ async fn errors_and_events_of_the_failed_task_come_before_others() {
         "tasks": {"worker-1": {"seconds": 20, "exit_code": 1}},
     });
     let site = simulated(run).await;
-    let job = site.job("many").nodes(8).submit().await.unwrap();
+    let job = site
+        .job("many")
+        .flavor("modelarts.vm.cpu.8u")
+        .nodes(8)
+        .submit()
+        .await
+        .unwrap();
     let end = job.wait().await.unwrap();
     assert_eq!(
         messages(&end),
         [
             "[worker-1] The training code is being downloaded.",
-            "[worker-1] Training code downloaded.",
+            "[worker-1] [Duration: 0.000] Training code downloaded.",
             "[worker-1] training started.",
             "[worker-1] Training finished. Exit code 1.",
             "Training job failed.",
@@ -129,9 +135,10 @@ async fn the_error_of_an_abnormal_job_has_the_cause() {
     let site = simulated(json!({"download_error": "no such key"})).await;
     let job = site.job("broken").submit().await.unwrap();
     let end = job.wait().await.unwrap();
-    let cause = "abnormal: CreateFailed: [worker-0] [Duration: 0.000] Failed to download the \
-                 training code. Failure cause: no such key";
-    assert_eq!(end.outcome().to_string(), cause);
+    assert_eq!(
+        end.outcome().to_string(),
+        "abnormal: CreateFailed: the training code cannot be downloaded: no such key"
+    );
     let error = end.success().unwrap_err();
     assert_eq!(
         error.advice(),
@@ -161,7 +168,13 @@ async fn an_input_that_does_not_exist_is_named() {
         .input("labels", "obs://bucket/inputless/code/")
         .input("data", "obs://bucket/nothing/");
     let error = refused(job.submit().await);
-    assert_eq!(message(&error), "?");
+    assert_eq!(
+        message(&error),
+        "CreateTrainingJob: Invalid obs path: /bucket/nothing/, reason: not a directory \
+         (ModelArts.2791, HTTP 400, request id REQUEST); Check the obs path; check that the path is \
+         a directory that exists, in a bucket that is not encrypted; if it is, try again later; \
+         \"obs://bucket/nothing/\" is the path of the input \"data\""
+    );
     assert!(error.is_retryable());
     let debug = format!("{error:?}");
     assert!(
