@@ -238,11 +238,10 @@ impl JobHandle {
     /// response is lost, the delete is sent again, and succeeds if the job no longer exists.
     ///
     /// The deletion is asynchronous: the service has accepted it when this method returns, and
-    /// stops the job if it runs. Until the job is removed, it is returned by calls and its name is
-    /// in use. A [`wait`](Self::wait) of this [`Job`] ends with
-    /// [`Outcome::Vanished`](crate::Outcome::Vanished) if it is removed before an end is read; to be
-    /// sure, call [`get`](Self::get) until it fails with [`Error::is_not_found`]. Tests on the
-    /// emulator await `Emulator::wait_until_gone`.
+    /// stops the job if it runs. Until the job is removed, calls still return it. A
+    /// [`wait`](Self::wait) for the end of a [`Job`] that is removed meanwhile ends with
+    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until it
+    /// fails with [`Error::is_not_found`]. Tests on the emulator await `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
