@@ -46,6 +46,30 @@ impl JobHandle {
     }
 
     /// Lists the tags of the job. Huawei Cloud only.
+    ///
+    /// Tags are added with a [call](crate::Client::call):
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # let job = hello(&emulator, &client, "tags")?.submit().await?;
+    /// use modelarts_ext::types::CreateTrainJobTagsRequest;
+    ///
+    /// let (project, id) = (client.project_id(), job.id());
+    /// let tags = serde_json::json!({"tags": [{"key": "team", "value": "nlp"}]});
+    /// let body: CreateTrainJobTagsRequest = serde_json::from_value(tags)?;
+    /// client
+    ///     .call(|api| {
+    ///         api.create_train_job_tags().project_id(project).training_job_id(id).body(body).send()
+    ///     })
+    ///     .await?;
+    /// let tags = job.tags().collect(10).await?;
+    /// # assert_eq!((tags[0].key.as_deref(), tags[0].value.as_deref()), (Some("team"), Some("nlp")));
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
         let rows = RowSource::new(

@@ -1,8 +1,12 @@
-//! Texts of an error: `Display` as one sentence, `Debug` as lines with one fact each.
+//! Texts of an error: `Display` as one sentence where it fits, `Debug` as lines with one fact each.
 
 use std::{error::Error as StdError, fmt, iter};
 
 use crate::error::{Error, ErrorKind};
+
+/// Code of the service for an input that does not exist. The service also gives it for one that
+/// exists, under load.
+const INVALID_OBS_PATH: &str = "ModelArts.2791";
 
 impl Error {
     /// Returns the operation and the reason, without the facts about the call.
@@ -19,6 +23,14 @@ impl Error {
             _ => &inner.message,
         };
         operation.unwrap_or_default() + reason
+    }
+
+    /// Returns the advice, unless the headline contains it as a part of the broken rules.
+    fn advice_below_headline(&self) -> Option<&str> {
+        match self.solution() {
+            None if !self.violations().is_empty() => None,
+            _ => self.advice(),
+        }
     }
 
     /// Returns the causes in one line, without those that `text` contains.
@@ -61,6 +73,9 @@ impl Error {
                 "retry",
                 self.is_retryable().then(|| match self.retry_after() {
                     Some(wait) => format!("the same call may succeed after {wait:?}"),
+                    None if self.code() == Some(INVALID_OBS_PATH) => {
+                        "the same call may succeed later if the path exists".to_owned()
+                    }
                     None => "the same call may succeed later".to_owned(),
                 }),
             ),
@@ -71,7 +86,7 @@ impl Error {
             ),
             (
                 "advice",
-                self.advice()
+                self.advice_below_headline()
                     .map(|advice| advice.trim().trim_end_matches('.').to_owned()),
             ),
             ("caused by", self.causes(headline)),
@@ -86,7 +101,8 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = &*self.0;
-        f.write_str(&self.headline())?;
+        let headline = self.headline();
+        f.write_str(&headline)?;
         let mut details = Vec::new();
         details.extend(inner.code.clone());
         details.extend(inner.status.map(|status| format!("HTTP {status}")));
@@ -97,7 +113,9 @@ impl fmt::Display for Error {
         if !details.is_empty() {
             write!(f, " ({})", details.join(", "))?;
         }
-        match self.advice() {
+        match self.advice_below_headline() {
+            // A last line of a log would hide advice behind it.
+            Some(advice) if headline.contains('\n') => write!(f, "\nadvice: {advice}"),
             // Other advice than that of the table may begin with a name, so its first letter is kept.
             Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
@@ -121,7 +139,7 @@ impl fmt::Debug for Error {
 
 /// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
 /// case, and the final full stop is removed.
-fn clause(sentence: &str) -> String {
+pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()

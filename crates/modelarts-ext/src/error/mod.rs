@@ -43,7 +43,7 @@ pub(crate) mod call_summary;
 mod classification;
 #[cfg(test)]
 mod codes_tests;
-mod display;
+pub(crate) mod display;
 pub(crate) mod mask;
 pub(crate) mod violation;
 
@@ -61,8 +61,10 @@ use crate::{
 /// A failed call: its cause and the details of the call.
 ///
 /// Its fields are private; use the accessors, such as [`is_not_found`](Self::is_not_found),
-/// [`status`](Self::status), [`code`](Self::code). `Display` shows the error in one sentence. `Debug`,
-/// which a `main` that returns the error prints, shows one fact a line:
+/// [`status`](Self::status), [`code`](Self::code). `Display` shows the error in one sentence, with
+/// two exceptions: several broken rules follow on a line each, and a job that did not complete is
+/// followed by its last events, its last log lines and the advice. `Debug`, which a `main` that
+/// returns the error prints, shows one fact a line:
 ///
 /// ```no_run
 /// use modelarts_ext::{Client, Error};
@@ -176,16 +178,17 @@ impl Error {
 
     /// Creates the error for a request that was not sent, because `what` breaks these rules.
     pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
-        let rules = match violations.len() {
-            1 => "a rule".to_owned(),
-            count => format!("{count} rules"),
+        let message = match &violations[..] {
+            [violation] => format!("{what} breaks a rule, so nothing was sent: {violation}"),
+            violations => {
+                let lines = violations
+                    .iter()
+                    .map(|violation| format!("\n  {violation}"));
+                let (count, lines) = (violations.len(), lines.collect::<String>());
+                format!("{what} breaks {count} rules, so nothing was sent:{lines}")
+            }
         };
-        let mut message = format!("{what} breaks {rules}, so nothing was sent:");
-        for violation in &violations {
-            message.push_str("\n  ");
-            message.push_str(&violation.to_string());
-        }
-        let mut error = Self::invalid(message);
+        let mut error = Self::invalid(message).with_advice(joined_advice(&violations));
         error.0.violations = violations;
         error
     }
@@ -366,8 +369,9 @@ impl Error {
         ErrorCode::find(self.code()?, self.status()?)
     }
 
-    /// Returns the advice of the service, else that for the kind of credentials that were
-    /// rejected, else that of the table of error codes.
+    /// Returns the advice of the service, else that for the kind of error, such as rejected
+    /// credentials, [broken rules](Self::violations) or a job that did not complete, else that of
+    /// the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution()
@@ -436,6 +440,21 @@ impl Error {
     #[must_use]
     pub fn body(&self) -> Option<&str> {
         self.0.body.as_deref()
+    }
+}
+
+/// Returns the advice of the violations, each once; of more than 3, that of the first one.
+fn joined_advice(violations: &[Violation]) -> Option<String> {
+    const SHOWN: usize = 3;
+    let mut advice: Vec<&str> = Vec::new();
+    for violation in violations {
+        if !advice.contains(&violation.advice()) {
+            advice.push(violation.advice());
+        }
+    }
+    match &advice[..] {
+        [first, rest @ ..] if rest.len() >= SHOWN => Some(format!("{first}; {} more", rest.len())),
+        advice => (!advice.is_empty()).then(|| advice.join("; ")),
     }
 }
 

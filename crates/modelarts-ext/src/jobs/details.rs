@@ -23,7 +23,8 @@ impl Job {
         Some(self.started_at()?.duration_since(self.created_at()?))
     }
 
-    /// Returns the time for which the job has been running, or ran; `None` before its start.
+    /// Returns the time for which the job has been running, or ran; `None` before its start. The
+    /// service counts whole seconds, so that of a short job may be zero.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;

@@ -234,8 +234,14 @@ impl JobHandle {
             .ok_or(rejection)
     }
 
-    /// Deletes the job, its events and its logs. Its output in OBS remains. If the response is
-    /// lost, the delete is sent again, and succeeds if the job no longer exists.
+    /// Deletes the job, its events and its logs, in any phase. Its output in OBS remains. If the
+    /// response is lost, the delete is sent again, and succeeds if the job no longer exists.
+    ///
+    /// The deletion is asynchronous: the service has accepted it when this method returns, and
+    /// stops the job if it runs. Until the job is removed, calls still return it. A
+    /// [`wait`](Self::wait) for the end of a [`Job`] that is removed meanwhile ends with
+    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until it
+    /// fails with [`Error::is_not_found`]. Tests on the emulator await `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.

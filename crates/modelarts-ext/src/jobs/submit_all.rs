@@ -7,13 +7,16 @@ use std::{
 };
 
 use futures::{StreamExt, stream, stream::BoxStream};
-use modelarts_api::BoxFuture;
+use modelarts_api::{BoxFuture, request_path::create_training_job::metadata};
 
 use crate::{
     client::Client,
-    error::{Error, ErrorKind},
+    error::{
+        Error, ErrorKind,
+        violation::{Actual, Violation},
+    },
     jobs::{
-        create::CreateJob,
+        create::{CreateJob, submit::NAME_EXISTS},
         polling::interval::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
@@ -60,6 +63,10 @@ type IndexedResult = (usize, Result<Waited, Error>);
 impl TrainingJobs {
     /// Submits jobs, a few at a time, and waits for their ends.
     ///
+    /// Each job looks up its algorithm and its flavor before it is created. For clones of one job,
+    /// [`look_up`](CreateJob::look_up) it before it is cloned, which saves these calls for each
+    /// clone.
+    ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
     /// # #[tokio::main]
@@ -70,6 +77,7 @@ impl TrainingJobs {
     /// use futures::StreamExt;
     ///
     /// // `job` is a prepared `CreateJob`.
+    /// let job = job.look_up().await?;
     /// let sweep: Vec<_> = (0..30)
     ///     .map(|n| job.clone().name(format!("sweep-{n}")).parameter("seed", n))
     ///     .collect();
@@ -118,7 +126,8 @@ impl SubmitAll {
 
     /// Sets the pause between two rounds of the wait: `shortest` after a round in which a job
     /// ended, growing up to `longest`, with a jitter of a tenth. Default 5 to 60 seconds; both are
-    /// limited to a day.
+    /// limited to a day. A test on the emulator sets shorter pauses, and a higher
+    /// [`rate_limit`](Self::rate_limit).
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
@@ -203,10 +212,18 @@ impl SubmitAllState {
             let (workspace, name) = job.workspace_and_name();
             let first = *names.entry((workspace, name.clone())).or_insert(index);
             let checked = match first != index && !name.is_empty() {
-                true => Err(Error::invalid(format!(
-                    "metadata.name: {name:?} is also the name of the job with index {first}; must \
-                     be unique in a workspace"
-                ))),
+                true => Err(Error::broken_rules(
+                    "the job",
+                    vec![Violation::new(
+                        metadata::NAME,
+                        Actual::Value(name.into()),
+                        format!(
+                            "must be unique in a workspace, and the job with index {first} has this name"
+                        ),
+                        Some(NAME_EXISTS),
+                        "choose another name",
+                    )],
+                )),
                 false => job.require_valid(),
             };
             match checked {

@@ -85,10 +85,18 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
-/// Patterns, each with a description in words.
-const PATTERNS_IN_WORDS: &[(&str, &str)] = &[
-    ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -"),
-    ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./"),
+/// Patterns, each with a description in words, and the advice for a text with other characters.
+const PATTERNS_IN_WORDS: &[(&str, &str, &str)] = &[
+    (
+        "^[A-Za-z0-9_-]{1,64}$",
+        "1 to 64 letters, digits, _ and -",
+        "use letters, digits, _ and -",
+    ),
+    (
+        "^[-a-zA-Z0-9_./]+$",
+        "only letters, digits and -_./",
+        "use letters, digits and -_./",
+    ),
 ];
 
 /// Adds a violation to the report for every field below `located` that exceeds a limit.
@@ -128,7 +136,8 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
     }
     let is_checked = is_checked_by_rules(schema, name);
     if !is_checked && rules(schema, name).any(|rule| breaks(value, rule)) {
-        let advice = "choose a value within the limit";
+        let characters = rules(schema, name).find_map(|rule| characters_advice(value, rule));
+        let advice = characters.unwrap_or("choose a value within the limit");
         add(report, located, requirement(schema, name), advice);
     }
     match shape {
@@ -144,7 +153,11 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
             }
         }
         Shape::Integer if !value.is_i64() && !value.is_u64() => {
-            add(report, located, "must be a whole number", "round it");
+            let requirement = match TIMES.contains(&(schema, name)) {
+                true => "must be a whole number of hours",
+                false => "must be a whole number",
+            };
+            add(report, located, requirement, "round it");
         }
         Shape::Object(inner) => check(inner, located, report),
         Shape::List(inner) | Shape::Map(inner) => {
@@ -245,6 +258,18 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
     }
 }
 
+/// Returns the advice for a text with a character that the pattern of the rule excludes.
+fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
+    let Rule::Pattern(pattern) = *rule else {
+        return None;
+    };
+    let known = PATTERNS_IN_WORDS.iter();
+    let (.., advice) = known.copied().find(|(known, ..)| *known == pattern)?;
+    let mut letters = value.as_str()?.chars();
+    let is_other = |letter: char| !matches(pattern, letter.encode_utf8(&mut [0; 4]));
+    letters.any(is_other).then_some(advice)
+}
+
 /// Returns `true` if the string matches the pattern. Every string matches a pattern that does not
 /// compile; a test ensures that all patterns compile.
 fn matches(pattern: &str, text: &str) -> bool {
@@ -288,8 +313,8 @@ fn describe(rules: &[&Rule]) -> String {
         _ => None,
     });
     let mut known = PATTERNS_IN_WORDS.iter();
-    let known = known.find(|(known, _)| Some(*known) == pattern);
-    let in_pattern = known.is_some_and(|(pattern, _)| pattern.contains("{1,"));
+    let known = known.find(|(known, ..)| Some(*known) == pattern);
+    let in_pattern = known.is_some_and(|(pattern, ..)| pattern.contains("{1,"));
 
     let mut words = Vec::new();
     let (mut least, mut most) = (None, None);
@@ -324,7 +349,7 @@ fn describe(rules: &[&Rule]) -> String {
         (None, None) => None,
     });
     words.extend(match (known, pattern) {
-        (Some((_, words)), _) => Some((*words).to_owned()),
+        (Some((_, words, _)), _) => Some((*words).to_owned()),
         (None, pattern) => pattern.map(|pattern| format!("text matching {pattern}")),
     });
     words.join(", ")

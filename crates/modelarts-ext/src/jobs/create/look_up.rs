@@ -28,6 +28,10 @@ impl CreateJob {
     /// [`submit`](Self::submit) does this by default. Not available for subscribed algorithms and
     /// for flavors of dedicated pools.
     ///
+    /// Clones of the returned job have the specs, so [`submit`](Self::submit) does not look them up
+    /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
+    /// `submit` does and [`check`](Self::check) does not.
+    ///
     /// # Errors
     /// A failed call, or one that exceeds
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing

@@ -73,7 +73,7 @@ mod local_files;
 mod look_up;
 mod resources;
 mod services;
-mod submit;
+pub(super) mod submit;
 
 pub use channels::{Input, Output};
 pub use hyperparameter_search::HyperparameterSearch;

@@ -25,7 +25,8 @@ use crate::{
 };
 
 impl CreateJob {
-    /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
+    /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`. After
+    /// [`look_up`](Self::look_up), another flavor needs a new look-up.
     pub fn flavor(self, id: impl Into<String>) -> Self {
         self.set(resource::FLAVOR_ID, id.into())
     }

@@ -15,7 +15,7 @@ use modelarts_api::{
     ClientInfo, Operation,
     request_path::{
         create_training_job::{algorithm, metadata},
-        output,
+        input, output,
     },
     types::TrainingJob,
 };
@@ -25,7 +25,7 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::{MAX_CLOCK_SKEW, since},
-    error::{Error, ErrorKind, call_summary::CallSummary},
+    error::{Error, ErrorKind, call_summary::CallSummary, display::clause},
     jobs::{
         create::{
             CreateJob,
@@ -52,10 +52,14 @@ const DEFAULT_WORKSPACE: &str = "0";
 const BOOT_FILE_ERROR: &str = "ModelArts.2758";
 /// Error code for a code directory that does not exist.
 const CODE_DIR_ERROR: &str = "ModelArts.2757";
+/// Error code for a code directory or bucket that does not exist.
+const CODE_PATH_ERROR: &str = "ModelArts.2802";
+/// Error code for an input or output with an unusable path.
+const OBS_PATH_ERROR: &str = "ModelArts.2791";
 /// Error code for an engine that does not exist.
 const ENGINE_ERROR: &str = "ModelArts.2780";
 /// Error code for a job name that is in use.
-const NAME_EXISTS: &str = "ModelArts.2751";
+pub(in crate::jobs) const NAME_EXISTS: &str = "ModelArts.2751";
 
 // The operation is resolved at compile time, so the panic cannot occur in a running program.
 #[allow(clippy::panic)]
@@ -159,9 +163,57 @@ fn explain_path(error: Error, body: &Value) -> Error {
         Some(CODE_DIR_ERROR) => format!(
             "check that objects exist below {code_dir:?}; names of objects are case-sensitive"
         ),
+        Some(CODE_PATH_ERROR) => {
+            format!("check that the bucket and the directory {code_dir:?} exist")
+        }
+        Some(OBS_PATH_ERROR) => match explain_obs_path(&error, body) {
+            Some(hint) => hint,
+            None => return error,
+        },
         _ => return error,
     };
     error.with_hint(&hint)
+}
+
+/// Returns the advice of the table, which says more than that of the service, and the name of the
+/// channel whose path the message has.
+fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
+    let message = error.message()?;
+    let rejected = message
+        .split_once("path:")
+        .map_or(message, |(_, path)| path);
+    let rejected = rejected.split(", reason").next()?.trim();
+    let rejected = ObsPath::parse(rejected)?;
+    let body = Located::root(body);
+    let channels = |kind: &'static str, list, name, path| {
+        let channels = body.at(list).items();
+        let named = channels.iter().map(move |channel| {
+            let url = channel.at(path).text().unwrap_or_default();
+            (kind, channel.at(name).text().unwrap_or_default(), url)
+        });
+        named.collect::<Vec<_>>()
+    };
+    let mut channels = [
+        channels(
+            "input",
+            algorithm::INPUTS,
+            input::NAME,
+            input::remote::obs::OBS_URL,
+        ),
+        channels(
+            "output",
+            algorithm::OUTPUTS,
+            output::NAME,
+            output::remote::obs::OBS_URL,
+        ),
+    ]
+    .into_iter()
+    .flatten();
+    let (kind, name, url) =
+        channels.find(|(.., url)| ObsPath::parse(url) == Some(rejected.clone()))?;
+    let own = error.solution().and(error.known_code());
+    let own = own.map_or(String::new(), |row| format!("{}; ", clause(row.advice)));
+    Some(format!("{own}{url:?} is the path of the {kind} {name:?}"))
 }
 
 /// Sends the create request. After a lost response, repeats the request only if a search finds no

@@ -100,7 +100,8 @@ pub struct Updates {
 
 impl JobHandle {
     /// Follows the phases, events and log lines of the job in one stream, with the default settings
-    /// of [`updates`](Self::updates).
+    /// of [`updates`](Self::updates): it polls every 5 seconds. A test on the emulator sets a
+    /// shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
     #[must_use]
     pub fn follow(&self) -> PageStream<JobUpdate> {
         self.updates().follow()

@@ -130,6 +130,7 @@ impl Logs {
     }
 
     /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
+    /// Of a line that carriage returns overwrite, the last state is returned.
     pub(crate) async fn last_lines(
         &self,
         count: usize,
@@ -143,6 +144,8 @@ impl Logs {
             .rev()
             .take(count)
             .map(|line| {
+                let line = line.trim_end_matches('\r');
+                let line = line.rsplit('\r').next().unwrap_or_default();
                 let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
                 line[start.map_or(0, |(at, _)| at)..].to_owned()
             })

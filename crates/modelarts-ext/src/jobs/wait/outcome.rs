@@ -1,9 +1,9 @@
 //! `Outcome`: the end of a job, or of the wait for it.
 
-use std::{fmt, time::Duration};
+use std::{cmp::Reverse, fmt, time::Duration};
 
-use futures::{StreamExt, TryStreamExt};
-use modelarts_api::types::{Phase, SecondaryPhase};
+use futures::TryStreamExt;
+use modelarts_api::types::{EventLevel, Phase, SecondaryPhase};
 use serde::{Serialize, Serializer};
 
 use crate::{
@@ -15,15 +15,18 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The number of events that a wait reads for a job that did not complete.
-pub(super) const LAST_EVENTS: u8 = 5;
+/// The number of events that a wait reads for a job that did not complete: one page.
+pub(super) const READ_EVENTS: u8 = 100;
+/// The number of these events that its result has.
+const LAST_EVENTS: usize = 5;
 
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
 /// details, and the ends of the wait itself.
 ///
 /// It is printed as a clause such as
-/// `failed with exit code 137 (128 + SIGKILL, often out of memory) in worker-0: exit with 137`. As
-/// JSON it is an object with the name of the outcome and its fields:
+/// `failed with exit code 137 (128 + SIGKILL, often out of memory) in worker-0`, with the message of
+/// the service if it has more than the code. As JSON it is an object with the name of the outcome
+/// and its fields:
 ///
 /// ```json
 /// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
@@ -55,6 +58,9 @@ pub enum Outcome {
     Abnormal {
         /// The detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
+        /// The cause that the last error event states, such as [`EventKind::CreateFailed`]. Only
+        /// the result of a wait that could read the events has it.
+        cause: Option<String>,
     },
     /// The job does not exist any more: it was deleted before or during the wait.
     Vanished,
@@ -109,16 +115,26 @@ impl fmt::Display for Outcome {
                 if let Some(task) = task {
                     write!(f, " in {task}")?;
                 }
+                let known = exit_code.map(|code| format!("exit with {code}"));
                 match message {
-                    Some(message) => write!(f, ": {message}"),
-                    None => Ok(()),
+                    Some(message) if known.as_ref() != Some(message) => write!(f, ": {message}"),
+                    _ => Ok(()),
                 }
             }
             Self::Terminated { by } => write!(f, "terminated by {by}"),
             Self::Abnormal {
-                secondary_phase: Some(phase),
-            } => write!(f, "abnormal: {phase}"),
-            Self::Abnormal { .. } => f.write_str("abnormal"),
+                secondary_phase,
+                cause,
+            } => {
+                f.write_str("abnormal")?;
+                if let Some(phase) = secondary_phase {
+                    write!(f, ": {phase}")?;
+                }
+                match cause {
+                    Some(cause) => write!(f, ": {cause}"),
+                    None => Ok(()),
+                }
+            }
             Self::Vanished => f.write_str("vanished: the job was deleted"),
             Self::Reached => f.write_str("reached the condition of the wait"),
             Self::TimedOut => f.write_str("timed out: the job continues"),
@@ -167,6 +183,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<(Outco
         }
         Phase::Abnormal => Some(Outcome::Abnormal {
             secondary_phase: job.secondary_phase().cloned(),
+            cause: None,
         }),
         _ => None,
     };
@@ -174,12 +191,12 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<(Outco
 }
 
 /// Determines from the events who stopped a job, which its status does not show. Also returns the
-/// last events, oldest first.
+/// last events for the result, oldest first.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
-    let mut newest = job.events().newest_first().stream().take(100);
-    let (mut by, mut last_events) = (TerminatedBy::Unknown, Vec::new());
+    let mut newest = job.events().newest_first().stream();
+    let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
     // If a request fails, the cause remains unknown, but the outcome is still returned.
-    while (by == TerminatedBy::Unknown || last_events.len() < LAST_EVENTS.into())
+    while events.len() < READ_EVENTS.into()
         && let Ok(Some(event)) = newest.try_next().await
     {
         match event.kind() {
@@ -188,10 +205,23 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
             EventKind::StoppedByUser => by = TerminatedBy::User,
             _ => {}
         }
-        if last_events.len() < LAST_EVENTS.into() {
-            last_events.push(event);
-        }
+        events.push(event);
     }
-    last_events.reverse();
-    (by, last_events)
+    (by, last_events(events, None))
+}
+
+/// Returns the last events for the result, oldest first, from events that are newest first. Errors
+/// and the events of the failed task come before others, which would displace them. The billing
+/// event is left out.
+pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
+    newest.retain(|event| event.kind() != EventKind::Billed);
+    let is_minor = |event: &Event| {
+        let is_of_failed_task = failed_task.is_some() && event.kind().task() == failed_task;
+        *event.level() != EventLevel::Error && !is_of_failed_task
+    };
+    let mut ranked: Vec<(usize, Event)> = newest.into_iter().enumerate().collect();
+    ranked.sort_by_cached_key(|(_, event)| is_minor(event));
+    ranked.truncate(LAST_EVENTS);
+    ranked.sort_by_key(|(age, _)| Reverse(*age));
+    ranked.into_iter().map(|(_, event)| event).collect()
 }

@@ -2,15 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
+use modelarts_api::types::EventLevel;
 use serde::{Serialize, Serializer};
 
 use crate::{
     error::{Error, ErrorKind},
     jobs::{
-        events::event::Event,
+        events::{event::Event, kind::EventKind},
         job::{Job, JobSummary},
-        wait::outcome::{LAST_EVENTS, Outcome},
+        wait::outcome::{Outcome, READ_EVENTS, TerminatedBy, last_events},
     },
+    timestamp::Timestamp,
     transport::deadline::Deadline,
 };
 
@@ -18,6 +20,8 @@ use crate::{
 const LAST_LINES: usize = 10;
 /// The maximum length of each of these lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
+/// Exit code of a process that SIGKILL ended.
+const OUT_OF_MEMORY: i64 = 137;
 /// Time limit for reading events and lines, after which the wait returns without them.
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -28,9 +32,9 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// because the service reports both late. If they cannot be read, they are empty, and the outcome
 /// is returned all the same.
 ///
-/// As JSON, a result is one object with `id`, `name` and `phase` of the job, the fields of its
-/// [`Outcome`], `errors`, `last_events` and `last_lines`; [`job`](Self::job) serializes
-/// to all details.
+/// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
+/// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
+/// `last_lines`; [`job`](Self::job) serializes to all details.
 #[derive(Clone, Debug)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
 pub struct Waited {
@@ -70,7 +74,8 @@ impl Waited {
     /// # Errors
     /// Any other outcome, which [`Error::outcome`] returns. The message has the name and the id of
     /// the job, the outcome with the exit code, the last events, and the last lines of the log of
-    /// the task that failed; [`Error::waited`] has them for programs. The kind is
+    /// the task that failed; [`Error::waited`] has them for programs. [`Error::advice`] is a next
+    /// step, such as the call that reads the complete log. The kind is
     /// [`ErrorKind::Timeout`] if the time limit of the wait was reached, else
     /// [`ErrorKind::NotCompleted`].
     pub fn success(self) -> Result<Job, Error> {
@@ -79,7 +84,41 @@ impl Waited {
             Outcome::TimedOut => ErrorKind::Timeout,
             _ => ErrorKind::NotCompleted,
         };
-        Err(Error::new(kind, self.failure_text()).with_detail(Arc::new(self)))
+        let error = Error::new(kind, self.failure_text()).with_advice(self.advice());
+        Err(error.with_detail(Arc::new(self)))
+    }
+
+    /// Returns the next step after an outcome that is not a success; `None` if a user ended the
+    /// job.
+    fn advice(&self) -> Option<String> {
+        let events = || "`job.events()` has all events of the job".to_owned();
+        let advice = match &self.outcome {
+            Outcome::Failed { exit_code, .. } => {
+                let Some(task) = self.task().filter(|_| self.job.started_at().is_some()) else {
+                    return Some(events());
+                };
+                let log = format!("save the complete log with `job.logs({task:?}).download(..)`");
+                match exit_code {
+                    Some(OUT_OF_MEMORY) => format!(
+                        "the cause is often too little memory: choose a flavor with more, or a \
+                         smaller batch; otherwise {log}"
+                    ),
+                    _ => log,
+                }
+            }
+            Outcome::Terminated {
+                by: TerminatedBy::AutoStop { .. },
+            } => "raise `auto_stop`".to_owned(),
+            Outcome::Terminated {
+                by: TerminatedBy::Unknown,
+            }
+            | Outcome::Abnormal { .. } => events(),
+            Outcome::TimedOut => {
+                "wait again with `job.wait()`, or stop the job with `job.terminate()`".to_owned()
+            }
+            _ => return None,
+        };
+        Some(advice)
     }
 
     fn failure_text(&self) -> String {
@@ -103,7 +142,7 @@ impl Waited {
         if let (false, Some(task)) = (self.last_lines.is_empty(), self.task()) {
             add(&format!("last lines of {task}:"));
             for line in &self.last_lines {
-                add(&format!("  {line}"));
+                add(&format!("  {}", printable(line)));
             }
         }
         text
@@ -133,14 +172,17 @@ impl Waited {
         self.errors
     }
 
-    /// Returns the last events of a job that did not complete, oldest first, at most 5.
+    /// Returns the last events of a job that did not complete, oldest first, at most 5. Errors and
+    /// the events of the failed task come before others, and the billing event is left out.
     #[must_use]
     pub fn last_events(&self) -> &[Event] {
         &self.last_events
     }
 
     /// Returns the last lines of a job that did not complete, at most 10 with at most 500
-    /// characters each: of the task that failed, or else of the first task.
+    /// characters each: of the task that failed, or else of the first task. Of a line that carriage
+    /// returns overwrite, such as a progress bar, it is the last state. The lines may contain
+    /// control characters, which the error of [`success`](Self::success) leaves out.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines
@@ -182,12 +224,25 @@ impl Waited {
     async fn fetch_details(&mut self) -> bool {
         if self.last_events.is_empty() {
             let events = self.job.events().newest_first();
-            let events = events.page_size(LAST_EVENTS.into());
-            let Ok(mut events) = events.collect(LAST_EVENTS.into()).await else {
+            let events = events.page_size(READ_EVENTS.into());
+            let Ok(events) = events.collect(READ_EVENTS.into()).await else {
                 return false;
             };
-            events.reverse();
-            self.last_events = events;
+            let failed_task = match &mut self.outcome {
+                Outcome::Failed { task, .. } => task.as_deref(),
+                Outcome::Abnormal { cause, .. } => {
+                    let mut errors = events
+                        .iter()
+                        .filter(|event| *event.level() == EventLevel::Error);
+                    *cause = errors.next().map(|event| match event.kind() {
+                        EventKind::CreateFailed { cause } => cause,
+                        _ => event.message().to_owned(),
+                    });
+                    None
+                }
+                _ => None,
+            };
+            self.last_events = last_events(events, failed_task);
         }
         // A job that never ran has no log.
         if self.job.started_at().is_some()
@@ -200,12 +255,35 @@ impl Waited {
     }
 }
 
+/// Returns a line of a log without control characters and escape sequences of terminals, such as
+/// colors.
+fn printable(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            // A sequence is ESC, `[`, parameters, and a final letter.
+            '\u{1b}' if letters.as_str().starts_with('[') => {
+                letters.next();
+                letters.find(|letter| ('@'..='~').contains(letter));
+            }
+            '\t' => text.push(letter),
+            _ if letter.is_control() => {}
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
 impl Serialize for Waited {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Json<'a> {
             #[serde(flatten)]
             job: JobSummary<'a>,
+            created_at: Option<Timestamp>,
+            started_at: Option<Timestamp>,
+            run_seconds: Option<f64>,
             #[serde(flatten)]
             outcome: &'a Outcome,
             errors: u32,
@@ -214,6 +292,9 @@ impl Serialize for Waited {
         }
         Json {
             job: self.job.summary(),
+            created_at: self.job.created_at(),
+            started_at: self.job.started_at(),
+            run_seconds: self.job.time_run().map(|time| time.as_secs_f64()),
             outcome: &self.outcome,
             errors: self.errors,
             last_events: &self.last_events,

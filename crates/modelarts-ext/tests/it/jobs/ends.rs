@@ -25,17 +25,13 @@ const EVENTS: &str = "ListTrainingJobEvents";
 const LOG: &str = "ShowTrainingJobLogsPreview";
 
 /// Returns the last events of a job in the emulator that ended with this exit code.
-fn last_events(job: &Job, code: i64) -> [String; 5] {
+fn last_events(code: i64) -> [String; 5] {
     [
+        "Info    Task [worker-0] The training code is being downloaded.".to_owned(),
+        "Info    Task [worker-0] [Duration: 0.000] Training code downloaded.".to_owned(),
         "Info    Task [worker-0] training started.".to_owned(),
         format!("Info    Task [worker-0] Training finished. Exit code {code}."),
-        format!(
-            "Info    K8S  [Job: modelarts-job-{}] ExecuteAction: Start to execute action \
-             TerminateJob",
-            job.id()
-        ),
         "Error   Job  Training job failed.".to_owned(),
-        "Info    Job  Billing information synchronized.".to_owned(),
     ]
     .map(|event| format!("2026-01-15T16:30:45+08:00 {event}"))
 }
@@ -48,7 +44,7 @@ async fn the_error_of_a_failed_job_has_its_last_events_and_lines() {
     site.emulator.wait_until_settled(job.id()).await;
     let end = job.wait().await.unwrap();
     assert_eq!(end.last_lines(), ["epoch 1", "epoch 2"]);
-    let events = last_events(&job, 137);
+    let events = last_events(137);
     assert_eq!(end.last_events().len(), 5);
 
     let error = end.success().unwrap_err();
@@ -56,8 +52,10 @@ async fn the_error_of_a_failed_job_has_its_last_events_and_lines() {
         error.to_string(),
         format!(
             "the job fails ({}) did not complete: failed with exit code 137 (128 + SIGKILL, often \
-             out of memory) in worker-0: exit with 137\nlast events:\n  {}\nlast lines of \
-             worker-0:\n  epoch 1\n  epoch 2",
+             out of memory) in worker-0\nlast events:\n  {}\nlast lines of worker-0:\n  epoch 1\n  epoch \
+             2\nadvice: the cause is often too little memory: choose a flavor with more, or a \
+             smaller batch; otherwise save the complete log with \
+             `job.logs(\"worker-0\").download(..)`",
             job.id(),
             events.join("\n  ")
         )
@@ -119,7 +117,8 @@ async fn a_wait_that_timed_out_and_a_deleted_job_are_no_success() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the job late ({}) did not end within the time limit of the wait; it continues",
+            "the job late ({}) did not end within the time limit of the wait; it continues; wait again \
+             with `job.wait()`, or stop the job with `job.terminate()`",
             job.id()
         )
     );
@@ -158,7 +157,8 @@ async fn details_that_cannot_be_read_do_not_change_the_outcome() {
     assert_eq!(
         end.success().unwrap_err().to_string(),
         format!(
-            "the job one ({}) did not complete: failed with exit code 3 in worker-0: exit with 3",
+            "the job one ({}) did not complete: failed with exit code 3 in worker-0; save the complete log \
+             with `job.logs(\"worker-0\").download(..)`",
             jobs[0].id()
         )
     );
@@ -260,9 +260,25 @@ fn outcomes_are_clauses_and_objects() {
         (
             Outcome::Abnormal {
                 secondary_phase: Some("CreateFailed".into()),
+                cause: Some("no such image".into()),
             },
-            "abnormal: CreateFailed",
-            json!({"outcome": "abnormal", "secondary_phase": "CreateFailed"}),
+            "abnormal: CreateFailed: no such image",
+            json!({"outcome": "abnormal", "secondary_phase": "CreateFailed",
+                   "cause": "no such image"}),
+        ),
+        (
+            Outcome::Abnormal {
+                secondary_phase: None,
+                cause: None,
+            },
+            "abnormal",
+            json!({"outcome": "abnormal", "secondary_phase": null, "cause": null}),
+        ),
+        (
+            failed(Some(3), Some("worker-0"), Some("exit with 3")),
+            "failed with exit code 3 in worker-0",
+            json!({"outcome": "failed", "exit_code": 3, "task": "worker-0",
+                   "message": "exit with 3"}),
         ),
         (
             Outcome::Vanished,
@@ -289,11 +305,12 @@ fn outcomes_are_clauses_and_objects() {
 #[tokio::test]
 async fn jobs_observations_and_results_are_json() {
     let failed = json!({
-        "metadata": {"id": "j", "name": "n"},
-        "status": {"phase": "Failed", "start_time": 1, "tasks": ["worker-0"],
+        "metadata": {"id": "j", "name": "n", "create_time": 1_768_464_000_000_u64},
+        "status": {"phase": "Failed", "start_time": 1_768_464_600_000_u64, "duration": 90_500,
+                   "tasks": ["worker-0"],
                    "task_statuses": [{"task": "worker-0", "exit_code": 3}]},
     });
-    let events = json!({"total": 1, "count": 1, "limit": 5, "offset": 0, "events": [
+    let events = json!({"total": 1, "count": 1, "limit": 100, "offset": 0, "events": [
         {"time": "2026-01-15T08:30:07Z", "level": "Error", "source": "Job",
          "message": "Training job failed."}]});
     let log = json!({"content": "a\nb\n", "current_size": 4, "full_size": 4});
@@ -316,7 +333,8 @@ async fn jobs_observations_and_results_are_json() {
     assert_eq!(
         to_json(&|| serde_json::to_value(&end)),
         json!({
-            "id": "j", "name": "n", "phase": "Failed",
+            "id": "j", "name": "n", "phase": "Failed", "created_at": "2026-01-15T08:00:00Z",
+            "started_at": "2026-01-15T08:10:00Z", "run_seconds": 90.5,
             "outcome": "failed", "exit_code": 3, "task": "worker-0", "message": null,
             "errors": 0,
             "last_events": [{"time": "2026-01-15T08:30:07Z", "level": "Error", "source": "Job",

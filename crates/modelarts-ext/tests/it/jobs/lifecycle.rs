@@ -130,8 +130,8 @@ async fn a_job_that_stops_itself() {
     );
     assert_eq!(
         message(&error),
-        "the job breaks a rule, so nothing was sent:\n  spec.auto_stop.duration = 1.5: must be a \
-         whole number (ModelArts.2788); round it"
+        "the job breaks a rule, so nothing was sent: spec.auto_stop.duration = 1.5: must be a \
+         whole number of hours (ModelArts.2788); round it"
     );
 }
 
@@ -218,7 +218,7 @@ async fn a_job_is_changed_and_many_are_deleted() {
     let message = |error: modelarts_ext::Error| error.to_string();
     assert_eq!(
         message(job.set_priority(4).await.unwrap_err()),
-        "the change breaks a rule, so nothing was sent:\n  spec.schedule_policy.priority = 4: \
+        "the change breaks a rule, so nothing was sent: spec.schedule_policy.priority = 4: \
          must be 1 to 3 (ModelArts.2816); choose a value within the limit"
     );
     let error = job.set_description("x".repeat(257)).await.unwrap_err();

@@ -2,6 +2,7 @@
 
 mod create;
 mod details;
+mod end_errors;
 mod ends;
 mod events;
 mod filter;

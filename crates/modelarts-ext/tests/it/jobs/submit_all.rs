@@ -108,7 +108,7 @@ async fn results_are_in_the_order_of_the_jobs_when_awaited() {
         words(&results),
         [
             "completed",
-            "failed with exit code 7 in worker-0: exit with 7",
+            "failed with exit code 7 in worker-0",
             "completed"
         ]
     );
@@ -157,8 +157,8 @@ async fn wrong_jobs_are_found_before_the_first_is_sent() {
         (1, "spec.resource.node_count"),
         (
             2,
-            "metadata.name: \"one\" is also the name of the job with index 0; must be unique in a \
-             workspace",
+            "the job breaks a rule, so nothing was sent: metadata.name = \"one\": must be unique in a \
+             workspace, and the job with index 0 has this name (ModelArts.2751); choose another name",
         ),
         (4, "metadata.name"),
     ] {

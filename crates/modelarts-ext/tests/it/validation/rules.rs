@@ -177,7 +177,7 @@ async fn all_twenty_broken_rules_are_reported() {
     );
     assert_eq!(
         lines[2],
-        "spec.auto_stop.duration = 1.5: must be a whole number (ModelArts.2788); round it"
+        "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); round it"
     );
 
     // Violated advice is reported as warnings.
@@ -214,7 +214,7 @@ async fn all_twenty_broken_rules_are_reported() {
     assert_eq!(violation.value(), Some(&json!("not a name")));
     assert_eq!(violation.rule(), "must be 1 to 64 letters, digits, _ and -");
     assert_eq!(violation.code(), Some("ModelArts.2788"));
-    assert_eq!(violation.advice(), "choose a value within the limit");
+    assert_eq!(violation.advice(), "use letters, digits, _ and -");
 }
 
 #[test]
@@ -228,7 +228,9 @@ fn a_fraction_of_an_hour_is_refused_by_the_generated_type() {
     );
     assert_eq!(
         violations(&job),
-        ["spec.auto_stop.duration = 1.5: must be a whole number (ModelArts.2788); round it"]
+        [
+            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); round it"
+        ]
     );
 }
 
