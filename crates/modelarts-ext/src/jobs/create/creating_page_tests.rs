@@ -106,7 +106,7 @@ fn creating_md_has_the_tables_of_the_code() {
 fn parameters_as_markdown() -> String {
     let leaves = leaves();
     let mut page = String::new();
-    let _ = writeln!(page, "### The parameters of the form\n");
+    let _ = writeln!(page, "### Parameters in the form of the console\n");
     let _ = writeln!(
         page,
         "| # | parameter | needed | in code | field | limits |"
