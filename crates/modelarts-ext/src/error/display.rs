@@ -2,6 +2,8 @@
 
 use std::{error::Error as StdError, fmt, iter};
 
+use modelarts_api::{Effect, OPERATIONS};
+
 use crate::error::{Error, ErrorKind};
 
 impl Error {
@@ -54,7 +56,7 @@ impl Error {
             ("attempts", attempts),
             (
                 "effect",
-                self.is_uncertain()
+                (self.is_uncertain() && !self.is_read())
                     .then(|| "the service may have executed the call".to_owned()),
             ),
             (
@@ -80,6 +82,15 @@ impl Error {
         known
             .filter_map(|(name, value)| Some((name, value?)))
             .collect()
+    }
+}
+
+impl Error {
+    /// Returns `true` if the operation changes nothing.
+    fn is_read(&self) -> bool {
+        let mut known = OPERATIONS.iter();
+        let found = known.find(|known| Some(known.id) == self.operation());
+        found.is_some_and(|operation| operation.effect == Effect::Read)
     }
 }
 
