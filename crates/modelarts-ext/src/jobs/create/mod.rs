@@ -33,7 +33,7 @@
 //! println!("{:#}", job.body());
 //! let job = job.submit().await?;
 //!
-//! // A copy is a new builder. It keeps the outputs, so it would overwrite the model of the first job.
+//! // A copy is a new builder. It keeps the outputs, so it would overwrite the first model.
 //! let again = job
 //!     .copy_as("bert-2")
 //!     .await?
@@ -42,7 +42,8 @@
 //!     .output("train_url", "obs://bucket/model-2/")
 //!     .submit()
 //!     .await?;
-//! # assert_eq!(again.details().algorithm.as_ref().map(|algorithm| algorithm.outputs.len()), Some(1));
+//! # let algorithm = again.details().algorithm.as_ref();
+//! # assert_eq!(algorithm.map(|algorithm| algorithm.outputs.len()), Some(1));
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
