@@ -281,8 +281,8 @@ impl ClientBuilder {
         if !given.contains("://") && is_loopback(&url) {
             let address = without_secrets(given.trim());
             return Err(Error::config(format!(
-                "the endpoint {address:?}{origin} has no scheme; it must begin with http:// or https:// on \
-                 this machine, such as http://{address}"
+                "the endpoint {address:?}{origin} has no scheme; it must begin with http:// or \
+                 https:// on this machine, such as http://{address}"
             )));
         }
         if !is_base(&url) || !matches!(url.path(), "" | "/") {

@@ -88,8 +88,8 @@ pub(super) fn message(body: &[u8]) -> String {
     found.unwrap_or_default()
 }
 
-/// Returns advice for rejected keys, temporary keys, or a rejected token, after a response with this
-/// message.
+/// Returns advice for rejected keys, temporary keys, or a rejected token, after a response with
+/// this message.
 pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
     let advice = match &*credentials.0 {
         CredentialKind::Keys(_) if message.contains(LOCKED) => {

@@ -33,8 +33,8 @@ impl JobHandle {
     /// because they may override those of the algorithm.
     ///
     /// The outputs and the export path of the logs are kept as well: a copy writes to the same
-    /// directories of OBS as this job, and overwrites files of the same names. To keep both results,
-    /// replace each output:
+    /// directories of OBS as this job, and overwrites files of the same names. To keep both
+    /// results, replace each output:
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {

@@ -73,11 +73,12 @@ impl CreateJob {
     /// look-up is logged as a warning, and the job is created without it. All calls together may
     /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
-    /// If the response is lost (a broken connection, a late response, or an error of the server such
-    /// as 500 or 503), the job is searched for at once, and again after 1 and 3 seconds, because new
-    /// jobs are listed with a delay. If it is not found, the request is sent again, as often as
-    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails, the
-    /// request is not sent again.
+    /// If the response is lost (a broken connection, a late response, or an error of the server
+    /// such as 500 or 503), the job is searched for at once, again after a pause of 1 second, and
+    /// again after 3 more seconds, because new jobs are listed with a delay. If it is not found, the
+    /// request is sent again, as often as
+    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
+    /// the request is not sent again.
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
