@@ -134,7 +134,7 @@ impl fmt::Display for TransportError {
 #[cold]
 pub(crate) fn invalid_request(name: &str, message: String) -> Error {
     Error::Invalid(match message.is_empty() {
-        true => format!("{name} was not initialized"),
+        true => format!("{name} must be given"),
         false => message,
     })
 }

@@ -312,7 +312,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
         .await;
     match error {
         Err(Error::Invalid(message)) => {
-            assert_eq!(message, "training_job_id was not initialized");
+            assert_eq!(message, "training_job_id must be given");
         }
         other => panic!("{other:?}"),
     }

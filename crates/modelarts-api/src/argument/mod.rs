@@ -38,10 +38,15 @@ pub trait Argument<T> {
     fn convert(self) -> Result<T, String>;
 }
 
-/// Returns the value of a field. An error contains the name of the field.
+/// Returns the value of a field. An error contains the name of the field; that of a missing field
+/// contains its path.
 pub(crate) fn value_of<T>(argument: impl Argument<T>, field: &str) -> Result<T, String> {
+    const MISSING: &str = "no value supplied for ";
     let value = argument.convert();
-    value.map_err(|error| format!("error converting supplied value for {field}: {error}"))
+    value.map_err(|error| match error.strip_prefix(MISSING) {
+        Some(inner) => format!("{MISSING}{field}.{inner}"),
+        None => format!("error converting supplied value for {field}: {error}"),
+    })
 }
 
 /// Type whose values are written as text, other than `String`.

@@ -144,7 +144,7 @@ const fn bad_gateway() -> u16 {
 pub struct FaultRule {
     /// The operationId to which the rule applies, or `*` for every operation of the API. The
     /// operations of OBS have the names of the S3 API, such as `obs.PutObject`; `obs.*` is all of
-    /// them.
+    /// them. The download of a log from its link is not an operation, and no rule applies to it.
     pub operation: String,
     /// Number of responses that still get the fault; default 1. [`u32::MAX`] is no limit.
     #[serde(default = "once")]

@@ -12,15 +12,31 @@
 //!
 //! # Submit a job and wait for it
 //!
-//! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::blocking::BlockingExt;
+//! This program runs without a cloud account: it starts a local service, the crate
+//! [modelarts-emulator](https://docs.rs/modelarts-emulator), which it needs as a second dependency.
 //!
-//! fn main() -> Result {
-//!     // On the service: let client = Client::from_env()?;
-//!     let (emulator, client) = start().block()?;
-//! #   let hello = |name| hello(&emulator, &client, name);
-//!     let job = hello("submit")?.submit().block()?;
+//! ```
+//! use modelarts_emulator::Emulator;
+//! use modelarts_ext::{ClientBuilder, blocking::BlockingExt};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // On the service: let client = Client::from_env()?; the script is in a bucket of OBS.
+//!     let emulator = Emulator::builder()
+//! #       .timing(modelarts_emulator::Timing::instant())
+//!         .start()
+//!         .block()?;
+//!     emulator.put("bucket/code/train.py", "print('hello')\n")?;
+//!     let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+//!
+//!     let job = client
+//!         .training_jobs()
+//!         .create("submit")
+//!         .preset_image("PyTorch", "pytorch_1.8.0")
+//!         .code_dir("obs://bucket/code/")
+//!         .boot_file("obs://bucket/code/train.py")
+//!         .flavor("modelarts.vm.cpu.2u")
+//!         .submit()
+//!         .block()?;
 //!     let end = job.wait().block()?;
 //!     println!("{} ended: {:?}", job.name(), end.outcome());
 //! #   assert!(end.is_completed());
@@ -36,45 +52,56 @@
 //! use modelarts_ext::{Filter, blocking::BlockingExt};
 //!
 //! # fn main() -> Result {
-//! # let (emulator, client) = start().block()?;
-//! # for name in ["sweep-1", "sweep-2", "other"] {
-//! #     hello(&emulator, &client, name)?.submit().block()?;
+//! #     let (emulator, client) = start().block()?;
+//! #     for name in ["sweep-1", "sweep-2", "other"] {
+//! #         hello(&emulator, &client, name)?.submit().block()?;
+//! #     }
+//! #     assert_eq!(print_sweep(&client)?, 2);
+//! #     emulator.shutdown().block();
+//! #     Ok(())
 //! # }
-//! let jobs = client.training_jobs().list().filter(Filter::name().like("sweep"));
-//! # let mut names = Vec::new();
-//! for job in jobs.stream().blocking_iter() {
-//!     let job = job?;
-//!     println!("{}: {}", job.name(), job.phase());
-//! #   names.push(job.name().to_owned());
+//! #
+//! /// Prints the jobs of a sweep, and returns their number.
+//! fn print_sweep(client: &Client) -> Result<usize, Error> {
+//!     let jobs = client.training_jobs().list().filter(Filter::name().like("sweep"));
+//!     let mut count = 0;
+//!     for job in jobs.stream().blocking_iter() {
+//!         let job = job?;
+//!         println!("{}: {}", job.name(), job.phase());
+//!         count += 1;
+//!     }
+//!     Ok(count)
 //! }
-//! # names.sort();
-//! # assert_eq!(names, ["sweep-1", "sweep-2"]);
-//! # emulator.shutdown().block();
-//! # Ok(()) }
 //! ```
 //!
 //! # Follow a log to its end
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::{LogItem, blocking::BlockingExt};
+//! use modelarts_ext::{Job, LogItem, blocking::BlockingExt};
 //!
 //! # fn main() -> Result {
-//! # let (emulator, client) = start().block()?;
-//! # let job = hello(&emulator, &client, "follow")?.submit().block()?;
-//! # let mut lines = Vec::new();
-//! for item in job.logs("worker-0").follow().blocking_iter() {
-//!     match item? {
-//!         LogItem::Line(line) => {
-//!             println!("{line}");
-//! #           lines.push(line);
+//! #     let (emulator, client) = start().block()?;
+//! #     let job = hello(&emulator, &client, "follow")?.submit().block()?;
+//! #     assert!(print_log(&job)? > 0);
+//! #     emulator.shutdown().block();
+//! #     Ok(())
+//! # }
+//! #
+//! /// Prints the log of a job until the job has ended, and returns the number of lines.
+//! fn print_log(job: &Job) -> Result<usize, Error> {
+//!     let mut lines = 0;
+//!     for item in job.logs("worker-0").follow().blocking_iter() {
+//!         match item? {
+//!             LogItem::Line(line) => {
+//!                 println!("{line}");
+//!                 lines += 1;
+//!             }
+//!             other => println!("({other:?})"),
 //!         }
-//!         other => println!("({other:?})"),
 //!     }
+//!     Ok(lines)
 //! }
-//! # assert!(lines.iter().any(|line| line.contains("hello")), "{lines:?}");
-//! # emulator.shutdown().block();
-//! # Ok(()) }
 //! ```
 //!
 //! # Threads and runtimes

@@ -140,7 +140,9 @@ impl ClientBuilder {
     }
 
     /// Sets the address of the service, such as `https://modelarts.eu-de.otc.t-systems.com`. Takes
-    /// precedence over the region. `http` is admitted only for this machine.
+    /// precedence over the region. It has only a scheme and a host. The scheme is `https`, which is
+    /// the default, or `http` for a server on this machine, such as an emulator; for an address of
+    /// this machine, the scheme must be given.
     pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.endpoint = Some(endpoint.into());
         self

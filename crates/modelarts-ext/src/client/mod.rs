@@ -252,7 +252,8 @@ impl Client {
     /// #     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
     /// #     .await
     /// #     .unwrap_err();
-    /// # assert!(error.to_string().contains("no value supplied for name"), "{error}");
+    /// # let expected = "CreateTrainingExperimentRequest: metadata.name must be given";
+    /// # assert_eq!(error.to_string(), expected);
     /// # assert_eq!(emulator.requests()["CreateTrainingExperiment"].received, 1);
     /// # emulator.shutdown().await;
     /// # Ok(()) }

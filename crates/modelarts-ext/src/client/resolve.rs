@@ -140,8 +140,19 @@ impl ClientBuilder {
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let of_source = found.map(|found| found.project.clone());
         let project = hints.project.clone().or(of_source.unwrap_or_default());
+        let project_origin = match (&self.project.id, &hints.project.id) {
+            (Some(_), _) => "project_id()".into(),
+            (None, Some(_)) => environment
+                .first(PROJECT)
+                .map_or(PROJECT[0], |(name, _)| name)
+                .into(),
+            (None, None) if project.id.is_some() => found
+                .and_then(|found| found.origin.clone())
+                .unwrap_or_else(|| "the source of the credentials".into()),
+            (None, None) => "the look-up in IAM".into(),
+        };
         let lacks_project = requires_project && project.id.is_none();
-        let (endpoint, found) = match (endpoint, search) {
+        let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
             (endpoint, search) => {
                 let no_credentials = match search {
@@ -157,10 +168,11 @@ impl ClientBuilder {
         };
         let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
-            "https" | "http" => require_encryption(&endpoint, endpoint.as_str())?,
+            "https" | "http" => require_encryption(&endpoint, &place)?,
             other => {
                 return Err(Error::config(format!(
-                    "the endpoint has the scheme {other}; it must be https"
+                    "the endpoint {place} has the scheme {other}; it must be https, or http for a \
+                     server on this machine"
                 )));
             }
         };
@@ -214,6 +226,7 @@ impl ClientBuilder {
                 project_id: HeaderValue::from_static(""),
                 credentials: found.credentials,
                 credentials_origin: found.origin,
+                project_origin,
                 provider_context,
                 connector,
                 shared: Arc::new(Shared::new(&self.retry, self.clock.now())),
@@ -231,21 +244,23 @@ impl ClientBuilder {
         })
     }
 
-    /// Returns the endpoint; `None` if neither it nor the region is set.
+    /// Returns the endpoint, and its text and setting for messages; `None` if neither the endpoint
+    /// nor the region is set.
     fn find_endpoint(
         &self,
         environment: &Environment,
         region: Option<&str>,
-    ) -> Result<Option<Url>, Error> {
-        let endpoint = self
-            .endpoint
-            .clone()
-            .or_else(|| environment.value(ENDPOINT));
-        let text = match (endpoint, region) {
+    ) -> Result<Option<(Url, String)>, Error> {
+        let own = self.endpoint.clone().map(|text| (text, String::new()));
+        let endpoint = own.or_else(|| {
+            let (name, text) = environment.first(ENDPOINT)?;
+            Some((text, format!(" from {name}")))
+        });
+        let (given, origin) = match (endpoint, region) {
             (Some(endpoint), _) => endpoint,
             (None, Some(region)) => {
                 let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
-                found.ok_or_else(|| {
+                let found = found.ok_or_else(|| {
                     let near = nearest(region, endpoints::regions());
                     let near = near.map(|near| format!("did you mean {near}? Otherwise "));
                     Error::config(format!(
@@ -253,33 +268,30 @@ impl ClientBuilder {
                         near.unwrap_or_default(),
                         endpoints::known_regions()
                     ))
-                })?
+                })?;
+                (found, format!(" of the region {region:?}"))
             }
             (None, None) => return Ok(None),
         };
-        let given = text;
         let text = with_scheme(&given);
-        let url = Url::parse(&text).map_err(|error| {
-            Error::config(format!(
-                "the endpoint {:?} is wrong: {error}",
-                without_secrets(&text)
-            ))
-        })?;
+        let place = format!("{:?}{origin}", without_secrets(&text));
+        let url = Url::parse(&text)
+            .map_err(|error| Error::config(format!("the endpoint {place} is wrong: {error}")))?;
         // A server on this machine is usually reached over http, which the default scheme is not.
         if !given.contains("://") && is_loopback(&url) {
             let address = without_secrets(given.trim());
             return Err(Error::config(format!(
-                "the endpoint {address:?} has no scheme; it must begin with http:// or https:// on \
-                 this machine, such as http://{address}"
+                "the endpoint {address:?}{origin} has no scheme; it must begin with http:// or \
+                 https:// on this machine, such as http://{address}"
             )));
         }
         if !is_base(&url) || !matches!(url.path(), "" | "/") {
-            return Err(Error::config(
-                "the endpoint must be only a scheme and a host, such as \
-                 https://modelarts.eu-de.otc.t-systems.com",
-            ));
+            return Err(Error::config(format!(
+                "the endpoint {place} must be only a scheme and a host, without user, path and \
+                 query, such as https://modelarts.eu-de.otc.t-systems.com"
+            )));
         }
-        Ok(Some(url))
+        Ok(Some((url, place)))
     }
 }
 

@@ -6,12 +6,16 @@ use modelarts_api::{RawResponse, TransportError, decode::Skipped, error_body};
 
 use crate::{
     error::{Error, ErrorKind},
-    http::signature_mismatch,
     pagination::source::{Counts, RawPage},
-    transport::call::CallInfo,
+    transport::{OTHER_PROJECT, call::CallInfo},
 };
 
 /// The response of an operation, and the facts about the call.
+///
+/// It dereferences to the decoded body, so fields are read directly, as in `quotas.quotas`;
+/// [`into_inner`](Self::into_inner) returns the body itself. The names of the methods take
+/// precedence over fields and methods of the body: for a field of the body with such a name, write
+/// `(*response).status`.
 pub struct Response<T> {
     // The value is boxed, because a job takes some kilobytes, which each move would copy.
     pub(super) value: Box<T>,
@@ -105,13 +109,24 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     Ok(call)
 }
 
+/// Returns the message for a field of a body that a builder lacks; `None` for other messages of the
+/// generated code.
+fn missing_field(message: &str) -> Option<String> {
+    let (start, reason) = message.split_once("` for body failed: ")?;
+    let body = start.strip_prefix("conversion to `")?;
+    let field = reason.strip_prefix("no value supplied for ")?;
+    Some(format!("{body}: {field} must be given"))
+}
+
 impl Error {
     /// Converts the error of a generated operation, whose response has the facts about the call.
     pub(super) fn from_api(error: modelarts_api::Error) -> Self {
         use modelarts_api::Error as Generated;
 
         match error {
-            Generated::Invalid(message) => Self::invalid(message),
+            Generated::Invalid(message) => {
+                Self::invalid(missing_field(&message).unwrap_or(message))
+            }
             Generated::Transport(TransportError::Other(error)) => match error.downcast::<Self>() {
                 Ok(error) => *error,
                 Err(other) => Self::new(ErrorKind::Connection, other.to_string()),
@@ -122,15 +137,12 @@ impl Error {
             Generated::Service(response) => {
                 let (body, mut response, _) = response.into_parts();
                 let call = CallInfo::take_from(&mut response);
-                let error = Self::service(response.status.as_u16(), &body);
-                let solution = error.message().and_then(|message| {
-                    // The secrets in the message are masked already.
-                    let ours = call.canonical_request.as_deref()?;
-                    let masked = call.mask().text(ours);
-                    signature_mismatch::explain(message, masked.as_deref().unwrap_or(ours))
-                });
-                let error = error.with_solution(solution).without_token();
-                let error = error.with_advice(call.advice);
+                let error = Self::service(response.status.as_u16(), &body).without_token();
+                let error = match call.advice {
+                    // The advice of the service does not name the setting.
+                    Some(hint) if error.code() == Some(OTHER_PROJECT) => error.with_hint(&hint),
+                    advice => error.with_advice(advice),
+                };
                 error.with_call(call.summary)
             }
             Generated::Decode {

@@ -104,7 +104,9 @@ async fn list_projects(
     if reply.status != StatusCode::OK {
         let error = iam.response_error(&reply, "does not list the projects");
         let rejected = reply.status == StatusCode::UNAUTHORIZED;
-        return Err(error.with_advice(rejected.then(|| rejection::kind_advice(credentials))));
+        let message = rejection::message(&reply.body);
+        let advice = rejected.then(|| rejection::kind_advice(credentials, &message));
+        return Err(error.with_advice(advice));
     }
     let list: ProjectList = serde_json::from_slice(&reply.body)
         .map_err(|_| iam.unexpected("that is no list of projects"))?;

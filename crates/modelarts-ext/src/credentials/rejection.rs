@@ -9,7 +9,11 @@ use reqwest::StatusCode;
 use crate::{
     credentials::{CredentialKind, Credentials, ProvideCredentials},
     error::{Error, ErrorKind},
+    http::signature_mismatch::{self, Mismatch},
 };
+
+/// Text in the message for an access key that is locked after too many invalid signatures.
+const LOCKED: &str = "failed to reach the limit";
 
 /// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,30 +47,55 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
 }
 
 /// Returns advice for a response that rejects the credentials of a request; `None` for other
-/// responses, such as one for a missing permission.
+/// responses, such as one for a missing permission. `signed` is the canonical request, if there is
+/// one.
 #[cold]
 pub(crate) fn advice(
     status: StatusCode,
     body: &[u8],
+    signed: Option<&str>,
     credentials: &Credentials,
     provider: &dyn ProvideCredentials,
     origin: Option<&str>,
 ) -> Option<String> {
+    let message = message(body);
+    let mismatch = signed.and_then(|signed| signature_mismatch::explain(&message, signed));
     let is_rejection =
         status == StatusCode::UNAUTHORIZED || parse(status, body) == Some(Rejection::Expired);
-    let advice = is_rejection.then(|| {
-        let advice = provider.advice();
-        advice.unwrap_or_else(|| kind_advice(credentials))
-    })?;
+    let advice = match mismatch {
+        Some(Mismatch::Request(difference)) => return Some(difference),
+        Some(Mismatch::SecretKey) => {
+            "the gateway saw the request as it was signed; check the secret key; after five \
+             refusals in a row the key is locked for five minutes"
+                .to_owned()
+        }
+        None if is_rejection && !message.contains(LOCKED) => {
+            let advice = provider.advice();
+            advice.unwrap_or_else(|| kind_advice(credentials, &message))
+        }
+        None if is_rejection => kind_advice(credentials, &message),
+        None => return None,
+    };
     Some(match origin {
         Some(origin) => format!("{advice}; the credentials are from {origin}"),
         None => advice,
     })
 }
 
-/// Returns advice for rejected keys, temporary keys, or a rejected token.
-pub(super) fn kind_advice(credentials: &Credentials) -> String {
+/// Returns the message in the body of an error response; empty if there is none.
+pub(super) fn message(body: &[u8]) -> String {
+    let found = error_body::find(body).and_then(|(_, message)| message);
+    found.unwrap_or_default()
+}
+
+/// Returns advice for rejected keys, temporary keys, or a rejected token, after a response with
+/// this message.
+pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
     let advice = match &*credentials.0 {
+        CredentialKind::Keys(_) if message.contains(LOCKED) => {
+            "the key is locked for five minutes after five refusals in a row; wait five minutes; \
+             the access key and the secret key may be right"
+        }
         CredentialKind::Token(_) => {
             "a token expires after at most 24 hours, and is valid only for the project and the \
              region that it was issued for; get a new one from IAM (POST /v3/auth/tokens), or use \

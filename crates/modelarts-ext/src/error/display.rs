@@ -2,6 +2,8 @@
 
 use std::{error::Error as StdError, fmt, iter};
 
+use modelarts_api::{Effect, OPERATIONS};
+
 use crate::error::{Error, ErrorKind};
 
 /// Code of the service for an input that does not exist. The service also gives it for one that
@@ -66,7 +68,7 @@ impl Error {
             ("attempts", attempts),
             (
                 "effect",
-                self.is_uncertain()
+                (self.is_uncertain() && !self.is_read())
                     .then(|| "the service may have executed the call".to_owned()),
             ),
             (
@@ -95,6 +97,15 @@ impl Error {
         known
             .filter_map(|(name, value)| Some((name, value?)))
             .collect()
+    }
+}
+
+impl Error {
+    /// Returns `true` if the operation changes nothing.
+    fn is_read(&self) -> bool {
+        let mut known = OPERATIONS.iter();
+        let found = known.find(|known| Some(known.id) == self.operation());
+        found.is_some_and(|operation| operation.effect == Effect::Read)
     }
 }
 

@@ -4,15 +4,24 @@
 //! break. If it differs from the local canonical request, the request was changed in transit. If
 //! both are equal, the secret key may be wrong.
 
-/// Returns a description of the first difference between the canonical request of the gateway and
-/// the local one.
-pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
+/// Cause of a rejected signature.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Mismatch {
+    /// Both canonical requests are equal, so the secret key is wrong.
+    SecretKey,
+    /// The request was changed in transit; the text describes the first difference.
+    Request(String),
+}
+
+/// Compares the canonical request of the gateway with the local one; `None` if the message has
+/// none.
+pub(crate) fn explain(message: &str, ours: &str) -> Option<Mismatch> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();
     let ours: Vec<&str> = ours.split('\n').map(str::trim).collect();
     let at = (0..ours.len().max(theirs.len())).find(|at| ours.get(*at) != theirs.get(*at));
     let Some(at) = at else {
-        return Some("the gateway saw the request as it was signed; check the secret key".into());
+        return Some(Mismatch::SecretKey);
     };
     let part = match at {
         0 => "the method",
@@ -27,11 +36,11 @@ pub(crate) fn explain(message: &str, ours: &str) -> Option<String> {
         Some(line) if line.starts_with("x-security-token") => "x-security-token:***".to_owned(),
         Some(line) => format!("{line:?}"),
     };
-    Some(format!(
+    Some(Mismatch::Request(format!(
         "the gateway saw another request than was signed: {part} is {} there and was {} here",
         show(theirs.get(at)),
         show(ours.get(at)),
-    ))
+    )))
 }
 
 #[cfg(test)]
@@ -47,20 +56,26 @@ mod tests {
                 &format!("verify aksk signature fail, canonicalRequest:{theirs}"),
                 OURS,
             )
+            .unwrap()
         };
+        let request = |text: &str| Mismatch::Request(text.to_owned());
         assert_eq!(
-            seen("GET|/v2/p/|a=2|host:h|x-security-token:SECRET||host|hash").unwrap(),
-            "the gateway saw another request than was signed: the query is \"a=2\" there and was \
-             \"a=1\" here"
+            seen("GET|/v2/p/|a=2|host:h|x-security-token:SECRET||host|hash"),
+            request(
+                "the gateway saw another request than was signed: the query is \"a=2\" there and \
+                 was \"a=1\" here"
+            )
         );
         assert_eq!(
-            seen("GET|/v2/p/|a=1|host:h|x-security-token:OTHER||host|hash").unwrap(),
-            "the gateway saw another request than was signed: a header is x-security-token:*** \
-             there and was x-security-token:*** here"
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:OTHER||host|hash"),
+            request(
+                "the gateway saw another request than was signed: a header is x-security-token:*** \
+                 there and was x-security-token:*** here"
+            )
         );
         assert_eq!(
-            seen("GET|/v2/p/|a=1|host:h|x-security-token:SECRET||host|hash").unwrap(),
-            "the gateway saw the request as it was signed; check the secret key"
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:SECRET||host|hash"),
+            Mismatch::SecretKey
         );
         assert_eq!(explain("ak X not exist", OURS), None);
     }

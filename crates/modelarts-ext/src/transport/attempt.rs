@@ -8,7 +8,7 @@ use reqwest::{StatusCode, Url, header::LOCATION};
 use crate::{
     credentials::secrets::Secrets,
     error::{Error, ErrorKind, call_summary::CallSummary},
-    http::{body, headers},
+    http::{body, headers, url::is_loopback},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
@@ -118,7 +118,16 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
         _ => format!("the connection to {place} broke: {cause}"),
     };
     let permanent = kind == ErrorKind::Invalid || causes(&*source).any(is_tls_error);
-    let mut error = Error::new(kind, message).with_source(source);
+    let is_plain = endpoint.scheme() == "https"
+        && is_loopback(endpoint)
+        && causes(&*source).any(is_plain_text);
+    let advice = is_plain.then(|| {
+        let address = place.replacen("https", "http", 1);
+        format!("the server on this machine responds without TLS; set the endpoint to {address}")
+    });
+    let mut error = Error::new(kind, message)
+        .with_source(source)
+        .with_advice(advice);
     if permanent {
         error = error.with_retryable(false);
     }
@@ -152,6 +161,17 @@ fn causes<'a>(
             None => error.source(),
         }
     })
+}
+
+/// Returns `true` for a response to the handshake that is not TLS, such as that of an HTTP server.
+#[cfg(feature = "rustls")]
+fn is_plain_text(error: &(dyn StdError + 'static)) -> bool {
+    matches!(error.downcast_ref(), Some(rustls::Error::InvalidMessage(_)))
+}
+
+#[cfg(not(feature = "rustls"))]
+fn is_plain_text(_: &(dyn StdError + 'static)) -> bool {
+    false
 }
 
 #[cfg(feature = "rustls")]

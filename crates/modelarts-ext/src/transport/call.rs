@@ -42,7 +42,7 @@ pub struct CallInfo {
     pub(super) secrets: Vec<Secrets>,
     /// Canonical request of the most recent signature.
     pub(crate) canonical_request: Option<String>,
-    /// Advice for a response that rejects the credentials.
+    /// Advice for a response that rejects the credentials or the project.
     pub(crate) advice: Option<String>,
     /// The time limit of the call.
     pub(crate) timeout: Duration,

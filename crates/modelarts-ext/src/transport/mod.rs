@@ -59,6 +59,9 @@ use crate::{
 
 static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
 
+/// Error code for a project that is not that of the credentials.
+pub(crate) const OTHER_PROJECT: &str = "ModelArts.2786";
+
 /// Transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
@@ -67,6 +70,8 @@ pub(crate) struct HttpTransport {
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
     /// The variables or the file that the credentials are from, for messages.
     pub(crate) credentials_origin: Option<Arc<str>>,
+    /// The setting that the id of the project is from, for messages.
+    pub(crate) project_origin: Arc<str>,
     pub(crate) connector: Arc<dyn HttpConnector>,
     pub(crate) provider_context: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
@@ -196,7 +201,8 @@ impl HttpTransport {
         }
     }
 
-    /// Returns advice for a response that rejects the credentials of the last attempt, or is a page.
+    /// Returns advice for a response that rejects the project or the credentials of the last
+    /// attempt, or is a page.
     #[cold]
     fn advice(&self, response: &RawResponse, call: &CallInfo) -> Option<String> {
         if error_body::html_page(&String::from_utf8_lossy(&response.body)).is_some() {
@@ -206,13 +212,26 @@ impl HttpTransport {
                 self.endpoint.as_str().trim_end_matches('/')
             ));
         }
-        let credentials = &call.secrets.last()?.credentials;
+        let origin = self.credentials_origin.as_deref();
+        let code = error_body::find(&response.body).and_then(|(code, _)| code);
+        if code.as_deref() == Some(OTHER_PROJECT) {
+            let credentials = origin.map(|origin| format!(", the credentials from {origin}"));
+            return Some(format!(
+                "the project id is from {}{}",
+                self.project_origin,
+                credentials.unwrap_or_default()
+            ));
+        }
+        let signed = call.canonical_request.as_deref();
+        // The secrets in the response are masked already.
+        let masked = signed.and_then(|signed| call.mask().text(signed));
         let advice = rejection::advice(
             response.status,
             &response.body,
-            credentials,
+            masked.as_deref().or(signed),
+            &call.secrets.last()?.credentials,
             &*self.credentials,
-            self.credentials_origin.as_deref(),
+            origin,
         )?;
         // The advice of a provider may quote a secret of its request.
         Some(call.mask().text(&advice).unwrap_or(advice))

@@ -223,34 +223,53 @@ fn what_is_wrong_is_told() {
         assert_eq!(
             endpoint(&format!("http://{host}")),
             format!(
-                "the endpoint http://{host}/ is not https; over http every secret of a request can \
+                "the endpoint \"http://{host}\" from MODELARTS_ENDPOINT is not https; over http every secret of a request can \
                  be read on the way, so that is only for this machine"
             )
         );
     }
-    assert_eq!(
-        endpoint("ftp://modelarts.test"),
-        "the endpoint has the scheme ftp; it must be https"
-    );
-    for text in [
-        "https://modelarts.test/v2",
-        "https://modelarts.test/?a=b",
-        "https://modelarts.test/#a",
-        "https://user@modelarts.test",
-        "https://user:password@modelarts.test",
-        "https://:password@modelarts.test",
-        "modelarts.test/v2/p",
+    for text in ["ftp://modelarts.test", "htp://127.0.0.1:8080"] {
+        assert_eq!(
+            endpoint(text),
+            format!(
+                "the endpoint {text:?} from MODELARTS_ENDPOINT has the scheme {}; it must be https, \
+                 or http for a server on this machine",
+                &text[..3]
+            )
+        );
+    }
+    // User, password and query may be secrets.
+    for (text, shown) in [
+        ("https://modelarts.test/v2", "https://modelarts.test/v2"),
+        ("https://modelarts.test/?a=b", "https://modelarts.test/"),
+        ("https://modelarts.test/#a", "https://modelarts.test/"),
+        ("https://user@modelarts.test", "modelarts.test"),
+        ("https://user:password@modelarts.test", "modelarts.test"),
+        ("https://:password@modelarts.test", "modelarts.test"),
+        ("modelarts.test/v2/p", "https://modelarts.test/v2/p"),
     ] {
         assert_eq!(
             endpoint(text),
-            "the endpoint must be only a scheme and a host, such as \
-             https://modelarts.eu-de.otc.t-systems.com",
+            format!(
+                "the endpoint {shown:?} from MODELARTS_ENDPOINT must be only a scheme and a host, \
+                 without user, path and query, such as https://modelarts.eu-de.otc.t-systems.com"
+            ),
             "{text}"
         );
     }
     assert_eq!(
         endpoint("https://modelarts test"),
-        "the endpoint \"https://modelarts test\" is wrong: invalid international domain name"
+        "the endpoint \"https://modelarts test\" from MODELARTS_ENDPOINT is wrong: invalid \
+         international domain name"
+    );
+    let region = (
+        "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE",
+        "ftp://modelarts.test",
+    );
+    assert_eq!(
+        problem(&[("MODELARTS_REGION", "eu-de"), region, PROJECT, ak, sk]),
+        "the endpoint \"ftp://modelarts.test\" of the region \"eu-de\" has the scheme ftp; it must \
+         be https, or http for a server on this machine"
     );
     for project in ["../p", "a b", "p/q", &"x".repeat(65)] {
         assert_eq!(

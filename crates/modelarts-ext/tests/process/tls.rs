@@ -75,6 +75,24 @@ async fn another_authority_is_refused_and_not_tried_again() {
     no_default_provider();
 }
 
+#[tokio::test]
+async fn a_server_without_tls_on_this_machine_is_explained() {
+    let site = Site::start().await;
+    let http = site.emulator.url();
+    let https = http.replacen("http", "https", 1);
+    let client = site.client().endpoint(&https).build().unwrap();
+    let error = refused(client.training_jobs().list().collect(10).await);
+    assert_eq!(
+        message(&error),
+        format!(
+            "ListTrainingJobs: cannot connect to {https}: received corrupt message of type \
+             InvalidContentType; the server on this machine responds without TLS; set the endpoint \
+             to {http}"
+        )
+    );
+    assert_eq!(error.attempts(), 1);
+}
+
 /// The service is reached over http on this machine, as through a proxy of the user, and returns a
 /// link to another machine.
 #[tokio::test]

@@ -103,7 +103,8 @@ impl CreateJob {
     }
 
     /// Adds a hyper-parameter. The script receives it as `--<name>=<value>`. A later value replaces
-    /// an earlier one of the same name.
+    /// an earlier one of the same name. A name that the job does not have yet, such as a misspelt
+    /// one in a copy, adds a hyper-parameter and leaves the others as they are.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(object([
             (parameter::NAME, text(name)),

@@ -32,6 +32,20 @@ impl JobHandle {
     /// empty lists) are dropped. Code and engine are kept in addition to the id of an algorithm,
     /// because they may override those of the algorithm.
     ///
+    /// The outputs and the export path of the logs are kept as well: a copy writes to the same
+    /// directories of OBS as this job, and overwrites files of the same names. To keep both
+    /// results, replace each output:
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// let copy = job.copy_as("bert-2").await?;
+    /// let copy = copy
+    ///     .without_output("train_url")
+    ///     .output("train_url", "obs://bucket/model-2/");
+    /// # let _ = copy;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// The details of a fine-tuning job contain neither `train_type` nor `spec.asset_id`: set them
     /// again with [`fine_tuning`](CreateJob::fine_tuning) and [`asset`](CreateJob::asset).
     ///

@@ -33,9 +33,17 @@
 //! println!("{:#}", job.body());
 //! let job = job.submit().await?;
 //!
-//! // A copy is a new builder.
-//! let again = job.copy_as("bert-2").await?.parameter("epochs", 5).submit().await?;
-//! # let _ = again;
+//! // A copy is a new builder. It keeps the outputs, so it would overwrite the first model.
+//! let again = job
+//!     .copy_as("bert-2")
+//!     .await?
+//!     .parameter("epochs", 5)
+//!     .without_output("train_url")
+//!     .output("train_url", "obs://bucket/model-2/")
+//!     .submit()
+//!     .await?;
+//! # let algorithm = again.details().algorithm.as_ref();
+//! # assert_eq!(algorithm.map(|algorithm| algorithm.outputs.len()), Some(1));
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```

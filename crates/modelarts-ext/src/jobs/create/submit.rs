@@ -77,6 +77,13 @@ impl CreateJob {
     /// look-up is logged as a warning, and the job is created without it. All calls together may
     /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
+    /// If the response is lost (a broken connection, a late response, or an error of the server
+    /// such as 500 or 503), the job is searched for at once, again after a pause of 1 second, and
+    /// again after 3 more seconds, because new jobs are listed with a delay. If it is not found, the
+    /// request is sent again, as often as
+    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
+    /// the request is not sent again.
+    ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
     /// create request is sent in this case. A rejection by the service; if it rejects the engine,
@@ -264,7 +271,9 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
                         .into(),
                 )));
             }
-            Some(Err(_)) => return Err(uncertain_error(lost_error.unwrap_or(error), name)),
+            Some(Err(search)) => {
+                return Err(search_failed(lost_error.unwrap_or(error), &search, name));
+            }
             None => {
                 let late =
                     deadline.timeout_error("the job of a lost create was being searched for");
@@ -347,6 +356,16 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
 fn uncertain_error(error: Error, name: &str) -> Error {
     error.with_uncertainty().with_solution(Some(format!(
         "the job may exist all the same: look for a job named {name:?} before sending it again"
+    )))
+}
+
+/// Returns the error of a creation whose job could not be searched for.
+fn search_failed(error: Error, search: &Error, name: &str) -> Error {
+    let status = search.status().map(|status| format!(" (HTTP {status})"));
+    error.with_uncertainty().with_solution(Some(format!(
+        "the search for the job failed, too{}; the job may exist all the same: look for a job \
+         named {name:?} before sending it again",
+        status.unwrap_or_default()
     )))
 }
 

@@ -176,9 +176,9 @@ impl Updates {
     /// a task of a job that ran has no log. The billing event, which may come later, is not waited
     /// for. If the job is restarted meanwhile, the stream continues.
     ///
-    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the requests for the
-    /// details of the job, its events or one of its logs fail for 15 minutes, the stream ends with
-    /// the error, even if the others succeed.
+    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
+    /// requests for the details of the job, its events or one of its logs fail for 15 minutes, the
+    /// stream ends with the error, even if the others succeed.
     #[must_use]
     pub fn follow(self) -> PageStream<JobUpdate> {
         JobFollower::new(self).follow()

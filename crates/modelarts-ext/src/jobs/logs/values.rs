@@ -106,6 +106,14 @@ impl LogValues {
         values(self.logs.stream(), self.regex)
     }
 
+    /// Returns all numbers that the log has now, in the order of their lines.
+    ///
+    /// # Errors
+    /// Same as those of the [stream](Self::stream).
+    pub async fn collect(self) -> Result<Vec<LogValue>, Error> {
+        self.stream().try_collect().await
+    }
+
     /// Returns a stream of the existing and all new numbers until the job has ended, like
     /// [`Logs::follow`]. Numbers in lines that are missing ([`LogItem::Gap`]) are missing, too.
     #[must_use]

@@ -200,7 +200,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("channel-one-source", &[inputs::REMOTE], "must have exactly one source, OBS or a data set", Must(INVALID), "give one of the two", channels::sources),
     rule("dataset-version", &[inputs::remote::dataset::VERSION_ID], "version_id should be given, unless service_type is V3", Advice("the documents disagree"), "give the version", channels::dataset_version),
     rule("tasks-read-from-obs", &[tasks::algorithm::inputs::remote::DATASET], "must not be given for a task of a heterogeneous job", Must(INVALID), "give an OBS path", channels::task_datasets),
-    rule("obs-paths", &[algorithm::CODE_DIR, algorithm::BOOT_FILE, inputs::remote::obs::OBS_URL, outputs::remote::obs::OBS_URL, summary::log_dir::pfs::PFS_PATH, spec::log_export_path::OBS_URL, spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH, spec::output_model::obs::OBS_PATH], "must be an OBS path, obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/file", channels::obs_paths),
+    rule("obs-paths", &[algorithm::CODE_DIR, algorithm::BOOT_FILE, inputs::remote::obs::OBS_URL, outputs::remote::obs::OBS_URL, summary::log_dir::pfs::PFS_PATH, spec::log_export_path::OBS_URL, spec::volumes::pfs::PFS_PATH, spec::volumes::obs::OBS_PATH, spec::output_model::obs::OBS_PATH], "must be an OBS path, obs://bucket/path or /bucket/path, without . and ..", Refusal(OBS), "write it in full, such as obs://bucket/directory/ (for a boot file obs://bucket/directory/train.py)", channels::obs_paths),
 
     // Resources, scheduling and volumes.
     rule("spec-required", &[SPEC], "must be given, unless the job has tasks", Must(INVALID), "give a flavor or a pool",

@@ -66,8 +66,8 @@ fn an_invalid_setting_precedes_missing_ones() {
     let error = refused(builder.endpoint("ftp://modelarts.test/v2").build());
     assert_eq!(
         error.to_string(),
-        "the endpoint must be only a scheme and a host, such as \
-         https://modelarts.eu-de.otc.t-systems.com"
+        "the endpoint \"ftp://modelarts.test/v2\" must be only a scheme and a host, without user, \
+         path and query, such as https://modelarts.eu-de.otc.t-systems.com"
     );
 }
 

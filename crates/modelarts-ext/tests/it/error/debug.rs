@@ -39,8 +39,9 @@ async fn an_error_of_the_service_shows_one_fact_a_line() {
 }
 
 #[tokio::test]
-async fn a_late_response_shows_its_uncertain_effect() {
+async fn a_late_response_shows_its_uncertain_effect_unless_the_call_reads() {
     let site = Site::start().await;
+    let job = site.run(site.script("done", "")).await;
     site.fault(
         9,
         "*",
@@ -52,19 +53,36 @@ async fn a_late_response_shows_its_uncertain_effect() {
         },
     );
     let client = site.client().retry(modelarts_ext::RetryPolicy::none());
-    let error = refused(client.build().unwrap().training_jobs().get("job").await);
-    assert_eq!(
-        debug(&error),
-        "ShowTrainingJobDetails: upstream timed out\n  \
-           kind: Service\n  \
-           status: 504\n  \
-           code: APIGW.0201 (BackendTimeout)\n  \
-           request id: REQUEST\n  \
-           attempts: 1\n  \
-           effect: the service may have executed the call\n  \
-           retry: the same call may succeed later\n  \
-           advice: Try again later"
-    );
+    let job = client
+        .build()
+        .unwrap()
+        .training_jobs()
+        .job(job.id())
+        .unwrap();
+    for (error, operation, effect) in [
+        (refused(job.get().await), "ShowTrainingJobDetails", ""),
+        (
+            refused(job.delete().await),
+            "DeleteTrainingJob",
+            "effect: the service may have executed the call\n  ",
+        ),
+    ] {
+        assert!(error.is_uncertain());
+        assert_eq!(
+            debug(&error),
+            format!(
+                "{operation}: upstream timed out\n  \
+                   kind: Service\n  \
+                   status: 504\n  \
+                   code: APIGW.0201 (BackendTimeout)\n  \
+                   request id: REQUEST\n  \
+                   attempts: 1\n  \
+                   {effect}\
+                   retry: the same call may succeed later\n  \
+                   advice: Try again later"
+            )
+        );
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use modelarts_ext::{Client, Credentials, ErrorKind, LogItem, Outcome, types::Phase};
+use modelarts_ext::{
+    Client, ClientBuilder, Credentials, ErrorKind, LogItem, Outcome, types::Phase,
+};
 
 use crate::support::{
     clock::TestClock,
@@ -25,7 +27,8 @@ async fn a_wrong_secret_key() {
         message(&error),
         "ShowTrainingJobDetails: Incorrect IAM authentication information: verify aksk signature \
          fail (APIGW.0301, HTTP 401, request id REQUEST); the gateway saw the request as it was \
-         signed; check the secret key"
+         signed; check the secret key; after five refusals in a row the key is locked for five \
+         minutes"
     );
     // The error also contains the complete message of the gateway.
     assert!(
@@ -43,6 +46,76 @@ async fn a_wrong_secret_key() {
     // The client does not retry the call, because five invalid signatures lock a key.
     assert_eq!(error.attempts(), 1);
     assert_eq!(site.clock.slept(), [Duration::ZERO; 0]);
+}
+
+#[tokio::test]
+async fn a_wrong_secret_key_of_the_environment_is_named_until_the_key_is_locked() {
+    let site = Site::start().await;
+    let vars = site.emulator.vars();
+    let client = |secret: Option<&'static str>| {
+        let vars = vars.clone();
+        let builder = ClientBuilder::from_vars(move |name| match (name, secret) {
+            ("HUAWEICLOUD_SDK_SK", Some(secret)) => Some(secret.to_owned()),
+            _ => vars(name),
+        });
+        builder.clock(site.clock.clone()).build().unwrap()
+    };
+    const FAILED: &str = "ShowTrainingJobDetails: Incorrect IAM authentication information: ";
+    const ORIGIN: &str = "the credentials are from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK";
+    let wrong = client(Some("wrong"));
+    for _ in 0..5 {
+        let error = refused(wrong.training_jobs().get("some-job").await);
+        assert_eq!(
+            message(&error),
+            format!(
+                "{FAILED}verify aksk signature fail (APIGW.0301, HTTP 401, request id REQUEST); the \
+                 gateway saw the request as it was signed; check the secret key; after five \
+                 refusals in a row the key is locked for five minutes; {ORIGIN}"
+            )
+        );
+        assert_eq!(error.solution(), None);
+    }
+    // The right keys are locked as well.
+    let error = refused(client(None).training_jobs().get("some-job").await);
+    assert_eq!(
+        message(&error),
+        format!(
+            "{FAILED}AK access failed to reach the limit,forbidden (APIGW.0301, HTTP 401, request \
+             id REQUEST); the key is locked for five minutes after five refusals in a row; wait \
+             five minutes; the access key and the secret key may be right; {ORIGIN}"
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_project_is_named_with_its_setting() {
+    const OTHER: &str = "0123456789abcdef0123456789abcdef";
+    let site = Site::start().await;
+    let vars = site.emulator.vars();
+    let of_variable = ClientBuilder::from_vars(move |name| match name {
+        "HUAWEICLOUD_SDK_PROJECT_ID" => None,
+        "OS_PROJECT_ID" => Some(OTHER.to_owned()),
+        _ => vars(name),
+    });
+    let of_variable = of_variable.clock(site.clock.clone());
+    let of_builder = ClientBuilder::from_vars(site.emulator.vars()).project_id(OTHER);
+    for (builder, origin) in [
+        (of_variable, "OS_PROJECT_ID"),
+        (of_builder.clock(site.clock.clone()), "project_id()"),
+    ] {
+        let client = builder.build().unwrap();
+        let error = refused(client.training_jobs().get("some-job").await);
+        assert_eq!(
+            message(&error),
+            format!(
+                "ShowTrainingJobDetails: The project ID ({OTHER}) in the request does not match \
+                 that({}) in the token (ModelArts.2786, HTTP 404, request id REQUEST); Change the \
+                 request token or change the project ID in the request; the project id is from \
+                 {origin}, the credentials from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK",
+                site.emulator.project_id()
+            )
+        );
+    }
 }
 
 #[tokio::test]

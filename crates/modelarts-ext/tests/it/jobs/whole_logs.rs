@@ -442,6 +442,7 @@ async fn values_are_streamed_and_followed() {
     );
     let now: Vec<_> = values().unwrap().stream().try_collect().await.unwrap();
     assert_eq!(now, followed);
+    assert_eq!(values().unwrap().collect().await.unwrap(), followed);
 }
 
 #[tokio::test]

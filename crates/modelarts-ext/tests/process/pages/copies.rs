@@ -2,14 +2,11 @@
 
 use std::{env, fs, path::Path};
 
-/// Pages of the repository with programs in Rust, and the names of their copies, in order.
-const PAGES: [(&str, &[&str]); 4] = [
-    ("README.md", &["repository"]),
+/// Pages of the repository with programs in Rust, and the names of their copies, in order. Programs
+/// that use modelarts-obs are compiled by the doc tests of that crate.
+const PAGES: [(&str, &[&str]); 3] = [
     ("crates/modelarts-ext/README.md", &["package"]),
-    (
-        "crates/modelarts-ext/CREATING.md",
-        &["local_files", "creating"],
-    ),
+    ("crates/modelarts-ext/CREATING.md", &["creating"]),
     ("crates/modelarts-emulator/README.md", &["emulator"]),
 ];
 
@@ -72,7 +69,10 @@ fn every_program_of_a_page_is_compiled() {
     for path in all_pages() {
         let programs = blocks(&page(&path)).into_iter();
         let programs = programs.filter(|(language, _)| language.starts_with("rust"));
-        let programs: Vec<_> = programs.map(|(_, text)| text).collect();
+        let programs = programs.map(|(_, text)| text);
+        let programs: Vec<_> = programs
+            .filter(|text| !text.contains("modelarts_obs"))
+            .collect();
         let names = PAGES.iter().find(|(page, _)| *page == path);
         let names = names.map_or(&[][..], |(_, names)| *names);
         assert_eq!(programs.len(), names.len(), "programs of {path}");

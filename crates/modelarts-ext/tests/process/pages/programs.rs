@@ -25,9 +25,7 @@ macro_rules! program {
     };
 }
 
-program!(repository, "blocks/repository.rs");
 program!(package, "blocks/package.rs");
-program!(local_files, "blocks/local_files.rs");
 program!(creating, "blocks/creating.rs");
 
 /// A test with an emulator, whose test helpers the README of the emulator shows.
@@ -52,25 +50,6 @@ fn start(runtime: &Runtime) -> Emulator {
 }
 
 #[test]
-fn the_program_of_the_repository_runs() {
-    if is_child() {
-        return repository::run();
-    }
-    let runtime = Runtime::new().unwrap();
-    let emulator = start(&runtime);
-    emulator
-        .put("bucket/code/train.py", "import sys; print(*sys.argv[1:])\n")
-        .unwrap();
-    emulator.put("bucket/data/rows.csv", "1,2\n").unwrap();
-    let output = run(&emulator, "the_program_of_the_repository_runs");
-    assert!(output.contains("Training job executed."), "{output}");
-    assert!(
-        output.contains("\nthe model is in obs://bucket/model/\n"),
-        "{output}"
-    );
-}
-
-#[test]
 fn the_program_of_the_package_runs() {
     if is_child() {
         return package::run();
@@ -83,37 +62,6 @@ fn the_program_of_the_package_runs() {
     let output = run(&emulator, "the_program_of_the_package_runs");
     assert!(output.contains("Training job executed."), "{output}");
     assert!(output.contains("\nCompleted\n"), "{output}");
-}
-
-#[test]
-fn local_files_are_checked() {
-    if is_child() {
-        return local_files::run();
-    }
-    let place = tempfile::tempdir().unwrap();
-    for folder in ["code", "data"] {
-        std::fs::create_dir(place.path().join(folder)).unwrap();
-    }
-    std::fs::write(place.path().join("code/train.py"), "print('hello')\n").unwrap();
-    let output = child_in(
-        place.path(),
-        "pages::programs::local_files_are_checked",
-        &[],
-    );
-    for finding in ["error: ", "warning: "] {
-        assert!(!output.contains(finding), "{output}");
-    }
-    // Without a boot file, the check reports an error.
-    std::fs::remove_file(place.path().join("code/train.py")).unwrap();
-    let output = child_in(
-        place.path(),
-        "pages::programs::local_files_are_checked",
-        &[],
-    );
-    assert!(
-        output.contains("error: ") && output.contains("train.py"),
-        "{output}"
-    );
 }
 
 /// Runs the job of `CREATING.md` with the script of the page, which gets the arguments of the page.

@@ -86,7 +86,8 @@ async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
     assert_eq!(
         message(&error),
         format!(
-            "CreateTrainingJob: the connection to {} broke: {why}; the job may exist all the same: look for a job named \"unsettled\" before \
+            "CreateTrainingJob: the connection to {} broke: {why}; the search for the job failed, too \
+             (HTTP 503); the job may exist all the same: look for a job named \"unsettled\" before \
              sending it again",
             site.emulator.url()
         )
@@ -365,8 +366,8 @@ async fn a_create_that_something_before_the_service_answers_was_not_executed() {
                      probably not reach the service; check the endpoint"
             }
             false => {
-                "the job may exist all the same: look for a job named \"lost\" before sending \
-                      it again"
+                "the search for the job failed, too (HTTP 403); the job may exist all the same: \
+                 look for a job named \"lost\" before sending it again"
             }
         };
         assert_eq!(
