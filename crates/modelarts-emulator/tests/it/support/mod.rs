@@ -384,6 +384,8 @@ pub(crate) fn http() -> reqwest::Client {
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
     reqwest::Client::builder()
+        // The workspace enables the feature `gzip`; tests compare bytes.
+        .no_gzip()
         .tls_backend_preconfigured(tls)
         .no_proxy()
         .build()
