@@ -14,7 +14,7 @@
 //! - Limits are not enforced, except the patterns of identifiers in paths. [`LIMITS`] lists all
 //!   limits.
 //! - Enumerations that the service may extend keep unknown values. Comparisons of their values
-//!   ignore case, also with strings: `job.phase == "Running"`.
+//!   ignore case, also with strings: `Phase::Running == "running"`.
 //! - Types that responses contain accept JSON that deviates from the description (see [`decode`]).
 //!   Types that occur only in requests are decoded strictly.
 //! - Large objects inside a response are boxed.

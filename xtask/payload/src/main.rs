@@ -26,7 +26,7 @@ struct Cli {
     /// Files with one JSON body each; - is standard input
     #[arg(required_unless_present = "reference")]
     files: Vec<PathBuf>,
-    /// A directory with the bodies that the references print
+    /// A directory with the bodies that are shown in the API references and guides, one file per body
     #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
     reference: Option<PathBuf>,
 }

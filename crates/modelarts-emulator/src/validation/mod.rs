@@ -56,7 +56,6 @@ fn rules() -> impl Iterator<Item = &'static Rule> {
 
 /// Returns the error of the first violated rule. Features that the emulator does not support are
 /// checked last, so that a request that the service would reject receives the service's error.
-/// Fine-tuning is checked before the rules, because those for code and data do not apply to it.
 pub(crate) fn check(creation: &Creation<'_>) -> Result<(), ApiError> {
     body_shape::check(creation.body)?;
     for rule in rules() {

@@ -63,8 +63,8 @@ pub fn clouds(document: &Document) -> Vec<Offence> {
         .collect()
 }
 
-/// Checks that the description of an operation ends with a sentence about its cloud, because
-/// generated code does not show extensions.
+/// Checks that the description of an operation that only one cloud has ends with a sentence that
+/// names the cloud, and that no other description does. Generated code does not show `x-clouds`.
 pub fn clouds_in_words(document: &Document) -> Vec<Offence> {
     let mut offences = Vec::new();
     for operation in &document.operations {

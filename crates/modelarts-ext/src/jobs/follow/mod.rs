@@ -76,7 +76,8 @@ const MAX_EVENTS: usize = 10_000;
 
 /// Settings of a stream of the phases, events and log lines of a job.
 ///
-/// Items are sorted by time within one poll, which takes up to 10,000 events and 5 MB of each log:
+/// Items are sorted by time within one poll, which takes about 10,000 events at most and 5 MB of
+/// each log:
 ///
 /// - Events are sorted by their times. A late event is returned when it appears.
 /// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
@@ -84,7 +85,8 @@ const MAX_EVENTS: usize = 10_000;
 /// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are sorted among the events by their times.
 ///   All other lines come as late as possible: before the event that ends their task, or at the
 ///   end.
-/// - The final phase of a job comes after all events and lines that precede it.
+/// - The final phase is returned after the first poll that reads all events and logs completely after
+///   the end of the job. Items that appear later, such as late events, follow it.
 ///
 /// Items of a later poll come later, regardless of their times.
 #[derive(Clone, Debug)]
@@ -172,9 +174,9 @@ impl Updates {
     /// The stream ends with the first poll after the end of the job that reads all events and logs,
     /// at most one [`interval`](Self::interval) after the end. It continues for up to the
     /// [`quiet`](Self::quiet) time if the event of the end is not among the events, such as
-    /// [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed job, or if
-    /// a task of a job that ran has no log. The billing event, which may come later, is not waited
-    /// for. If the job is restarted meanwhile, the stream continues.
+    /// [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed job, or
+    /// if a task of a job that ran has no log. The billing event, which may come later, is not
+    /// waited for. If the job is restarted meanwhile, the stream continues.
     ///
     /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
     /// requests for the details of the job, its events or one of its logs fail for 15 minutes, the

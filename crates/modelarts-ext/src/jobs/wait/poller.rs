@@ -83,7 +83,8 @@ pub(in crate::jobs) struct Poller {
     ended: VecDeque<Job>,
     /// The number of jobs in `ended` whose events may still be read before the next round.
     reads_left: usize,
-    /// `true` if last events and lines are read before the next round.
+    /// `true` if the last events and log lines of jobs that did not complete may be read before the
+    /// next round. Events that the outcome of a stopped job requires are read regardless.
     reads_details: bool,
 }
 
