@@ -32,6 +32,9 @@ pub fn run(all: bool) -> Result<Outcome> {
             .args(all.then_some("--all"))
             .env("MODELARTS_EMULATOR", emulator::program()?)
             .env("MODELARTS_OBS_PEER", directory.join("modelarts-obs-peer"))
-            .env("MODELARTS_CACHE_DIR", workspace::root().join("target/obs-cache")),
+            .env(
+                "MODELARTS_CACHE_DIR",
+                workspace::root().join("target/obs-cache"),
+            ),
     )
 }
