@@ -160,7 +160,8 @@ pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
 }
 
 /// Returns the MD5 that a simple entity tag is. That of an object that was uploaded in parts is
-/// none.
+/// none. That of an encrypted object is another one than that of its contents, so only equality
+/// has a meaning.
 pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());

@@ -18,7 +18,7 @@ use crate::{
     error,
     sync::{
         cache,
-        digest::{Hasher, md5_of_etag, sha256},
+        digest::{Hasher, sha256},
         files::PART_SUFFIX,
         journal::Journal,
         limits::{Limits, Permit, blocking, flatten},
@@ -141,11 +141,10 @@ impl Downloads {
         let journal = self.cache.as_ref().filter(|_| header.is_some());
         let journal =
             journal.map(|cache| cache::file(cache, "downloads", &path.display().to_string()));
-        let with_md5 = object.etag.as_deref().and_then(md5_of_etag).is_some();
         let mut part = {
             let path = path.to_owned();
             blocking(move || {
-                open_part(&path, header.as_ref(), journal, with_md5)
+                open_part(&path, header.as_ref(), journal)
                     .map_err(|failure| error::local("writing", &path, &failure))
             })
             .await?
@@ -189,29 +188,26 @@ impl Downloads {
             part = blocking(move || write_part(part, &content.bytes, &path)).await?;
             self.reporter.advanced(name, length);
         }
-        let found = part.hasher.finish();
+        let found = part.hasher.finish().sha256;
         if let Err(error) = object.verify(expected.as_deref(), &found) {
             part.journal.remove();
             let _ = fs::remove_file(path);
             return Err(error);
         }
-        Ok((found.sha256, part.journal))
+        Ok((found, part.journal))
     }
 }
 
 /// Writes the contents of a small object. The file is removed after an error.
 fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<String, Error> {
-    let md5 = object.etag.as_deref().and_then(md5_of_etag);
-    let mut hasher = Hasher::new(md5.is_some() && content.sha256.is_none());
-    hasher.update(&content.bytes);
-    let found = hasher.finish();
+    let found = sha256(&content.bytes);
     object.verify(content.sha256.as_deref(), &found)?;
     let written = create(path).and_then(|mut file| file.write_all(&content.bytes));
     written.map_err(|failure| {
         let _ = fs::remove_file(path);
         error::local("writing", path, &failure)
     })?;
-    Ok(found.sha256)
+    Ok(found)
 }
 
 /// Creates a file that replaces one of an earlier call. A link in its place is not followed.
@@ -228,9 +224,8 @@ fn open_part(
     path: &Path,
     header: Option<&DownloadHeader>,
     journal: Option<PathBuf>,
-    with_md5: bool,
 ) -> io::Result<Part> {
-    let mut hasher = Hasher::new(with_md5);
+    let mut hasher = Hasher::new(false);
     let old = Journal::read::<DownloadHeader>(journal.as_deref()).map(|(old, _)| old);
     let length = fs::symlink_metadata(path).ok();
     let length = length.filter(fs::Metadata::is_file).map(|file| file.len());
@@ -253,7 +248,7 @@ fn open_part(
                 journal: Journal::resume(journal),
             });
         }
-        hasher = Hasher::new(with_md5);
+        hasher = Hasher::new(false);
     }
     let file = create(path)?;
     Ok(Part {

@@ -7,6 +7,7 @@ mod files;
 mod limited;
 mod local;
 mod progress;
+mod safety;
 #[cfg(feature = "http-tests")]
 mod service;
 
