@@ -40,3 +40,63 @@ async fn an_entity_tag_that_is_not_the_md5_is_no_damage() {
     assert_eq!(summary.transferred.files, 1);
     assert_eq!(tree(&out), [("a".to_owned(), b"contents".to_vec())].into());
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn objects_behind_links_out_of_the_bucket_do_not_exist() {
+    use std::os::unix::fs::symlink;
+
+    use futures::TryStreamExt;
+
+    let place = Place::new();
+    let victim = place.write("outside/a", "old");
+    place.write("data/new", "new");
+    place.write("obs/bucket/real/b", "b");
+    fs::create_dir_all(place.path("obs/bucket/in")).unwrap();
+    symlink(place.path("outside"), place.path("obs/bucket/in/dir")).unwrap();
+    symlink(&victim, place.path("obs/bucket/in/file")).unwrap();
+    symlink("../real", place.path("obs/bucket/in/inner")).unwrap();
+    let obs = place.obs();
+    let bucket = obs.bucket("bucket").unwrap();
+    for directory in ["in", "in/dir"] {
+        let listed: Vec<_> = bucket.list(directory).try_collect().await.unwrap();
+        let keys: Vec<_> = listed.iter().map(|object| object.key()).collect();
+        let expected = ["in/inner/b"];
+        let expected = if directory == "in" {
+            &expected[..]
+        } else {
+            &[]
+        };
+        assert_eq!(keys, expected);
+    }
+    assert_eq!(bucket.get("in/inner/b").await.unwrap(), "b");
+    let root = place.path("obs/bucket").canonicalize().unwrap();
+    let outside = place.path("outside").canonicalize().unwrap();
+    for (key, real) in [
+        ("in/dir/a", "a"),
+        ("in/dir/new", ""),
+        ("in/file", "a"),
+        ("in/dir/deep/new", ""),
+    ] {
+        let real = if real.is_empty() {
+            outside.clone()
+        } else {
+            outside.join(real)
+        };
+        let rest = format!(
+            "obs://bucket/{key}: a link leads to {}, which must be inside of {}",
+            real.display(),
+            root.display()
+        );
+        let error = bucket.get(key).await.unwrap_err().to_string();
+        assert_eq!(error, format!("reading {rest}"));
+        let error = bucket.put(key, "x").await.unwrap_err().to_string();
+        assert_eq!(error, format!("writing {rest}"));
+        let error = bucket.delete(key).await.unwrap_err().to_string();
+        assert_eq!(error, format!("deleting {rest}"));
+    }
+    let up = obs.sync_up(place.path("data"), "obs://bucket/in");
+    assert_eq!(up.delete(true).await.unwrap().deleted, 1);
+    assert_eq!(fs::read(&victim).unwrap(), b"old");
+    assert_eq!(names(&place.path("outside")), ["a"]);
+}
