@@ -1,7 +1,7 @@
 //! One synchronization: listing, comparing, transferring, deleting.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -257,11 +257,7 @@ impl Run {
         let mut result = run_all(run.options.transfers, rest.into_iter().map(transfer)).await;
         if result.is_ok() && run.options.delete {
             surplus.retain(|name| is_surplus(name));
-            let delete = |name: String| {
-                let run = Arc::clone(&run);
-                async move { run.delete(&name).await }
-            };
-            result = run_all(run.options.transfers, surplus.into_iter().map(delete)).await;
+            result = Self::delete_all(&run, surplus).await;
         }
         if result.is_ok() {
             let exists = |name: &str| run.source.items.contains_key(name);
@@ -277,6 +273,29 @@ impl Run {
         })
         .await?;
         result
+    }
+
+    async fn delete_all(run: &Arc<Self>, surplus: Vec<String>) -> Result<(), Error> {
+        let checked = Arc::clone(run);
+        let surplus = blocking(move || Ok(checked.without_other_paths(surplus))).await?;
+        let delete = |name: String| {
+            let run = Arc::clone(run);
+            async move { run.delete(&name).await }
+        };
+        run_all(run.options.transfers, surplus.into_iter().map(delete)).await
+    }
+
+    /// Removes the names that are other paths to files of the source: by a link to a directory, or
+    /// by upper and lower case. Blocks.
+    fn without_other_paths(&self, mut surplus: Vec<String>) -> Vec<String> {
+        if let Transfers::Down(downloads) = &self.transfers
+            && !surplus.is_empty()
+        {
+            let identity = |name: &String| target::identity(&downloads.root.join(name));
+            let kept: HashSet<_> = self.source.items.keys().filter_map(identity).collect();
+            surplus.retain(|name| identity(name).is_none_or(|file| !kept.contains(&file)));
+        }
+        surplus
     }
 
     async fn item(&self, name: &str, action: Action) -> Result<(), Error> {

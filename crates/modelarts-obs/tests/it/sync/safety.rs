@@ -100,3 +100,25 @@ async fn objects_behind_links_out_of_the_bucket_do_not_exist() {
     assert_eq!(fs::read(&victim).unwrap(), b"old");
     assert_eq!(names(&place.path("outside")), ["a"]);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_received_through_a_link_is_not_deleted() {
+    let place = Place::new();
+    place.write("obs/bucket/in/latest/a", "new");
+    place.write("out/v1/a", "old");
+    place.write("out/v1/surplus", "");
+    let out = place.path("out");
+    std::os::unix::fs::symlink("v1", out.join("latest")).unwrap();
+    let obs = place.obs();
+    let down = || obs.sync_down("obs://bucket/in", &out).delete(true);
+    for (dry_run, deleted, transferred) in [(true, 1, 1), (false, 1, 1), (false, 0, 0)] {
+        let summary = down().dry_run(dry_run).await.unwrap();
+        assert_eq!(
+            (summary.deleted, summary.transferred.files),
+            (deleted, transferred)
+        );
+    }
+    assert_eq!(fs::read(out.join("v1/a")).unwrap(), b"new");
+    assert!(!out.join("v1/surplus").exists());
+}
