@@ -10,6 +10,7 @@ use crate::{
     bucket::{Bucket, ObjectInfo, object_path},
     sync::{
         cache::{FileRecord, ObjectRecord, Table},
+        files::WRITE_TEST,
         plan::Listed,
         source::{Object, Source},
     },
@@ -109,7 +110,8 @@ impl Side {
     }
 }
 
-/// Lists the objects below an address by their names below it.
+/// Lists the objects below an address by their names below it. The write test of another call is
+/// left out, because it is deleted soon.
 pub(crate) async fn list_objects(
     bucket: &Bucket,
     address: &ObsPath,
@@ -126,6 +128,7 @@ pub(crate) async fn list_objects(
         };
         // An object with contents takes precedence over one that stands for a directory.
         if let Some(name) = name
+            && name.rsplit('/').next() != Some(WRITE_TEST)
             && (info.size() > 0 || !objects.contains_key(name))
         {
             objects.insert(name.to_owned(), object(bucket, &info)?);

@@ -21,6 +21,7 @@ use crate::{
     sync::{
         cache,
         digest::{Hasher, Stamp, is_private_key},
+        files::WRITE_TEST,
         journal::Journal,
         limits::{Limits, run_all},
         progress::Reporter,
@@ -38,8 +39,6 @@ const MAX_PARTS: u64 = 10_000;
 const MAX_COPY: u64 = 5 << 30;
 /// The contents of parts of one file that are in flight, in bytes.
 const IN_FLIGHT: u64 = 32 << 20;
-/// Name of the object that is written and deleted before a large upload.
-const WRITE_TEST: &str = ".modelarts-write-test";
 
 /// Transfers to the objects below an address.
 pub(crate) struct Uploads {

@@ -122,3 +122,19 @@ async fn a_file_that_was_received_through_a_link_is_not_deleted() {
     assert_eq!(fs::read(out.join("v1/a")).unwrap(), b"new");
     assert!(!out.join("v1/surplus").exists());
 }
+
+#[tokio::test]
+async fn the_write_test_of_another_call_is_neither_received_nor_deleted() {
+    let place = Place::new();
+    place.write("data/a", "a");
+    for name in ["in/.modelarts-write-test", "in/d/.modelarts-write-test"] {
+        place.write(&format!("obs/bucket/{name}"), "");
+    }
+    let obs = place.obs();
+    let up = obs.sync_up(place.path("data"), "obs://bucket/in");
+    assert_eq!(up.delete(true).await.unwrap().deleted, 0);
+    assert_eq!(names(&place.path("obs/bucket/in")).len(), 3);
+    let out = place.path("out");
+    obs.sync_down("obs://bucket/in", &out).await.unwrap();
+    assert_eq!(names(&out), ["a"]);
+}
