@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::{
     address::{ObsPath, invalid},
-    bucket::Bucket,
+    bucket::{Bucket, is_missing_object},
     error,
     obs::Obs,
     sync::{
@@ -302,9 +302,16 @@ impl Run {
         let Some(source) = self.source.items.get(name) else {
             return Ok(());
         };
-        if action == Action::Compare && self.is_same(name, source).await? {
-            self.reporter.unchanged(name, source.size());
-            return Ok(());
+        if action == Action::Compare {
+            let is_same = match self.is_same(name, source).await {
+                // The name of an object that stands for a directory ends with a slash.
+                Err(error) if is_missing_object(&error) => false,
+                is_same => is_same?,
+            };
+            if is_same {
+                self.reporter.unchanged(name, source.size());
+                return Ok(());
+            }
         }
         if self.options.dry_run {
             return self.pretend(name, source).await;
@@ -320,7 +327,16 @@ impl Run {
 
     async fn send(&self, name: &str, source: &Source, uploads: &Arc<Uploads>) -> Result<(), Error> {
         let known = self.source.checksums.find(name, source);
-        match uploads.send(name, source, known).await? {
+        let sent = match uploads.send(name, source, known).await {
+            // The name of an object that stands for a directory ends with a slash.
+            Err(error) if is_empty_object(source) && is_missing_object(&error) => {
+                self.reporter
+                    .skipped(name, SkipReason::DirectoryMarker, Some(0));
+                return Ok(());
+            }
+            sent => sent?,
+        };
+        match sent {
             Sent::PrivateKey => {
                 let planned = Some(source.size());
                 self.reporter.skipped(name, SkipReason::PrivateKey, planned);
@@ -414,7 +430,23 @@ impl Run {
         Ok(sha256)
     }
 
+    /// Returns `true` if an empty object of the target has another name, which ends with a slash.
+    async fn is_marker(&self, name: &str, uploads: &Uploads) -> Result<bool, Error> {
+        let has_markers = uploads.bucket.store().has_metadata();
+        if !has_markers || !self.target.items.get(name).is_some_and(is_empty_object) {
+            return Ok(false);
+        }
+        let key = uploads.prefix.join(name)?;
+        let _permit = self.limits.request().await;
+        Ok(!uploads.bucket.exists(key.key()).await?)
+    }
+
     async fn delete(&self, name: &str) -> Result<(), Error> {
+        if let Transfers::Up(uploads) = &self.transfers
+            && self.is_marker(name, uploads).await?
+        {
+            return Ok(());
+        }
         if !self.options.dry_run {
             match &self.transfers {
                 Transfers::Up(uploads) => {
@@ -431,6 +463,10 @@ impl Run {
         self.reporter.deleted(name);
         Ok(())
     }
+}
+
+fn is_empty_object(item: &Source) -> bool {
+    matches!(item, Source::Object(object) if object.size == 0)
 }
 
 /// Returns the canonical path of a directory or a file, and `true` for a directory.

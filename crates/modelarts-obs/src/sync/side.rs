@@ -7,7 +7,7 @@ use modelarts_ext::Error;
 
 use crate::{
     address::ObsPath,
-    bucket::{Bucket, ObjectInfo, object_path},
+    bucket::{Bucket, ObjectInfo, is_missing_object, object_path},
     sync::{
         cache::{FileRecord, ObjectRecord, Table},
         files::WRITE_TEST,
@@ -147,7 +147,7 @@ pub(crate) async fn find_object(
     }
     match bucket.head(address.key()).await {
         Ok(info) => object(bucket, &info).map(Some),
-        Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => Ok(None),
+        Err(error) if is_missing_object(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -10,6 +10,8 @@ mod progress;
 mod safety;
 #[cfg(feature = "http-tests")]
 mod service;
+#[cfg(feature = "http-tests")]
+mod service_safety;
 
 use std::{
     collections::BTreeMap,
