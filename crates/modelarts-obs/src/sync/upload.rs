@@ -262,8 +262,13 @@ impl Uploads {
             let result = self
                 .send_missing(name, source, path, &header, &upload, &advanced)
                 .await;
+            let mut is_rejected = false;
             let result = match result {
-                Ok(()) => self.complete(path, &header, &upload, parts).await,
+                Ok(()) => {
+                    let completed = self.complete(path, &header, &upload, parts).await;
+                    is_rejected = completed.as_ref().is_err_and(is_rejection);
+                    completed
+                }
                 Err(error) => Err(error),
             };
             let advanced = *advanced.lock();
@@ -288,6 +293,15 @@ impl Uploads {
                     return Ok(sent(Some(etag)));
                 }
                 if may_restart {
+                    may_restart = false;
+                    self.reporter.restarted(advanced);
+                    continue;
+                }
+            } else if is_rejected {
+                journal.remove();
+                let _ = parts.abort_multipart(path, &id).await;
+                // The parts of an earlier call may be wrong. Those of this call would be the same.
+                if resumed > 0 && may_restart {
                     may_restart = false;
                     self.reporter.restarted(advanced);
                     continue;
@@ -479,6 +493,12 @@ impl UploadHeader {
         let start = (part as u64).saturating_mul(self.part_size);
         self.size.saturating_sub(start).min(self.part_size)
     }
+}
+
+/// Returns `true` if the same request would be rejected again.
+fn is_rejection(error: &Error) -> bool {
+    let status = error.status().unwrap_or_default();
+    (400..500).contains(&status) && !matches!(status, 403 | 408 | 429)
 }
 
 /// Returns the size of the parts of a file: 8 MiB, or more in whole MiB if the file would have more

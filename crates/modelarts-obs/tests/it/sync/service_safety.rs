@@ -9,6 +9,49 @@ use super::{
 };
 
 #[tokio::test]
+async fn an_upload_starts_anew_if_its_parts_are_rejected() {
+    let site = Site::start().await;
+    site.place.write("data/large", bytes(17 * MIB));
+    let complete = "obs.CompleteMultipartUpload";
+    site.fault(complete, Fault::status(503));
+    site.up().await.unwrap_err();
+    let rejection = || Fault::error(400, "InvalidPart", "a part is missing");
+    site.fault(complete, rejection());
+    let summary = site.up().await.unwrap();
+    assert_eq!(summary.transferred.files, 1);
+    assert_eq!(site.requests()["obs.CreateMultipartUpload"], 2);
+    assert_eq!(site.requests()["obs.AbortMultipartUpload"], 1);
+    assert!(site.contents("in/large").await == bytes(17 * MIB));
+
+    // An upload that was not continued is not repeated, and the next call begins another one.
+    site.place.write("data/large", bytes(18 * MIB));
+    site.fault(complete, rejection());
+    let error = site.up().await.unwrap_err();
+    assert_eq!(error.code(), Some("InvalidPart"));
+    assert_eq!(site.requests()["obs.CreateMultipartUpload"], 3);
+    assert_eq!(site.requests()["obs.AbortMultipartUpload"], 2);
+    site.up().await.unwrap();
+    assert_eq!(site.requests()["obs.CreateMultipartUpload"], 4);
+    assert!(site.contents("in/large").await == bytes(18 * MIB));
+}
+
+#[tokio::test]
+async fn rejected_keys_keep_the_parts_of_an_upload() {
+    let site = Site::start().await;
+    site.place.write("data/large", bytes(17 * MIB));
+    for status in [403, 408, 429] {
+        site.fault(
+            "obs.CompleteMultipartUpload",
+            Fault::error(status, "Later", "later"),
+        );
+        assert_eq!(site.up().await.unwrap_err().status(), Some(status));
+    }
+    site.up().await.unwrap();
+    assert_eq!(site.requests()["obs.CreateMultipartUpload"], 1);
+    assert_eq!(site.requests()["obs.UploadPart"], 3);
+}
+
+#[tokio::test]
 async fn a_directory_without_objects_is_not_an_empty_object() {
     let site = Site::start().await;
     site.put_marker("in/alone/").await;
