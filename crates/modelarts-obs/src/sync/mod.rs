@@ -68,6 +68,7 @@
 //! or is killed continues with the next call: what was transferred stays, and an upload or a
 //! download of a large file goes on after its last complete part. Downloads are written to
 //! `.NAME.modelarts-part`, verified by the SHA-256 of their metadata if they have one, and renamed.
+//! A file that another synchronization receives at the same time is an error.
 
 mod cache;
 pub(crate) mod digest;

@@ -138,3 +138,31 @@ async fn the_write_test_of_another_call_is_neither_received_nor_deleted() {
     obs.sync_down("obs://bucket/in", &out).await.unwrap();
     assert_eq!(names(&out), ["a"]);
 }
+
+#[tokio::test]
+async fn a_file_that_another_call_receives_is_an_error() {
+    let place = Place::new();
+    let out = place.path("out");
+    let obs = place.obs();
+    // In one piece, and in ranges.
+    for size in [3, 17 << 20] {
+        place.write("obs/bucket/in/a", bytes(size));
+        let part = place.write("out/.a.modelarts-part", "other");
+        let other = fs::File::open(&part).unwrap();
+        other.lock().unwrap();
+        let error = obs.sync_down("obs://bucket/in", &out).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "writing {}: another synchronization must not receive this file at the same time; \
+                 wait until the other one has ended",
+                part.canonicalize().unwrap().display()
+            )
+        );
+        assert_eq!(fs::read(&part).unwrap(), b"other");
+        drop(other);
+        obs.sync_down("obs://bucket/in", &out).await.unwrap();
+        assert_eq!(names(&out), ["a"]);
+        assert!(fs::read(out.join("a")).unwrap() == bytes(size));
+    }
+}
