@@ -47,6 +47,8 @@ struct Run {
     limits: Arc<Limits>,
     reporter: Arc<Reporter>,
     options: Options,
+    /// `true` if the source is a single file or object, and not a directory.
+    is_single: bool,
 }
 
 /// The transfers to one side.
@@ -123,6 +125,7 @@ pub(crate) async fn up(
             delete: options.delete && is_dir,
             ..options
         },
+        is_single: !is_dir,
     };
     // A file that is left out is still at the source.
     run.run(move |name| !listing.leaves_out(name)).await
@@ -168,6 +171,7 @@ pub(crate) async fn down(
         limits,
         reporter: Arc::clone(reporter),
         options: Options { delete, ..options },
+        is_single: !is_directory,
     };
     run.run(move |name| !kept.leaves_out(name)).await
 }
@@ -210,6 +214,7 @@ pub(crate) async fn copy(
             delete: options.delete && is_directory,
             ..options
         },
+        is_single: !is_directory,
     };
     run.run(|_| true).await
 }
@@ -259,7 +264,8 @@ impl Run {
             surplus.retain(|name| is_surplus(name));
             result = Self::delete_all(&run, surplus).await;
         }
-        if result.is_ok() {
+        // The other files of the directory were not listed for a single one.
+        if result.is_ok() && !run.is_single {
             let exists = |name: &str| run.source.items.contains_key(name);
             run.source.checksums.retain(exists);
             run.target

@@ -71,3 +71,17 @@ async fn a_directory_without_objects_is_not_an_empty_object() {
     let summary = copy.await.unwrap();
     assert_eq!((summary.transferred.files, summary.skipped.len()), (1, 1));
 }
+
+#[tokio::test]
+async fn a_single_file_keeps_the_checksums_of_the_others() {
+    let site = Site::start().await;
+    let file = site.place.write("data/a", "a");
+    site.place.write("data/b", "b");
+    site.up().await.unwrap();
+    site.place.write("data/a", "c");
+    let single = site.obs.sync_up(&file, "obs://bucket/in");
+    assert_eq!(single.await.unwrap().transferred.files, 1);
+    let before = site.requests();
+    assert_eq!(site.up().await.unwrap().unchanged.files, 2);
+    assert_eq!(site.requests_since(&before), [("obs.ListObjectsV2", 1)]);
+}
