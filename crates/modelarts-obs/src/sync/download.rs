@@ -55,7 +55,11 @@ pub(crate) struct Downloads {
 /// Result of a transfer.
 pub(crate) enum Received {
     /// The file exists.
-    File { path: PathBuf, sha256: String },
+    File {
+        /// The stamp, if every later change of the file changes it.
+        stamp: Option<Stamp>,
+        sha256: String,
+    },
     /// The object stands for a directory, which exists now.
     Directory,
 }
@@ -101,33 +105,35 @@ impl Downloads {
         let (root, file_name) = (self.root.clone(), name.to_owned());
         let path = blocking(move || target::file(&root, &file_name)).await?;
         let part = part_path(&path);
-        let sha256 = match whole {
+        let (stamp, sha256) = match whole {
             Some((content, _permit)) => {
                 let (object, to) = (object.clone(), part.clone());
                 let write = blocking(move || write_whole(&object, &content, &to));
                 let (sha256, file) = write.await?;
-                self.finish(&part, file, &path).await?;
+                let stamp = self.finish(&part, file, &path).await?;
                 self.reporter.transferred(name, size, 0);
-                sha256
+                (stamp, sha256)
             }
             None => {
                 let (sha256, file, journal) = self.receive_ranges(name, object, &part).await?;
-                self.finish(&part, file, &path).await?;
+                let stamp = self.finish(&part, file, &path).await?;
                 journal.remove();
                 self.reporter.transferred(name, size, size);
-                sha256
+                (stamp, sha256)
             }
         };
-        Ok(Received::File { path, sha256 })
+        Ok(Received::File { stamp, sha256 })
     }
 
-    /// Moves a complete file, which is locked, to its name.
-    async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<(), Error> {
+    /// Moves a complete file, which is locked, to its name, and returns its stamp.
+    async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {
+            let stamp = Stamp::settle(&file);
             let renamed = fs::rename(&part, &path);
             drop(file);
-            renamed.map_err(|failure| error::local("writing", &path, &failure))
+            renamed.map_err(|failure| error::local("writing", &path, &failure))?;
+            Ok(stamp)
         })
         .await
     }

@@ -368,10 +368,10 @@ impl Run {
                 self.reporter
                     .skipped(name, SkipReason::DirectoryMarker, Some(object.size));
             }
-            Received::File { path, sha256 } => {
+            Received::File { stamp, sha256 } => {
                 let source = &self.source.items[name];
                 self.source.checksums.store(name, source, &sha256);
-                if let Ok(stamp) = Stamp::read(&path) {
+                if let Some(stamp) = stamp {
                     let record = FileRecord { stamp, sha256 };
                     self.target.checksums.store_file(name, record);
                 }
