@@ -261,7 +261,7 @@ impl Bucket {
 }
 
 /// Returns `true` if the object is missing, and not the bucket.
-fn is_missing_object(error: &Error) -> bool {
+pub(crate) fn is_missing_object(error: &Error) -> bool {
     error.is_not_found() && error.code() != Some("NoSuchBucket")
 }
 

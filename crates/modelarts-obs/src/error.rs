@@ -212,6 +212,7 @@ pub(crate) fn local(doing: &str, path: &Path, failure: &io::Error) -> Error {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             "free space on the disk; the next call continues"
         }
+        io::ErrorKind::ResourceBusy => "wait until the other one has ended",
         io::ErrorKind::InvalidFilename => "shorten the name",
         _ => "",
     };

@@ -4,6 +4,7 @@
 //! the client, and `http` sends the requests of the crate `object_store`.
 
 mod credentials;
+mod directory;
 mod http;
 mod place;
 pub(crate) mod store;
@@ -110,7 +111,7 @@ impl Obs {
     }
 
     /// Takes a local directory in place of OBS, such as the OBS root of the emulator. Each bucket is
-    /// a subdirectory.
+    /// a subdirectory. Links that lead out of it are not followed.
     #[must_use]
     pub fn directory(root: impl Into<PathBuf>) -> Self {
         Self {

@@ -7,14 +7,13 @@ use object_store::{
     BackoffConfig, ObjectStore, RetryConfig,
     aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer},
     client::{HttpClient, HttpRequest, HttpRequestBody},
-    local::LocalFileSystem,
     multipart::MultipartStore,
 };
 use url::Url;
 
 use crate::{
     error::{self, ErrorFacts},
-    obs::{credentials::KeyProvider, http::TimedClient, place::Place},
+    obs::{credentials::KeyProvider, directory::Directory, http::TimedClient, place::Place},
 };
 
 /// Region in signatures for an address outside of the clouds: that of AWS without a name, which
@@ -114,9 +113,7 @@ impl Store {
     fn objects(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
         match self {
             Self::Service(service) => Ok(Arc::clone(&service.objects) as _),
-            Self::Directory(path) if path.is_dir() => {
-                Ok(Arc::new(LocalFileSystem::new_with_prefix(path)?))
-            }
+            Self::Directory(path) if path.is_dir() => Ok(Arc::new(Directory::open(path)?)),
             Self::Directory(_) => Err(ErrorFacts::no_such_bucket().into_error()),
         }
     }

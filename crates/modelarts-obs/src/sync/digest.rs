@@ -17,6 +17,10 @@ const BUFFER: usize = 256 << 10;
 const MAX_KEY_FILE: u64 = 64 << 10;
 /// The part of such a file that is searched.
 const KEY_HEAD: usize = 4 << 10;
+/// Resolution of the time stamps of most file systems.
+const RESOLUTION: Duration = Duration::from_millis(20);
+/// Age of the time of a file that was received.
+const SETTLED: Duration = Duration::from_millis(40);
 
 /// Properties of a file that change with its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,12 +51,22 @@ impl Stamp {
         std::fs::metadata(path).map(|metadata| Self::new(&metadata))
     }
 
+    /// Sets the time of a file that was written back by a few milliseconds, so that every later
+    /// change of it changes the stamp. Returns the stamp; `None` if the times of the file system
+    /// have a lower resolution.
+    pub(crate) fn settle(file: &File) -> Option<Self> {
+        let now = SystemTime::now();
+        file.set_modified(now - SETTLED).ok()?;
+        let stamp = Self::new(&file.metadata().ok()?);
+        stamp.is_settled(now).then_some(stamp)
+    }
+
     /// Returns `true` if every change after `now` changes the stamp. The time stamps of file systems
     /// have a resolution of milliseconds or of seconds.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         let resolution = match self.modified % 1_000_000_000 {
             0 => Duration::from_secs(2),
-            _ => Duration::from_millis(20),
+            _ => RESOLUTION,
         };
         let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i128::try_from(since.saturating_sub(resolution).as_nanos());
@@ -160,7 +174,8 @@ pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
 }
 
 /// Returns the MD5 that a simple entity tag is. That of an object that was uploaded in parts is
-/// none.
+/// none. That of an encrypted object is another one than that of its contents, so only equality
+/// has a meaning.
 pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -210,6 +225,19 @@ mod tests {
         ] {
             assert!(!is_private_key(other, other.len() as u64));
         }
+    }
+
+    #[test]
+    fn a_file_that_was_written_just_now_is_settled() {
+        let path = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&path, "a").unwrap();
+        let before = SystemTime::now();
+        assert!(!Stamp::read(path.path()).unwrap().is_settled(before));
+        let stamp = Stamp::settle(path.as_file()).unwrap();
+        assert_eq!(Stamp::read(path.path()).unwrap(), stamp);
+        assert!(stamp.is_settled(SystemTime::now()));
+        std::fs::write(&path, "b").unwrap();
+        assert_ne!(Stamp::read(path.path()).unwrap(), stamp);
     }
 
     #[test]

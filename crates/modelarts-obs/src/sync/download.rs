@@ -1,11 +1,13 @@
 //! Transfers of objects to files.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     pin::pin,
     sync::Arc,
+    thread,
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -18,7 +20,7 @@ use crate::{
     error,
     sync::{
         cache,
-        digest::{Hasher, md5_of_etag, sha256},
+        digest::{Hasher, Stamp, sha256},
         files::PART_SUFFIX,
         journal::Journal,
         limits::{Limits, Permit, blocking, flatten},
@@ -32,6 +34,10 @@ use crate::{
 const RANGES_FROM: u64 = 16 << 20;
 /// Number of ranges of one file that are received at once.
 const RANGES: usize = 4;
+/// Number of attempts to lock a file, and the pause between them. A call that was dropped may still
+/// write a range.
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// The longest name of a file in bytes.
 const MAX_NAME: usize = 255;
 
@@ -49,7 +55,11 @@ pub(crate) struct Downloads {
 /// Result of a transfer.
 pub(crate) enum Received {
     /// The file exists.
-    File { path: PathBuf, sha256: String },
+    File {
+        /// The stamp, if every later change of the file changes it.
+        stamp: Option<Stamp>,
+        sha256: String,
+    },
     /// The object stands for a directory, which exists now.
     Directory,
 }
@@ -95,43 +105,47 @@ impl Downloads {
         let (root, file_name) = (self.root.clone(), name.to_owned());
         let path = blocking(move || target::file(&root, &file_name)).await?;
         let part = part_path(&path);
-        let sha256 = match whole {
+        let (stamp, sha256) = match whole {
             Some((content, _permit)) => {
                 let (object, to) = (object.clone(), part.clone());
                 let write = blocking(move || write_whole(&object, &content, &to));
-                let sha256 = write.await?;
-                self.finish(&part, &path).await?;
+                let (sha256, file) = write.await?;
+                let stamp = self.finish(&part, file, &path).await?;
                 self.reporter.transferred(name, size, 0);
-                sha256
+                (stamp, sha256)
             }
             None => {
-                let (sha256, journal) = self.receive_ranges(name, object, &part).await?;
-                self.finish(&part, &path).await?;
+                let (sha256, file, journal) = self.receive_ranges(name, object, &part).await?;
+                let stamp = self.finish(&part, file, &path).await?;
                 journal.remove();
                 self.reporter.transferred(name, size, size);
-                sha256
+                (stamp, sha256)
             }
         };
-        Ok(Received::File { path, sha256 })
+        Ok(Received::File { stamp, sha256 })
     }
 
-    /// Moves a complete file to its name.
-    async fn finish(&self, part: &Path, path: &Path) -> Result<(), Error> {
+    /// Moves a complete file, which is locked, to its name, and returns its stamp.
+    async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {
-            fs::rename(&part, &path).map_err(|failure| error::local("writing", &path, &failure))
+            let stamp = Stamp::settle(&file);
+            let renamed = fs::rename(&part, &path);
+            drop(file);
+            renamed.map_err(|failure| error::local("writing", &path, &failure))?;
+            Ok(stamp)
         })
         .await
     }
 
     /// Receives the ranges of an object that are missing, verifies the whole, and returns its
-    /// checksum.
+    /// checksum with the locked file.
     async fn receive_ranges(
         &self,
         name: &str,
         object: &Object,
         path: &Path,
-    ) -> Result<(String, Journal), Error> {
+    ) -> Result<(String, File, Journal), Error> {
         let header = object.etag.as_ref().map(|etag| DownloadHeader {
             address: self.address.clone(),
             object: object.doing("reading"),
@@ -141,11 +155,10 @@ impl Downloads {
         let journal = self.cache.as_ref().filter(|_| header.is_some());
         let journal =
             journal.map(|cache| cache::file(cache, "downloads", &path.display().to_string()));
-        let with_md5 = object.etag.as_deref().and_then(md5_of_etag).is_some();
         let mut part = {
             let path = path.to_owned();
             blocking(move || {
-                open_part(&path, header.as_ref(), journal, with_md5)
+                open_part(&path, header.as_ref(), journal)
                     .map_err(|failure| error::local("writing", &path, &failure))
             })
             .await?
@@ -189,38 +202,70 @@ impl Downloads {
             part = blocking(move || write_part(part, &content.bytes, &path)).await?;
             self.reporter.advanced(name, length);
         }
-        let found = part.hasher.finish();
+        let found = part.hasher.finish().sha256;
         if let Err(error) = object.verify(expected.as_deref(), &found) {
             part.journal.remove();
             let _ = fs::remove_file(path);
             return Err(error);
         }
-        Ok((found.sha256, part.journal))
+        Ok((found, part.file, part.journal))
     }
 }
 
-/// Writes the contents of a small object. The file is removed after an error.
-fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<String, Error> {
-    let md5 = object.etag.as_deref().and_then(md5_of_etag);
-    let mut hasher = Hasher::new(md5.is_some() && content.sha256.is_none());
-    hasher.update(&content.bytes);
-    let found = hasher.finish();
+/// Writes the contents of a small object, and returns their checksum and the locked file. The file is
+/// removed after an error.
+fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<(String, File), Error> {
+    let found = sha256(&content.bytes);
     object.verify(content.sha256.as_deref(), &found)?;
-    let written = create(path).and_then(|mut file| file.write_all(&content.bytes));
-    written.map_err(|failure| {
+    let failed = |failure: io::Error| error::local("writing", path, &failure);
+    let mut file = create(path).map_err(failed)?;
+    file.write_all(&content.bytes).map_err(|failure| {
         let _ = fs::remove_file(path);
-        error::local("writing", path, &failure)
+        failed(failure)
     })?;
-    Ok(found.sha256)
+    Ok((found, file))
 }
 
-/// Creates a file that replaces one of an earlier call. A link in its place is not followed.
+/// Opens and locks the file of an earlier call; `None` if there is none. A link in its place is not
+/// followed.
+fn open_locked(path: &Path) -> io::Result<Option<File>> {
+    if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(None);
+    }
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else {
+        return Ok(None);
+    };
+    lock(&file)?;
+    // The call that held the lock may have renamed the file meanwhile.
+    let stamp = Stamp::new(&file.metadata()?);
+    let now = fs::symlink_metadata(path).map(|metadata| Stamp::new(&metadata));
+    Ok(now.is_ok_and(|now| now == stamp).then_some(file))
+}
+
+/// Locks a file until it is closed, where the file system has locks.
+fn lock(file: &File) -> io::Result<()> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match file.try_lock() {
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(()),
+            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
+        }
+    }
+    let message = "another synchronization must not receive this file at the same time";
+    Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
+}
+
+/// Creates and locks a file that replaces one of an earlier call. A link in its place is not
+/// followed.
 fn create(path: &Path) -> io::Result<File> {
+    // The lock is held until the file is replaced.
+    let _old = open_locked(path)?;
     match fs::remove_file(path) {
         Err(failure) if failure.kind() != io::ErrorKind::NotFound => return Err(failure),
         _ => {}
     }
-    OpenOptions::new().write(true).create_new(true).open(path)
+    let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    lock(&file)?;
+    Ok(file)
 }
 
 /// Continues the download of the journal, or begins one.
@@ -228,21 +273,19 @@ fn open_part(
     path: &Path,
     header: Option<&DownloadHeader>,
     journal: Option<PathBuf>,
-    with_md5: bool,
 ) -> io::Result<Part> {
-    let mut hasher = Hasher::new(with_md5);
+    let mut hasher = Hasher::new(false);
     let old = Journal::read::<DownloadHeader>(journal.as_deref()).map(|(old, _)| old);
-    let length = fs::symlink_metadata(path).ok();
-    let length = length.filter(fs::Metadata::is_file).map(|file| file.len());
-    if let (Some(header), Some(length)) = (header, length)
+    if let Some(header) = header
         && old.as_ref() == Some(header)
+        && let Some(mut file) = open_locked(path)?
+        && let length = file.metadata()?.len()
         && length <= header.size
     {
         let offset = match length == header.size {
             true => length,
             false => length - length % RANGE,
         };
-        let mut file = OpenOptions::new().read(true).write(true).open(path)?;
         if hasher.read(&mut file, offset)? == offset {
             file.set_len(offset)?;
             file.seek(SeekFrom::Start(offset))?;
@@ -253,7 +296,7 @@ fn open_part(
                 journal: Journal::resume(journal),
             });
         }
-        hasher = Hasher::new(with_md5);
+        hasher = Hasher::new(false);
     }
     let file = create(path)?;
     Ok(Part {

@@ -37,9 +37,19 @@ impl Journal {
         Some((header, lines.into_iter().filter_map(part).collect()))
     }
 
-    /// Continues the journal of this path.
+    /// Continues the journal of this path. A line that was cut off is removed, so that it does not
+    /// become part of the next one.
     pub(crate) fn resume(path: Option<PathBuf>) -> Self {
-        let open = |path: &PathBuf| OpenOptions::new().append(true).open(path).ok();
+        let open = |path: &PathBuf| {
+            let text = fs::read(path).ok()?;
+            let lines = text.iter().rposition(|byte| *byte == b'\n');
+            let length = lines.map_or(0, |end| end + 1);
+            if length < text.len() {
+                let file = OpenOptions::new().write(true).open(path).ok()?;
+                file.set_len(length as u64).ok()?;
+            }
+            append(path)
+        };
         let file = path.as_ref().and_then(open);
         Self {
             path,
@@ -53,9 +63,8 @@ impl Journal {
             fs::create_dir_all(path.parent()?).ok()?;
             let mut header = serde_json::to_vec(header).ok()?;
             header.push(b'\n');
-            let mut file = File::create(path).ok()?;
-            file.write_all(&header).ok()?;
-            Some(file)
+            fs::write(path, &header).ok()?;
+            append(path)
         };
         let file = path.as_ref().and_then(create);
         Self {
@@ -89,9 +98,35 @@ impl Journal {
     }
 }
 
+/// Opens a journal. Two processes that write one append whole lines.
+fn append(path: &Path) -> Option<File> {
+    OpenOptions::new().append(true).open(path).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_line_is_removed_before_the_next_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("1");
+        let begun = Journal::begin(Some(path.clone()), &"upload");
+        begun.record(0, "a");
+        let mut file = OpenOptions::new().append(true).open(&path).unwrap();
+        file.write_all(b"1 cu").unwrap();
+        let resumed = Journal::resume(Some(path.clone()));
+        resumed.record(1, "b");
+        // The other process appends, too.
+        begun.record(2, "c");
+        let parts = BTreeMap::from([
+            (0, "a".to_owned()),
+            (1, "b".to_owned()),
+            (2, "c".to_owned()),
+        ]);
+        let read = Journal::read::<String>(Some(&path));
+        assert_eq!(read, Some(("upload".to_owned(), parts)));
+    }
 
     #[test]
     fn parts_are_read_again_without_a_cut_line() {

@@ -38,7 +38,8 @@
 //!
 //! Contents are compared by size and SHA-256. Times are not compared, because those of OBS are the
 //! times of uploads. The checksum of an object is in its metadata `sha256`; an object that another
-//! tool uploaded in one request is compared by its entity tag, which is its MD5. The checksums of
+//! tool uploaded in one request is compared by its entity tag, which is its MD5. That of an object
+//! that OBS encrypts is not, so it counts as changed until this crate uploads it. The checksums of
 //! files are kept in the cache, by size, time of change and inode; those of objects by their entity
 //! tags. So a synchronization without changes reads no file, and sends one request per 1,000 objects.
 //!
@@ -66,7 +67,8 @@
 //! All transfers of a synchronization hold at most 32 MiB of contents. A synchronization that fails
 //! or is killed continues with the next call: what was transferred stays, and an upload or a
 //! download of a large file goes on after its last complete part. Downloads are written to
-//! `.NAME.modelarts-part`, verified by their checksums, and renamed.
+//! `.NAME.modelarts-part`, verified by the SHA-256 of their metadata if they have one, and renamed.
+//! A file that another synchronization receives at the same time is an error.
 
 mod cache;
 pub(crate) mod digest;

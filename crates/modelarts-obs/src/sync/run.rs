@@ -1,7 +1,7 @@
 //! One synchronization: listing, comparing, transferring, deleting.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use crate::{
     address::{ObsPath, invalid},
-    bucket::Bucket,
+    bucket::{Bucket, is_missing_object},
     error,
     obs::Obs,
     sync::{
@@ -47,6 +47,8 @@ struct Run {
     limits: Arc<Limits>,
     reporter: Arc<Reporter>,
     options: Options,
+    /// `true` if the source is a single file or object, and not a directory.
+    is_single: bool,
 }
 
 /// The transfers to one side.
@@ -123,6 +125,7 @@ pub(crate) async fn up(
             delete: options.delete && is_dir,
             ..options
         },
+        is_single: !is_dir,
     };
     // A file that is left out is still at the source.
     run.run(move |name| !listing.leaves_out(name)).await
@@ -168,6 +171,7 @@ pub(crate) async fn down(
         limits,
         reporter: Arc::clone(reporter),
         options: Options { delete, ..options },
+        is_single: !is_directory,
     };
     run.run(move |name| !kept.leaves_out(name)).await
 }
@@ -210,6 +214,7 @@ pub(crate) async fn copy(
             delete: options.delete && is_directory,
             ..options
         },
+        is_single: !is_directory,
     };
     run.run(|_| true).await
 }
@@ -257,13 +262,10 @@ impl Run {
         let mut result = run_all(run.options.transfers, rest.into_iter().map(transfer)).await;
         if result.is_ok() && run.options.delete {
             surplus.retain(|name| is_surplus(name));
-            let delete = |name: String| {
-                let run = Arc::clone(&run);
-                async move { run.delete(&name).await }
-            };
-            result = run_all(run.options.transfers, surplus.into_iter().map(delete)).await;
+            result = Self::delete_all(&run, surplus).await;
         }
-        if result.is_ok() {
+        // The other files of the directory were not listed for a single one.
+        if result.is_ok() && !run.is_single {
             let exists = |name: &str| run.source.items.contains_key(name);
             run.source.checksums.retain(exists);
             run.target
@@ -279,13 +281,43 @@ impl Run {
         result
     }
 
+    async fn delete_all(run: &Arc<Self>, surplus: Vec<String>) -> Result<(), Error> {
+        let checked = Arc::clone(run);
+        let surplus = blocking(move || Ok(checked.without_other_paths(surplus))).await?;
+        let delete = |name: String| {
+            let run = Arc::clone(run);
+            async move { run.delete(&name).await }
+        };
+        run_all(run.options.transfers, surplus.into_iter().map(delete)).await
+    }
+
+    /// Removes the names that are other paths to files of the source: by a link to a directory, or
+    /// by upper and lower case. Blocks.
+    fn without_other_paths(&self, mut surplus: Vec<String>) -> Vec<String> {
+        if let Transfers::Down(downloads) = &self.transfers
+            && !surplus.is_empty()
+        {
+            let identity = |name: &String| target::identity(&downloads.root.join(name));
+            let kept: HashSet<_> = self.source.items.keys().filter_map(identity).collect();
+            surplus.retain(|name| identity(name).is_none_or(|file| !kept.contains(&file)));
+        }
+        surplus
+    }
+
     async fn item(&self, name: &str, action: Action) -> Result<(), Error> {
         let Some(source) = self.source.items.get(name) else {
             return Ok(());
         };
-        if action == Action::Compare && self.is_same(name, source).await? {
-            self.reporter.unchanged(name, source.size());
-            return Ok(());
+        if action == Action::Compare {
+            let is_same = match self.is_same(name, source).await {
+                // The name of an object that stands for a directory ends with a slash.
+                Err(error) if is_missing_object(&error) => false,
+                is_same => is_same?,
+            };
+            if is_same {
+                self.reporter.unchanged(name, source.size());
+                return Ok(());
+            }
         }
         if self.options.dry_run {
             return self.pretend(name, source).await;
@@ -301,7 +333,16 @@ impl Run {
 
     async fn send(&self, name: &str, source: &Source, uploads: &Arc<Uploads>) -> Result<(), Error> {
         let known = self.source.checksums.find(name, source);
-        match uploads.send(name, source, known).await? {
+        let sent = match uploads.send(name, source, known).await {
+            // The name of an object that stands for a directory ends with a slash.
+            Err(error) if is_empty_object(source) && is_missing_object(&error) => {
+                self.reporter
+                    .skipped(name, SkipReason::DirectoryMarker, Some(0));
+                return Ok(());
+            }
+            sent => sent?,
+        };
+        match sent {
             Sent::PrivateKey => {
                 let planned = Some(source.size());
                 self.reporter.skipped(name, SkipReason::PrivateKey, planned);
@@ -327,10 +368,10 @@ impl Run {
                 self.reporter
                     .skipped(name, SkipReason::DirectoryMarker, Some(object.size));
             }
-            Received::File { path, sha256 } => {
+            Received::File { stamp, sha256 } => {
                 let source = &self.source.items[name];
                 self.source.checksums.store(name, source, &sha256);
-                if let Ok(stamp) = Stamp::read(&path) {
+                if let Some(stamp) = stamp {
                     let record = FileRecord { stamp, sha256 };
                     self.target.checksums.store_file(name, record);
                 }
@@ -395,7 +436,23 @@ impl Run {
         Ok(sha256)
     }
 
+    /// Returns `true` if an empty object of the target has another name, which ends with a slash.
+    async fn is_marker(&self, name: &str, uploads: &Uploads) -> Result<bool, Error> {
+        let has_markers = uploads.bucket.store().has_metadata();
+        if !has_markers || !self.target.items.get(name).is_some_and(is_empty_object) {
+            return Ok(false);
+        }
+        let key = uploads.prefix.join(name)?;
+        let _permit = self.limits.request().await;
+        Ok(!uploads.bucket.exists(key.key()).await?)
+    }
+
     async fn delete(&self, name: &str) -> Result<(), Error> {
+        if let Transfers::Up(uploads) = &self.transfers
+            && self.is_marker(name, uploads).await?
+        {
+            return Ok(());
+        }
         if !self.options.dry_run {
             match &self.transfers {
                 Transfers::Up(uploads) => {
@@ -412,6 +469,10 @@ impl Run {
         self.reporter.deleted(name);
         Ok(())
     }
+}
+
+fn is_empty_object(item: &Source) -> bool {
+    matches!(item, Source::Object(object) if object.size == 0)
 }
 
 /// Returns the canonical path of a directory or a file, and `true` for a directory.

@@ -7,9 +7,10 @@ use modelarts_ext::Error;
 
 use crate::{
     address::ObsPath,
-    bucket::{Bucket, ObjectInfo, object_path},
+    bucket::{Bucket, ObjectInfo, is_missing_object, object_path},
     sync::{
         cache::{FileRecord, ObjectRecord, Table},
+        files::WRITE_TEST,
         plan::Listed,
         source::{Object, Source},
     },
@@ -109,7 +110,8 @@ impl Side {
     }
 }
 
-/// Lists the objects below an address by their names below it.
+/// Lists the objects below an address by their names below it. The write test of another call is
+/// left out, because it is deleted soon.
 pub(crate) async fn list_objects(
     bucket: &Bucket,
     address: &ObsPath,
@@ -126,6 +128,7 @@ pub(crate) async fn list_objects(
         };
         // An object with contents takes precedence over one that stands for a directory.
         if let Some(name) = name
+            && name.rsplit('/').next() != Some(WRITE_TEST)
             && (info.size() > 0 || !objects.contains_key(name))
         {
             objects.insert(name.to_owned(), object(bucket, &info)?);
@@ -144,7 +147,7 @@ pub(crate) async fn find_object(
     }
     match bucket.head(address.key()).await {
         Ok(info) => object(bucket, &info).map(Some),
-        Err(error) if error.is_not_found() && error.code() != Some("NoSuchBucket") => Ok(None),
+        Err(error) if is_missing_object(&error) => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -67,6 +67,24 @@ pub(crate) fn directory(root: &Path, name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
+/// Identity of a file, which is the same for all paths to it.
+#[cfg(unix)]
+type Identity = (u64, u64);
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+/// Returns the identity of a file; `None` if it does not exist. Blocks.
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = fs::symlink_metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    fs::canonicalize(path).ok()
+}
+
 fn in_the_way(path: &Path, name: &str) -> Error {
     let path = path.display();
     invalid(format!(

@@ -21,6 +21,7 @@ use crate::{
     sync::{
         cache,
         digest::{Hasher, Stamp, is_private_key},
+        files::WRITE_TEST,
         journal::Journal,
         limits::{Limits, run_all},
         progress::Reporter,
@@ -38,8 +39,6 @@ const MAX_PARTS: u64 = 10_000;
 const MAX_COPY: u64 = 5 << 30;
 /// The contents of parts of one file that are in flight, in bytes.
 const IN_FLIGHT: u64 = 32 << 20;
-/// Name of the object that is written and deleted before a large upload.
-const WRITE_TEST: &str = ".modelarts-write-test";
 
 /// Transfers to the objects below an address.
 pub(crate) struct Uploads {
@@ -263,8 +262,13 @@ impl Uploads {
             let result = self
                 .send_missing(name, source, path, &header, &upload, &advanced)
                 .await;
+            let mut is_rejected = false;
             let result = match result {
-                Ok(()) => self.complete(path, &header, &upload, parts).await,
+                Ok(()) => {
+                    let completed = self.complete(path, &header, &upload, parts).await;
+                    is_rejected = completed.as_ref().is_err_and(is_rejection);
+                    completed
+                }
                 Err(error) => Err(error),
             };
             let advanced = *advanced.lock();
@@ -289,6 +293,15 @@ impl Uploads {
                     return Ok(sent(Some(etag)));
                 }
                 if may_restart {
+                    may_restart = false;
+                    self.reporter.restarted(advanced);
+                    continue;
+                }
+            } else if is_rejected {
+                journal.remove();
+                let _ = parts.abort_multipart(path, &id).await;
+                // The parts of an earlier call may be wrong. Those of this call would be the same.
+                if resumed > 0 && may_restart {
                     may_restart = false;
                     self.reporter.restarted(advanced);
                     continue;
@@ -480,6 +493,12 @@ impl UploadHeader {
         let start = (part as u64).saturating_mul(self.part_size);
         self.size.saturating_sub(start).min(self.part_size)
     }
+}
+
+/// Returns `true` if the same request would be rejected again.
+fn is_rejection(error: &Error) -> bool {
+    let status = error.status().unwrap_or_default();
+    (400..500).contains(&status) && !matches!(status, 403 | 408 | 429)
 }
 
 /// Returns the size of the parts of a file: 8 MiB, or more in whole MiB if the file would have more

@@ -2,7 +2,7 @@
 
 mod rules;
 
-pub(crate) use rules::PART_SUFFIX;
+pub(crate) use rules::{PART_SUFFIX, WRITE_TEST};
 
 use std::{
     collections::BTreeMap,

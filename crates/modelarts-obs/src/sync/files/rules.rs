@@ -6,6 +6,8 @@ use crate::sync::progress::SkipReason;
 
 /// End of the name of a download that is not complete.
 pub(crate) const PART_SUFFIX: &str = ".modelarts-part";
+/// Name of the object that is written and deleted before a large upload.
+pub(crate) const WRITE_TEST: &str = ".modelarts-write-test";
 
 /// Names of files and directories with credentials, in lower case.
 const CREDENTIALS: [&str; 16] = [

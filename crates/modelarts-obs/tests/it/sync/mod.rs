@@ -7,8 +7,11 @@ mod files;
 mod limited;
 mod local;
 mod progress;
+mod safety;
 #[cfg(feature = "http-tests")]
 mod service;
+#[cfg(feature = "http-tests")]
+mod service_safety;
 
 use std::{
     collections::BTreeMap,

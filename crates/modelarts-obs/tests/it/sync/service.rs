@@ -16,20 +16,20 @@ use object_store::{
 
 use super::{Place, bytes, names, tree};
 
-const MIB: usize = 1 << 20;
+pub(super) const MIB: usize = 1 << 20;
 
 /// The emulator with the bucket `bucket`.
-struct Site {
+pub(super) struct Site {
     emulator: Emulator,
     client: Client,
-    place: Place,
-    obs: Obs,
-    bucket: Bucket,
+    pub(super) place: Place,
+    pub(super) obs: Obs,
+    pub(super) bucket: Bucket,
 }
 
 impl Site {
     /// Starts the emulator. A client without retries fails at the first fault.
-    async fn start() -> Self {
+    pub(super) async fn start() -> Self {
         Self::with_attempts(1).await
     }
 
@@ -58,7 +58,7 @@ impl Site {
         }
     }
 
-    fn up(&self) -> DirectorySync {
+    pub(super) fn up(&self) -> DirectorySync {
         self.obs.sync_up(self.place.path("data"), "obs://bucket/in")
     }
 
@@ -67,7 +67,7 @@ impl Site {
             .sync_down("obs://bucket/in", self.place.path("out"))
     }
 
-    fn fault(&self, operation: &str, fault: Fault) {
+    pub(super) fn fault(&self, operation: &str, fault: Fault) {
         let rule = FaultRule::once(operation, fault);
         self.emulator.faults().add(rule).unwrap();
     }
@@ -78,7 +78,7 @@ impl Site {
     }
 
     /// Returns the numbers of requests by their operations.
-    fn requests(&self) -> BTreeMap<&'static str, u64> {
+    pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
         let requests = self.emulator.requests().into_iter();
         let received = requests.map(|(name, count)| (name, count.received));
         received
@@ -87,7 +87,10 @@ impl Site {
     }
 
     /// Returns the numbers of requests since others were taken.
-    fn requests_since(&self, before: &BTreeMap<&'static str, u64>) -> Vec<(&'static str, u64)> {
+    pub(super) fn requests_since(
+        &self,
+        before: &BTreeMap<&'static str, u64>,
+    ) -> Vec<(&'static str, u64)> {
         let since = |(name, count): (&'static str, u64)| {
             (name, count - before.get(name).copied().unwrap_or_default())
         };
@@ -95,12 +98,12 @@ impl Site {
         requests.filter(|(_, count)| *count > 0).collect()
     }
 
-    async fn contents(&self, key: &str) -> Vec<u8> {
+    pub(super) async fn contents(&self, key: &str) -> Vec<u8> {
         self.bucket.get(key).await.unwrap().to_vec()
     }
 
     /// Writes an object whose key ends with a slash.
-    async fn put_marker(&self, key: &str) {
+    pub(super) async fn put_marker(&self, key: &str) {
         let keys = AwsCredential {
             key_id: self.emulator.access_key().to_owned(),
             secret_key: self.emulator.secret_key().to_owned(),
@@ -195,7 +198,7 @@ async fn a_list_takes_one_request_per_thousand_objects() {
     let root = site.emulator.obs_root().join("bucket/in");
     fs::create_dir_all(root.join("d")).unwrap();
     for number in 0..2_500 {
-        fs::write(root.join(format!("d/{number}")), "").unwrap();
+        fs::write(root.join(format!("d/{number}")), "1").unwrap();
     }
     let before = site.requests();
     let summary = site.up().delete(true).dry_run(true).await.unwrap();
