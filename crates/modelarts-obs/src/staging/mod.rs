@@ -54,7 +54,7 @@
 //! |---|---|
 //! | code | `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over paths, executable bits and contents |
 //! | manifest | `obs://BUCKET/PREFIX/code/<hash>/manifest.json` |
-//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the host and the path of the directory |
+//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the project, the id and the name of the machine, and the path of the directory |
 //! | output | `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/` |
 //!
 //! `<name>` is the last name of the local directory, which the service keeps: code from `./src` is
