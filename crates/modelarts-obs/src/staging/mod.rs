@@ -71,7 +71,8 @@
 //! Data is mirrored: files that are gone are deleted in OBS. It is not changed while a job reads it.
 //!
 //! Nothing is deleted that other jobs use. The lifecycle rules of a bucket can delete old objects
-//! below `PREFIX/code` and `PREFIX/out`.
+//! below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the files expire before their
+//! manifest, which is younger, and a job in between would start without code.
 
 mod code;
 mod data;
