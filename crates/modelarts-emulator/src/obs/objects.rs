@@ -170,6 +170,18 @@ impl ObjectStore {
         conditions: &Conditions,
     ) -> S3Result<StoredObject> {
         let _guard = self.lock.write();
+        self.store_locked(name, received, etag, headers, conditions)
+    }
+
+    /// Stores received content as an object. The caller holds the lock.
+    pub(super) fn store_locked(
+        &self,
+        name: &ObjectName,
+        received: Received,
+        etag: String,
+        headers: StoredHeaders,
+        conditions: &Conditions,
+    ) -> S3Result<StoredObject> {
         self.bucket(&name.bucket)?;
         if !conditions.is_empty() {
             let earlier = self.look(name)?.map(|(object, _)| object);

@@ -8,7 +8,7 @@ use std::{
     fs::{self, Metadata},
     io,
     ops::ControlFlow,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
@@ -105,6 +105,8 @@ struct Walk<'a> {
     /// Last key or common prefix of the page.
     last: String,
     truncated: bool,
+    /// Real paths of the directories on the way to the one that is visited.
+    ancestors: Vec<PathBuf>,
 }
 
 impl<'a> Walk<'a> {
@@ -117,6 +119,7 @@ impl<'a> Walk<'a> {
             common_prefixes: Vec::new(),
             last: String::new(),
             truncated: false,
+            ancestors: Vec::new(),
         }
     }
 
@@ -129,10 +132,29 @@ impl<'a> Walk<'a> {
         if !below.is_empty() && !steps.split('/').all(is_step) {
             return Ok(());
         }
-        let path = match self.store.root.resolve(&Path::new(self.bucket).join(steps)) {
-            Ok(path) if path.is_dir() => path,
-            Ok(_) => return Ok(()),
-            Err(error) if is_missing(&error) => return Ok(()),
+        let mut relative = PathBuf::from(self.bucket);
+        let mut path = self.resolve(&relative)?;
+        for step in steps.split('/').filter(|step| !step.is_empty()) {
+            relative.push(step);
+            let Some(parent) = path else { return Ok(()) };
+            self.ancestors.push(parent);
+            path = self.resolve(&relative)?;
+            // As in a list without the prefix, links in a circle are followed once.
+            if path.as_ref().is_some_and(|path| self.is_circle(path)) {
+                return Ok(());
+            }
+        }
+        match path {
+            Some(path) => self.visit(path, below).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the real path of a directory, if it exists in the root.
+    fn resolve(&self, relative: &Path) -> io::Result<Option<PathBuf>> {
+        match self.store.root.resolve(relative) {
+            Ok(path) => Ok(path.is_dir().then_some(path)),
+            Err(error) if is_missing(&error) => Ok(None),
             // A link that leads out of the root, or a name that is too long.
             Err(error)
                 if matches!(
@@ -140,16 +162,27 @@ impl<'a> Walk<'a> {
                     io::ErrorKind::Other | io::ErrorKind::InvalidFilename
                 ) =>
             {
-                return Ok(());
+                Ok(None)
             }
-            Err(error) => return Err(error),
-        };
-        self.visit(&path, below).map(|_| ())
+            Err(error) => Err(error),
+        }
     }
 
-    /// Visits a directory; `below` is its key, with a slash at the end. Breaks when the page is
-    /// full.
-    fn visit(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
+    /// Returns true if a real path is one of the directories on the way, or contains one.
+    fn is_circle(&self, real: &Path) -> bool {
+        self.ancestors.iter().any(|it| it.starts_with(real))
+    }
+
+    /// Visits a directory by its real path; `below` is its key, with a slash at the end. Breaks when
+    /// the page is full.
+    fn visit(&mut self, directory: PathBuf, below: &str) -> io::Result<ControlFlow<()>> {
+        self.ancestors.push(directory.clone());
+        let flow = self.visit_entries(&directory, below);
+        self.ancestors.pop();
+        flow
+    }
+
+    fn visit_entries(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
         let Selection {
             prefix,
             delimiter,
@@ -177,7 +210,7 @@ impl<'a> Walk<'a> {
                 self.add_common_prefix(common)
             } else if is_directory {
                 match path.canonicalize() {
-                    Ok(path) => self.visit(&path, &key)?,
+                    Ok(path) => self.visit(path, &key)?,
                     Err(_) => continue,
                 }
             } else {
@@ -211,7 +244,7 @@ impl<'a> Walk<'a> {
             let Ok(mut name) = entry.file_name().into_string() else {
                 continue;
             };
-            let Some(is_directory) = self.is_directory(directory, &entry) else {
+            let Some(is_directory) = self.is_directory(&entry) else {
                 continue;
             };
             if !is_directory && name.starts_with(PART_PREFIX) {
@@ -234,13 +267,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns true for a directory, false for a file, and nothing for other entries: links that
-    /// lead nowhere, out of the root or to a directory that contains them, and devices.
-    fn is_directory(&self, directory: &Path, entry: &fs::DirEntry) -> Option<bool> {
+    /// lead nowhere, out of the root or in a circle, and devices.
+    fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {
             let real = entry.path().canonicalize().ok()?;
             let leads_out = !real.starts_with(self.store.root.root());
-            if leads_out || directory.starts_with(&real) {
+            if leads_out || self.is_circle(&real) {
                 return None;
             }
             let metadata = fs::metadata(real).ok()?;
@@ -258,8 +291,9 @@ impl<'a> Walk<'a> {
             ..self.selection
         };
         let mut walk = Walk::new(self.store, self.bucket, selection);
+        walk.ancestors.clone_from(&self.ancestors);
         if let Ok(directory) = directory.canonicalize() {
-            let _ = walk.visit(&directory, below)?;
+            let _ = walk.visit(directory, below)?;
         }
         Ok(!walk.found.is_empty())
     }

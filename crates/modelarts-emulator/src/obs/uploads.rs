@@ -49,7 +49,7 @@ pub(super) struct UploadsPage {
 }
 
 /// Part of an upload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) number: i32,
     pub(super) size: u64,
@@ -234,19 +234,27 @@ impl ObjectStore {
         let mut length = 0;
         for path in files {
             // The system copies the bytes, without a way through this process.
-            let copied = File::open(path)
-                .and_then(|mut part| io::copy(&mut part, file.as_file_mut()))
-                .map_err(io_error)?;
-            length += copied;
+            let copied =
+                File::open(path).and_then(|mut part| io::copy(&mut part, file.as_file_mut()));
+            length += match copied {
+                Ok(copied) => copied,
+                Err(error) => {
+                    // The upload may have ended meanwhile, which deletes the parts.
+                    self.upload(name, id)?;
+                    return Err(io_error(error));
+                }
+            };
         }
-        if length != parts.iter().map(|part| part.size).sum::<u64>() {
+        let _guard = self.lock.write();
+        let same = self.check_parts(name, id, listed)? == parts;
+        if !same || length != parts.iter().map(|part| part.size).sum::<u64>() {
             return Err(s3_error!(
                 InvalidPart,
                 "A part was replaced while the upload was completed: complete it again."
             ));
         }
         let received = Received::of_parts(file, length);
-        let object = self.store(name, received, etag, headers, conditions)?;
+        let object = self.store_locked(name, received, etag, headers, conditions)?;
         self.end_upload(id)?;
         Ok(object)
     }
@@ -314,7 +322,10 @@ impl ObjectStore {
             connection.execute("DELETE FROM obs_parts WHERE upload = ?1", [id])?;
             connection.execute("DELETE FROM obs_uploads WHERE id = ?1", [id])
         })?;
-        fs::remove_dir_all(self.parts(id)).map_err(io_error)
+        match fs::remove_dir_all(self.parts(id)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(error)),
+            _ => Ok(()),
+        }
     }
 
     /// Copies a range of an object to a temporary file.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use axum::http::{StatusCode, Uri};
 use parking_lot::Mutex;
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,9 +24,18 @@ const SECRET_NAMES: [&str; 6] = [
     "access_key",
     "private_key",
 ];
+/// Parameters of presigned requests that authenticate their sender, in lower case.
+const SECRET_PARAMETERS: [&str; 5] = [
+    "signature",
+    "x-amz-signature",
+    "x-obs-signature",
+    "x-amz-security-token",
+    "x-obs-security-token",
+];
 
 /// Authenticated request for an operation, with the status of its response. Headers are not
-/// included. Values of environment variables and of credentials in the body are `***`, unless
+/// included. Values of environment variables and of credentials in the body, and signatures and
+/// security tokens in the query, are `***`, unless
 /// [`Builder::show_secrets`](crate::Builder::show_secrets) is on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -34,7 +44,7 @@ pub struct LoggedRequest {
     pub operation: &'static str,
     /// Path of the request, as sent.
     pub path: String,
-    /// Query of the request, as sent.
+    /// Query of the request, as sent except for masked values.
     pub query: String,
     /// Body of the request if it is JSON of at most 64 KiB, otherwise null.
     pub body: Value,
@@ -64,6 +74,22 @@ fn mask(value: &mut Value, secret: bool) {
     }
 }
 
+/// Returns a query without the signatures and security tokens of presigned requests.
+fn mask_query(query: &str) -> String {
+    let masked = query.split('&').map(|pair| {
+        let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
+        let decoded = percent_decode_str(name).decode_utf8_lossy();
+        let secret = SECRET_PARAMETERS
+            .iter()
+            .any(|it| decoded.eq_ignore_ascii_case(it));
+        match secret {
+            true => format!("{name}={MASK}"),
+            false => pair.to_owned(),
+        }
+    });
+    masked.collect::<Vec<_>>().join("&")
+}
+
 /// Log of the last requests, the oldest first.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
@@ -84,8 +110,10 @@ impl RequestLog {
             1..=MAX_BODY => serde_json::from_slice(body).unwrap_or_default(),
             _ => Value::Null,
         };
+        let mut query = uri.query().unwrap_or_default().to_owned();
         if !self.show_secrets {
             mask(&mut body, false);
+            query = mask_query(&query);
         }
         let mut all = self.requests.lock();
         if all.len() == MAX_ENTRIES {
@@ -94,7 +122,7 @@ impl RequestLog {
         all.push_back(LoggedRequest {
             operation,
             path: uri.path().to_owned(),
-            query: uri.query().unwrap_or_default().to_owned(),
+            query,
             body,
             status: status.as_u16(),
         });

@@ -14,7 +14,7 @@ use crate::{
         environment::Environment,
     },
     credentials::{
-        ProviderContext, chain, projects,
+        ProviderContext, SecureHttp, chain, projects,
         source::{Hints, Lookup},
     },
     error::Error,
@@ -192,9 +192,9 @@ impl ClientBuilder {
             None => AGENT.to_owned(),
         };
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let make_http = move |secure: bool, direct: bool| {
+        let make_http = Arc::new(move |secure: bool, direct: bool| {
             connection::client(secure, direct, connect_timeout, &roots, &agent)
-        };
+        });
         let http = make_http(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
         let outside = loopback && !(found.fixed && project.id.is_some());
@@ -205,6 +205,10 @@ impl ClientBuilder {
                 Some(Err(_)) | None => http.clone(),
             },
             clock: Arc::clone(&self.clock),
+            secure: loopback.then(|| {
+                let make_http = Arc::clone(&make_http);
+                Arc::new(SecureHttp::new(move |direct| make_http(true, direct)))
+            }),
         };
         let connector = self.connector.unwrap_or_else(|| {
             let make = Box::new(move |reach| match reach {

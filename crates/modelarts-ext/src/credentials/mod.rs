@@ -72,14 +72,20 @@ pub use oidc::Oidc;
 pub use password::Password;
 pub use temporary_keys::TemporaryKeys;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 
 use modelarts_api::{BoxFuture, Secret};
 
 use crate::{
     clock::Clock,
     error::Error,
-    http::connection::{self, AGENT, CONNECT_TIMEOUT},
+    http::{
+        connection::{self, AGENT, CONNECT_TIMEOUT},
+        url::is_loopback,
+    },
 };
 
 /// The credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
@@ -209,6 +215,8 @@ pub struct ProviderContext {
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
+    /// The HTTP client for https if `http` has no certificates; `None` if it has them.
+    pub(crate) secure: Option<Arc<SecureHttp>>,
 }
 
 impl ProviderContext {
@@ -223,19 +231,59 @@ impl ProviderContext {
             // As in a client, addresses on this machine are reachable even without certificates.
             http: http(true).or_else(|_| http(false))?,
             clock: Arc::new(clock),
+            secure: None,
         })
     }
 
-    /// Returns the HTTP client for an address. Unencrypted requests, which are admitted only on
-    /// this machine, never use a proxy.
+    /// Returns the HTTP client for an address. For https, it has the certificates of the client,
+    /// even if [`http`](Self::http) reaches only this machine. Unencrypted requests, which are
+    /// admitted only on this machine, never use a proxy.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
     pub fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
-        match url.scheme() {
-            "https" => Ok(self.http.clone()),
+        match (url.scheme(), &self.secure) {
+            ("https", None) => Ok(self.http.clone()),
+            ("https", Some(secure)) => secure.client(is_loopback(url)),
             _ => connection::client(false, true, CONNECT_TIMEOUT, &[], AGENT),
         }
+    }
+}
+
+/// HTTP client for https, which is created when it is first used: a client for a service on this
+/// machine works without the certificates of the platform.
+pub(crate) struct SecureHttp {
+    /// Creates a client, which uses no proxy if the argument is `true`.
+    make: Box<dyn Fn(bool) -> Result<reqwest::Client, Error> + Send + Sync>,
+    /// The client for other machines.
+    made: OnceLock<reqwest::Client>,
+}
+
+impl SecureHttp {
+    pub(crate) fn new(
+        make: impl Fn(bool) -> Result<reqwest::Client, Error> + Send + Sync + 'static,
+    ) -> Self {
+        Self {
+            make: Box::new(make),
+            made: OnceLock::new(),
+        }
+    }
+
+    fn client(&self, direct: bool) -> Result<reqwest::Client, Error> {
+        match self.made.get() {
+            _ if direct => (self.make)(true),
+            Some(made) => Ok(made.clone()),
+            None => {
+                let made = (self.make)(false)?;
+                Ok(self.made.get_or_init(|| made).clone())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for SecureHttp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecureHttp")
     }
 }
 

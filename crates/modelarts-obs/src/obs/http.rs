@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
-use http::{HeaderValue, StatusCode, header::AUTHORIZATION};
+use http::{HeaderValue, Method, StatusCode, header::AUTHORIZATION};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use hyper::body::Frame;
 use object_store::client::{
@@ -19,6 +19,9 @@ use crate::error::ErrorFacts;
 
 /// Time limit for the headers of a response, and for each part of its body.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Time limit for the headers of a response if the server copies bytes before it responds: up to
+/// 5 GiB of a copy, and all parts of an upload.
+const COPY_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// The lowest speed of an upload that is not taken for a broken connection, in bytes per second.
 const MIN_SPEED: u64 = 32 << 10;
 /// The maximum size of an error response that is read.
@@ -36,14 +39,14 @@ impl HttpConnector for TimedClient {
 
 #[async_trait]
 impl HttpService for TimedClient {
-    /// Sends a request. The time limit is a minute, and for a request with a body the time that it
-    /// takes at 32 KiB/s in addition.
+    /// Sends a request. The time limit is a minute, or 15 minutes if the server copies bytes, and for
+    /// a request with a body the time that it takes at 32 KiB/s in addition.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let length = request.body().content_length();
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let sending = Duration::from_secs(u64::try_from(length).unwrap_or(u64::MAX) / MIN_SPEED);
-        let sent = HttpService::call(&self.0, request);
-        let response = limit(RESPONSE_TIMEOUT.saturating_add(sending), sent).await?;
+        let timeout = response_timeout(&request).saturating_add(sending);
+        let response = limit(timeout, HttpService::call(&self.0, request)).await?;
         let (mut parts, body) = response.into_parts();
         let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;
         let body = if is_error {
@@ -75,6 +78,20 @@ impl HttpService for TimedClient {
     }
 }
 
+/// Returns the time limit for the headers of the response to a request without a body.
+fn response_timeout(request: &HttpRequest) -> Duration {
+    let parameters = request.uri().query().unwrap_or_default().split('&');
+    let names = |name: &str| {
+        let mut all = parameters.clone();
+        all.any(|it| it.split('=').next() == Some(name))
+    };
+    let completes = request.method() == Method::POST && names("uploadId") && !names("partNumber");
+    match completes || request.headers().contains_key("x-amz-copy-source") {
+        true => COPY_TIMEOUT,
+        false => RESPONSE_TIMEOUT,
+    }
+}
+
 /// Returns the access key in a signature.
 fn access_key(authorization: &HeaderValue) -> Option<String> {
     let (_, scope) = authorization.to_str().ok()?.split_once("Credential=")?;
@@ -88,4 +105,32 @@ async fn limit<T>(
 ) -> Result<T, HttpError> {
     let result = tokio::time::timeout(timeout, part).await;
     result.unwrap_or_else(|elapsed| Err(HttpError::new(HttpErrorKind::Timeout, elapsed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use object_store::client::HttpRequestBody;
+
+    use super::*;
+
+    #[test]
+    fn requests_for_which_the_server_copies_bytes_have_more_time() {
+        let minutes = |method: Method, query: &str, copies: bool| {
+            let mut request = HttpRequest::new(HttpRequestBody::empty());
+            *request.method_mut() = method;
+            *request.uri_mut() = format!("http://127.0.0.1:1/b/k{query}").parse().unwrap();
+            if copies {
+                let source = HeaderValue::from_static("b/other");
+                request.headers_mut().insert("x-amz-copy-source", source);
+            }
+            response_timeout(&request).as_secs() / 60
+        };
+        assert_eq!(minutes(Method::POST, "?uploadId=1", false), 15);
+        assert_eq!(minutes(Method::PUT, "", true), 15);
+        assert_eq!(minutes(Method::PUT, "?partNumber=1&uploadId=1", true), 15);
+        assert_eq!(minutes(Method::PUT, "?partNumber=1&uploadId=1", false), 1);
+        assert_eq!(minutes(Method::DELETE, "?uploadId=1", false), 1);
+        assert_eq!(minutes(Method::POST, "?uploads", false), 1);
+        assert_eq!(minutes(Method::PUT, "", false), 1);
+    }
 }

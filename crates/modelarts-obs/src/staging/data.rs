@@ -1,7 +1,7 @@
-//! Staging of a data directory at an address by its user, host and path.
+//! Staging of a data directory at an address by its user, machine and path.
 
 use std::{
-    env, fmt,
+    env, fmt, fs,
     future::IntoFuture,
     path::{Path, PathBuf},
     sync::Arc,
@@ -30,8 +30,13 @@ pub struct StageData {
 }
 
 impl Staging {
-    /// Mirrors a data directory at an address that depends on user, host and path: sends what
+    /// Mirrors a data directory at an address that depends on user, machine and path: sends what
     /// changed, and deletes what is gone.
+    ///
+    /// The machine is its host name, and its id in `/etc/machine-id` if it has one. The id of the
+    /// project of the client counts as well. Machines that are equal in all of these, such as
+    /// containers of one image with a fixed host name, share an address, and each deletes the files
+    /// of the others. Give each a [`prefix`](Staging::prefix) of its own.
     ///
     /// The patterns of `.modelartsignore` apply, those of `.gitignore` do not.
     /// [`sync`](crate::sync) has the list of what is always left out.
@@ -116,7 +121,9 @@ impl Data {
         let directory = LocalDir::find(directory, "data").await?;
         let host = gethostname::gethostname();
         let place = format!(
-            "{}\0{}",
+            "{}\0{}\0{}\0{}",
+            staging.client.project_id(),
+            machine_id(),
             host.to_string_lossy(),
             directory.path.to_string_lossy()
         );
@@ -167,6 +174,12 @@ impl Data {
         let sync = obs.sync_up(&self.directory.path, self.path.to_string());
         Ok(sync.delete(true))
     }
+}
+
+/// Returns the id of this machine, which distinguishes machines of one name; empty outside of Linux.
+fn machine_id() -> String {
+    let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    id.trim().to_owned()
 }
 
 /// Returns the name of the user of this machine, as one step of a key.

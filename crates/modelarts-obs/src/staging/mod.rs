@@ -54,7 +54,7 @@
 //! |---|---|
 //! | code | `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over paths, executable bits and contents |
 //! | manifest | `obs://BUCKET/PREFIX/code/<hash>/manifest.json` |
-//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the host and the path of the directory |
+//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the project, the id and the name of the machine, and the path of the directory |
 //! | output | `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/` |
 //!
 //! `<name>` is the last name of the local directory, which the service keeps: code from `./src` is
@@ -71,7 +71,8 @@
 //! Data is mirrored: files that are gone are deleted in OBS. It is not changed while a job reads it.
 //!
 //! Nothing is deleted that other jobs use. The lifecycle rules of a bucket can delete old objects
-//! below `PREFIX/code` and `PREFIX/out`.
+//! below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the files expire before their
+//! manifest, which is younger, and a job in between would start without code.
 
 mod code;
 mod data;

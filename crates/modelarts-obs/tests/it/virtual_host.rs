@@ -24,6 +24,8 @@ use tokio_rustls::{
 };
 
 const CERTIFICATE: &str = "MODELARTS_OBS_TEST_CERTIFICATE";
+/// Set if the service itself is on this machine.
+const LOCAL: &str = "MODELARTS_OBS_TEST_LOCAL";
 const HOST: &str = "my-bucket.obs.eu-de.otc.t-systems.com";
 
 /// Reads a request without a body.
@@ -72,9 +74,24 @@ async fn proxy() -> (String, String, Arc<Mutex<Vec<String>>>) {
 
 #[tokio::test]
 async fn the_bucket_is_part_of_the_host() {
+    request_in_a_child("virtual_host::the_bucket_is_part_of_the_host", false).await;
+}
+
+#[tokio::test]
+async fn obs_in_the_network_is_reached_beside_a_service_on_this_machine() {
+    let name = "virtual_host::obs_in_the_network_is_reached_beside_a_service_on_this_machine";
+    request_in_a_child(name, true).await;
+}
+
+/// Runs a test again in a child process, which sends a request, and checks the request. If `local`,
+/// the service itself is on this machine.
+async fn request_in_a_child(name: &'static str, local: bool) {
     if let Ok(certificate) = std::env::var(CERTIFICATE) {
-        let client = Client::builder()
-            .region("eu-de")
+        let mut client = Client::builder().region("eu-de");
+        if std::env::var_os(LOCAL).is_some() {
+            client = client.endpoint("http://127.0.0.1:1");
+        }
+        let client = client
             .project_id("p")
             .credentials(Credentials::keys("AK", "SK"))
             .root_certificate(certificate)
@@ -88,7 +105,8 @@ async fn the_bucket_is_part_of_the_host() {
     let (address, certificate, requests) = proxy().await;
     let output = tokio::task::spawn_blocking(move || {
         Command::new(std::env::current_exe().unwrap())
-            .args(["virtual_host::the_bucket_is_part_of_the_host", "--exact"])
+            .args([name, "--exact"])
+            .envs(local.then_some((LOCAL, "1")))
             .env(CERTIFICATE, certificate)
             .envs(["HTTPS_PROXY", "https_proxy"].map(|name| (name, &address)))
             .envs(["NO_PROXY", "no_proxy"].map(|name| (name, "")))

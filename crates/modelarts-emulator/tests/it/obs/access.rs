@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures::TryStreamExt;
 use modelarts_emulator::{Emulator, StartError, User};
-use object_store::{ObjectStore, ObjectStoreExt, path::Path, signer::Signer};
+use object_store::{ObjectStore, ObjectStoreExt, aws::AmazonS3Builder, path::Path, signer::Signer};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::obs::{ObsClient, ObsReply, ObsSite, manual_clock};
+use crate::obs::{Connector, ObsClient, ObsReply, ObsSite, manual_clock};
 
 #[tokio::test]
 async fn only_the_keys_of_the_users_are_accepted() {
@@ -57,10 +57,8 @@ async fn only_the_keys_of_the_users_are_accepted() {
     assert_eq!(site.emulator.requests()["obs.ListBuckets"].received, 1);
 }
 
-#[tokio::test]
-async fn temporary_keys_go_with_their_token_and_end() {
-    let clock = manual_clock();
-    let site = ObsSite::with(|builder| builder.clock(clock.clone()).token("t")).await;
+/// Returns keys for 15 minutes, issued for the token `t`.
+async fn temporary_keys(site: &ObsSite) -> Value {
     let body =
         json!({"auth": {"identity": {"methods": ["token"], "token": {"duration_seconds": 900}}}});
     let url = format!("{}/v3.0/OS-CREDENTIAL/securitytokens", site.emulator.url());
@@ -71,7 +69,14 @@ async fn temporary_keys_go_with_their_token_and_end() {
         .header("x-auth-token", "t")
         .body(body.to_string());
     let issued = ObsReply::of(issued.send().await.unwrap()).await.body;
-    let issued: Value = serde_json::from_slice(&issued).unwrap();
+    serde_json::from_slice(&issued).unwrap()
+}
+
+#[tokio::test]
+async fn temporary_keys_go_with_their_token_and_end() {
+    let clock = manual_clock();
+    let site = ObsSite::with(|builder| builder.clock(clock.clone()).token("t")).await;
+    let issued = temporary_keys(&site).await;
     let text = |name: &str| issued["credential"][name].as_str().unwrap().to_owned();
     let with = |token: Option<&str>| ObsClient {
         access_key: text("access"),
@@ -121,6 +126,42 @@ async fn presigned_requests_need_no_headers() {
     let other = url.as_str().replace("X-Amz-Expires=60", "X-Amz-Expires=61");
     let refused = ObsReply::of(site.client.http.get(other).send().await.unwrap()).await;
     assert_eq!(refused.error(), (403, "SignatureDoesNotMatch".to_owned()));
+}
+
+#[tokio::test]
+async fn the_log_masks_signatures_and_tokens_in_queries() {
+    for shows in [false, true] {
+        let site = ObsSite::with(|builder| builder.token("t").show_secrets(shows)).await;
+        let issued = temporary_keys(&site).await;
+        let text = |name: &str| issued["credential"][name].as_str().unwrap();
+        let store = AmazonS3Builder::new()
+            .with_http_connector(Connector)
+            .with_endpoint(site.emulator.obs_url())
+            .with_allow_http(true)
+            .with_bucket_name("bucket")
+            .with_region("cn-north-4")
+            .with_access_key_id(text("access"))
+            .with_secret_access_key(text("secret"))
+            .with_token(text("securitytoken"))
+            .build()
+            .unwrap();
+        let (path, life) = (Path::from("k"), Duration::from_secs(60));
+        let url = store.signed_url(Method::PUT, &path, life).await.unwrap();
+        let written = site.client.http.put(url.clone()).send().await.unwrap();
+        assert_eq!(written.status(), 200);
+        let sent = url.query().unwrap().to_owned();
+        let secrets = ["X-Amz-Signature=", "X-Amz-Security-Token="];
+        let masked = sent.split('&').map(|pair| {
+            let secret = secrets.iter().find(|it| pair.starts_with(**it));
+            secret.map_or(pair.to_owned(), |name| format!("{name}***"))
+        });
+        let masked = masked.collect::<Vec<_>>().join("&");
+        assert_eq!(masked.matches("***").count(), 2, "{masked}");
+        let log = site.emulator.last_requests();
+        let logged = log.iter().find(|it| it.operation == "obs.PutObject");
+        let expected = if shows { sent } else { masked };
+        assert_eq!(logged.unwrap().query, expected);
+    }
 }
 
 #[tokio::test]

@@ -195,3 +195,40 @@ async fn links_out_of_the_root_and_pipes_are_no_objects() {
         ("secret", 1)
     );
 }
+
+#[tokio::test]
+async fn links_in_a_circle_are_followed_once() {
+    let site = ObsSite::start().await;
+    site.write("a/file", "a");
+    site.write("b/file", "b");
+    let bucket = site.emulator.obs_root().join("bucket");
+    for (link, target) in [
+        ("a/1", "../b"),
+        ("a/2", "../b"),
+        ("b/1", "../a"),
+        ("b/2", "../a"),
+    ] {
+        symlink(target, bucket.join(link)).unwrap();
+    }
+    let all = [
+        "a/1/file", "a/2/file", "a/file", "b/1/file", "b/2/file", "b/file",
+    ];
+    assert_eq!(keys(&site.client.get("/bucket?list-type=2").await), all);
+    // The same keys exist for a client that lists each directory.
+    for (prefix, expected) in [("a/1/", &all[..1]), ("a/1/1/", &[]), ("b/", &all[3..])] {
+        let prefix = prefix.replace('/', "%2F");
+        let reply = site
+            .client
+            .get(&format!("/bucket?list-type=2&prefix={prefix}"))
+            .await;
+        assert_eq!(keys(&reply), expected, "{prefix}");
+    }
+    let reply = site
+        .client
+        .get("/bucket?list-type=2&delimiter=%2F&prefix=a%2F1%2F")
+        .await;
+    assert_eq!(
+        (keys(&reply), reply.all("Prefix")),
+        (vec!["a/1/file".to_owned()], vec!["a/1/".to_owned()])
+    );
+}

@@ -1,8 +1,10 @@
 //! Uploads in parts, request by request.
 
+use std::{fs::OpenOptions, io::Write, path::Path};
+
 use reqwest::Method;
 
-use crate::obs::{ObsSite, noise};
+use crate::obs::{ObsReply, ObsSite, noise};
 
 const PART: usize = 100 << 10;
 
@@ -177,4 +179,58 @@ async fn a_part_can_be_a_range_of_an_object() {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let joined = [&content[PART..], &content[..10]].concat();
     assert!(site.client.get("/bucket/k").await.body == joined);
+}
+
+/// Completes an upload while its parts change: a pipe in the place of its first part holds the
+/// completion until `change` has ended. Returns the response to the completion.
+async fn complete_during(
+    site: &ObsSite,
+    data: &Path,
+    id: &str,
+    change: impl AsyncFnOnce(),
+) -> ObsReply {
+    let etag = part(site, "k", id, 1, b"first").await;
+    let pipe = data.join("obs-uploads").join(id).join("1");
+    std::fs::remove_file(&pipe).unwrap();
+    let (mode, kind) = (rustix::fs::Mode::RWXU, rustix::fs::FileType::Fifo);
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, kind, mode, 0).unwrap();
+    let (target, body) = (format!("/bucket/k?uploadId={id}"), listed(&[(1, &etag)]));
+    let meanwhile = async {
+        // The pipe opens when the completion reads it.
+        let open = move || OpenOptions::new().write(true).open(pipe).unwrap();
+        let mut pipe = tokio::task::spawn_blocking(open).await.unwrap();
+        change().await;
+        pipe.write_all(b"first").unwrap();
+    };
+    futures::join!(site.client.post(&target, &body), meanwhile).0
+}
+
+#[tokio::test]
+async fn an_upload_that_ends_or_changes_while_it_is_completed_is_not_stored() {
+    let data = tempfile::tempdir().unwrap();
+    let site = ObsSite::with(|builder| builder.data_dir(data.path())).await;
+    let id = begin(&site, "k").await;
+    let replace = async || drop(part(&site, "k", &id, 1, b"other").await);
+    let reply = complete_during(&site, data.path(), &id, replace).await;
+    assert_eq!(reply.error(), (400, "InvalidPart".to_owned()));
+    let abort = async || {
+        let target = format!("/bucket/k?uploadId={id}");
+        assert_eq!(site.client.delete(&target).await.status, 204);
+    };
+    let reply = complete_during(&site, data.path(), &id, abort).await;
+    assert_eq!(reply.error(), (404, "NoSuchUpload".to_owned()));
+    assert_eq!(site.client.get("/bucket/k").await.status, 404);
+}
+
+#[tokio::test]
+async fn an_upload_without_its_directory_can_be_aborted() {
+    let data = tempfile::tempdir().unwrap();
+    let site = ObsSite::with(|builder| builder.data_dir(data.path())).await;
+    let id = begin(&site, "k").await;
+    std::fs::remove_dir(data.path().join("obs-uploads").join(&id)).unwrap();
+    let target = format!("/bucket/k?uploadId={id}");
+    let aborted = site.client.delete(&target).await;
+    assert_eq!(aborted.status, 204, "{}", aborted.text());
+    let completed = site.client.post(&target, &listed(&[(1, "x")])).await;
+    assert_eq!(completed.error(), (404, "NoSuchUpload".to_owned()));
 }

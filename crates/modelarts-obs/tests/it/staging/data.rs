@@ -54,6 +54,28 @@ async fn data_is_mirrored_at_an_address_of_its_own() {
 }
 
 #[tokio::test]
+async fn the_address_of_data_depends_on_project_machine_and_path() {
+    let site = Site::start().await;
+    let data = site.write("data/a.csv", "1");
+    let staged = site.staging().data(&data).dry_run(true).await.unwrap();
+    let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let host = gethostname::gethostname();
+    let path = data.canonicalize().unwrap();
+    let parts = [
+        site.client.project_id(),
+        machine.trim(),
+        host.to_str().unwrap(),
+        path.to_str().unwrap(),
+    ];
+    let digest = ring::digest::digest(&ring::digest::SHA256, parts.join("\0").as_bytes());
+    let digits = digest.as_ref()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"));
+    let expected = digits.collect::<String>();
+    assert_eq!(staged.path.key().split('/').nth(3), Some(expected.as_str()));
+}
+
+#[tokio::test]
 async fn data_that_an_active_job_reads_is_not_changed() {
     let site = Site::start().await;
     let data = site.write("data/a.csv", "1");
