@@ -16,6 +16,7 @@ mod errors;
 #[path = "../../../modelarts-ext/tests/support/fake_server.rs"]
 mod fake_server;
 mod keys;
+mod pages;
 mod quickstart;
 mod staging;
 mod support;
