@@ -1,0 +1,78 @@
+//! Arguments of the program.
+
+use clap::{ArgAction, Args, CommandFactory, Parser};
+use tracing_subscriber::EnvFilter;
+
+use crate::{commands::Command, context::CONTEXT_VARIABLE, output::OutputArguments};
+
+/// Exit codes, for the help.
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    completed, or the command succeeded
+  1    refused by the service, the network or this machine
+  2    wrong arguments
+  3    refused by the check; nothing was sent
+  4    no such job
+  10   the job failed
+  11   the job ended abnormally
+  12   the job was terminated
+  13   the job was deleted meanwhile
+  124  the time limit passed
+  130  Ctrl-C; the job continues
+
+Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,
+HUAWEICLOUD_SDK_SK, HUAWEICLOUD_SDK_PROJECT_ID and MODELARTS_REGION, or files; `modelarts doctor`
+prints where each was found. The program sends nothing but the requests of its commands: it has no
+telemetry.";
+
+/// Runs training jobs on ModelArts: here first, then on the service.
+#[derive(Debug, Parser)]
+#[command(
+    name = "modelarts",
+    version,
+    after_long_help = EXIT_CODES,
+    after_help = "Exit codes and settings: modelarts --help",
+    infer_subcommands = false,
+    disable_help_subcommand = false
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: GlobalArguments,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Arguments of all commands.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArguments {
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+    /// Context: settings that `modelarts context` manages.
+    #[arg(long, global = true, env = CONTEXT_VARIABLE, value_name = "NAME", help_heading = "Global")]
+    pub(crate) context: Option<String>,
+    /// Prints requests on stderr; twice, also details of each attempt.
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global")]
+    pub(crate) verbose: u8,
+}
+
+/// Returns the arguments of the program, for manual pages and completion.
+#[must_use]
+pub fn command() -> clap::Command {
+    Arguments::command()
+}
+
+/// Prints what the crates of this workspace log, on stderr. `RUST_LOG` takes precedence.
+pub(crate) fn set_up_log(verbose: u8) {
+    let level = match verbose {
+        0 => "off",
+        1 => "debug",
+        _ => "trace",
+    };
+    let default = format!("off,modelarts_ext={level},modelarts_obs={level},modelarts_api={level}");
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
+}

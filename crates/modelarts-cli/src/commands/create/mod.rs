@@ -1,0 +1,5 @@
+//! Commands that create jobs.
+
+pub(crate) mod check;
+pub(crate) mod run;
+pub(crate) mod submit;

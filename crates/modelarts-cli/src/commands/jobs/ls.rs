@@ -1,0 +1,181 @@
+//! `modelarts ls`.
+
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use futures::TryStreamExt;
+use modelarts_ext::{Filter, Job, Timestamp, types::Phase};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::{self, Column, Row},
+    session::Session,
+};
+
+#[derive(Debug, Args)]
+pub(crate) struct Ls {
+    /// Only jobs in these phases: Running,Pending.
+    #[arg(long, value_delimiter = ',', value_name = "PHASES")]
+    phase: Vec<Phase>,
+    /// Only jobs created within this time: 4d, 12h, 30m.
+    #[arg(long, value_name = "TIME", value_parser = crate::commands::jobs::time_span)]
+    since: Option<Duration>,
+    /// Only jobs whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Only jobs in these pools.
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    pool: Vec<String>,
+    /// Only jobs with this tag, with any value or with this one; may be repeated.
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    tag: Vec<String>,
+    /// Maximum number of jobs.
+    #[arg(short = 'n', long, value_name = "JOBS")]
+    limit: Option<usize>,
+}
+
+/// A job of a list.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobRow {
+    /// Id of the job.
+    pub(crate) id: String,
+    /// Name of the job.
+    pub(crate) name: String,
+    /// Phase, such as `Running`.
+    pub(crate) phase: String,
+    /// Detailed phase, if the service states one.
+    pub(crate) secondary_phase: Option<String>,
+    /// Time of the creation, RFC 3339.
+    pub(crate) created_at: Option<String>,
+    /// Seconds for which the job has been running, or ran; null before its start.
+    pub(crate) seconds_run: Option<u64>,
+    /// Number of nodes.
+    pub(crate) nodes: Option<i64>,
+    /// Flavor of the nodes.
+    pub(crate) flavor: Option<String>,
+    /// Pool, unless it is the public one.
+    pub(crate) pool: Option<String>,
+    /// Name of the user who created the job.
+    pub(crate) user: Option<String>,
+    /// Short reason of the phase, from the facts of the list; null if there is none.
+    pub(crate) why: Option<String>,
+    #[serde(skip)]
+    seconds_old: u64,
+    #[serde(skip)]
+    typed_phase: Phase,
+}
+
+impl JobRow {
+    pub(crate) fn new(job: &Job, now: SystemTime) -> Self {
+        let details = job.details();
+        let spec = details.spec.as_deref();
+        let resource = spec.and_then(|spec| spec.resource.as_deref());
+        let created = job.created_at();
+        Self {
+            id: job.id().to_owned(),
+            name: job.name().to_owned(),
+            phase: job.phase().to_string(),
+            secondary_phase: job.secondary_phase().map(ToString::to_string),
+            created_at: created.map(|time| time.to_string()),
+            seconds_run: job.time_run().map(|time| time.as_secs()),
+            nodes: resource.and_then(|resource| resource.node_count),
+            flavor: resource.and_then(|resource| resource.flavor_id.clone()),
+            pool: resource.and_then(|resource| resource.pool_id.clone()),
+            user: details
+                .metadata
+                .as_deref()
+                .and_then(|metadata| metadata.user_name.clone()),
+            why: None,
+            seconds_old: created.map_or(0, |created| {
+                Timestamp::from(now).duration_since(created).as_secs()
+            }),
+            typed_phase: job.phase(),
+        }
+    }
+}
+
+/// Returns the text, or `-`.
+fn or_dash(text: Option<String>) -> String {
+    text.filter(|text| !text.is_empty())
+        .unwrap_or_else(|| "-".to_owned())
+}
+
+impl Row for JobRow {
+    const LIST: &'static str = "jobs";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::new("NAME", |row| row.name.clone()),
+        // Prefixes of ids are accepted by all commands.
+        Column::new("ID", |row| row.id.chars().take(8).collect()),
+        Column::new("PHASE", |row| output::phase(&row.typed_phase)),
+        Column::new("NODES", |row| {
+            or_dash(row.nodes.map(|nodes| nodes.to_string()))
+        }),
+        Column::new("FLAVOR/POOL", |row| {
+            or_dash(row.pool.clone().or_else(|| row.flavor.clone()))
+        }),
+        Column::new("AGE", |row| {
+            output::age(Duration::from_secs(row.seconds_old))
+        }),
+        Column::new("RAN", |row| {
+            or_dash(
+                row.seconds_run
+                    .map(|seconds| output::duration(Duration::from_secs(seconds))),
+            )
+        }),
+        Column::new("USER", |row| or_dash(row.user.clone())),
+        Column::wide("SECONDARY", |row| or_dash(row.secondary_phase.clone())),
+        Column::wide("CREATED", |row| or_dash(row.created_at.clone())),
+        Column::wide("FULL-ID", |row| row.id.clone()),
+        Column::new("WHY", |row| row.why.clone().unwrap_or_default()),
+    ];
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+impl Ls {
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let client = session.client().await?;
+        let now = SystemTime::now();
+        let mut list = client.training_jobs().list();
+        if !self.phase.is_empty() {
+            list = list.filter(Filter::phase().is_in(self.phase));
+        }
+        if let Some(since) = self.since {
+            list = list.filter(Filter::create_time().after(now - since));
+        }
+        if let Some(name) = self.name {
+            list = list.filter(Filter::name().like(name));
+        }
+        if !self.pool.is_empty() {
+            list = list.filter(Filter::pool_id().is_in(self.pool));
+        }
+        for tag in &self.tag {
+            let (key, value) = tag.split_once('=').unzip();
+            list = list.tag(key.unwrap_or(tag), value);
+        }
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let pages = list.pages().try_take_while(move |page| {
+            let more = left > 0;
+            left = left.saturating_sub(page.items.len());
+            std::future::ready(Ok(more))
+        });
+        let mut printed = 0;
+        let limit = self.limit.unwrap_or(usize::MAX);
+        let rows = pages.map_ok(move |page| {
+            let items = page.items.iter().take(limit - printed);
+            let rows: Vec<JobRow> = items.map(|job| JobRow::new(job, now)).collect();
+            printed += rows.len();
+            rows
+        });
+        let count = session.output.list(rows).await?;
+        if count == 0 && session.output.is_text() {
+            eprintln!("no jobs");
+        }
+        Ok(ExitStatus::Success)
+    }
+}

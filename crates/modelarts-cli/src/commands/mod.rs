@@ -1,0 +1,94 @@
+//! Commands of the program. Each file has the arguments of a command, and its execution.
+
+mod api;
+mod catalog;
+mod create;
+mod jobs;
+mod setup;
+mod sync;
+
+use clap::Subcommand;
+
+use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Submits a job: checks it, sends code and data, follows it to its end.
+    Submit(create::submit::Submit),
+    /// Runs a job on this machine, on the embedded emulator, without an account.
+    Run(create::run::Run),
+    /// Checks a job without sending anything.
+    Check(create::check::Check),
+    /// Lists jobs, newest first.
+    #[command(visible_alias = "list")]
+    Ls(jobs::ls::Ls),
+    /// Prints a job with its settings, phases and tasks.
+    Show(jobs::show::Show),
+    /// Prints the logs of a job.
+    Logs(jobs::logs::Logs),
+    /// Prints the events of a job.
+    Events(jobs::events::Events),
+    /// Waits for the end of jobs; the exit code is their outcome.
+    Wait(jobs::wait::Wait),
+    /// Stops jobs.
+    Stop(jobs::stop::Stop),
+    /// Deletes jobs with their logs and events.
+    Rm(jobs::rm::Rm),
+    /// Explains why a job failed or waits.
+    Explain(jobs::explain::Explain),
+    /// Synchronizes a directory with OBS.
+    Sync(sync::Sync),
+    /// Lists flavors of machines.
+    Flavors(catalog::flavors::Flavors),
+    /// Lists preset images.
+    Engines(catalog::engines::Engines),
+    /// Lists algorithms of the project.
+    Algorithms(catalog::algorithms::Algorithms),
+    /// Calls any operation of the service.
+    Api(api::Api),
+    /// Manages contexts: named settings of clouds and emulators.
+    Context(setup::context::ContextCommand),
+    /// Starts the emulator of the service on this machine.
+    Dev(setup::dev::Dev),
+    /// Checks credentials, addresses, clock and OBS, and what to do about problems.
+    Doctor(setup::doctor::Doctor),
+    /// Prints the completion script of a shell.
+    Completion(setup::completion::Completion),
+    /// Writes the manual pages.
+    Man(setup::man::Man),
+}
+
+impl Command {
+    /// Returns `true` if the command runs the emulator in this process.
+    pub(crate) fn runs_jobs(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Dev(_))
+    }
+
+    /// Executes the command.
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        match self {
+            Self::Submit(command) => command.run(session).await,
+            Self::Run(command) => command.run(session).await,
+            Self::Check(command) => command.run(session).await,
+            Self::Ls(command) => command.run(session).await,
+            Self::Show(command) => command.run(session).await,
+            Self::Logs(command) => command.run(session).await,
+            Self::Events(command) => command.run(session).await,
+            Self::Wait(command) => command.run(session).await,
+            Self::Stop(command) => command.run(session).await,
+            Self::Rm(command) => command.run(session).await,
+            Self::Explain(command) => command.run(session).await,
+            Self::Sync(command) => command.run(session).await,
+            Self::Flavors(command) => command.run(session).await,
+            Self::Engines(command) => command.run(session).await,
+            Self::Algorithms(command) => command.run(session).await,
+            Self::Api(command) => command.run(session).await,
+            Self::Context(command) => command.run(session).await,
+            Self::Dev(command) => command.run(session).await,
+            Self::Doctor(command) => command.run(session).await,
+            Self::Completion(command) => command.run(session).await,
+            Self::Man(command) => command.run(session).await,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! `ExitStatus`: the exit codes of the program.
+
+use modelarts_ext::Outcome;
+
+/// Result of a command, as an exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// The command succeeded, or the job completed.
+    Success,
+    /// The service or the network refused the command.
+    Refused,
+    /// The command line is wrong.
+    Usage,
+    /// The check refused the job; nothing was sent.
+    Unchecked,
+    /// No such job exists.
+    NotFound,
+    /// The job failed.
+    Failed,
+    /// The job ended abnormally.
+    Abnormal,
+    /// The job was stopped by its user or by auto stop.
+    Terminated,
+    /// The job was deleted while the command waited for it.
+    Vanished,
+    /// The time limit of the command passed.
+    TimedOut,
+    /// The command was interrupted; the job continues.
+    Interrupted,
+    /// Exit code of a worker, for `--exit-code task`.
+    Task(u8),
+}
+
+impl ExitStatus {
+    /// Returns the exit code.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Unchecked => 3,
+            Self::NotFound => 4,
+            Self::Failed => 10,
+            Self::Abnormal => 11,
+            Self::Terminated => 12,
+            Self::Vanished => 13,
+            Self::TimedOut => 124,
+            Self::Interrupted => 130,
+            Self::Task(code) => code,
+        }
+    }
+}
+
+impl From<&Outcome> for ExitStatus {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Completed => Self::Success,
+            Outcome::Terminated { .. } => Self::Terminated,
+            Outcome::Abnormal { .. } => Self::Abnormal,
+            Outcome::Vanished => Self::Vanished,
+            _ => Self::Failed,
+        }
+    }
+}

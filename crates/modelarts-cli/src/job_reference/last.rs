@@ -1,0 +1,96 @@
+//! The last submitted job of a directory, for `@last`.
+
+use std::{
+    collections::BTreeMap,
+    env, fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use etcetera::BaseStrategy;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// Maximum number of directories in the file; the oldest entries are dropped.
+const MAX_ENTRIES: usize = 500;
+/// Variable with the directory of the file.
+const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
+
+/// Last submitted jobs.
+#[derive(Default, Deserialize, Serialize)]
+struct LastJobs {
+    /// Entries, the newest last.
+    jobs: Vec<LastJob>,
+}
+
+#[derive(Deserialize, Serialize)]
+struct LastJob {
+    directory: PathBuf,
+    /// Address of the service and id of the project, because ids are unique only in a project.
+    project: String,
+    id: String,
+}
+
+/// Returns the file: `last.json` in `MODELARTS_STATE_DIR`, else in the directory of the user for
+/// states, such as `~/.local/state/modelarts`.
+fn path() -> Option<PathBuf> {
+    let directory = env::var_os(STATE_VARIABLE).filter(|path| !path.is_empty());
+    let directory = directory.map(PathBuf::from).or_else(|| {
+        let base = etcetera::choose_base_strategy().ok()?;
+        let state = base.state_dir().unwrap_or_else(|| base.data_dir());
+        Some(state.join("modelarts"))
+    })?;
+    Some(directory.join("last.json"))
+}
+
+fn read(path: &Path) -> LastJobs {
+    // A file that cannot be read counts as empty: it only has the convenience of `@last`.
+    let text = fs::read_to_string(path).ok();
+    let jobs = text.and_then(|text| serde_json::from_str(&text).ok());
+    jobs.unwrap_or_default()
+}
+
+/// Records the last submitted job of the current directory. Failures are only logged.
+pub(crate) fn remember(project: &str, id: &str) {
+    let written = || -> io::Result<()> {
+        let path = path().ok_or_else(|| io::Error::other("no home directory"))?;
+        let directory = env::current_dir()?;
+        let mut last = read(&path);
+        last.jobs
+            .retain(|job| job.directory != directory || job.project != project);
+        last.jobs.push(LastJob {
+            directory,
+            project: project.to_owned(),
+            id: id.to_owned(),
+        });
+        let excess = last.jobs.len().saturating_sub(MAX_ENTRIES);
+        last.jobs.drain(..excess);
+        let parent = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(parent)?;
+        let mut file = tempfile::NamedTempFile::new_in(parent)?;
+        file.write_all(&serde_json::to_vec(&last)?)?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    if let Err(error) = written() {
+        tracing::debug!(%error, "the last job is not recorded");
+    }
+}
+
+/// Returns the id of the last submitted job of the current directory.
+pub(super) fn last_job(project: &str) -> Result<String, Failure> {
+    let directory = env::current_dir().map_err(Failure::local)?;
+    let jobs = path().map(|path| read(&path)).unwrap_or_default().jobs;
+    let found = jobs
+        .into_iter()
+        .rev()
+        .find(|job| job.directory == directory && job.project == project);
+    found.map(|job| job.id).ok_or_else(|| {
+        Failure::NotFound(
+            "@last: no job of this project was submitted from this directory; `modelarts ls` lists \
+             all jobs"
+                .to_owned(),
+        )
+    })
+}

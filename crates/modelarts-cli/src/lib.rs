@@ -1,0 +1,19 @@
+//! Command-line tool for ModelArts training jobs, `modelarts`.
+//!
+//! The crate contains the program. The library exists for its tests, its manual pages and the
+//! schemas of its output; it has no stable API. Programs in Rust use [`modelarts_ext`].
+
+mod arguments;
+mod commands;
+mod context;
+mod exit_status;
+mod failure;
+mod job_reference;
+pub mod output;
+mod program;
+mod session;
+mod terminal;
+
+pub use arguments::command;
+pub use exit_status::ExitStatus;
+pub use program::main;

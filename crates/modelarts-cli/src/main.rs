@@ -1,0 +1,7 @@
+//! Program `modelarts`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    modelarts_cli::main()
+}

@@ -1,0 +1,47 @@
+//! `Document`: a result that is not a list.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    failure::Failure,
+    output::{Format, Output, Stdout},
+};
+
+/// A result that is not a list, such as a job with its details.
+pub(crate) trait Document: Serialize + JsonSchema {
+    /// Returns the text for people, without a line break at its end. `width` is that of the
+    /// terminal.
+    fn text(&self, wide: bool, width: Option<u16>) -> String;
+
+    /// Returns the id; `None` for documents without one.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Output {
+    /// Prints a document.
+    pub(crate) fn document(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {
+                let wide = self.format == Format::Wide;
+                stdout.line(&document.text(wide, self.terminal.width()))?;
+            }
+            Format::Id => match document.id() {
+                Some(id) => stdout.line(id)?,
+                None => return Err(no_id()),
+            },
+            Format::Json | Format::Ndjson | Format::Yaml => {
+                self.print_json(&mut stdout, document)?;
+            }
+        }
+        stdout.flush()
+    }
+}
+
+/// Returns the error of `-o id` for results without ids.
+pub(super) fn no_id() -> Failure {
+    Failure::usage("--output id: the result has no id; the format must be another")
+}

@@ -1,0 +1,93 @@
+//! Output of the commands: tables and text for people, JSON and YAML with a schema for programs.
+//!
+//! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Every JSON document is
+//! an object with the field `schema_version`; within a version, fields are only added. The schemas
+//! are in the folder `schemas/` of the package.
+
+mod columns;
+mod document;
+mod format;
+mod jq;
+mod list;
+pub mod schema;
+mod stdout;
+mod text;
+
+pub(crate) use columns::Column;
+pub(crate) use document::Document;
+pub(crate) use format::{Format, OutputArguments};
+pub(crate) use list::Row;
+pub(crate) use stdout::Stdout;
+pub(crate) use text::{age, bytes, duration, phase};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{failure::Failure, output::jq::Filter, terminal::Terminal};
+
+/// Version of the JSON of all commands.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Settings of the output of one command.
+pub(crate) struct Output {
+    pub(crate) format: Format,
+    /// Names of columns, in this order; those of the format if `None`.
+    columns: Option<Vec<String>>,
+    filter: Option<Filter>,
+    terminal: Terminal,
+}
+
+impl Output {
+    pub(crate) fn new(arguments: OutputArguments, terminal: Terminal) -> Result<Self, Failure> {
+        let filter = arguments.jq.as_deref().map(Filter::compile).transpose()?;
+        Ok(Self {
+            format: arguments.format(),
+            columns: arguments.columns,
+            filter,
+            terminal,
+        })
+    }
+
+    /// Returns `true` if the output is text for people.
+    pub(crate) fn is_text(&self) -> bool {
+        matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    /// Prints one value of JSON with its version, as the format requires.
+    fn print_json(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+        let value = with_version(value)?;
+        let values = match &self.filter {
+            None => vec![value],
+            Some(filter) => filter.apply(value)?,
+        };
+        for value in values {
+            match (self.format, &value) {
+                (Format::Yaml, _) => {
+                    let text = yaml_serde::to_string(&value).map_err(Failure::local)?;
+                    stdout.write(&text)?;
+                }
+                // As `jq --raw-output` does, so that the value can be used in a shell.
+                (_, Value::String(text)) if self.filter.is_some() => stdout.line(text)?,
+                (Format::Ndjson, _) => stdout.line(&value.to_string())?,
+                _ => {
+                    let text = serde_json::to_string_pretty(&value).map_err(Failure::local)?;
+                    stdout.line(&text)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the object with the field `schema_version` before the others.
+fn with_version(value: &impl Serialize) -> Result<Value, Failure> {
+    let mut versioned = serde_json::Map::new();
+    versioned.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
+    match serde_json::to_value(value).map_err(Failure::local)? {
+        Value::Object(fields) => versioned.extend(fields),
+        other => {
+            versioned.insert("value".to_owned(), other);
+        }
+    }
+    Ok(Value::Object(versioned))
+}

@@ -1,0 +1,62 @@
+//! `Session`: what the commands share: settings, the client, the output.
+
+use modelarts_ext::{Client, ClientBuilder};
+use modelarts_obs::Staging;
+use tokio::sync::OnceCell;
+
+use crate::{
+    context::{Context, Selection},
+    failure::Failure,
+    output::Output,
+    terminal::Terminal,
+};
+
+/// What the commands share.
+pub(crate) struct Session {
+    pub(crate) selection: Selection,
+    pub(crate) output: Output,
+    pub(crate) terminal: Terminal,
+    client: OnceCell<Client>,
+}
+
+impl Session {
+    pub(crate) fn new(selection: Selection, output: Output, terminal: Terminal) -> Self {
+        Self {
+            selection,
+            output,
+            terminal,
+            client: OnceCell::new(),
+        }
+    }
+
+    /// Returns the selected context; an empty one if none is selected.
+    pub(crate) fn context(&self) -> Result<&Context, Failure> {
+        self.selection.context()
+    }
+
+    /// Returns the client. The first call reads the settings and looks up the project if it is not
+    /// set.
+    pub(crate) async fn client(&self) -> Result<&Client, Failure> {
+        self.client
+            .get_or_try_init(|| async {
+                let environment = self.selection.environment()?;
+                let builder = ClientBuilder::default()
+                    .environment(environment)
+                    .user_agent(concat!("modelarts-cli/", env!("CARGO_PKG_VERSION")));
+                Ok(builder.connect().await?)
+            })
+            .await
+    }
+
+    /// Returns the place of local code and data in OBS. The variable `MODELARTS_OBS_BUCKET` and the
+    /// context set the bucket.
+    pub(crate) async fn staging(&self) -> Result<Staging, Failure> {
+        Ok(Staging::new(self.client().await?))
+    }
+
+    /// Returns `true` if the endpoint is a server on this machine, such as the emulator, so that
+    /// short pauses between polls are possible.
+    pub(crate) fn is_local(client: &Client) -> bool {
+        client.endpoint().starts_with("http://")
+    }
+}

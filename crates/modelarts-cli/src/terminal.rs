@@ -1,0 +1,73 @@
+//! Properties of the terminal: width, colour, interactivity.
+
+use std::{
+    fmt,
+    io::{self, IsTerminal},
+};
+
+use anstyle::{AnsiColor, Style};
+
+/// Width of lines if stdout is not a terminal of known width.
+const DEFAULT_WIDTH: u16 = 120;
+
+/// Style of a word in the output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Emphasis {
+    /// Headings and names.
+    Bold,
+    /// Prefixes and hints.
+    Dim,
+    /// Success.
+    Good,
+    /// Failure.
+    Bad,
+    /// States that last.
+    Waiting,
+}
+
+/// Properties of stdout, stderr and stdin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terminal {
+    /// Whether stdout is a terminal.
+    pub(crate) stdout: bool,
+    /// Whether stderr is a terminal, so that progress is drawn there.
+    pub(crate) stderr: bool,
+    /// Whether stdin and stderr are terminals, so that questions are possible.
+    pub(crate) interactive: bool,
+    width: u16,
+}
+
+impl Terminal {
+    pub(crate) fn detect() -> Self {
+        let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        let columns = std::env::var("COLUMNS").ok();
+        let columns = columns.and_then(|columns| columns.parse().ok());
+        let size = terminal_size::terminal_size().map(|(width, _)| width.0);
+        Self {
+            stdout,
+            stderr,
+            interactive: stderr && io::stdin().is_terminal(),
+            width: columns
+                .or(size.filter(|_| stdout))
+                .unwrap_or(DEFAULT_WIDTH)
+                .max(20),
+        }
+    }
+
+    /// Returns the number of columns; `None` if stdout is not a terminal, so that no text is cut.
+    pub(crate) fn width(&self) -> Option<u16> {
+        self.stdout.then_some(self.width)
+    }
+
+    /// Returns the text with a style. The streams of `anstream` remove it where colours are off.
+    pub(crate) fn styled(text: impl fmt::Display, emphasis: Emphasis) -> String {
+        let style = match emphasis {
+            Emphasis::Bold => Style::new().bold(),
+            Emphasis::Dim => Style::new().dimmed(),
+            Emphasis::Good => AnsiColor::Green.on_default(),
+            Emphasis::Bad => AnsiColor::Red.on_default().bold(),
+            Emphasis::Waiting => AnsiColor::Yellow.on_default(),
+        };
+        format!("{style}{text}{style:#}")
+    }
+}

@@ -1,0 +1,3 @@
+//! Commands on existing jobs.
+
+mod ls;

@@ -1,0 +1,4 @@
+//! Tests of the program `modelarts` against an emulator in the process of the test.
+
+mod jobs;
+mod support;
