@@ -68,6 +68,10 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
         let manifest = fs::read_to_string(from.join("Cargo.toml"))?;
         write(&to.join("Cargo.toml"), &without_tests(&manifest)?)?;
     }
+    // The documentation of modelarts-ext includes the page.
+    let page = Path::new("modelarts-ext/CREATING.md");
+    let text = fs::read_to_string(root.join("crates").join(page))?;
+    write(&copy.join(FOLDER).join(page), &text)?;
     let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
     write(&copy.join("Cargo.toml"), &with_members(&manifest)?)?;
     // The copy uses the lock file of the repository; cargo removes packages that the copy does not
