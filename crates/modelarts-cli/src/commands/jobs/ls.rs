@@ -13,6 +13,7 @@ use crate::{
     failure::Failure,
     output::{self, Column, Row},
     session::Session,
+    terminal,
 };
 
 #[derive(Debug, Args)]
@@ -174,7 +175,7 @@ impl Ls {
         });
         let count = session.output.list(rows).await?;
         if count == 0 && session.output.is_text() {
-            eprintln!("no jobs");
+            terminal::note("no jobs");
         }
         Ok(ExitStatus::Success)
     }
