@@ -13,7 +13,9 @@ mod job_reference;
 mod output;
 mod program;
 mod progress;
+mod secrets;
 mod session;
+mod suggestion;
 mod terminal;
 
 pub use arguments::command;

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::jobs,
+    commands::{catalog, jobs},
     failure::ErrorDocument,
     output::{Row, schema},
 };
@@ -15,6 +15,10 @@ pub fn schemas() -> Vec<(String, Schema)> {
     let mut all = Schemas(Vec::new());
     all.document::<ErrorDocument>("error");
     all.list::<jobs::ls::JobRow>();
+    all.list::<catalog::flavors::FlavorRow>();
+    all.list::<catalog::engines::EngineRow>();
+    all.list::<catalog::algorithms::AlgorithmRow>();
+    all.document::<catalog::algorithms::AlgorithmDetails>("algorithm");
     all.0
 }
 

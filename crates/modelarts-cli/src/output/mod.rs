@@ -19,7 +19,7 @@ pub(crate) use document::Document;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
 pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, bytes, duration, phase};
+pub(crate) use text::{age, bytes, duration, or_dash, phase};
 
 use schemars::JsonSchema;
 use serde::Serialize;

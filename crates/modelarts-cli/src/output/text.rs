@@ -29,6 +29,13 @@ pub(crate) fn age(age: Duration) -> String {
     }
 }
 
+/// Returns a value as text, or `-`.
+pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
+    let text = value.map(|value| value.to_string());
+    text.filter(|text| !text.is_empty())
+        .unwrap_or_else(|| "-".to_owned())
+}
+
 /// Returns a number of bytes in binary units, such as `1.2 MiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
