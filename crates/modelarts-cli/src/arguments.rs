@@ -68,7 +68,9 @@ pub(crate) fn set_up_log(verbose: u8) {
         1 => "debug",
         _ => "trace",
     };
-    let default = format!("off,modelarts_ext={level},modelarts_obs={level},modelarts_api={level}");
+    let default = format!(
+        "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},modelarts_api={level}"
+    );
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)

@@ -1,8 +1,8 @@
 //! `Failure`: the reason why a command did not succeed.
 
-use std::{fmt, io};
+use std::{error::Error as _, fmt, io};
 
-use modelarts_ext::{Error, error::Violation};
+use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,6 +45,10 @@ impl Failure {
             Self::Sdk(error) if error.is_not_found() => ExitStatus::NotFound,
             Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
                 ExitStatus::Unchecked
+            }
+            // Errors of local files have the error of the system as their source.
+            Self::Sdk(error) if error.kind() == ErrorKind::Invalid && error.source().is_none() => {
+                ExitStatus::Usage
             }
             Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,
             Self::Usage(_) => ExitStatus::Usage,

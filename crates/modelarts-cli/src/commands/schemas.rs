@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::{catalog, jobs},
+    commands::{api, catalog, jobs},
     failure::ErrorDocument,
     output::{Row, schema},
 };
@@ -19,6 +19,9 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<catalog::engines::EngineRow>();
     all.list::<catalog::algorithms::AlgorithmRow>();
     all.document::<catalog::algorithms::AlgorithmDetails>("algorithm");
+    all.list::<api::OperationRow>();
+    all.document::<api::OperationDetails>("operation");
+    all.document::<api::PreparedRequest>("request");
     all.0
 }
 
