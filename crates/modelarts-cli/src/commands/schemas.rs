@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::{api, catalog, jobs},
+    commands::{api, catalog, jobs, sync},
     failure::ErrorDocument,
     output::{Row, schema},
 };
@@ -22,6 +22,8 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<api::OperationRow>();
     all.document::<api::OperationDetails>("operation");
     all.document::<api::PreparedRequest>("request");
+    all.document::<sync::SyncReport>("sync");
+    all.document::<sync::SyncLine>("sync.line");
     all.0
 }
 
