@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    output::{Column, Document, Row, or_dash},
+    output::{Column, Document, Row, or_dash, wrapped},
     terminal::{Emphasis, Terminal},
 };
 
@@ -225,12 +225,15 @@ fn kind(shape: Shape) -> String {
 }
 
 impl Document for OperationDetails {
-    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+    fn text(&self, _wide: bool, width: Option<u16>) -> String {
         let heading = |text: &str| Terminal::styled(text, Emphasis::Bold);
         let row = &self.row;
         let mut lines = vec![
             format!("{}  {} {}", heading(row.id), row.method, row.path),
-            or_dash(self.description.as_ref().or(row.summary.as_ref())),
+            wrapped(
+                &or_dash(self.description.as_ref().or(row.summary.as_ref())),
+                width,
+            ),
             String::new(),
             format!("Effect  {}", row.effect),
             format!("Call    {}", self.call()),

@@ -111,13 +111,7 @@ impl Api {
         match self.all {
             true => self.print_all(session, call).await?,
             false => {
-                let response = call.send().await?;
-                tracing::debug!(
-                    status = response.status(),
-                    request_id = response.call().request_id(),
-                    "response"
-                );
-                let value = response.into_inner();
+                let value = call.send().await?.into_inner();
                 if !value.is_null() {
                     self.print(session, value)?;
                 }

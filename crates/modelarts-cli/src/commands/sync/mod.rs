@@ -4,10 +4,7 @@ mod report;
 
 pub(crate) use report::{SyncLine, SyncReport};
 
-use std::{
-    num::NonZeroUsize,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use futures::TryStreamExt;
@@ -61,8 +58,13 @@ pub(crate) struct Sync {
     #[arg(long)]
     gitignore: bool,
     /// Number of requests at once.
-    #[arg(long, value_name = "REQUESTS", default_value = "16")]
-    transfers: NonZeroUsize,
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value = "16",
+        value_parser = clap::value_parser!(u16).range(1..=1_000)
+    )]
+    transfers: u16,
     /// Deletes without a question.
     #[arg(short, long)]
     yes: bool,
@@ -161,7 +163,7 @@ impl Sync {
             .sync(&obs)
             .delete(self.delete)
             .gitignore(self.gitignore)
-            .transfers(self.transfers.get());
+            .transfers(usize::from(self.transfers));
         if self.delete && !self.dry_run && !self.yes {
             let planned: Summary = sync.clone().dry_run(true).await?;
             if planned.deleted > 0 {

@@ -238,8 +238,8 @@ impl Document for SyncReport {
         if self.dry_run || wide {
             for change in &self.changes {
                 let action = match change.action {
-                    "delete" => Terminal::styled("delete ", Emphasis::Bad),
-                    _ => format!("{verb:7}"),
+                    "delete" => Terminal::styled("delete  ", Emphasis::Bad),
+                    _ => format!("{verb:8}"),
                 };
                 let size = change.bytes.map(|size| format!("  {}", bytes(size)));
                 lines.push(format!(
