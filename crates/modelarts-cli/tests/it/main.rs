@@ -1,5 +1,6 @@
 //! Tests of the program `modelarts` against an emulator in the process of the test.
 
+mod catalog;
 mod jobs;
 mod schemas;
 mod support;
