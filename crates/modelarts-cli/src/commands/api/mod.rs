@@ -112,7 +112,9 @@ impl Api {
             true => self.print_all(session, call).await?,
             false => {
                 let value = call.send().await?.into_inner();
-                if !value.is_null() {
+                // Deletions return nothing or an empty text.
+                let is_empty = value.is_null() || value == "" && session.output.is_text();
+                if !is_empty {
                     self.print(session, value)?;
                 }
             }

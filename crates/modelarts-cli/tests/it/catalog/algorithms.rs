@@ -41,7 +41,7 @@ async fn algorithms_are_listed_and_shown() {
         .await
         .code(0);
     output.stdout_eq(format!(
-        "NAME    ID{:34}  ENGINE\nresnet  {id}  PyTorch PyTorch-1.4.0-python3.6-v2\n",
+        "NAME    ID{:34}  ENGINE\nresnet  {id}  pytorch-cp36-1.4.0-v2\n",
         ""
     ));
     let output = fixture.run("algorithms --name bert").await.code(0);
