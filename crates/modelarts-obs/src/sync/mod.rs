@@ -1,7 +1,7 @@
-//! [`DirectorySync`]: directories to OBS, from OBS, and within OBS.
+//! Synchronization of directories with OBS: uploads, downloads, and copies within OBS.
 //!
-//! A synchronization transfers what is missing at the target or has other contents. What the target
-//! has beyond that stays, unless [`delete`](DirectorySync::delete) is set.
+//! A [`DirectorySync`] transfers the files that are missing at the target or have other contents
+//! there. It keeps all other files of the target, unless [`delete`](DirectorySync::delete) is set.
 //!
 //! ```
 //! # #[tokio::main]
@@ -29,46 +29,60 @@
 //!
 //! # Names
 //!
-//! The files of a directory go directly below the address, without the name of the directory:
+//! The files of a directory are stored below the address, without the name of the directory:
 //! `sync_up("data", "obs://my-bucket/in")` writes `data/a/b.csv` to `obs://my-bucket/in/a/b.csv`. A
 //! single file or object keeps its name: `sync_up("train.py", "obs://my-bucket/code")` writes
 //! `obs://my-bucket/code/train.py`.
 //!
 //! # Contents
 //!
-//! Contents are compared by size and SHA-256. Times are not compared, because those of OBS are the
-//! times of uploads. The checksum of an object is in its metadata `sha256`; an object that another
-//! tool uploaded in one request is compared by its entity tag, which is its MD5. That of an object
-//! that OBS encrypts is not, so it counts as changed until this crate uploads it. The checksums of
-//! files are kept in the cache, by size, time of change and inode; those of objects by their entity
-//! tags. So a synchronization without changes reads no file, and sends one request per 1,000 objects.
+//! Contents are compared by size and SHA-256. Modification times are not compared, because the time
+//! of an object is that of its upload. This crate stores the SHA-256 of an object in its metadata
+//! `sha256`. An object without this metadata is compared by its entity tag. The entity tag is the
+//! MD5 of the contents only if the object was uploaded in one request and OBS does not encrypt it.
+//! Any other object without the metadata counts as changed until this crate uploads or downloads
+//! it.
 //!
-//! OBS does not keep modes, owners and times of files. A file that is received is a new one.
+//! The cache stores the checksums of files with their size, modification time and inode, and the
+//! checksums of objects with their entity tags. Once they are in the cache, a synchronization
+//! without changes reads no file, and sends one request per 1,000 objects.
+//!
+//! OBS does not store the modes, the owners and the modification times of files. A download creates
+//! a new file, which replaces an existing one.
 //!
 //! # Files that are left out
 //!
-//! [`SyncEvent::Skipped`] and [`Summary::skipped`] name each of them with its reason.
+//! [`sync_up`](crate::Obs::sync_up) does not send the following files and directories.
+//! [`SyncEvent::Skipped`] and [`Summary::skipped`] contain their paths, each with the reason.
 //!
-//! | left out by [`sync_up`](crate::Obs::sync_up) | |
+//! | files and directories | left out |
 //! |---|---|
-//! | always | `.git`, `__pycache__`, `node_modules`, virtual environments of Python |
-//! | always, as credentials | `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_rsa` and the like, `clouds.yaml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`; files of up to 64 KiB that begin as a private key in PEM |
-//! | by patterns of `.modelartsignore` | in every directory, with the syntax of `.gitignore` |
-//! | by patterns of `.gitignore` | with [`gitignore`](DirectorySync::gitignore), if the directory has no `.modelartsignore` |
-//! | always | sockets, named pipes, devices, unfinished downloads |
+//! | `.git`, `__pycache__`, `node_modules`, virtual environments of Python | always |
+//! | names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`, `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`, `.s3cfg` | always |
+//! | files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB | always |
+//! | sockets, named pipes, devices, incomplete downloads | always |
+//! | matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and applies in any directory | always |
+//! | matches of the patterns in `.gitignore` | with [`gitignore`](DirectorySync::gitignore), if the synchronized directory contains no `.modelartsignore` |
 //!
-//! Links are followed if they lead into the directory; any other link is an error. Files that are
-//! left out count as present at the source, so [`delete`](DirectorySync::delete) keeps what the
-//! target has of them.
+//! Links to files and directories within the synchronized directory are followed. A link is left
+//! out if it leads to a directory that contains the link, or to a file or directory that is always
+//! left out because of its name. A link to a place outside the synchronized directory is an error,
+//! and so is a broken link.
+//!
+//! Files that are left out count as present at the source, so [`delete`](DirectorySync::delete)
+//! does not delete them at the target.
 //!
 //! # Large files
 //!
-//! Files from 16 MiB are sent in parts of 8 MiB, or larger ones if there would be more than 10,000.
-//! All transfers of a synchronization hold at most 32 MiB of contents. A synchronization that fails
-//! or is killed continues with the next call: what was transferred stays, and an upload or a
-//! download of a large file goes on after its last complete part. Downloads are written to
-//! `.NAME.modelarts-part`, verified by the SHA-256 of their metadata if they have one, and renamed.
-//! A file that another synchronization receives at the same time is an error.
+//! A file of 16 MiB or more is uploaded in parts of 8 MiB. The parts are larger if the file would
+//! otherwise have more than 10,000 of them. All transfers of a synchronization together hold at
+//! most 32 MiB of contents in memory, or one part that is larger.
+//!
+//! The next call continues a synchronization that failed or was killed: it does not transfer
+//! complete files again, and resumes the upload or the download of a large file after the complete
+//! parts. A download is written to `.NAME.modelarts-part`, verified by the SHA-256 in the metadata
+//! of the object, if there is one, and renamed. If two synchronizations download the same file at
+//! the same time, one of them fails.
 
 mod cache;
 pub(crate) mod digest;

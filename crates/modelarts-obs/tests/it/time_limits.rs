@@ -23,7 +23,7 @@ async fn limit<T>(
 ) -> (Duration, Error) {
     let start = async {
         sent.await;
-        // From now on, the clock advances to the next timer.
+        // From now on, the clock of the runtime advances to the next timer whenever all tasks wait.
         time::pause();
         Instant::now()
     };

@@ -91,7 +91,7 @@ impl LineReader {
         Ok((items, more))
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it was incomplete when it was read.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
     }
