@@ -1,8 +1,8 @@
 //! Cache of checksums, so that unchanged files are not read again.
 //!
-//! A table is one file in the directory of the cache. It is written as a whole under another name
-//! and renamed. Of two processes that write it at once, the entries of the later one stay. A table
-//! that cannot be read counts as empty, and one that cannot be written is not kept.
+//! A table is one file in the cache directory. It is written under a temporary name and renamed. If
+//! two processes write a table at the same time, the later one replaces the entries of the other. A
+//! table that cannot be read counts as empty, and a failure to write is only logged.
 
 use std::{
     collections::HashMap,
@@ -19,7 +19,7 @@ use crate::sync::digest::{self, Stamp};
 
 /// Age after which files of the cache are deleted.
 const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// Number of temporary files of this process, for their names.
+/// Number of temporary files that this process has written, which makes their names unique.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 /// Checksum of a local file.
@@ -36,9 +36,9 @@ pub(crate) struct ObjectRecord {
     pub(crate) sha256: String,
 }
 
-/// Checksums by paths. It is saved when it is dropped.
+/// Checksums by path. A changed table is saved when it is dropped.
 pub(crate) struct Table<V: Serialize> {
-    /// `None` without a directory of the cache.
+    /// `None` if there is no cache directory.
     path: Option<PathBuf>,
     entries: Mutex<HashMap<String, V>>,
     changed: AtomicBool,
@@ -98,7 +98,8 @@ impl<V: Serialize> Drop for Table<V> {
     }
 }
 
-/// Returns the path of a file of the cache. `name` is any text.
+/// Returns the path of a file in the cache. `name` may contain any characters, because the file is
+/// named by its checksum.
 pub(crate) fn file(cache: &Path, kind: &str, name: &str) -> PathBuf {
     let name = digest::sha256(name.as_bytes());
     cache.join(kind).join(&name[..32])
@@ -117,7 +118,7 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
-/// Removes the files beside a table that were not written for a long time.
+/// Removes the files of the cache that were not written for [`MAX_AGE`].
 fn remove_old(table: &Path) {
     let directories = ["tables", "uploads", "downloads"];
     let Some(cache) = table.parent().and_then(Path::parent) else {
