@@ -36,7 +36,7 @@ pub(super) struct File {
 }
 
 impl Manifest {
-    /// Describes a directory. Blocks.
+    /// Creates the manifest of a directory. Blocks.
     pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
         let modes = files
             .iter()
