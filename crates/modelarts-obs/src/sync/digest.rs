@@ -61,8 +61,8 @@ impl Stamp {
         stamp.is_settled(now).then_some(stamp)
     }
 
-    /// Returns `true` if every change after `now` changes the stamp. The time stamps of file systems
-    /// have a resolution of milliseconds or of seconds.
+    /// Returns `true` if every change after `now` changes the stamp. The time stamps of file
+    /// systems have a resolution of milliseconds or of seconds.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         let resolution = match self.modified % 1_000_000_000 {
             0 => Duration::from_secs(2),
