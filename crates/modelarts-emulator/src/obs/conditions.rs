@@ -50,7 +50,7 @@ impl Conditions {
         Ok(())
     }
 
-    /// Checks the conditions of a write, in which `object` is the one to be replaced.
+    /// Checks the conditions of a write. `object` is the object that the write replaces.
     pub(super) fn check_write(&self, object: Option<&StoredObject>) -> S3Result<()> {
         match (&self.if_none_match, object) {
             (Some(ETagCondition::Any), Some(_)) => return Err(failed("the object exists")),

@@ -13,7 +13,7 @@ use crate::obs::pages::Entry;
 
 /// Maximum number of rows of a page.
 const MAX_ROWS: i32 = 1000;
-/// Type of an object that was stored without one.
+/// Content type of an object that was stored without a type.
 pub(super) const DEFAULT_TYPE: &str = "binary/octet-stream";
 /// Characters that `encoding-type=url` encodes.
 const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -75,12 +75,12 @@ pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     }
 }
 
-/// Returns the delimiter of a list; an empty one is none.
+/// Returns the delimiter of a list; `None` if it is missing or empty.
 pub(super) fn delimiter(given: Option<&str>) -> Option<String> {
     given.filter(|given| !given.is_empty()).map(str::to_owned)
 }
 
-/// Returns true if the texts of a list are to be encoded as parts of a URL.
+/// Returns true if the request requires that the texts of a list are URL-encoded.
 pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     match encoding.map(EncodingType::as_str) {
         None | Some("") => Ok(false),
@@ -92,7 +92,7 @@ pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     }
 }
 
-/// Encodes a text of a list, if the request asks for it.
+/// URL-encodes a text of a list, if `url` is true.
 pub(super) fn encoded(text: String, url: bool) -> String {
     match url {
         true => utf8_percent_encode(&text, URL_ENCODED).to_string(),
@@ -139,7 +139,8 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPre
     rows.collect()
 }
 
-/// Returns the encodings of the content. `aws-chunked` is an encoding of the request only.
+/// Returns the encodings of the content, without `aws-chunked`, which is an encoding of the request
+/// only.
 pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     let given = given?;
     let kept = given.split(',').map(str::trim);
@@ -149,7 +150,7 @@ pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
-/// Refuses requests for a version or a part of an object, which the emulator does not store.
+/// Rejects requests for a version or a part of an object, because the emulator stores neither.
 pub(super) fn no_versions(version: Option<&str>, part_number: Option<i32>) -> S3Result<()> {
     if version.is_some_and(|version| version != "null") {
         return Err(s3_error!(
