@@ -16,7 +16,7 @@ use crate::{
     obs::store::Store,
 };
 
-/// Bucket of OBS, or subdirectory of a local directory. Clones share connections.
+/// Bucket of OBS, or a subdirectory that is used as a bucket. Clones share connections.
 ///
 /// ```
 /// # use std::error::Error;
@@ -190,9 +190,9 @@ impl Bucket {
         Ok(ObjectInfo::new(found.meta, &found.attributes))
     }
 
-    /// Returns `true` if an object with this key exists. The response to a HEAD request has no
-    /// body, so some servers do not report that the bucket does not exist; the result is then
-    /// `false`.
+    /// Returns `true` if an object with this key exists. For a bucket that does not exist, some
+    /// servers return the same response as for a missing object, because a response to HEAD has no
+    /// body; the result is then `false`.
     ///
     /// # Errors
     /// Returns an error for an invalid key, if the request fails, and if the server reports that
@@ -224,7 +224,8 @@ impl Bucket {
             directory => Some(object_path(directory)?),
         };
         let doing = self.doing("listing", &directory);
-        // The first page is requested here, so that the request can be repeated with new keys.
+        // The first page is requested within `call`, which repeats the request if the keys have
+        // expired.
         let start = |objects: Arc<dyn ObjectStore>| {
             // Fused, because the end of an empty list is polled twice.
             let mut pages = objects.list(prefix.as_ref()).fuse();
@@ -235,8 +236,8 @@ impl Bucket {
         let all = stream::iter(first.map(Ok))
             .chain(rest)
             .map_ok(|meta| ObjectInfo::new(meta, &Attributes::default()));
-        // The crate object_store removes the slash from the key of an object that stands for the
-        // directory itself.
+        // An object that stands for the directory itself is left out. The crate object_store
+        // removes the slash at the end of its key.
         let is_object = move |object: &ObjectInfo| object.key != directory;
         Ok(all.try_filter(move |object| ready(is_object(object))))
     }

@@ -16,7 +16,7 @@ const MARKER: &str = "obs-error:";
 /// Error codes for access keys that have expired or do not exist.
 const EXPIRED: [&str; 3] = ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken"];
 
-/// Facts of an error response.
+/// Facts of an error response, such as its status, code and message.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ErrorFacts {
     status: u16,
@@ -187,7 +187,7 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     Error::new(kind, format!("{doing}: {reason}"))
 }
 
-/// Returns the kind of an error without a response.
+/// Returns the kind of an error for which no error response was received.
 fn kind_of(error: &object_store::Error) -> ErrorKind {
     let is_local = |cause: &&(dyn StdError + 'static)| cause.is::<std::io::Error>();
     let http = chain(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>());

@@ -53,8 +53,8 @@ impl Staging {
     /// # Errors
     /// Returns an error before the upload if the directory does not exist or has no files, if the
     /// boot file is missing or left out, and if the directory exceeds a limit of the service: 1,000
-    /// files, 5 GB, 32 levels. Files that are left out do not count. Later errors are those of
-    /// [`Obs::sync_up`], and a change of the directory during the upload.
+    /// files, 5 GB, 32 levels. Files that are left out do not count. The upload returns the errors
+    /// of [`Obs::sync_up`], and an error if the directory changes meanwhile.
     pub fn code(&self, directory: impl AsRef<Path>) -> StageCode {
         StageCode {
             staging: self.clone(),

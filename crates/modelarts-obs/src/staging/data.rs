@@ -43,14 +43,15 @@ impl Staging {
     /// [`sync`](crate::sync) lists the files that are always left out.
     ///
     /// If the directory has changes, this method searches the service for jobs that have not ended
-    /// and that have an input or a volume at, above or below this address. The search covers the
-    /// workspace `0`, and the workspace of a job that is staged by
-    /// [`CreateJobExt::stage`](crate::CreateJobExt::stage). A job that is submitted during the
-    /// upload is not found.
+    /// and that have an input or a volume at, above or below this address. The search sets no
+    /// workspace, which means workspace `0` according to the reference (`openapi/SOURCES.md`,
+    /// D-109). For a job that is staged by [`CreateJobExt::stage`](crate::CreateJobExt::stage), the
+    /// workspace of the job is searched, too. A job that is submitted during the upload is not
+    /// found.
     ///
     /// # Errors
     /// Returns an error before the upload if the directory does not exist or has no files, and if
-    /// such jobs exist. Later errors are those of [`Obs::sync_up`](crate::Obs::sync_up).
+    /// such jobs exist. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up).
     pub fn data(&self, directory: impl AsRef<Path>) -> StageData {
         StageData {
             staging: self.clone(),

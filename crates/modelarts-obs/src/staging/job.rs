@@ -136,8 +136,8 @@ impl StageJob {
     /// # Errors
     /// Returns an error before the upload if the job or its code has violations, which one error
     /// lists, if a directory does not exist or has no files, and if other jobs read data that has
-    /// changes. Later errors are those of [`Obs::sync_up`](crate::Obs::sync_up) and of
-    /// [`CreateJob::submit`].
+    /// changes. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up), and the
+    /// submission those of [`CreateJob::submit`].
     pub async fn submit(self) -> Result<Job, Error> {
         self.upload().await?.job.submit().await
     }

@@ -60,9 +60,9 @@
 //! For code and data, `<name>` is the name of the local directory, which the service keeps: code
 //! from `./src` is in `${MA_JOB_DIR}/src`. For an output, `<name>` is the name of the output.
 //!
-//! Code with the same contents has the same address. Several jobs can share it, and a job never
-//! runs code that changed after its submission. The manifest is uploaded last, so its existence
-//! means that the code is complete; then the only request is a HEAD request for the manifest. The
+//! Equal code directories have the same address. Several jobs can share it, and a job never runs
+//! code that changed after its submission. The manifest is uploaded last, so its existence means
+//! that the code is complete; then the only request is a HEAD request for the manifest. The
 //! manifest is a JSON object with the fields `version` (1), `created` (RFC 3339), `tool`, `host`,
 //! `name`, `files` (each with `path`, `size`, `sha256`, `executable`), and `git` with `commit` and
 //! `dirty`, if the directory is in a repository with a commit. `dirty` is `true` if a file differs

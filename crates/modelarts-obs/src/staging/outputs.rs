@@ -62,13 +62,13 @@ pub struct DownloadOutputs {
 /// Function that receives the name of an output and its progress.
 type OnOutput = Arc<dyn Fn(&str, &Progress) + Send + Sync>;
 
-/// Downloaded output.
+/// Output that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DownloadedOutput {
     /// Name of the output, such as `train_url`.
     pub name: String,
-    /// Address of its objects.
+    /// Address of the objects of the output.
     pub path: ObsPath,
     /// Local directory. It is not created if the output has no files.
     pub directory: PathBuf,

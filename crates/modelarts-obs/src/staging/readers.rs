@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::address::{ObsPath, invalid};
 
-/// Fields of a job that contain the addresses of its inputs.
+/// Fields of a job that contain the addresses of the data that it reads.
 const SOURCES: [&str; 2] = ["inputs", "volumes"];
-/// Workspace of a search that does not set one.
+/// Workspace of a search that sets none, according to the reference (`openapi/SOURCES.md`, D-109).
 const DEFAULT_WORKSPACE: &str = "0";
 /// Maximum number of jobs that an error names.
 const NAMED: usize = 5;
@@ -80,7 +80,7 @@ fn names_overlap(value: &Value, path: &ObsPath, is_source: bool) -> bool {
             .iter()
             .any(|item| names_overlap(item, path, is_source)),
         Value::String(text) if is_source => {
-            // The service treats consecutive slashes as one.
+            // Consecutive slashes count as one.
             let steps = text.strip_prefix("obs:/").unwrap_or(text).split('/');
             let steps: Vec<_> = steps.filter(|step| !step.is_empty()).collect();
             let read = format!("/{}", steps.join("/")).parse::<ObsPath>();

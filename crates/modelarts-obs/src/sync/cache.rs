@@ -1,4 +1,4 @@
-//! Cache of checksums, so that unchanged files are not read again.
+//! Cache of checksums, which avoids that unchanged files are read again.
 //!
 //! A table is one file in the cache directory. It is written under a temporary name and renamed. If
 //! two processes write a table at the same time, the later one replaces the entries of the other. A
@@ -22,14 +22,14 @@ const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 /// Number of temporary files that this process has written, which makes their names unique.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
-/// Checksum of a local file.
+/// SHA-256 of a local file, valid while the file has this stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     pub(crate) stamp: Stamp,
     pub(crate) sha256: String,
 }
 
-/// Checksum of an object.
+/// SHA-256 of an object, valid while the object has this entity tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectRecord {
     pub(crate) etag: String,
@@ -38,7 +38,7 @@ pub(crate) struct ObjectRecord {
 
 /// Checksums by path. A changed table is saved when it is dropped.
 pub(crate) struct Table<V: Serialize> {
-    /// `None` if there is no cache directory.
+    /// Path of the file; `None` if the connection has no cache directory.
     path: Option<PathBuf>,
     entries: Mutex<HashMap<String, V>>,
     changed: AtomicBool,
@@ -69,7 +69,7 @@ impl<V: Clone + PartialEq + Serialize + DeserializeOwned> Table<V> {
         }
     }
 
-    /// Removes the entries that do not fulfil the condition.
+    /// Removes the entries for which the condition is `false`.
     pub(crate) fn retain(&self, condition: impl Fn(&str) -> bool) {
         let mut entries = self.entries.lock();
         let before = entries.len();

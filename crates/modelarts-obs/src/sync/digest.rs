@@ -28,7 +28,7 @@ pub(crate) struct Stamp {
     pub(crate) size: u64,
     /// Modification time, in nanoseconds since 1970.
     modified: i128,
-    /// 0 on systems without inodes.
+    /// Inode; 0 on systems without inodes.
     inode: u64,
 }
 
@@ -113,7 +113,7 @@ impl Hasher {
         }
     }
 
-    /// Adds up to `length` bytes from a reader, and returns their number.
+    /// Hashes up to `length` bytes from a reader, and returns their number.
     pub(crate) fn read(&mut self, from: &mut impl Read, length: u64) -> io::Result<u64> {
         let mut from = from.take(length);
         let mut buffer = vec![0; BUFFER];
@@ -174,9 +174,10 @@ pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
     size <= MAX_KEY_FILE && head.split(|byte| *byte == b'\n').any(is_begin)
 }
 
-/// Returns an entity tag that has the form of an MD5. The entity tag of an object that was uploaded
-/// in parts has another form. The entity tag of an encrypted object has this form, but is not the
-/// MD5 of the contents, so a different value does not prove that the contents differ.
+/// Returns the digits of an entity tag that has the form of an MD5. The entity tag of an object
+/// that was uploaded in parts has another form. The entity tag of an encrypted object has this
+/// form, but is not the MD5 of the contents, so a different value does not prove that the contents
+/// differ.
 pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());

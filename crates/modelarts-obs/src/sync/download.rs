@@ -55,7 +55,7 @@ pub(crate) struct Downloads {
 
 /// Result of a download.
 pub(crate) enum Received {
-    /// The file exists.
+    /// The object was written to the file.
     File {
         /// Stamp of the file, if every later change of the file changes the stamp.
         stamp: Option<Stamp>,
@@ -127,7 +127,8 @@ impl Downloads {
         Ok(Received::File { stamp, sha256 })
     }
 
-    /// Renames a complete file, which is locked, and returns its stamp.
+    /// Renames a complete file to its final name, and returns its stamp. The file is locked until
+    /// then.
     async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {

@@ -29,8 +29,8 @@ impl Amount {
 pub struct Progress {
     /// Event that changed the state.
     pub event: SyncEvent,
-    /// Files that are complete at the target, including unchanged ones. The bytes include those of
-    /// incomplete files.
+    /// Files that are complete at the target, including unchanged ones. The bytes include the
+    /// transferred parts of incomplete files.
     pub done: Amount,
     /// Files at the source, without those that are left out. 0 before
     /// [`Planned`](SyncEvent::Planned).
@@ -87,7 +87,7 @@ pub enum SkipReason {
     Unchanged,
     /// A pattern of an ignore file matches.
     Ignored {
-        /// The pattern, as written.
+        /// Pattern as written in the ignore file.
         pattern: String,
         /// Path of the ignore file: `.gitignore` or `.modelartsignore`, with its directory.
         file: String,

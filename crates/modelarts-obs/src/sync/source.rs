@@ -1,4 +1,4 @@
-//! Contents of a local file or of an object, by ranges.
+//! Reads of local files and objects, by ranges.
 
 use std::{
     fs::File,

@@ -33,9 +33,9 @@ use crate::{
 const MULTIPART_FROM: u64 = 16 << 20;
 /// Size of a part in bytes, unless the file would have too many parts.
 const PART: u64 = 8 << 20;
-/// The maximum number of parts of an object.
+/// Maximum number of parts of an object.
 const MAX_PARTS: u64 = 10_000;
-/// The largest object that OBS copies in one request, in bytes.
+/// Maximum size of an object that OBS copies in one request, in bytes.
 const MAX_COPY: u64 = 5 << 30;
 /// Maximum size of the parts of one file that are in memory at the same time, in bytes.
 const IN_FLIGHT: u64 = 32 << 20;
@@ -55,7 +55,7 @@ pub(crate) struct Uploads {
 
 /// Result of an upload.
 pub(crate) enum Sent {
-    /// The object exists.
+    /// The object was written.
     Object {
         sha256: Option<String>,
         etag: Option<String>,
@@ -312,8 +312,8 @@ impl Uploads {
                     continue;
                 }
             } else if error.kind() == ErrorKind::Invalid || !journal.is_kept() {
-                // The parts are of no use if the contents changed or cannot be read, or if no
-                // journal names them.
+                // The parts cannot be used again if the contents changed or cannot be read, or if
+                // the next call finds no journal.
                 journal.remove();
                 let _ = parts.abort_multipart(path, &id).await;
             }

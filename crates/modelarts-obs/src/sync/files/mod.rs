@@ -31,7 +31,7 @@ const IGNORE_FILE: &str = ".modelartsignore";
 /// Name of the ignore file of git.
 const GIT_IGNORE_FILE: &str = ".gitignore";
 
-/// A file that is transferred.
+/// Local file that is transferred.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalFile {
     pub(crate) path: PathBuf,
@@ -42,7 +42,7 @@ pub(crate) struct LocalFile {
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) files: BTreeMap<String, LocalFile>,
-    /// The files and directories that are left out.
+    /// Files and directories that are left out.
     pub(crate) skipped: Vec<Skipped>,
 }
 
