@@ -24,13 +24,13 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns true if there is no condition.
+    /// Returns true if the request has no condition.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks the conditions of a read. An unchanged object is the error `NotModified`, with the
-    /// ETag and the time of the object.
+    /// Checks the conditions of a read. For an unchanged object, returns the error `NotModified`
+    /// with the ETag and the time of the object.
     pub(super) fn check_read(&self, object: &StoredObject) -> S3Result<()> {
         self.check_equal(object)?;
         if self.is_unchanged(object) {

@@ -23,7 +23,7 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// Reads the headers that are stored with an object from the input of an operation.
+/// Creates the headers that are stored with an object from the input of an operation.
 macro_rules! stored_headers {
     ($input:expr) => {
         $crate::obs::records::StoredHeaders {
@@ -38,7 +38,7 @@ macro_rules! stored_headers {
     };
 }
 
-/// Reads the conditions of a read.
+/// Creates the conditions of a read from the input of an operation.
 macro_rules! read_conditions {
     ($input:expr) => {
         $crate::obs::conditions::Conditions {
@@ -50,7 +50,7 @@ macro_rules! read_conditions {
     };
 }
 
-/// Reads the conditions on the source of a copy.
+/// Creates the conditions on the source of a copy from the input of an operation.
 macro_rules! source_conditions {
     ($input:expr) => {
         $crate::obs::conditions::Conditions {
@@ -64,7 +64,8 @@ macro_rules! source_conditions {
 
 pub(super) use {read_conditions, source_conditions, stored_headers};
 
-/// Returns the number of rows of a page: at most 1,000.
+/// Returns the maximum number of rows of a page: the given number, or else 1,000, which is also the
+/// maximum.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {
         rows @ 0.. => Ok(rows.min(MAX_ROWS)),
@@ -115,7 +116,7 @@ pub(super) fn decode_token(token: &str) -> S3Result<String> {
     Ok(decoded.into_owned())
 }
 
-/// Returns the rows of the objects of a page.
+/// Converts the objects of a page to rows of a response.
 pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) -> Vec<Object> {
     let rows = entries.into_iter().map(|entry| Object {
         e_tag: Some(ETag::Strong(entry.etag)),
@@ -131,7 +132,7 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
     rows.collect()
 }
 
-/// Returns the rows of the common prefixes of a page.
+/// Converts the common prefixes of a page to rows of a response.
 pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPrefix> {
     let rows = prefixes.into_iter().map(|prefix| CommonPrefix {
         prefix: Some(encoded(prefix, url)),

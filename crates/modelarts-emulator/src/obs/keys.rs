@@ -38,7 +38,7 @@ impl ObjectName {
         self.key.ends_with('/')
     }
 
-    /// Returns the path below the OBS root.
+    /// Returns the path relative to the OBS root.
     pub(super) fn relative(&self) -> PathBuf {
         Path::new(&self.bucket).join(self.key.trim_end_matches('/'))
     }

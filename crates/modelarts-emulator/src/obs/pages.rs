@@ -32,7 +32,7 @@ pub(super) struct Selection<'a> {
     pub(super) prefix: &'a str,
     /// Keys with the same text up to the first delimiter after the prefix form one entry.
     pub(super) delimiter: Option<&'a str>,
-    /// Key or common prefix after which the page begins; empty at the beginning.
+    /// Key or common prefix after which the page begins; empty for the first page.
     pub(super) after: &'a str,
     /// Maximum number of keys and common prefixes.
     pub(super) max: usize,
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns true if a real path is one of the current directories, or contains one.
+    /// Returns true if a real path is in `ancestors`, or contains a path in it.
     fn is_circle(&self, real: &Path) -> bool {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }

@@ -86,7 +86,7 @@ pub(super) fn unknown_etag(identity: Identity) -> String {
     format!("{}-0", hex(&digest))
 }
 
-/// Returns the record of an object. It may belong to an earlier content of the file.
+/// Returns the record of an object. The record may belong to an earlier content of the file.
 pub(super) fn find(
     connection: &Connection,
     bucket: &str,

@@ -38,7 +38,7 @@ use crate::{
 /// Header with the date of a signature.
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// OBS of an emulator, without its socket.
+/// OBS service of an emulator, without its listener.
 struct ObsServer {
     state: Arc<EmulatorState>,
     service: S3Service,
