@@ -7,8 +7,9 @@
 //! - how many lines a response contains at most
 //! - which lines have no number
 //!
-//! The reader does not depend on these facts. It sorts the lines of a response by time, begins each
-//! poll with lines that were read before, and continues until a response contains no new lines.
+//! The reader does not depend on these facts. It puts the lines of a response into the order of the
+//! log, begins each poll with lines that were read before, and continues until a response contains
+//! no new lines.
 
 use std::collections::VecDeque;
 
@@ -372,7 +373,7 @@ fn is_after(one: &str, two: &str) -> bool {
     compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
-/// Lines of one response, sorted by time.
+/// Lines of one response, in the order of the log.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,

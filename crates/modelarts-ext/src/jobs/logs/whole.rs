@@ -165,7 +165,8 @@ fn may_exist_elsewhere(error: &Error) -> bool {
         || error.code().is_some_and(|code| NOT_IN_OBS.contains(&code))
 }
 
-/// Splits the bytes of a log into lines. A line that is longer than 1 MiB is returned in parts.
+/// Splitter of the bytes of a log into lines. A line that is longer than 1 MiB is returned in
+/// parts.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter(Vec<u8>);
 

@@ -23,11 +23,11 @@ use crate::{
 /// Wait for the ends of several jobs. Awaiting it returns all results; [`stream`](Self::stream)
 /// returns each result when the job ends.
 ///
-/// The wait reads the jobs in rounds. A round searches for all unfinished jobs of a workspace: up
-/// to 10 jobs by their ids, more by phase and time of creation, with 50 jobs a page. Jobs that have
-/// ended are searched for as well, by phase or by their ids. Only jobs that no search returns, such
-/// as deleted ones, are read one by one, up to the [budget](Self::budget) of a round. A job that
-/// does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
+/// The wait reads the jobs in rounds. A round searches each workspace for the unfinished jobs of
+/// the wait: up to 10 jobs by their ids, more jobs by phase and time of creation, with 50 jobs a
+/// page. Jobs that have ended are searched for as well, by phase or by their ids. Only jobs that no
+/// search returns, such as deleted ones, are read one by one, up to the [budget](Self::budget) of a
+/// round. A job that does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
 ///
 /// # Details of the end
 ///

@@ -59,8 +59,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`]. A [`Wait`]
-//! can also be read as a [stream](Wait::stream), or end [on a condition](Wait::until).
+//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`] and
+//! [`Outcome::Reached`]. A [`Wait`] can also be read as a [stream](Wait::stream), or end [on a
+//! condition](Wait::until).
 //!
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
 //! request a second; its documentation states the delay that follows.

@@ -1,4 +1,5 @@
-//! Poller of several jobs: rounds that read all of them, and the results of those that have ended.
+//! Poller of several jobs, which reads all of them in rounds, and returns the results of the jobs
+//! that have ended.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -67,7 +68,8 @@ pub(in crate::jobs) struct Poller {
     deadline: Arc<Deadline>,
     /// Jobs that have not ended, as they were last read.
     pub(super) left: BTreeMap<String, Job>,
-    /// All jobs that the caller passed, by their ids.
+    /// Handles that the caller passed, by the ids of their jobs. The handles of a job are removed
+    /// when it has ended.
     handles: HashMap<String, Vec<JobHandle>>,
     interval: PollInterval,
     /// End of the last round, or the time from which the first pause is counted.
@@ -194,7 +196,8 @@ impl Poller {
     /// not ended time out.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         self.reads_left = self.budget;
-        // While stopped jobs wait for their cause, the events and lines of others are not read.
+        // While results of stopped jobs wait for their cause, the events and lines of other jobs
+        // are not read.
         self.reads_details = self.ended.is_empty();
         if self.left.is_empty() {
             return Ok(());
