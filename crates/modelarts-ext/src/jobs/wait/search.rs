@@ -141,7 +141,8 @@ impl Poller {
         }
     }
 
-    /// Searches for missing jobs by their ids, unless one read costs the same.
+    /// Searches for missing jobs by their ids. A single job is not searched for, because one read
+    /// returns it as well.
     async fn search_by_ids(
         &mut self,
         groups: Vec<Group>,
@@ -181,8 +182,8 @@ impl Poller {
         if missing.len() <= PAGE_SIZE {
             return Ok(());
         }
-        // The search ends at a page that contains few of the missing jobs, because searches by ids
-        // need fewer calls for the rest.
+        // The search ends at a page that contains few of the missing jobs, because the rest can
+        // then be read by ids with fewer calls.
         let worth = if self.searches_ids { MAX_VALUES } else { 1 };
         let ended = list.filter(Filter::phase().is_in(ended)).in_flight(1);
         let mut pages = in_period(ended, &missing).pages();

@@ -88,8 +88,8 @@ impl Waited {
         Err(error.with_detail(Arc::new(self)))
     }
 
-    /// Returns the next step after an outcome that is not a success; `None` if a user ended the
-    /// job.
+    /// Returns the next step after an outcome that is not a success; `None` if a user stopped or
+    /// deleted the job.
     fn advice(&self) -> Option<String> {
         let events = || "`job.events()` has all events of the job".to_owned();
         let advice = match &self.outcome {
