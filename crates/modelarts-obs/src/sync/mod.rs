@@ -192,7 +192,7 @@ impl DirectorySync {
 
     /// Deletes the files of the target that the source does not have, after all transfers. Default:
     /// `false`. An upload and a download keep files that are left out, and a download keeps links.
-    /// Nothing is deleted if the source is a single file.
+    /// Nothing is deleted if the source is a single file or object.
     pub fn delete(mut self, delete: bool) -> Self {
         self.options.delete = delete;
         self
