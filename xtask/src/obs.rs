@@ -42,7 +42,8 @@ pub fn measure(rounds: u32) -> Result<ExitCode> {
     })
 }
 
-/// Runs the clients and servers of the check; with `all`, also those that take longer to install.
+/// Runs the clients and servers of the check. With `all`, also runs those that take longer to
+/// install.
 pub fn run(all: bool) -> Result<Outcome> {
     let scripts = workspace::root().join("xtask/obs/peers");
     let (environment, packages) = match all {
@@ -57,7 +58,7 @@ pub fn run(all: bool) -> Result<Outcome> {
     let directory = here.parent().context("this program is in no directory")?;
     passes(
         Command::new(python)
-            // The option prevents cache files in the folder of the scripts.
+            // `-B` prevents cache files in the folder of the scripts.
             .arg("-B")
             .arg(scripts.join("main.py"))
             .args(all.then_some("--all"))

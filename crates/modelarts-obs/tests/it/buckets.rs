@@ -13,7 +13,7 @@ async fn a_bucket_is_created_in_the_region() {
     let server = FakeServer::start(|_| reply(200, "")).await;
     let of_region = bucket_with(builder().region("eu-de"), &server.url);
     of_region.create().await.unwrap();
-    // Without a region, the server decides.
+    // Without a region, the request has no body, and the server chooses the region.
     bucket(&server).create().await.unwrap();
     let asked = server.asked();
     assert_eq!(server.lines(), ["PUT /my-bucket", "PUT /my-bucket"]);
@@ -100,7 +100,7 @@ async fn one_object_is_deleted_with_one_request() {
     assert_eq!(error.unwrap_err().code(), Some("NoSuchBucket"));
 }
 
-/// Returns a list with these keys.
+/// Returns the response to a list request, with these keys.
 fn list(keys: &[&str]) -> String {
     let contents: String = keys
         .iter()
@@ -159,7 +159,7 @@ async fn lists_that_cannot_be_read_are_reported() {
         message.starts_with("listing obs://my-bucket/data: "),
         "{message}"
     );
-    // Other tools can write keys that are not paths.
+    // Keys that other tools wrote may not be valid paths.
     let server = FakeServer::start(|_| reply(200, list(&["data/a//b"]))).await;
     let objects = bucket(&server).list("data").try_collect::<Vec<_>>().await;
     let error = objects.unwrap_err();

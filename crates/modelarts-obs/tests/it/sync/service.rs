@@ -1,4 +1,4 @@
-//! Synchronizations with the emulator's OBS over HTTP: requests, retries, errors.
+//! Tests of synchronizations with the OBS of the emulator over HTTP: requests, retries and errors.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
@@ -18,7 +18,7 @@ use super::{Place, bytes, names, tree};
 
 pub(super) const MIB: usize = 1 << 20;
 
-/// The emulator with the bucket `bucket`.
+/// Emulator with the bucket `bucket`.
 pub(super) struct Site {
     emulator: Emulator,
     client: Client,
@@ -28,7 +28,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Starts the emulator. A client without retries fails at the first fault.
+    /// Starts the emulator, with a client without retries, which fails at the first fault.
     pub(super) async fn start() -> Self {
         Self::with_attempts(1).await
     }
@@ -77,7 +77,7 @@ impl Site {
         self.emulator.faults().add(rule).unwrap();
     }
 
-    /// Returns the numbers of requests by their operations.
+    /// Returns the number of requests by operation.
     pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
         let requests = self.emulator.requests().into_iter();
         let received = requests.map(|(name, count)| (name, count.received));
@@ -86,7 +86,7 @@ impl Site {
             .collect()
     }
 
-    /// Returns the numbers of requests since others were taken.
+    /// Returns the number of requests by operation since `before`.
     pub(super) fn requests_since(
         &self,
         before: &BTreeMap<&'static str, u64>,
@@ -178,7 +178,7 @@ async fn unchanged_files_cost_one_request_for_the_list() {
     assert_eq!(site.down().await.unwrap().unchanged, all);
     assert_eq!(site.requests_since(&before), [("obs.ListObjectsV2", 1)]);
 
-    // On another machine, the checksums of the objects are read once.
+    // With another cache, the checksums of the objects are read once.
     let obs = site.obs.clone().with_cache_dir(site.place.path("other"));
     let up = || obs.sync_up(site.place.path("data"), "obs://bucket/in");
     for expected in [
@@ -284,7 +284,7 @@ async fn an_upload_continues_after_its_stream_was_dropped() {
             resumed.get_or_insert(bytes);
         }
     }
-    // The first event of the second upload is for the parts of the first one.
+    // The first event of the second upload reports the parts of the first upload.
     assert!(resumed.unwrap() >= 8 * MIB as u64, "{resumed:?}");
     assert_eq!(site.requests()["obs.CreateMultipartUpload"], 1);
     assert_eq!(site.requests()["obs.CompleteMultipartUpload"], 1);
@@ -372,7 +372,7 @@ async fn a_small_file_that_changes_before_it_is_sent_is_an_error() {
     let mut events = site.up().stream();
     let error = loop {
         match events.try_next().await {
-            // The runtime has one thread, so that the file is not read before the change.
+            // The runtime has one thread, so the file is not read before the change.
             Ok(Some(progress)) if progress.event == SyncEvent::Planned => {
                 super::write(&file, "after!");
             }
@@ -472,7 +472,7 @@ async fn an_object_that_changes_while_it_is_received_is_an_error() {
         let mut events = site.down().stream();
         let error = loop {
             match events.try_next().await {
-                // The runtime has one thread, so that no request is sent before the change.
+                // The runtime has one thread, so no request is sent before the change.
                 Ok(Some(progress)) if progress.event == SyncEvent::Planned => {
                     let path = site.emulator.obs_root().join("bucket/in/object");
                     super::write(&path, vec![1; size]);
@@ -520,7 +520,7 @@ async fn wrong_contents_are_an_error() {
     for size in [10, 17 * MIB] {
         site.place.write("data/file", bytes(size));
         site.up().await.unwrap();
-        // The object is damaged without a trace.
+        // The contents change without a change of size and modification time.
         let path = site.emulator.obs_root().join("bucket/in/file");
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
         fs::write(&path, vec![1; size]).unwrap();
