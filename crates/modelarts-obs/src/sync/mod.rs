@@ -151,7 +151,8 @@ impl Obs {
     }
 
     /// Copies the objects below an address to another one. Objects of up to 5 GiB are copied within
-    /// a bucket by OBS; all others pass through this machine.
+    /// a bucket by OBS; all others pass through this machine, and keep no metadata except the
+    /// SHA-256.
     ///
     /// # Errors
     /// The synchronization fails if there are no objects, one address contains the other, or OBS
