@@ -27,7 +27,8 @@ const MIN_SPEED: u64 = 32 << 10;
 /// The maximum size of an error response that is read.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// Sends requests with a reqwest client, which has the certificates of the modelarts-ext client.
+/// Sends requests with a reqwest client, which has the certificates of the modelarts-ext client, and
+/// does not decode bodies: the contents of an object are those that are stored.
 #[derive(Clone, Debug)]
 pub(super) struct TimedClient(pub(super) reqwest::Client);
 
