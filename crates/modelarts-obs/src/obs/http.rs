@@ -30,6 +30,7 @@ const MIN_SPEED: u64 = 32 << 10;
 const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// HTTP client with time limits. The inner client has the certificates of the modelarts-ext client.
+/// It does not decode bodies, so that the contents of an object are those that are stored.
 #[derive(Clone, Debug)]
 pub(super) struct TimedClient(pub(super) reqwest::Client);
 

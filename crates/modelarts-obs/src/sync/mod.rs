@@ -166,7 +166,8 @@ impl Obs {
     }
 
     /// Copies the objects below an address to another address. OBS copies objects of up to 5 GiB
-    /// within one bucket; the contents of all others pass through this machine.
+    /// within one bucket. The contents of all others pass through this machine, and their copies
+    /// have no metadata except the SHA-256.
     ///
     /// # Errors
     /// The synchronization fails if no objects exist, one address contains the other, or a request

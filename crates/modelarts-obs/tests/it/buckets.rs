@@ -74,6 +74,30 @@ async fn properties_of_an_object_are_read_from_its_headers() {
 }
 
 #[tokio::test]
+async fn contents_are_not_decoded() {
+    let encodings = ["gzip", "br", "zstd", "deflate"];
+    let server = FakeServer::start(|asked| {
+        let encoding = asked.target.rsplit('/').next().unwrap();
+        object("as stored")
+            .with("content-encoding", encoding)
+            .with("content-length", "9")
+    })
+    .await;
+    let bucket = bucket(&server);
+    for encoding in encodings {
+        assert_eq!(bucket.get(encoding).await.unwrap(), "as stored");
+        assert_eq!(bucket.head(encoding).await.unwrap().size(), 9);
+    }
+    // A server may not compress what it has stored without an encoding.
+    let requests = server.asked();
+    assert!(
+        requests
+            .iter()
+            .all(|it| it.header("accept-encoding").is_none())
+    );
+}
+
+#[tokio::test]
 async fn one_object_is_deleted_with_one_request() {
     let server = FakeServer::start(|asked| match asked.target.as_str() {
         "/my-bucket/there" => reply(204, ""),

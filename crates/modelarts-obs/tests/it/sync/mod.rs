@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod copy;
+#[cfg(feature = "http-tests")]
+mod encoded;
 mod files;
 #[cfg(target_os = "linux")]
 mod limited;

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
+use bytes::Bytes;
 use futures::TryStreamExt;
 use modelarts_emulator::{
     Emulator,
@@ -62,7 +63,7 @@ impl Site {
         self.obs.sync_up(self.place.path("data"), "obs://bucket/in")
     }
 
-    fn down(&self) -> DirectorySync {
+    pub(super) fn down(&self) -> DirectorySync {
         self.obs
             .sync_down("obs://bucket/in", self.place.path("out"))
     }
@@ -104,21 +105,35 @@ impl Site {
 
     /// Writes an object whose key ends with a slash.
     pub(super) async fn put_marker(&self, key: &str) {
+        self.put_signed(key, &[], Bytes::new()).await;
+    }
+
+    /// Writes an object with these headers, as another tool does.
+    pub(super) async fn put_signed(
+        &self,
+        key: &str,
+        headers: &[(&'static str, &str)],
+        body: Bytes,
+    ) {
         let keys = AwsCredential {
             key_id: self.emulator.access_key().to_owned(),
             secret_key: self.emulator.secret_key().to_owned(),
             token: None,
         };
-        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        let mut request = HttpRequest::new(HttpRequestBody::from(body.clone()));
         *request.method_mut() = http::Method::PUT;
         let url = format!("{}/bucket/{key}", self.emulator.obs_url());
         *request.uri_mut() = url.parse().unwrap();
+        for (name, value) in headers {
+            let value = value.parse().unwrap();
+            request.headers_mut().insert(*name, value);
+        }
         let authorizer = AwsAuthorizer::new(&keys, "s3", "us-east-1");
         authorizer.try_authorize(&mut request, None).unwrap();
         let context = self.client.provider_context();
         let client = context.client_for(&url.parse().unwrap()).unwrap();
         let put = client.put(url).headers(request.headers().clone());
-        let response = put.send().await.unwrap();
+        let response = put.body(body).send().await.unwrap();
         assert_eq!(response.status(), 200);
     }
 }
