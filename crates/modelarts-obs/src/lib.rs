@@ -5,12 +5,34 @@
 //! uploads local code and data for a job, and downloads the results. It uses the credentials, the
 //! region and the retry policy of a [`Client`](modelarts_ext::Client) of modelarts-ext.
 //!
-//! ```no_run
-//! # async fn run() -> Result<(), modelarts_ext::Error> {
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use modelarts_emulator::{Emulator, Timing};
 //! use modelarts_ext::Client;
 //! use modelarts_obs::{CreateJobExt, JobExt, Staging};
 //!
+//! # let root = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&root)?;
+//! # std::fs::create_dir_all("src")?;
+//! # std::fs::create_dir_all("data")?;
+//! # std::fs::write("data/rows.csv", "1\n2\n")?;
+//! # std::fs::write("src/train.py", "import sys, pathlib
+//! # given = dict(a.lstrip('-').split('=', 1) for a in sys.argv[1:] if '=' in a)
+//! # rows = pathlib.Path(given['data_url'], 'rows.csv').read_text().split()
+//! # pathlib.Path(given['train_url'], 'model.txt').write_text(str(len(rows)))
+//! # ")?;
+//! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+//! # let (vars, cache) = (emulator.vars(), root.path().join("cache").display().to_string());
+//! # let vars = move |name: &str| match name {
+//! #     "MODELARTS_CACHE_DIR" => Some(cache.clone()),
+//! #     _ => vars(name),
+//! # };
+//! # let connect = || -> Result<Client, modelarts_ext::Error> {
 //! let client = Client::from_env()?;
+//! # Ok(client) };
+//! # let client = modelarts_ext::ClientBuilder::from_vars(vars).build()?;
+//! # modelarts_obs::Obs::new(&client)?.bucket("my-bucket")?.create().await?;
 //! let staging = Staging::new(&client).bucket("my-bucket");
 //! let job = client
 //!     .training_jobs()
@@ -25,6 +47,8 @@
 //!     .await?;
 //! job.wait().await?.success()?;
 //! job.download_outputs("./out").await?;
+//! # assert_eq!(std::fs::read_to_string("out/train_url/model.txt")?, "2");
+//! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
 //!

@@ -192,9 +192,12 @@ impl ClientBuilder {
             None => AGENT.to_owned(),
         };
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let make_http = Arc::new(move |secure: bool, direct: bool| {
-            connection::client(secure, direct, connect_timeout, &roots, &agent)
+        let settings = Arc::new(move |secure: bool, direct: bool| {
+            connection::builder(secure, direct, connect_timeout, &roots, &agent)
         });
+        let secure_settings = Arc::clone(&settings);
+        let make_http =
+            move |secure: bool, direct: bool| connection::build(settings(secure, direct)?);
         let http = make_http(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
         let outside = loopback && !(found.fixed && project.id.is_some());
@@ -205,10 +208,8 @@ impl ClientBuilder {
                 Some(Err(_)) | None => http.clone(),
             },
             clock: Arc::clone(&self.clock),
-            secure: loopback.then(|| {
-                let make_http = Arc::clone(&make_http);
-                Arc::new(SecureHttp::new(move |direct| make_http(true, direct)))
-            }),
+            is_secure: !loopback,
+            secure: Arc::new(SecureHttp::new(move |direct| secure_settings(true, direct))),
         };
         let connector = self.connector.unwrap_or_else(|| {
             let make = Box::new(move |reach| match reach {

@@ -119,11 +119,12 @@ use crate::{
     sync::{progress::Reporter, run::Options},
 };
 
-/// Number of transfers at once.
+/// Default of [`DirectorySync::transfers`].
 const TRANSFERS: usize = 16;
 
-/// Synchronization of a directory. Await it for its [`Summary`], or read its progress as a
-/// [`stream`](Self::stream). See the [module](self) for what is transferred.
+/// Synchronization of a directory or of a single file. Awaiting it returns its [`Summary`];
+/// [`stream`](Self::stream) returns its progress. The [module](self) describes which files are
+/// transferred.
 #[derive(Clone, Debug)]
 #[must_use = "a synchronization does nothing unless it is awaited or read as a stream"]
 pub struct DirectorySync {
@@ -140,36 +141,37 @@ enum Direction {
 }
 
 impl Obs {
-    /// Sends the files of a directory to the objects below an address, such as
-    /// `obs://my-bucket/data`, or a single file to its name below the address.
+    /// Uploads the files of a directory to an address, such as `obs://my-bucket/data`. A single
+    /// file is uploaded to its name below the address.
     ///
     /// # Errors
     /// The synchronization fails if the directory does not exist or has no files, a file cannot be
-    /// read or changes while it is sent, a link leads out of the directory, a name is not valid in
-    /// OBS, or OBS rejects a request. The error names the file.
+    /// read or changes during its upload, a link is broken or leads out of the directory, an ignore
+    /// file is invalid, a name is not valid in OBS, or a request fails. The error names the file.
     pub fn sync_up(&self, path: impl AsRef<Path>, to: impl Into<String>) -> DirectorySync {
         let path = path.as_ref().to_owned();
         DirectorySync::new(self, Direction::Up(path, to.into()))
     }
 
-    /// Receives the objects below an address into a directory, which is created if it does not
+    /// Downloads the objects below an address to a directory, which is created if it does not
     /// exist. A single object keeps its name.
     ///
     /// # Errors
-    /// The synchronization fails if there are no objects, an object has the wrong checksum, a name
-    /// cannot be a file on this system, a link leads out of the directory, the disk is full, or OBS
-    /// rejects a request. The error names the object.
+    /// The synchronization fails if no objects exist, an object has the wrong checksum or changes
+    /// during its download, a name cannot be a file on this system, a link leads out of the
+    /// directory, the disk is full, or a request fails. The error names the object.
     pub fn sync_down(&self, from: impl Into<String>, directory: impl AsRef<Path>) -> DirectorySync {
         let directory = directory.as_ref().to_owned();
         DirectorySync::new(self, Direction::Down(from.into(), directory))
     }
 
-    /// Copies the objects below an address to another one. Objects of up to 5 GiB are copied within
-    /// a bucket by OBS; all others pass through this machine.
+    /// Copies the objects below an address to another address. OBS copies objects of up to 5 GiB
+    /// within one bucket. The contents of all others pass through this machine, and their copies
+    /// have no metadata except the SHA-256.
     ///
     /// # Errors
-    /// The synchronization fails if there are no objects, one address contains the other, or OBS
-    /// rejects a request. The error names the object.
+    /// The synchronization fails if no objects exist, one address contains the other, or a request
+    /// fails. The error names the object or the addresses.
     pub fn copy(&self, from: impl Into<String>, to: impl Into<String>) -> DirectorySync {
         DirectorySync::new(self, Direction::Copy(from.into(), to.into()))
     }
@@ -189,36 +191,38 @@ impl DirectorySync {
         }
     }
 
-    /// Deletes at the target what the source does not have, after all transfers. Default: `false`.
-    /// Links and files that are always left out are kept, and nothing is deleted if the source is a
-    /// single file.
+    /// Deletes the files of the target that the source does not have, after all transfers. Default:
+    /// `false`. An upload and a download keep files that are left out, and a download keeps links.
+    /// Nothing is deleted if the source is a single file or object.
     pub fn delete(mut self, delete: bool) -> Self {
         self.options.delete = delete;
         self
     }
 
-    /// Applies the patterns of `.gitignore` to the files that are sent, in the directory, below it,
-    /// and above it up to the root of its repository. Default: `false`, because data is often
-    /// ignored by git. A `.modelartsignore` in the directory replaces them.
+    /// Applies the patterns of `.gitignore` to an upload: those in the directory, below it, and
+    /// above it up to the root of its repository. Default: `false`, because data is often ignored
+    /// by git. A `.modelartsignore` in the directory replaces these patterns.
     pub fn gitignore(mut self, gitignore: bool) -> Self {
         self.options.gitignore = gitignore;
         self
     }
 
-    /// Reports what would be transferred and deleted, and changes nothing. Default: `false`.
+    /// Reports the files that would be transferred and deleted, and changes neither files nor
+    /// objects. Default: `false`.
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.options.dry_run = dry_run;
         self
     }
 
-    /// Sets the number of requests at once. Default: 16. 0 counts as 1.
+    /// Sets the maximum number of concurrent requests. Default: 16. Values are limited to 1 to
+    /// 1,000.
     pub fn transfers(mut self, transfers: usize) -> Self {
         self.options.transfers = transfers.clamp(1, 1_000);
         self
     }
 
     /// Returns the progress as a stream, whose last item is [`SyncEvent::Finished`] or an error.
-    /// Dropping the stream ends the synchronization; the next one continues it.
+    /// Dropping the stream stops the synchronization; the next call continues it.
     ///
     /// ```
     /// # use std::error::Error;
@@ -247,9 +251,9 @@ impl DirectorySync {
     pub fn stream(self) -> BoxStream<'static, Result<Progress, Error>> {
         let (reporter, events) = Reporter::with_events();
         let run = self.run(reporter);
-        // The end is an event, too.
+        // The run has no other item: its result is sent as an event.
         let run = stream::once(run).filter_map(async |_| None);
-        // The run is polled first, so that its events are returned by the same poll.
+        // The run is polled first, so that the same poll returns its events.
         stream::select_with_strategy(run, events, |(): &mut ()| PollNext::Left).boxed()
     }
 

@@ -16,7 +16,8 @@ use crate::{
     support::{bucket, bucket_with, builder, object, safe_message},
 };
 
-/// Returns the time limit of a call, whose response does not arrive after `sent`.
+/// Returns the time limit of a call, counted from the completion of `sent`, and its error. The
+/// response does not arrive.
 async fn limit<T>(
     call: impl Future<Output = Result<T, Error>>,
     sent: impl Future<Output = ()>,

@@ -1,4 +1,4 @@
-//! Jobs whose code and data are local directories.
+//! Tests of jobs whose code and data are local directories.
 
 use std::{
     fs,
