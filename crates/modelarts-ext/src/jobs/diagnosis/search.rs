@@ -1,0 +1,349 @@
+//! Search for the cause of a failure in the end of a log.
+//!
+//! A program that fails writes a report last: a traceback, or messages of a library. The report can
+//! be followed by the output of launchers and of other workers. The rules are:
+//!
+//! 1. A line counts only if the process ended soon after it: at most [`MAX_ORDINARY`] lines may
+//!    follow that do not belong to an error report, and at most [`MAX_FOLLOWING`] lines in total. An
+//!    error after which the run continued is not the cause.
+//! 2. If the last exception has no signature, an earlier line counts only if it belongs to the same
+//!    report, with no ordinary line between them. Otherwise the exception before was caught.
+//! 3. A root cause takes precedence over a consequence: if one worker runs out of memory, the others
+//!    report a timeout later.
+//! 4. Of lines of the same class, the last one counts.
+
+use crate::jobs::diagnosis::{
+    cause::{Cause, Confidence},
+    signatures::{self, Class, Signature, without_prefix},
+};
+
+/// Number of ordinary lines that may follow the line of a cause: output of other workers, which end
+/// a little later.
+const MAX_ORDINARY: usize = 10;
+/// Number of lines of any kind that may follow it. Each worker of a node may print a call stack.
+const MAX_FOLLOWING: usize = 1000;
+
+/// Line that shows the cause of a failure.
+#[derive(Debug)]
+pub(super) struct Match {
+    /// The index of the line.
+    pub(super) line: usize,
+    pub(super) cause: Cause,
+    pub(super) confidence: Confidence,
+    pub(super) class: Class,
+    /// The index of the last frame of the traceback, for an exception without a signature.
+    pub(super) frame: Option<usize>,
+}
+
+/// Returns the line of the log that shows the cause; `None` if no line does.
+pub(super) fn search(lines: &[String]) -> Option<Match> {
+    let start = lines.len().saturating_sub(MAX_FOLLOWING);
+    let lines: Vec<&str> = lines.iter().map(|line| without_prefix(line)).collect();
+    let exceptions = exceptions(&lines, start);
+    let mut ordinary = 0;
+    let mut found: Vec<(usize, usize, &Signature)> = Vec::new();
+    let mut last_exception = None;
+    for (index, line) in lines.iter().enumerate().skip(start).rev() {
+        let exception = exceptions.iter().find(|it| it.line == index);
+        let signature = signatures::find(line);
+        if let Some(signature) = signature {
+            found.push((index, ordinary, signature));
+        } else if let Some(exception) = exception
+            && last_exception.is_none()
+            && !is_of_launcher(line)
+        {
+            last_exception = Some((exception, ordinary));
+        }
+        if signature.is_none() && exception.is_none() && !is_of_report(line) {
+            ordinary += 1;
+        }
+        if ordinary > MAX_ORDINARY {
+            break;
+        }
+    }
+    // Rule 2: the exception follows these lines, and ended the process.
+    if let Some((exception, after)) = last_exception {
+        found.retain(|(index, ordinary, _)| *index > exception.line || *ordinary == after);
+    }
+    // Rules 3 and 4: the lines are in reverse order, and the minimum is the first of equal ones.
+    let best = found.iter().min_by_key(|(_, _, row)| row.class);
+    // An exception after which only consequences follow is more specific than they are.
+    let best = best.filter(|(_, _, row)| row.class == Class::Root || last_exception.is_none());
+    let capped = |confidence: Confidence, ordinary: usize| match ordinary {
+        0 => confidence,
+        _ => confidence.min(Confidence::Likely),
+    };
+    if let Some((line, ordinary, row)) = best {
+        return Some(Match {
+            line: *line,
+            cause: row.cause,
+            confidence: capped(row.confidence, *ordinary),
+            class: row.class,
+            frame: None,
+        });
+    }
+    let (exception, ordinary) = last_exception?;
+    Some(Match {
+        line: exception.line,
+        cause: Cause::ScriptError,
+        confidence: capped(Confidence::Certain, ordinary),
+        class: Class::Root,
+        frame: exception.frame,
+    })
+}
+
+/// Exception at the end of a traceback.
+#[derive(Debug)]
+struct Exception {
+    line: usize,
+    /// The index of its last frame.
+    frame: Option<usize>,
+}
+
+/// Returns the exceptions of all tracebacks from a line on: the first line after a header that is
+/// not indented.
+fn exceptions(lines: &[&str], start: usize) -> Vec<Exception> {
+    let mut exceptions = Vec::new();
+    let mut is_in_traceback = false;
+    let mut frame = None;
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        let is_header = line
+            .trim_start()
+            .starts_with("Traceback (most recent call last)");
+        if is_header {
+            is_in_traceback = true;
+            frame = None;
+        }
+        if !is_in_traceback || line.trim().is_empty() {
+            continue;
+        }
+        if line.trim_start().starts_with("File \"") {
+            frame = Some(index);
+        } else if !line.starts_with([' ', '\t']) && !is_header {
+            exceptions.push(Exception {
+                line: index,
+                frame: frame.take(),
+            });
+            is_in_traceback = false;
+        }
+    }
+    exceptions
+}
+
+/// Returns `true` for an exception with which a launcher reports that another process failed.
+fn is_of_launcher(line: &str) -> bool {
+    const LAUNCHERS: [&str; 6] = [
+        "ChildFailedError",
+        "CalledProcessError",
+        "ProcessExitedException",
+        "ProcessRaisedException",
+        "RayTaskError",
+        "exited unexpectedly",
+    ];
+    LAUNCHERS.iter().any(|text| line.contains(text))
+}
+
+/// Returns `true` for a line that belongs to an error report or to the end of a process, and is not
+/// output of the training.
+fn is_of_report(line: &str) -> bool {
+    const STARTS: [&str; 24] = [
+        "Traceback",
+        "During handling of the above",
+        "The above exception was",
+        "Exception raised from",
+        "frame #",
+        "terminate called",
+        "[E",
+        "[W",
+        "====",
+        "----",
+        "____",
+        "****",
+        "Root Cause",
+        "<NO_OTHER_FAILURES>",
+        "For debugging consider",
+        "Compile with `TORCH_USE",
+        "errorMessage:",
+        "errorCode:",
+        "reason:",
+        "request-id:",
+        "retry:",
+        "wandb:",
+        "usage:",
+        "time=\"",
+    ];
+    const MARKS: [&str; 26] = [
+        "Error:",
+        "Error(",
+        "ERROR",
+        "Exception",
+        "Failed",
+        "failed",
+        "FAILED",
+        "FATAL",
+        "Fatal",
+        "fatal",
+        "WARNING",
+        "Warning:",
+        "exitcode",
+        "exit code",
+        "return code",
+        "SIGTERM",
+        "SIGKILL",
+        "SIGABRT",
+        "Killed",
+        "Killing",
+        "Aborted",
+        "core dumped",
+        "torch.distributed",
+        "ProcessGroup",
+        "Service Log]",
+        "NCCL",
+    ];
+    line.trim().is_empty()
+        || line.starts_with([' ', '\t'])
+        || STARTS.iter().any(|start| line.starts_with(start))
+        || MARKS.iter().any(|mark| line.contains(mark))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Returns the cause, the confidence and the line of the match.
+    fn found(text: &str) -> Option<(Cause, Confidence, String)> {
+        let lines = lines(text);
+        let found = search(&lines)?;
+        Some((found.cause, found.confidence, lines[found.line].clone()))
+    }
+
+    fn traceback(exception: &str) -> String {
+        format!(
+            "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    \
+             main()\n{exception}\n"
+        )
+    }
+
+    #[test]
+    fn the_last_exception_is_the_cause() {
+        let text = format!("epoch 1\n{}", traceback(OOM));
+        assert_eq!(
+            found(&text),
+            Some((Cause::DeviceOutOfMemory, Confidence::Certain, OOM.into()))
+        );
+        let text = format!("epoch 1\n{}", traceback("mine.Oops: 3"));
+        let (cause, confidence, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence, line.as_str()),
+            (Cause::ScriptError, Confidence::Certain, "mine.Oops: 3")
+        );
+        let frame = search(&lines(&text)).unwrap().frame;
+        assert_eq!(frame, Some(2));
+    }
+
+    #[test]
+    fn an_error_after_which_the_run_continued_is_not_the_cause() {
+        for healthy in ["epoch 7 loss 0.3\n", "  epoch 7 loss 0.3\n"] {
+            let text = traceback(OOM) + &healthy.repeat(10_000);
+            assert_eq!(found(&text), None, "{healthy}");
+        }
+        // A few lines may come from other workers.
+        let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(10);
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::DeviceOutOfMemory, Confidence::Likely)
+        );
+        let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(11);
+        assert_eq!(found(&text), None);
+    }
+
+    #[test]
+    fn an_exception_that_was_caught_is_not_the_cause() {
+        let text = format!(
+            "{}batch size 16\nepoch 1\n{}",
+            traceback(OOM),
+            traceback("ValueError: a")
+        );
+        let (cause, _, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, line.as_str()),
+            (Cause::ScriptError, "ValueError: a")
+        );
+        // An exception that another one handles is in the same report.
+        let text = format!(
+            "{}\nDuring handling of the above exception, another exception occurred:\n\n{}",
+            traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a'"),
+            traceback("mine.ConfigError: b")
+        );
+        assert_eq!(found(&text).unwrap().0, Cause::FileNotFound);
+    }
+
+    #[test]
+    fn a_root_cause_takes_precedence_over_its_consequences() {
+        let watchdog = "[rank1]:[E115 08:30:45 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught \
+                        collective operation timeout: WorkNCCL(SeqNum=808)";
+        let launcher =
+            traceback("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:");
+        let text = format!(
+            "{}epoch 1 of rank 1\n{watchdog}\n{launcher}",
+            traceback(OOM)
+        );
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::DeviceOutOfMemory, Confidence::Likely)
+        );
+        let text = format!("epoch 1\n{watchdog}\n{launcher}");
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::CommunicationTimeout, Confidence::Likely)
+        );
+        // An exception without a signature in one worker is also more specific.
+        let text = format!("{}{watchdog}\n{launcher}", traceback("ValueError: a"));
+        assert_eq!(found(&text).unwrap().0, Cause::ScriptError);
+    }
+
+    #[test]
+    fn the_last_of_equal_causes_counts() {
+        let module = "ModuleNotFoundError: No module named 'a'";
+        let file = "FileNotFoundError: [Errno 2] No such file or directory: 'b'";
+        let text = traceback(module) + &traceback(file);
+        assert_eq!(found(&text).unwrap().0, Cause::FileNotFound);
+        let text = traceback(file) + &traceback(module);
+        assert_eq!(found(&text).unwrap().0, Cause::MissingModule);
+    }
+
+    #[test]
+    fn tracebacks_of_ranks_are_read() {
+        let traceback = traceback("ValueError: a");
+        let text: String = traceback
+            .lines()
+            .map(|line| format!("[rank1]: {line}\n"))
+            .collect();
+        let (cause, _, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, line.as_str()),
+            (Cause::ScriptError, "[rank1]: ValueError: a")
+        );
+    }
+
+    #[test]
+    fn a_log_without_an_error_has_no_cause() {
+        for text in [
+            "",
+            "\n\n",
+            "epoch 1\nepoch 2\n",
+            "Traceback (most recent call last):\n",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+}
