@@ -27,6 +27,9 @@ pub(super) fn summary(facts: &Facts, finding: &Finding) -> String {
             }
             None => "the cause is not known".to_owned(),
         },
+        Cause::OutOfMemory if finding.confidence < Confidence::Certain => {
+            format!("{task} was killed, likely for lack of memory{code}")
+        }
         Cause::KilledBySignal => {
             let signal = finding.exit_code.and_then(signal_name);
             format!(
@@ -238,7 +241,7 @@ pub(super) fn advice(facts: &Facts, finding: &Finding) -> Vec<String> {
             "Put models, data and packages into OBS and pass them as inputs: a job has no access to the \
              internet unless its pool has.",
         ),
-        Cause::ScriptError => one("Correct the code at the last frame of the traceback."),
+        Cause::ScriptError => one("Correct the code at the place that the log shows."),
         Cause::KilledBySignal => signal_advice(finding.exit_code),
         Cause::CodeDownloadFailed => one(
             "Check that the code directory exists in OBS, in the region of the job and in a bucket without \
@@ -351,7 +354,7 @@ fn file_advice(facts: &Facts, detail: &str) -> Vec<String> {
             input.name
         )];
     }
-    if detail.contains("obs://") || detail.contains("MoxFile") || detail.contains("errorCode") {
+    if is_of_obs(detail) {
         return vec![
             "Check that the object exists in OBS, in the region of the job: open() does not read obs:// \
              addresses, so pass the data as an input of the job."
@@ -364,6 +367,13 @@ fn file_advice(facts: &Facts, detail: &str) -> Vec<String> {
          names point to."
             .to_owned(),
     ]
+}
+
+/// Returns `true` for a message about an object in OBS.
+fn is_of_obs(detail: &str) -> bool {
+    ["obs://", "MoxFile", "errorCode"]
+        .iter()
+        .any(|text| detail.contains(text))
 }
 
 fn signal_advice(code: Option<i64>) -> Vec<String> {
@@ -434,14 +444,15 @@ const EVENTS: Link = Link {
 };
 
 /// Returns the documents about a cause.
-pub(super) fn links(cause: Cause) -> &'static [Link] {
-    match cause {
+pub(super) fn links(finding: &Finding) -> &'static [Link] {
+    let detail = finding.detail.as_deref().unwrap_or_default();
+    match finding.cause {
         Cause::OutOfMemory => &[EXITS, MEMORY],
         Cause::KilledBySignal => &[EXITS],
         Cause::NoSpaceLeft | Cause::Evicted => &[CACHE],
         Cause::MissingModule => &[MODULE],
         Cause::DependencyInstallFailed => &[PACKAGES],
-        Cause::FileNotFound => &[MOXING],
+        Cause::FileNotFound if is_of_obs(detail) => &[MOXING],
         Cause::ObsPermission => &[PERMISSIONS, MOXING],
         Cause::DeviceUnavailable => &[FAILURE],
         Cause::Hang | Cause::CommunicationTimeout => &[SUSPENSION],

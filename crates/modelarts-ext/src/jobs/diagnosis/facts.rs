@@ -204,15 +204,20 @@ impl Facts {
             .collect()
     }
 
-    /// Returns the exit code, the runs of a restarted job, and the error events of the last run as
-    /// evidence.
+    /// Returns the exit code with the time of its event, the runs of a restarted job, and the error
+    /// events of the last run as evidence.
     pub(super) fn evidence(&self, failed: &Failed) -> Vec<Evidence> {
         let mut evidence = Vec::new();
         if let Some(exit_code) = failed.exit_code {
             let meaning =
                 exit_code_meaning(exit_code).or_else(|| signal_name(exit_code).map(str::to_owned));
             let fact = Fact::ExitCode { exit_code, meaning };
-            evidence.push(Evidence::new(failed.task.as_deref(), fact));
+            let end = self.events_of_last_run().find(|event| {
+                finished(event)
+                    .is_some_and(|(task, _)| Some(task.as_str()) == failed.task.as_deref())
+            });
+            let time = end.and_then(Event::time);
+            evidence.push(Evidence::new(failed.task.as_deref(), fact).at(time));
         }
         let known = failed.exit_code.map(|code| format!("exit with {code}"));
         if let Some(text) = failed.message.clone()
@@ -224,7 +229,10 @@ impl Facts {
         evidence.extend(self.run_evidence());
         let mut errors: Vec<_> = self
             .events_of_last_run()
-            .filter(|event| *event.level() == EventLevel::Error)
+            // The event of the failure adds nothing to the phase.
+            .filter(|event| {
+                *event.level() == EventLevel::Error && event.kind() != EventKind::Failed
+            })
             .take(MAX_EVENTS)
             .map(event_evidence)
             .collect();

@@ -9,7 +9,7 @@ use crate::jobs::{
         cause::{Cause, Confidence},
         facts::{Facts, Failed, Fault, TaskLog},
         report::{Evidence, Fact},
-        rules::{Finding, status, stop, unknown},
+        rules::{Finding, last_event, status, stop, unknown},
         search::{Match, search},
         signatures::{self, Class, without_prefix},
     },
@@ -53,6 +53,9 @@ pub(super) fn failed(facts: &Facts) -> Finding {
         let metric = "memUsage".to_owned();
         let fact = Fact::Metric { metric, percent };
         evidence.push(Evidence::new(failed.task.as_deref(), fact).at(Some(time)));
+    }
+    if evidence.is_empty() {
+        evidence.extend(last_event(facts));
     }
     finding.evidence = evidence;
     finding

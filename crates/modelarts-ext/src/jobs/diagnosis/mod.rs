@@ -47,10 +47,10 @@ mod read;
 mod reason;
 mod report;
 mod rules;
-#[cfg(test)]
-mod rules_tests;
 mod search;
 mod signatures;
+#[cfg(test)]
+mod tests;
 
 pub use cause::{Cause, Confidence};
 pub use report::{Diagnosis, Evidence, Fact, Link};
@@ -95,7 +95,7 @@ impl Diagnosis {
             phase: job.phase(),
             summary: advice::summary(facts, &finding),
             advice: advice::advice(facts, &finding),
-            links: advice::links(finding.cause).to_vec(),
+            links: advice::links(&finding).to_vec(),
             cause: finding.cause,
             confidence: finding.confidence,
             task: finding.task,

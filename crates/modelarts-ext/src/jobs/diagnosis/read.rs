@@ -132,7 +132,8 @@ async fn read_memory_usage(job: &Job, facts: &mut Facts) {
 }
 
 /// Reads the pending jobs of a dedicated pool that were created before this job. Jobs of other
-/// projects are not visible, and the public pool is shared by all of them.
+/// projects are not visible, and the public pool is shared by all of them. The pool is compared
+/// locally, because no document lists the key `pool_id` of a search.
 async fn read_queue(job: &Job, facts: &mut Facts) {
     let Some(pool) = facts.pool.clone() else {
         return;
@@ -142,7 +143,6 @@ async fn read_queue(job: &Job, facts: &mut Facts) {
         .training_jobs()
         .list()
         .filter(Filter::phase().is(Phase::Pending))
-        .filter(Filter::pool_id().is(pool.as_str()))
         .oldest_first();
     if let Some(workspace) = job.workspace() {
         jobs = jobs.workspace(workspace);
@@ -151,12 +151,15 @@ async fn read_queue(job: &Job, facts: &mut Facts) {
         Ok(jobs) => jobs,
         Err(error) => return facts.lack("queue", &error),
     };
-    let earlier = jobs
-        .iter()
-        .filter(|other| other.id() != job.id() && other.created_at() < job.created_at());
-    let names = earlier.clone().take(QUEUE_NAMES);
+    let is_earlier = |other: &&Job| {
+        Facts::of(other).pool.as_ref() == Some(&pool)
+            && other.id() != job.id()
+            && other.created_at() < job.created_at()
+    };
+    let earlier: Vec<_> = jobs.iter().filter(is_earlier).collect();
+    let names = earlier.iter().take(QUEUE_NAMES);
     let fact = Fact::Queue {
-        jobs_before: earlier.clone().count(),
+        jobs_before: earlier.len(),
         names: names.map(|job| job.name().to_owned()).collect(),
         pool,
     };

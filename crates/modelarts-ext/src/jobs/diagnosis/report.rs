@@ -19,8 +19,7 @@ use crate::{
 /// leaves-6 Failed: worker-0 ran out of memory (exit code 137).
 /// Confidence: certain
 /// Evidence:
-///   worker-0 exit code 137 (128 + SIGKILL, often out of memory)
-///   2026-01-15T08:31:05Z event: [worker-0] Training finished. Exit code 137.
+///   2026-01-15T08:31:05Z worker-0 exit code 137 (128 + SIGKILL, often out of memory)
 ///   2026-01-15T08:30:45Z worker-0 memUsage: 99 %
 /// Advice:
 ///   Choose a flavor with more memory than modelarts.vm.cpu.8u (32 GB), or lower the batch size and the number of data loader processes.
@@ -32,7 +31,7 @@ use crate::{
 /// {"id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "leaves-6", "phase": "Failed",
 ///  "task": "worker-0", "exit_code": 137, "cause": "out_of_memory", "confidence": "certain",
 ///  "summary": "worker-0 ran out of memory (exit code 137)",
-///  "evidence": [{"time": null, "task": "worker-0", "source": "exit_code", "exit_code": 137,
+///  "evidence": [{"time": "2026-01-15T08:31:05Z", "task": "worker-0", "source": "exit_code", "exit_code": 137,
 ///                "meaning": "128 + SIGKILL, often out of memory"}],
 ///  "advice": ["Choose a flavor with more memory."],
 ///  "links": [{"title": "Training Job Process Exits Unexpectedly", "url": "https://..."}]}
@@ -130,7 +129,8 @@ pub enum Fact {
     Queue {
         /// The id of the pool.
         pool: String,
-        /// The number of pending jobs of this project that were created earlier, up to 50.
+        /// The number of pending jobs in the pool that were created earlier, among the 50 oldest
+        /// pending jobs of the project.
         jobs_before: usize,
         /// The names of the first of these jobs.
         names: Vec<String>,

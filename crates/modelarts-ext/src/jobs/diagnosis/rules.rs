@@ -92,7 +92,7 @@ pub(super) fn status(facts: &Facts) -> Option<Evidence> {
 }
 
 /// Returns the last event, except for the one about costs.
-fn last_event(facts: &Facts) -> Option<Evidence> {
+pub(super) fn last_event(facts: &Facts) -> Option<Evidence> {
     let mut events = facts.events.iter();
     let last = events.find(|event| event.kind() != EventKind::Billed)?;
     Some(event_evidence(last))

@@ -31,7 +31,7 @@ pub(super) struct Match {
     pub(super) cause: Cause,
     pub(super) confidence: Confidence,
     pub(super) class: Class,
-    /// The index of the last frame of the traceback, for an exception without a signature.
+    /// The index of the last frame of the traceback before the line.
     pub(super) frame: Option<usize>,
 }
 
@@ -44,17 +44,14 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
     let mut found: Vec<(usize, usize, &Signature)> = Vec::new();
     let mut last_exception = None;
     for (index, line) in lines.iter().enumerate().skip(start).rev() {
-        let exception = exceptions.iter().find(|it| it.line == index);
+        let is_exception = exceptions.contains(&index);
         let signature = signatures::find(line);
         if let Some(signature) = signature {
             found.push((index, ordinary, signature));
-        } else if let Some(exception) = exception
-            && last_exception.is_none()
-            && !is_of_launcher(line)
-        {
-            last_exception = Some((exception, ordinary));
+        } else if is_exception && last_exception.is_none() && !is_of_launcher(line) {
+            last_exception = Some((index, ordinary));
         }
-        if signature.is_none() && exception.is_none() && !is_of_report(line) {
+        if signature.is_none() && !is_exception && !is_of_report(line) {
             ordinary += 1;
         }
         if ordinary > MAX_ORDINARY {
@@ -63,7 +60,7 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
     }
     // Rule 2: the exception follows these lines, and ended the process.
     if let Some((exception, after)) = last_exception {
-        found.retain(|(index, ordinary, _)| *index > exception.line || *ordinary == after);
+        found.retain(|(index, ordinary, _)| *index > exception || *ordinary == after);
     }
     // Rules 3 and 4: the lines are in reverse order, and the minimum is the first of equal ones.
     let best = found.iter().min_by_key(|(_, _, row)| row.class);
@@ -73,61 +70,62 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
         0 => confidence,
         _ => confidence.min(Confidence::Likely),
     };
-    if let Some((line, ordinary, row)) = best {
-        return Some(Match {
-            line: *line,
-            cause: row.cause,
-            confidence: capped(row.confidence, *ordinary),
-            class: row.class,
-            frame: None,
-        });
-    }
-    let (exception, ordinary) = last_exception?;
+    let (line, cause, class, confidence) = match best {
+        Some((line, ordinary, row)) => (
+            *line,
+            row.cause,
+            row.class,
+            capped(row.confidence, *ordinary),
+        ),
+        None => {
+            let (line, ordinary) = last_exception?;
+            let confidence = capped(Confidence::Certain, ordinary);
+            (line, Cause::ScriptError, Class::Root, confidence)
+        }
+    };
     Some(Match {
-        line: exception.line,
-        cause: Cause::ScriptError,
-        confidence: capped(Confidence::Certain, ordinary),
-        class: Class::Root,
-        frame: exception.frame,
+        line,
+        cause,
+        confidence,
+        class,
+        frame: frame_before(&lines, line),
     })
-}
-
-/// Exception at the end of a traceback.
-#[derive(Debug)]
-struct Exception {
-    line: usize,
-    /// The index of its last frame.
-    frame: Option<usize>,
 }
 
 /// Returns the exceptions of all tracebacks from a line on: the first line after a header that is
 /// not indented.
-fn exceptions(lines: &[&str], start: usize) -> Vec<Exception> {
+fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
     let mut exceptions = Vec::new();
     let mut is_in_traceback = false;
-    let mut frame = None;
     for (index, line) in lines.iter().enumerate().skip(start) {
-        let is_header = line
+        if line
             .trim_start()
-            .starts_with("Traceback (most recent call last)");
-        if is_header {
+            .starts_with("Traceback (most recent call last)")
+        {
             is_in_traceback = true;
-            frame = None;
-        }
-        if !is_in_traceback || line.trim().is_empty() {
-            continue;
-        }
-        if line.trim_start().starts_with("File \"") {
-            frame = Some(index);
-        } else if !line.starts_with([' ', '\t']) && !is_header {
-            exceptions.push(Exception {
-                line: index,
-                frame: frame.take(),
-            });
+        } else if is_in_traceback && !line.is_empty() && !is_indented(line) {
+            exceptions.push(index);
             is_in_traceback = false;
         }
     }
     exceptions
+}
+
+/// Returns the last frame of the traceback that ends with a line.
+fn frame_before(lines: &[&str], line: usize) -> Option<usize> {
+    for (index, line) in lines.get(..line)?.iter().enumerate().rev() {
+        if is_indented(line) && line.trim_start().starts_with("File \"") {
+            return Some(index);
+        }
+        if !line.is_empty() && !is_indented(line) {
+            return None;
+        }
+    }
+    None
+}
+
+fn is_indented(line: &str) -> bool {
+    line.starts_with([' ', '\t'])
 }
 
 /// Returns `true` for an exception with which a launcher reports that another process failed.
@@ -201,7 +199,7 @@ fn is_of_report(line: &str) -> bool {
         "NCCL",
     ];
     line.trim().is_empty()
-        || line.starts_with([' ', '\t'])
+        || is_indented(line)
         || STARTS.iter().any(|start| line.starts_with(start))
         || MARKS.iter().any(|mark| line.contains(mark))
 }
@@ -243,8 +241,14 @@ mod tests {
             (cause, confidence, line.as_str()),
             (Cause::ScriptError, Confidence::Certain, "mine.Oops: 3")
         );
-        let frame = search(&lines(&text)).unwrap().frame;
-        assert_eq!(frame, Some(2));
+        let frame = |text: &str| search(&lines(text)).unwrap().frame;
+        assert_eq!(frame(&text), Some(2));
+        // A syntax error has a frame without a header.
+        let text =
+            "epoch 1\n  File \"a.py\", line 1\n    a(\n     ^\nSyntaxError: invalid syntax\n";
+        assert_eq!(found(text).unwrap().0, Cause::ScriptError);
+        assert_eq!(frame(text), Some(1));
+        assert_eq!(frame("epoch 1\nMemoryError\n"), None);
     }
 
     #[test]

@@ -160,7 +160,7 @@ async fn a_diagnosis_shows_the_line_and_the_place_of_an_exception() {
     assert!(
         text.starts_with(
             "leaves Failed: worker-0 lacks a Python module or a library (exit code 1).\nConfidence: \
-             certain\nEvidence:\n  worker-0 exit code 1\n"
+             certain\nEvidence:\n  2026-01-15T08:30:45Z worker-0 exit code 1\n"
         ),
         "{text}"
     );

@@ -1,100 +1,24 @@
-//! Tests of the rules on facts that no call has read.
-
-use std::sync::{Arc, LazyLock};
+//! Tests of the rules.
 
 use serde_json::{Value, json};
 
 use crate::{
-    client::Client,
-    credentials::Credentials,
-    jobs::{
-        diagnosis::{
-            Diagnosis,
-            cause::{Cause, Confidence},
-            facts::{Facts, TaskLog},
-            report::Fact,
-        },
-        events::event::Event,
-        job::Job,
-        logs::tail::LogTail,
+    jobs::diagnosis::{
+        Diagnosis,
+        cause::{Cause, Confidence},
+        facts::Facts,
+        report::Fact,
+        tests::{FAILED, conclusion, diagnosis, exit, job},
     },
     timestamp::Timestamp,
 };
 
 const QUEUING: &str = "The training job is queuing and awaiting resource allocation.";
 const RUNNING: &str = "Training job is running.";
-const FAILED: &str = "Training job failed.";
 const HANGING: &str = "The system detects that your training job may be suspended. Go to the job \
                        details page to view the cause and handle the issue.";
 const PREEMPTED: &str = "The training job is preempted.";
 const RESTARTED: &str = "The training job has been restarted.";
-
-/// Client without a service. All tests share it, because its creation is slow.
-static CLIENT: LazyLock<Client> = LazyLock::new(|| {
-    let client = Client::builder()
-        .endpoint("https://modelarts.test")
-        .project_id("0123456789abcdef0123456789abcdef")
-        .credentials(Credentials::token("t"));
-    client.build().unwrap()
-});
-
-/// Returns a job with this status.
-fn job(status: Value) -> Job {
-    let details = json!({
-        "metadata": {"id": "j", "name": "leaves", "create_time": 1_768_464_000_000_i64},
-        "status": status,
-        "spec": {"auto_stop": {"time_unit": "HOURS", "duration": 2},
-                 "resource": {"flavor_id": "modelarts.vm.cpu.8u", "pool_id": "pool-gpu",
-                              "flavor_detail": {"flavor_info": {
-                                  "memory": {"size": 32, "unit": "GB"}}}}},
-        "algorithm": {"inputs": [{"name": "data_url", "local_dir": "/home/ma-user/inputs/data_url_0",
-                                  "remote": {"obs": {"obs_url": "/bucket/data/"}}}]},
-    });
-    let details = serde_json::from_value(details).unwrap();
-    Job::from_details(CLIENT.clone(), Box::new(details), Arc::default()).unwrap()
-}
-
-/// Returns the status of a job whose task ended with this code.
-fn exit(code: i64) -> Value {
-    json!({"phase": "Failed", "start_time": 1_768_464_600_000_i64, "tasks": ["worker-0"],
-           "task_statuses": [{"task": "worker-0", "exit_code": code,
-                              "message": format!("exit with {code}")}]})
-}
-
-/// Returns the events with these messages, which are oldest first, in the order of the facts.
-fn events(messages: &[&str]) -> Vec<Event> {
-    let events = messages.iter().enumerate().map(|(second, message)| {
-        let time = format!("2026-01-15T16:30:{second:02}+08:00");
-        let row = json!({"time": time, "level": "Error", "message": message});
-        Event::new(serde_json::from_value(row).unwrap())
-    });
-    events.rev().collect()
-}
-
-fn log(text: &str) -> TaskLog {
-    TaskLog {
-        task: "worker-0".to_owned(),
-        tail: LogTail {
-            first: Some(1),
-            lines: text.lines().map(str::to_owned).collect(),
-        },
-    }
-}
-
-/// Returns the diagnosis of a job with this status, these events and this log.
-fn diagnosis(status: Value, messages: &[&str], text: &str) -> Diagnosis {
-    let job = job(status);
-    let mut facts = Facts::of(&job);
-    facts.events = events(messages);
-    if !text.is_empty() {
-        facts.logs.push(log(text));
-    }
-    Diagnosis::of(&job, &facts)
-}
-
-fn conclusion(diagnosis: &Diagnosis) -> (Cause, Confidence) {
-    (diagnosis.cause, diagnosis.confidence)
-}
 
 #[test]
 fn exit_codes_have_causes() {
@@ -343,23 +267,15 @@ fn the_exit_code_comes_from_the_events_or_the_log_if_the_details_lack_it() {
 }
 
 #[test]
-fn an_unknown_cause_has_the_last_lines() {
-    let text: String = (1..=20).map(|step| format!("step {step}\n")).collect();
-    let found = diagnosis(exit(3), &[FAILED], &text);
+fn a_failure_without_any_fact_has_the_last_event() {
+    let found = diagnosis(json!({"phase": "Failed"}), &[RUNNING, FAILED], "");
     assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown));
-    let lines: Vec<_> = found
-        .evidence
-        .iter()
-        .filter_map(|evidence| match &evidence.fact {
-            Fact::Log { line, text } => Some((line.unwrap(), text.as_str())),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(lines.len(), 10);
-    assert_eq!((lines[0], lines[9]), ((11, "step 11"), (20, "step 20")));
+    let [evidence] = &found.evidence[..] else {
+        panic!("{found}");
+    };
     assert_eq!(
-        found.summary,
-        "the cause is not known; worker-0 ended with exit code 3"
+        evidence.to_string(),
+        "2026-01-15T08:30:01Z event: Training job failed."
     );
 }
 
@@ -454,156 +370,17 @@ fn stopped_jobs_have_the_reason_of_the_stop() {
 }
 
 #[test]
-fn advice_names_the_module_and_the_input() {
-    let module = "ModuleNotFoundError: No module named 'cv2.dnn'\n";
-    let found = diagnosis(exit(1), &[], module);
-    assert!(
-        found.advice[0].contains("the package that provides `cv2` to"),
-        "{found}"
-    );
-    let file = "FileNotFoundError: [Errno 2] No such file or directory: \
-                '/home/ma-user/inputs/data_url_0/train.csv'\n";
-    let found = diagnosis(exit(1), &[], file);
+fn packages_that_were_not_installed_explain_a_failure_without_another_cause() {
+    let failed = "[worker-0] [Duration: 1] Failed to install Python dependency packages. Import the \
+                  following files: requirements.txt. Failure cause: no network";
+    let found = diagnosis(exit(1), &[failed, RUNNING, FAILED], "");
     assert_eq!(
-        found.advice,
-        [
-            "Check that the file exists in the input data_url (/bucket/data/), at the same path below it."
-        ]
+        conclusion(&found),
+        (Cause::DependencyInstallFailed, Confidence::Likely)
     );
-    let found = diagnosis(exit(137), &[], "");
-    assert!(
-        found.advice[0].contains("more memory than modelarts.vm.cpu.8u (32 GB)"),
-        "{found}"
-    );
-}
-
-#[test]
-fn a_diagnosis_is_text_and_json() {
-    let found = diagnosis(
-        exit(1),
-        &[FAILED],
-        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: a\n",
-    );
-    assert_eq!(
-        found.to_string(),
-        "leaves Failed: worker-0 ended with ValueError: a (exit code 1).\n\
-         Confidence: certain\n\
-         Evidence:\n\
-         \x20 worker-0 exit code 1\n\
-         \x20 2026-01-15T08:30:00Z event: Training job failed.\n\
-         \x20 worker-0 log line 2: File \"train.py\", line 3, in <module>\n\
-         \x20 worker-0 log line 3: ValueError: a\n\
-         Advice:\n\
-         \x20 Correct the code at the last frame of the traceback."
-    );
-    assert_eq!(
-        serde_json::to_value(&found).unwrap(),
-        json!({
-            "id": "j", "name": "leaves", "phase": "Failed", "task": "worker-0", "exit_code": 1,
-            "cause": "script_error", "confidence": "certain",
-            "summary": "worker-0 ended with ValueError: a (exit code 1)",
-            "evidence": [
-                {"time": null, "task": "worker-0", "source": "exit_code", "exit_code": 1,
-                 "meaning": null},
-                {"time": "2026-01-15T08:30:00Z", "task": null, "source": "event",
-                 "level": "Error", "message": "Training job failed."},
-                {"time": null, "task": "worker-0", "source": "log", "line": 2,
-                 "text": "File \"train.py\", line 3, in <module>"},
-                {"time": null, "task": "worker-0", "source": "log", "line": 3,
-                 "text": "ValueError: a"},
-            ],
-            "advice": ["Correct the code at the last frame of the traceback."],
-            "links": [],
-        })
-    );
-}
-
-#[test]
-fn names_of_causes_are_unique_and_in_snake_case() {
-    let mut names: Vec<_> = Cause::ALL.iter().map(|cause| cause.as_str()).collect();
-    let is_snake = |name: &&str| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-    };
-    assert!(names.iter().all(is_snake));
-    names.sort_unstable();
-    names.dedup();
-    assert_eq!(names.len(), Cause::ALL.len());
-    assert_eq!(
-        json!(Cause::DeviceOutOfMemory),
-        json!("device_out_of_memory")
-    );
-    assert_eq!(Cause::DeviceOutOfMemory.to_string(), "device_out_of_memory");
-}
-
-#[test]
-fn the_reason_of_a_row_is_short() {
-    let status = |text: &str| serde_json::from_str(text).unwrap();
-    let runs = r#"{"phase": "Failed", "task_statuses": [{"task": "worker-0", "exit_code": 1}],
-        "running_records": [{"end_reason": "exit with 1"}, {"end_reason": "exit with 1"}]}"#;
-    for (status, reason) in [
-        (
-            exit(137),
-            Some("worker-0 exit code 137: likely out of memory"),
-        ),
-        (
-            exit(127),
-            Some("worker-0 exit code 127: likely command not found"),
-        ),
-        (exit(139), Some("worker-0 exit code 139: SIGSEGV")),
-        (exit(1), Some("worker-0 exit code 1")),
-        (status(runs), Some("worker-0 exit code 1, after 1 restart")),
-        (
-            status(
-                r#"{"phase": "Failed", "running_records": [{"end_reason": "node fault",
-                "end_related_task": "worker-1"}]}"#,
-            ),
-            Some("worker-1: node fault"),
-        ),
-        (
-            status(r#"{"phase": "Failed", "task_statuses": [{"message": "disk broken"}]}"#),
-            Some("disk broken"),
-        ),
-        (
-            status(r#"{"phase": "Failed", "secondary_phase": "Failed"}"#),
-            None,
-        ),
-        (
-            status(r#"{"phase": "Abnormal", "secondary_phase": "CreateFailed"}"#),
-            Some("create failed"),
-        ),
-        (
-            status(r#"{"phase": "Abnormal", "secondary_phase": "Lost"}"#),
-            Some("Lost"),
-        ),
-        (
-            status(r#"{"phase": "Terminated", "start_time": 1, "duration": 7200000}"#),
-            Some("likely auto stop"),
-        ),
-        (status(r#"{"phase": "Terminated"}"#), None),
-        (status(r#"{"phase": "Terminating"}"#), None),
-        (status(r#"{"phase": "Creating"}"#), Some("being prepared")),
-        (
-            status(r#"{"phase": "Pending"}"#),
-            Some("waiting for resources in pool-gpu"),
-        ),
-        (
-            status(r#"{"phase": "Pending", "running_records": [{"end_reason": "node fault"}]}"#),
-            Some("waiting for resources in pool-gpu, after node fault"),
-        ),
-        (status(r#"{"phase": "Running"}"#), None),
-        (
-            status(r#"{"phase": "Running", "running_records": [{}, {}, {}]}"#),
-            Some("2 restarts"),
-        ),
-        (status(r#"{"phase": "Completed"}"#), None),
-        (status(r#"{"phase": "Hibernating"}"#), None),
-        (json!({}), Some("being prepared")),
-    ] {
-        assert_eq!(
-            job(status.clone()).status_reason().as_deref(),
-            reason,
-            "{status}"
-        );
-    }
+    let module = "ModuleNotFoundError: No module named 'apex'\n";
+    let found = diagnosis(exit(1), &[failed, RUNNING, FAILED], module);
+    assert_eq!(found.cause, Cause::MissingModule);
+    let is_install = |fact: &Fact| matches!(fact, Fact::Event { message, .. } if message == failed);
+    assert!(found.evidence.iter().any(|it| is_install(&it.fact)));
 }
