@@ -6,8 +6,8 @@ use crate::jobs::{
     diagnosis::{
         cause::{Cause, Confidence},
         facts::{Facts, Input},
+        finding::Finding,
         report::Link,
-        rules::Finding,
     },
     events::kind::EventKind,
     exit_code::signal_name,

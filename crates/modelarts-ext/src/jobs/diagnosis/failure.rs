@@ -8,8 +8,8 @@ use crate::jobs::{
     diagnosis::{
         cause::{Cause, Confidence},
         facts::{Facts, Failed, Fault, TaskLog},
+        finding::{Finding, last_event, status, stop, unknown},
         report::{Evidence, Fact},
-        rules::{Finding, last_event, status, stop, unknown},
         search::{Match, search},
         signatures::{self, Class, without_prefix},
     },

@@ -36,13 +36,14 @@
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
 // `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
-// from the facts to a finding; `search` and `signatures` find the cause in a log. `advice` has the
+// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `advice` has the
 // texts of a cause, `report` the result, `reason` the short text for lists.
 
 mod advice;
 mod cause;
 mod facts;
 mod failure;
+mod finding;
 mod read;
 mod reason;
 mod report;

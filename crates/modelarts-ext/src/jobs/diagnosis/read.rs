@@ -132,8 +132,8 @@ async fn read_memory_usage(job: &Job, facts: &mut Facts) {
 }
 
 /// Reads the pending jobs of a dedicated pool that were created before this job. Jobs of other
-/// projects are not visible, and the public pool is shared by all of them. The pool is compared
-/// locally, because no document lists the key `pool_id` of a search.
+/// projects are not visible, and the public pool is shared by all of them. The search has only the
+/// condition on the phase, which every release of the service documents.
 async fn read_queue(job: &Job, facts: &mut Facts) {
     let Some(pool) = facts.pool.clone() else {
         return;

@@ -4,7 +4,8 @@ use crate::jobs::{
     diagnosis::{
         cause::{Cause, Confidence},
         facts::Facts,
-        rules::{Finding, diagnose},
+        finding::Finding,
+        rules::diagnose,
     },
     exit_code::signal_name,
     job::Job,

@@ -144,15 +144,13 @@ fn is_of_launcher(line: &str) -> bool {
 /// Returns `true` for a line that belongs to an error report or to the end of a process, and is not
 /// output of the training.
 fn is_of_report(line: &str) -> bool {
-    const STARTS: [&str; 24] = [
+    const STARTS: [&str; 22] = [
         "Traceback",
         "During handling of the above",
         "The above exception was",
         "Exception raised from",
         "frame #",
         "terminate called",
-        "[E",
-        "[W",
         "====",
         "----",
         "____",
@@ -170,9 +168,7 @@ fn is_of_report(line: &str) -> bool {
         "usage:",
         "time=\"",
     ];
-    const MARKS: [&str; 26] = [
-        "Error:",
-        "Error(",
+    const MARKS: [&str; 24] = [
         "ERROR",
         "Exception",
         "Failed",
@@ -202,6 +198,25 @@ fn is_of_report(line: &str) -> bool {
         || is_indented(line)
         || STARTS.iter().any(|start| line.starts_with(start))
         || MARKS.iter().any(|mark| line.contains(mark))
+        || is_glog(line)
+        || names_exception(line)
+}
+
+/// Returns `true` for a line of the log of a C++ library with the severity error or warning, such as
+/// `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
+fn is_glog(line: &str) -> bool {
+    let after = line.strip_prefix("[E").or_else(|| line.strip_prefix("[W"));
+    after.is_some_and(|after| after.starts_with(|next: char| next == ' ' || next.is_ascii_digit()))
+}
+
+/// Returns `true` for a line with the name of an exception, such as `ValueError: a`, but not for
+/// `Test Error: 0.3`.
+fn names_exception(line: &str) -> bool {
+    line.match_indices("Error").any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + "Error".len()..]);
+        before.ends_with(|last: char| last.is_ascii_alphanumeric())
+            && (after.is_empty() || after.starts_with([':', '(']))
+    })
 }
 
 #[cfg(test)]
@@ -253,9 +268,20 @@ mod tests {
 
     #[test]
     fn an_error_after_which_the_run_continued_is_not_the_cause() {
-        for healthy in ["epoch 7 loss 0.3\n", "  epoch 7 loss 0.3\n"] {
-            let text = traceback(OOM) + &healthy.repeat(10_000);
+        for healthy in [
+            "epoch 7 loss 0.3",
+            "[Epoch 7] loss 0.3",
+            "[Worker 1] loss 0.3",
+            "Test Error: 0.12, Errors: 3",
+            "I0115 08:30:45.1 77 train.cc:12] step 7",
+        ] {
+            let text = traceback(OOM) + &format!("{healthy}\n").repeat(11);
             assert_eq!(found(&text), None, "{healthy}");
+        }
+        // Lines that look like a part of a report count as well if there are many.
+        for noise in ["  epoch 7 loss 0.3", "failed samples: 0", "WARNING slow"] {
+            let text = traceback(OOM) + &format!("{noise}\n").repeat(10_000);
+            assert_eq!(found(&text), None, "{noise}");
         }
         // A few lines may come from other workers.
         let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(10);
@@ -264,8 +290,6 @@ mod tests {
             (cause, confidence),
             (Cause::DeviceOutOfMemory, Confidence::Likely)
         );
-        let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(11);
-        assert_eq!(found(&text), None);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Diagnoses of jobs that the emulator ran.
 
-use std::sync::Arc;
-
 use modelarts_emulator::{
     faults::Fault,
     pools::{Pool, PoolKind},
@@ -16,9 +14,15 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
+use super::fixtures::details;
 use crate::support::{
-    clock::seconds, errors::refused, faults::status, script_barrier::ScriptBarrier,
-    simulated_site::SimulatedSite, site::Site,
+    clock::{TestClock, seconds},
+    errors::refused,
+    faults::status,
+    script_barrier::ScriptBarrier,
+    server::{Reply, Server},
+    simulated_site::SimulatedSite,
+    site::Site,
 };
 
 const EVENTS: &str = "ListTrainingJobEvents";
@@ -307,7 +311,6 @@ async fn restarts_that_did_not_help_are_evidence() {
 #[tokio::test]
 async fn the_log_of_the_task_that_failed_is_read() {
     let site = Site::start().await;
-    // The rank is the last argument of the environment, as in the pages of the service.
     let script = "import os, time\nif os.environ['VC_TASK_INDEX'] == '1':\n    import apexx\n\
                   time.sleep(1000)\n";
     let job = site
@@ -448,6 +451,26 @@ async fn information_that_cannot_be_read_is_part_of_the_evidence() {
     assert_eq!(site.count(METRICS).0, 0);
 }
 
+#[tokio::test]
+async fn a_service_that_does_not_respond_does_not_hold_the_diagnosis() {
+    let clock = TestClock::new();
+    let hangs = Reply::HangAnHour(Vec::new(), clock.clone());
+    let server = Server::start([details("Failed"), hangs]).await;
+    let client = server.client(&clock).build().unwrap();
+    let job = client.training_jobs().job("job-1").unwrap();
+    let found = job.explain().await.unwrap();
+    assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown));
+    let [evidence] = &found.evidence[..] else {
+        panic!("{found}");
+    };
+    assert_eq!(
+        evidence.to_string(),
+        "further information not available: not finished within 60s: time ran out while events, logs \
+         and usage were being read"
+    );
+    assert_eq!(server.requests().len(), 2);
+}
+
 /// Returns the job of a simulated run after its end, and its site.
 async fn simulated(run: Value, set: impl FnOnce(CreateJob) -> CreateJob) -> (SimulatedSite, Job) {
     let site = SimulatedSite::start(json!({"default": [run]}), seconds(3600)).await;
@@ -477,7 +500,7 @@ async fn failures_of_the_platform_have_their_cause() {
             NodeFault,
         ),
     ] {
-        let (site, job) = simulated(run.clone(), |job| {
+        let (_site, job) = simulated(run.clone(), |job| {
             site_input(job).annotation("fault-tolerance/job-retry-num", "1")
         })
         .await;
@@ -487,7 +510,6 @@ async fn failures_of_the_platform_have_their_cause() {
             (cause, Confidence::Certain),
             "{run} {found}"
         );
-        drop(site);
     }
 }
 
@@ -541,5 +563,4 @@ async fn auto_stop_and_hangs_have_their_cause() {
         "{found}"
     );
     assert_eq!(found.phase, Phase::Running);
-    drop(Arc::clone(&site.emulator));
 }

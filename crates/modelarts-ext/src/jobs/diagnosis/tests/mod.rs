@@ -60,7 +60,11 @@ pub(super) fn exit(code: i64) -> Value {
 fn events(messages: &[&str]) -> Vec<Event> {
     let events = messages.iter().enumerate().map(|(second, message)| {
         let time = format!("2026-01-15T16:30:{second:02}+08:00");
-        let row = json!({"time": time, "level": "Error", "message": message});
+        let level = match message.to_ascii_lowercase().contains("fail") {
+            true => "Error",
+            false => "Info",
+        };
+        let row = json!({"time": time, "level": level, "message": message});
         Event::new(serde_json::from_value(row).unwrap())
     });
     events.rev().collect()
