@@ -460,7 +460,9 @@ async fn a_service_that_does_not_respond_does_not_hold_the_diagnosis() {
     let client = server.client(&clock).timeout(seconds(7200));
     let client = client.build().unwrap();
     let job = client.training_jobs().job("job-1").unwrap();
-    let found = job.explain().await.unwrap();
+    // The future can be moved to another thread.
+    let diagnosis = tokio::spawn(async move { job.explain().await });
+    let found = diagnosis.await.unwrap().unwrap();
     assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown));
     let [evidence] = &found.evidence[..] else {
         panic!("{found}");
