@@ -75,7 +75,8 @@ impl JobHandle {
     /// have more evidence.
     ///
     /// # Errors
-    /// Errors of the call for the details, such as [`Error::is_not_found`] if the job does not exist.
+    /// Returns the error of the call for the details, such as one with [`Error::is_not_found`] if the
+    /// job does not exist.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
         let clock = &**self.client().clock();

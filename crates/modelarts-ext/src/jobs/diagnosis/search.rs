@@ -26,12 +26,12 @@ const MAX_FOLLOWING: usize = 1000;
 /// Line that shows the cause of a failure.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// The index of the line.
+    /// Index of the line.
     pub(super) line: usize,
     pub(super) cause: Cause,
     pub(super) confidence: Confidence,
     pub(super) class: Class,
-    /// The index of the last frame of the traceback before the line.
+    /// Index of the last frame of the traceback before the line.
     pub(super) frame: Option<usize>,
 }
 

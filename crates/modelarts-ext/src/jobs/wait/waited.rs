@@ -31,7 +31,7 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
 /// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
 /// because the service reports both late. If they cannot be read, they are empty, and the outcome
-/// is returned all the same. [`JobHandle::explain`](crate::JobHandle::explain) determines the cause.
+/// is returned all the same.
 ///
 /// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
 /// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
