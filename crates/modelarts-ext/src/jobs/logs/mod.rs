@@ -37,8 +37,8 @@
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
-// requests lines by their numbers. Both return the types of `item`. `tail` reads the end of a log once,
-// and `printable` removes control characters from its lines. `timestamp` parses the times at the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
+// requests lines by their numbers. Both return the types of `item`. `timestamp` parses the times at
+// the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
 // readers for logs that are not in OBS; `download` writes its bytes to a file, and `values` finds
 // numbers in lines.
 
