@@ -181,8 +181,8 @@ impl Facts {
     }
 
     /// Returns the newest event since the job began to run, or else since the last restart, that
-    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which it
-    /// ran again.
+    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which
+    /// it ran again.
     pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run()
             .take_while(|event| event.kind() != EventKind::Running)

@@ -31,8 +31,8 @@ use crate::{
 /// {"id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "leaves-6", "phase": "Failed",
 ///  "task": "worker-0", "exit_code": 137, "cause": "out_of_memory", "confidence": "certain",
 ///  "summary": "worker-0 ran out of memory (exit code 137)",
-///  "evidence": [{"time": "2026-01-15T08:31:05Z", "task": "worker-0", "source": "exit_code", "exit_code": 137,
-///                "meaning": "128 + SIGKILL, often out of memory"}],
+///  "evidence": [{"time": "2026-01-15T08:31:05Z", "task": "worker-0", "source": "exit_code",
+///                "exit_code": 137, "meaning": "128 + SIGKILL, often out of memory"}],
 ///  "advice": ["Choose a flavor with more memory."],
 ///  "links": [{"title": "Training Job Process Exits Unexpectedly", "url": "https://..."}]}
 /// ```

@@ -15,7 +15,8 @@ pub(crate) struct LogTail {
     /// Number of the first of these lines in the log, from 1 on; `None` if the preview did not
     /// contain the whole log.
     pub(crate) first: Option<u64>,
-    /// Lines without control characters. For a line that carriage returns overwrite, the last state.
+    /// Lines without control characters. For a line that carriage returns overwrite, the last
+    /// state.
     pub(crate) lines: Vec<String>,
 }
 
