@@ -52,6 +52,8 @@ mod lines;
 mod lines_tests;
 mod link;
 mod preview;
+pub(crate) mod printable;
+pub(crate) mod tail;
 pub(crate) mod timestamp;
 mod values;
 mod whole;
@@ -64,7 +66,10 @@ use std::time::Duration;
 
 use modelarts_api::types::LogPreview;
 
-use crate::{error::Error, jobs::job::JobHandle};
+use crate::{
+    error::Error,
+    jobs::{job::JobHandle, logs::printable::last_state},
+};
 
 /// Log of one task.
 #[derive(Clone, Debug)]
@@ -145,8 +150,7 @@ impl Logs {
             .rev()
             .take(count)
             .map(|line| {
-                let line = line.trim_end_matches('\r');
-                let line = line.rsplit('\r').next().unwrap_or_default();
+                let line = last_state(line);
                 let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
                 line[start.map_or(0, |(at, _)| at)..].to_owned()
             })

@@ -10,6 +10,7 @@ use crate::{
     jobs::{
         events::{event::Event, kind::EventKind},
         job::{Job, JobSummary},
+        logs::printable::printable,
         wait::outcome::{Outcome, READ_EVENTS, TerminatedBy, last_events},
     },
     timestamp::Timestamp,
@@ -253,26 +254,6 @@ impl Waited {
         }
         true
     }
-}
-
-/// Returns a line of a log without control characters and escape sequences of terminals, such as
-/// colors.
-fn printable(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            // A sequence is ESC, `[`, parameters, and a final letter.
-            '\u{1b}' if letters.as_str().starts_with('[') => {
-                letters.next();
-                letters.find(|letter| ('@'..='~').contains(letter));
-            }
-            '\t' => text.push(letter),
-            _ if letter.is_control() => {}
-            _ => text.push(letter),
-        }
-    }
-    text
 }
 
 impl Serialize for Waited {
