@@ -98,6 +98,7 @@ pub struct Updates {
     quiet: Duration,
     logs: bool,
     access: Option<LogAccess>,
+    tail: Option<usize>,
 }
 
 impl JobHandle {
@@ -131,6 +132,7 @@ impl JobHandle {
             quiet: Duration::from_secs(30),
             logs: true,
             access: None,
+            tail: None,
         }
     }
 }
@@ -166,6 +168,13 @@ impl Updates {
     /// [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
     pub fn read_logs_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
+        self
+    }
+
+    /// Begins the logs that exist with their last lines, like
+    /// [`Logs::tail_lines`](crate::jobs::logs::Logs::tail_lines).
+    pub fn tail_lines(mut self, lines: usize) -> Self {
+        self.tail = Some(lines);
         self
     }
 
@@ -296,6 +305,8 @@ impl JobFollower {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
                 logs.access = self.settings.access;
+                // Tasks that appear later have only new lines.
+                logs.tail = self.settings.tail.filter(|_| self.phase.is_none());
                 self.logs.push(LogFollower::new(logs));
             }
         }
