@@ -5,12 +5,14 @@
 
 mod arguments;
 mod commands;
+mod confirmation;
 mod context;
 mod exit_status;
 mod failure;
 mod job_reference;
 pub mod output;
 mod program;
+mod progress;
 mod session;
 mod terminal;
 
