@@ -54,7 +54,11 @@ impl Output {
     }
 
     /// Prints one value of JSON with its version, as the format requires.
-    fn print_json(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+    pub(crate) fn print_json(
+        &self,
+        stdout: &mut Stdout,
+        value: &impl Serialize,
+    ) -> Result<(), Failure> {
         let value = with_version(value)?;
         let values = match &self.filter {
             None => vec![value],
