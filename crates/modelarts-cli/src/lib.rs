@@ -11,12 +11,14 @@ mod exit_status;
 mod failure;
 mod follow;
 mod job_reference;
-pub mod output;
+mod output;
 mod program;
 mod progress;
 mod session;
 mod terminal;
 
 pub use arguments::command;
+pub use commands::schemas;
 pub use exit_status::ExitStatus;
+pub use output::SCHEMA_VERSION;
 pub use program::main;

@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
 };
 
 use anstyle::{AnsiColor, Style};
@@ -85,4 +85,9 @@ impl Terminal {
         };
         format!("{style}{text}{style:#}")
     }
+}
+
+/// Prints a line on stderr. It is lost if stderr is closed.
+pub(crate) fn note(text: impl fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
 }

@@ -12,7 +12,7 @@ use indicatif::{
 };
 use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
 
-use crate::terminal::{Emphasis, Terminal};
+use crate::terminal::{self, Emphasis, Terminal};
 
 /// Interval of lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl ProgressBars {
 
     /// Prints a line on stderr, above the bars.
     pub(crate) fn line(&self, text: impl fmt::Display) {
-        self.bars.suspend(|| anstream::eprintln!("{text}"));
+        self.bars.suspend(|| terminal::note(text));
     }
 
     /// Returns the form of a bar that fits on the terminal.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use modelarts_emulator::{Builder, Emulator, Timing, seeds::Seeds};
+use serde_json::Value;
 use snapbox::cmd::{Command, OutputAssert, cargo_bin};
 use tempfile::TempDir;
 
@@ -72,6 +73,47 @@ pub(crate) fn isolated(directory: &Path) -> Command {
         .env("MODELARTS_STATE_DIR", directory.join("state"))
         .env("MODELARTS_CACHE_DIR", directory.join("cache"))
         .current_dir(directory)
+}
+
+/// Returns the JSON document on stdout, which has the schema of this name.
+pub(crate) fn json_of(output: &OutputAssert, schema: &str) -> Value {
+    let document = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_schema(&document, schema);
+    document
+}
+
+/// Returns the JSON documents on the lines of stdout, which have the schema of this name, such as
+/// `jobs.line`.
+pub(crate) fn lines_of(output: &OutputAssert, schema: &str) -> Vec<Value> {
+    let text = std::str::from_utf8(&output.get_output().stdout).unwrap();
+    let documents: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for document in &documents {
+        assert_schema(document, schema);
+    }
+    documents
+}
+
+/// Returns the error on stderr in the format `json`.
+pub(crate) fn error_of(output: &OutputAssert) -> Value {
+    let document: Value = serde_json::from_slice(&output.get_output().stderr).unwrap();
+    assert_schema(&document, "error");
+    document["error"].clone()
+}
+
+/// Fails if the document does not have the schema of this name.
+pub(crate) fn assert_schema(document: &Value, name: &str) {
+    let schemas = modelarts_cli::schemas();
+    let schema = schemas.iter().find(|(known, _)| known == name);
+    let (_, schema) = schema.unwrap_or_else(|| panic!("no schema is called {name}"));
+    let validator = jsonschema::validator_for(schema.as_value()).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{name}: {errors:#?}\n{document:#}");
 }
 
 /// Runs a program on a thread of its own, so that the emulator in this process responds.

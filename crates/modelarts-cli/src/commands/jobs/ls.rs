@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::jobs::{arguments::moment, results::note, selection::Selection},
+    commands::jobs::{arguments::moment, selection::Selection},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Column, Row},
     session::Session,
+    terminal,
 };
 
 /// Maximum number of jobs of a page, and of pages that are requested at the same time.
@@ -149,7 +150,7 @@ impl Ls {
         });
         let count = session.output.list(rows).await?;
         if count == 0 && session.output.is_text() {
-            note("no jobs");
+            terminal::note("no jobs");
         }
         Ok(ExitStatus::Success)
     }

@@ -1,6 +1,6 @@
 //! Results of commands that change jobs, and texts that these commands share.
 
-use std::{fmt, io::Write, time::SystemTime};
+use std::time::SystemTime;
 
 use futures::{Stream, StreamExt};
 use jiff::tz::TimeZone;
@@ -13,16 +13,11 @@ use crate::{
     failure::Failure,
     output::{Column, Format, Row},
     session::Session,
-    terminal::{Emphasis, Terminal},
+    terminal::{Emphasis, Terminal, note},
 };
 
 /// Number of jobs that are listed before a question.
 const MAX_LISTED: usize = 20;
-
-/// Prints a line on stderr. A closed stderr is not an error.
-pub(super) fn note(text: impl fmt::Display) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
-}
 
 /// Returns a time in the time zone of the user, such as `2026-01-15 08:30:07`.
 pub(super) fn local_time(time: Timestamp) -> String {
@@ -88,7 +83,7 @@ impl JobResult {
 }
 
 impl Row for JobResult {
-    const LIST: &'static str = "jobs";
+    const LIST: &'static str = "results";
     const COLUMNS: &'static [Column<Self>] = &[
         Column::new("NAME", |row| row.name.clone()),
         Column::new("ID", |row| row.id.chars().take(8).collect()),

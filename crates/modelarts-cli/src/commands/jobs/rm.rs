@@ -9,7 +9,7 @@ use modelarts_ext::{Client, Error, Job, Timestamp, config::Cloud, types::Phase};
 use crate::{
     commands::jobs::{
         arguments::time_span,
-        results::{JobResult, count, list_on_stderr, note, print_results},
+        results::{JobResult, count, list_on_stderr, print_results},
         selection::Selection,
     },
     confirmation::confirm,
@@ -17,6 +17,7 @@ use crate::{
     failure::Failure,
     job_reference::JobArguments,
     session::Session,
+    terminal::note,
 };
 
 /// Number of jobs that one call deletes on Huawei Cloud.

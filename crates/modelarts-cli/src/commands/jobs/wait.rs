@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     commands::jobs::{
         arguments::{phase, time_span},
-        results::{count, note},
+        results::count,
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -19,7 +19,7 @@ use crate::{
     job_reference::JobArguments,
     output::{self, Column, Row},
     session::Session,
-    terminal::{Emphasis, Terminal},
+    terminal::{Emphasis, Terminal, note},
 };
 
 /// Pauses between polls of a server on this machine.
@@ -106,7 +106,7 @@ impl WaitRow {
 }
 
 impl Row for WaitRow {
-    const LIST: &'static str = "jobs";
+    const LIST: &'static str = "ends";
     const COLUMNS: &'static [Column<Self>] = &[
         Column::new("NAME", |row| row.name.clone()),
         Column::new("ID", |row| row.id.chars().take(8).collect()),

@@ -1,8 +1,8 @@
 //! `modelarts ls`.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::Fixture;
+use crate::support::{Fixture, json_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_lists_jobs_newest_first_with_short_ids() {
@@ -34,7 +34,7 @@ async fn json_has_the_version_of_its_schema() {
     let fixture = Fixture::start().await;
     fixture.seed(json!([{"name": "leaves"}])).await;
     let output = fixture.run("ls -o json").await.code(0);
-    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let document = json_of(&output, "jobs");
     assert_eq!(document["schema_version"], 1);
     assert_eq!(document["jobs"][0]["name"], "leaves");
 }
