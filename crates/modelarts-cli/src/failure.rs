@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use modelarts_ext::{Error, error::Violation};
+use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -45,6 +45,10 @@ impl Failure {
             Self::Sdk(error) if error.is_not_found() => ExitStatus::NotFound,
             Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
                 ExitStatus::Unchecked
+            }
+            // Such as a condition that the SDK rejects before anything is sent.
+            Self::Sdk(error) if error.kind() == ErrorKind::Invalid && error.attempts() == 0 => {
+                ExitStatus::Usage
             }
             Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,
             Self::Usage(_) => ExitStatus::Usage,

@@ -84,13 +84,18 @@ impl JobRow {
                 .metadata
                 .as_deref()
                 .and_then(|metadata| metadata.user_name.clone()),
-            why: None,
+            why: why(job),
             seconds_old: created.map_or(0, |created| {
                 Timestamp::from(now).duration_since(created).as_secs()
             }),
             typed_phase: job.phase(),
         }
     }
+}
+
+/// Returns a short reason of the phase from the details that were read.
+pub(crate) fn why(_job: &Job) -> Option<String> {
+    None
 }
 
 /// Returns the text, or `-`.
