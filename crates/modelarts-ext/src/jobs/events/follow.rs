@@ -1,7 +1,7 @@
 //! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
-use modelarts_api::types::{Language, SortOrder};
+use modelarts_api::types::SortOrder;
 
 use crate::{
     error::Error,
@@ -127,8 +127,7 @@ impl EventFollower {
             && self.events.query.may_hide_end()
             && self.final_events.lack(job.phase())
         {
-            let mut newest = end_watch.handle.events().newest_first();
-            newest.query.language = Some(Language::EnUs);
+            let newest = end_watch.handle.events().newest_first().in_english();
             if let Some(page) = newest.pages().try_next().await? {
                 self.final_events.record(&page.items);
             }

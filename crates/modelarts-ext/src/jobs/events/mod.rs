@@ -137,6 +137,12 @@ impl Events {
         self
     }
 
+    /// Requests the messages in English, so that their kinds can be parsed.
+    pub(crate) fn in_english(mut self) -> Self {
+        self.query.language = Some(Language::EnUs);
+        self
+    }
+
     /// Sets the pause of [`follow`](Self::follow) between two polls. Default 5 seconds.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.query.interval = interval;

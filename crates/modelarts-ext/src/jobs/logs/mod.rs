@@ -37,8 +37,8 @@
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
-// requests lines by their numbers. Both return the types of `item`. `timestamp` parses the times at
-// the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
+// requests lines by their numbers. Both return the types of `item`. `tail` reads the end of a log once,
+// and `printable` removes control characters from its lines. `timestamp` parses the times at the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
 // readers for logs that are not in OBS; `download` writes its bytes to a file, and `values` finds
 // numbers in lines.
 
@@ -51,6 +51,8 @@ mod lines;
 mod lines_tests;
 mod link;
 mod preview;
+pub(crate) mod printable;
+pub(crate) mod tail;
 pub(crate) mod timestamp;
 mod values;
 mod whole;
@@ -64,7 +66,10 @@ use std::time::Duration;
 
 use modelarts_api::types::LogPreview;
 
-use crate::{error::Error, jobs::job::JobHandle};
+use crate::{
+    error::Error,
+    jobs::{job::JobHandle, logs::printable::last_state},
+};
 
 /// Log of one task.
 #[derive(Clone, Debug)]
@@ -154,8 +159,7 @@ impl Logs {
             .rev()
             .take(count)
             .map(|line| {
-                let line = line.trim_end_matches('\r');
-                let line = line.rsplit('\r').next().unwrap_or_default();
+                let line = last_state(line);
                 let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
                 line[start.map_or(0, |(at, _)| at)..].to_owned()
             })

@@ -92,7 +92,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
 }
 
 /// Returns the time at the beginning of a line, if it has a time zone.
-pub(super) fn zoned_time(line: &str) -> Option<SystemTime> {
+pub(crate) fn zoned_time(line: &str) -> Option<SystemTime> {
     match line_time(line)? {
         LineTime::Zoned(time) => Some(time.into()),
         LineTime::Local(_) => None,

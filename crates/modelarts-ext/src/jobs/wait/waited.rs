@@ -10,6 +10,7 @@ use crate::{
     jobs::{
         events::{event::Event, kind::EventKind},
         job::{Job, JobSummary},
+        logs::printable::printable,
         wait::outcome::{Outcome, READ_EVENTS, TerminatedBy, last_events},
     },
     timestamp::Timestamp,
@@ -30,7 +31,7 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
 /// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
 /// because the service reports both late. If they cannot be read, they are empty, and the outcome
-/// is returned all the same.
+/// is returned all the same. [`JobHandle::explain`](crate::JobHandle::explain) determines the cause.
 ///
 /// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
 /// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
@@ -253,26 +254,6 @@ impl Waited {
         }
         true
     }
-}
-
-/// Returns a line of a log without control characters and escape sequences of terminals, such as
-/// colors.
-fn printable(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            // A sequence is ESC, `[`, parameters, and a final letter.
-            '\u{1b}' if letters.as_str().starts_with('[') => {
-                letters.next();
-                letters.find(|letter| ('@'..='~').contains(letter));
-            }
-            '\t' => text.push(letter),
-            _ if letter.is_control() => {}
-            _ => text.push(letter),
-        }
-    }
-    text
 }
 
 impl Serialize for Waited {
