@@ -14,6 +14,7 @@ mod job_reference;
 mod output;
 mod program;
 mod progress;
+mod secrets;
 mod session;
 mod terminal;
 

@@ -60,7 +60,9 @@ impl JobArgument {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {
             [name] => find(client, name, Prefixes::Any).await,
-            [] => Err(Failure::usage("stdin has no id; it must have that of one job")),
+            [] => Err(Failure::usage(
+                "stdin has no id; it must have that of one job",
+            )),
             names => Err(Failure::usage(format_args!(
                 "stdin has {} ids; the command must have one job",
                 names.len()
@@ -133,14 +135,20 @@ async fn read_ids(client: &Client, names: &[String]) -> Result<HashMap<String, J
     }
     let searches = ids.chunks(IDS_PER_SEARCH).map(|ids| {
         let ids = Filter::id().is_in(ids.iter().copied());
-        client.training_jobs().list().filter(ids).collect(IDS_PER_SEARCH)
+        client
+            .training_jobs()
+            .list()
+            .filter(ids)
+            .collect(IDS_PER_SEARCH)
     });
     let found: Vec<Vec<Job>> = stream::iter(searches)
         .buffered(CONCURRENT)
         .try_collect()
         .await?;
     let jobs = found.into_iter().flatten();
-    Ok(jobs.map(|job| (job.id().to_ascii_lowercase(), job)).collect())
+    Ok(jobs
+        .map(|job| (job.id().to_ascii_lowercase(), job))
+        .collect())
 }
 
 /// Reads the job that an argument names: the last one, an id, a name, or a prefix, in this order.
@@ -148,10 +156,13 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
     let jobs = client.training_jobs();
     if name == "@last" {
         let id = last_job(&project(client))?;
-        return jobs.get(&id).await.map_err(|error| match error.is_not_found() {
-            true => Failure::NotFound(format!("@last: the job {id} no longer exists")),
-            false => error.into(),
-        });
+        return jobs
+            .get(&id)
+            .await
+            .map_err(|error| match error.is_not_found() {
+                true => Failure::NotFound(format!("@last: the job {id} no longer exists")),
+                false => error.into(),
+            });
     }
     if name.starts_with('@') {
         return Err(Failure::usage(format_args!(
@@ -159,10 +170,13 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
         )));
     }
     if is_id(name) {
-        return jobs.get(name).await.map_err(|error| match error.is_not_found() {
-            true => Failure::NotFound(format!("no job has the id {name}")),
-            false => error.into(),
-        });
+        return jobs
+            .get(name)
+            .await
+            .map_err(|error| match error.is_not_found() {
+                true => Failure::NotFound(format!("no job has the id {name}")),
+                false => error.into(),
+            });
     }
     if name.is_empty() || !name.bytes().all(is_of_name) {
         return Err(Failure::usage(format_args!(

@@ -21,7 +21,9 @@ const PHASES: [&str; 8] = [
 /// Returns the parser of a phase, which ignores case if the argument does.
 pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
     PossibleValuesParser::new(PHASES).map(|name| {
-        let known = PHASES.iter().find(|known| known.eq_ignore_ascii_case(&name));
+        let known = PHASES
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(&name));
         Phase::from(known.map_or(name.as_str(), |known| known))
     })
 }

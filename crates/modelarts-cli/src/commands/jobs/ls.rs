@@ -84,18 +84,13 @@ impl JobRow {
                 .metadata
                 .as_deref()
                 .and_then(|metadata| metadata.user_name.clone()),
-            why: why(job),
+            why: job.status_reason(),
             seconds_old: created.map_or(0, |created| {
                 Timestamp::from(now).duration_since(created).as_secs()
             }),
             typed_phase: job.phase(),
         }
     }
-}
-
-/// Returns a short reason of the phase from the details that were read.
-pub(crate) fn why(_job: &Job) -> Option<String> {
-    None
 }
 
 /// Returns the text, or `-`.
@@ -145,9 +140,9 @@ impl Ls {
         if let Some(since) = self.since {
             list = list.filter(Filter::create_time().after(since));
         }
-        let limit = self
-            .limit
-            .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let limit = self.limit.map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
+        });
         let now = SystemTime::now();
         let rows = first(list, limit).map_ok(move |jobs| {
             let jobs = jobs.iter();

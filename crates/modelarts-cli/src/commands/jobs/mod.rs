@@ -5,7 +5,7 @@ pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod logs;
 pub(crate) mod ls;
-mod results;
+pub(crate) mod results;
 pub(crate) mod rm;
 mod selection;
 pub(crate) mod show;

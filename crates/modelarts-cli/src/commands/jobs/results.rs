@@ -63,10 +63,7 @@ impl JobResult {
     /// Returns the result of a call for a job. A job that no longer exists is no failure. An error
     /// without a response, such as a lost connection, concerns the other jobs as well, and is
     /// returned.
-    pub(super) fn new(
-        job: &Job,
-        result: Result<&'static str, Error>,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
         let (result, error) = match result {
             Ok(result) => (result, None),
             Err(error) if error.is_not_found() => ("gone", None),
@@ -111,7 +108,10 @@ pub(super) async fn print_results(
         for result in &results {
             if let Some(error) = &result.error {
                 failed += 1;
-                note(format_args!("error: {} ({}): {error}", result.name, result.id));
+                note(format_args!(
+                    "error: {} ({}): {error}",
+                    result.name, result.id
+                ));
             }
         }
         if only_ids {

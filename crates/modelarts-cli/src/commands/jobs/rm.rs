@@ -120,22 +120,28 @@ fn delete<'a>(
 ) -> impl Stream<Item = Result<Vec<JobResult>, Error>> + 'a {
     let has_batches = client.cloud() == Cloud::Huawei && jobs.len() > 1;
     let size = if has_batches { BATCH } else { CONCURRENT };
-    stream::iter(jobs.chunks(size)).then(async move |jobs| {
-        if has_batches {
-            match client.training_jobs().delete_many(jobs).await {
-                Ok(()) => {
-                    let deleted = jobs.iter().map(|job| JobResult::new(job, Ok("deleted")));
-                    return deleted.collect();
-                }
-                Err(error) if error.status().is_none() => return Err(error),
-                // One of the jobs may be the reason of a rejection, so they are deleted one by one.
-                Err(_) => {}
+    stream::iter(jobs.chunks(size)).then(move |jobs| delete_some(client, jobs, has_batches))
+}
+
+async fn delete_some(
+    client: &Client,
+    jobs: &[Job],
+    has_batches: bool,
+) -> Result<Vec<JobResult>, Error> {
+    if has_batches {
+        match client.training_jobs().delete_many(jobs).await {
+            Ok(()) => {
+                let deleted = jobs.iter().map(|job| JobResult::new(job, Ok("deleted")));
+                return deleted.collect();
             }
+            Err(error) if error.status().is_none() => return Err(error),
+            // One of the jobs may be the reason of a rejection, so they are deleted one by one.
+            Err(_) => {}
         }
-        let results = stream::iter(jobs).map(async |job| {
-            let result = job.delete().await.map(|()| "deleted");
-            JobResult::new(job, result)
-        });
-        results.buffered(CONCURRENT).try_collect().await
-    })
+    }
+    let results = stream::iter(jobs).map(async |job| {
+        let result = job.delete().await.map(|()| "deleted");
+        JobResult::new(job, result)
+    });
+    results.buffered(CONCURRENT).try_collect().await
 }

@@ -22,7 +22,12 @@ pub(super) struct Selection {
     #[arg(long)]
     mine: bool,
     /// Only jobs of the users with these names.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "mine")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        conflicts_with = "mine"
+    )]
     user: Vec<String>,
     /// Only jobs whose name contains this text.
     #[arg(long, value_name = "TEXT")]

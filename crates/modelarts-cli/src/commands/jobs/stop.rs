@@ -31,7 +31,11 @@ impl Stop {
         let jobs = self.jobs.find_exact(client).await?;
         if jobs.len() > 1 && !self.yes {
             list_on_stderr(&jobs);
-            confirm(session.terminal, false, format_args!("stop {}", count(jobs.len())))?;
+            confirm(
+                session.terminal,
+                false,
+                format_args!("stop {}", count(jobs.len())),
+            )?;
         }
         let results = stream::iter(&jobs).map(async |job| {
             let result = stop(job).await;

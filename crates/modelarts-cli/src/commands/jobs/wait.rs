@@ -4,7 +4,9 @@ use std::{collections::HashMap, time::Duration};
 
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream::FuturesUnordered};
-use modelarts_ext::{Client, Error, Job, Outcome, jobs::wait::Waited, pagination::PageStream, types::Phase};
+use modelarts_ext::{
+    Client, Job, Outcome, jobs::wait::Waited, pagination::PageStream, types::Phase,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -79,7 +81,9 @@ impl WaitRow {
         let json = serde_json::to_value(outcome).unwrap_or_default();
         let (exit_code, task) = match outcome {
             Outcome::Completed => (Some(0), None),
-            Outcome::Failed { exit_code, task, .. } => (*exit_code, task.clone()),
+            Outcome::Failed {
+                exit_code, task, ..
+            } => (*exit_code, task.clone()),
             _ => (None, None),
         };
         Self {
@@ -145,7 +149,9 @@ impl Wait {
             Some(printed) => printed?,
             None => {
                 let left = count(jobs.len() - statuses.len());
-                note(format_args!("interrupted; {left} waited for, which the command leaves as they are"));
+                note(format_args!(
+                    "interrupted; {left} waited for, which the command leaves as they are"
+                ));
                 return Ok(ExitStatus::Interrupted);
             }
         };
@@ -153,7 +159,9 @@ impl Wait {
             return Ok(first.unwrap_or(ExitStatus::Success));
         }
         // The first job in the order of the arguments that did not complete.
-        let in_order = jobs.iter().filter_map(|job| statuses.get(job.id()).copied());
+        let in_order = jobs
+            .iter()
+            .filter_map(|job| statuses.get(job.id()).copied());
         let mut failed = in_order.filter(|status| *status != ExitStatus::Success);
         Ok(failed.next().unwrap_or(ExitStatus::Success))
     }
@@ -169,7 +177,9 @@ impl Wait {
             wait = wait.timeout(timeout);
         }
         if is_local {
-            wait = wait.interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1).rate_limit(f64::INFINITY);
+            wait = wait
+                .interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1)
+                .rate_limit(f64::INFINITY);
         }
         wait.stream()
     }
@@ -178,7 +188,9 @@ impl Wait {
     fn phases(&self, target: &Phase, jobs: &[Job], is_local: bool) -> PageStream<Waited> {
         let waits = jobs.iter().map(|job| {
             let target = target.clone();
-            let mut wait = job.wait().until(move |job| has_reached(&job.phase(), &target));
+            let mut wait = job
+                .wait()
+                .until(move |job| has_reached(&job.phase(), &target));
             if let Some(timeout) = self.timeout {
                 wait = wait.timeout(timeout);
             }

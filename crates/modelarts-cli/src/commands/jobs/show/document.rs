@@ -8,10 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    commands::jobs::{
-        ls::why,
-        show::timeline::{Step, steps},
-    },
+    commands::jobs::show::timeline::{Step, steps},
     secrets,
 };
 
@@ -167,7 +164,7 @@ impl JobDocument {
             description: text(metadata.and_then(|metadata| metadata.description.as_ref())),
             phase: job.phase().to_string(),
             secondary_phase: job.secondary_phase().map(ToString::to_string),
-            why: why(job),
+            why: job.status_reason(),
             user: text(metadata.and_then(|metadata| metadata.user_name.as_ref())),
             workspace: text(metadata.and_then(|metadata| metadata.workspace_id.as_ref())),
             created_at: job.created_at().map(|time| time.to_string()),

@@ -26,7 +26,9 @@ pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
     if let Some((last, _)) = starts.last()
         && job.is_final()
         && !is_final(last)
-        && let Some((_, end)) = of_details(job).into_iter().find(|(phase, _)| is_final(phase))
+        && let Some((_, end)) = of_details(job)
+            .into_iter()
+            .find(|(phase, _)| is_final(phase))
     {
         starts.push((job.phase(), end));
     }
