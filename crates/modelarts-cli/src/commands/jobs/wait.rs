@@ -11,10 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::jobs::{
-        arguments::{phase, time_span},
-        results::count,
-    },
+    commands::jobs::arguments::{phase, time_span},
     exit_status::ExitStatus,
     failure::Failure,
     follow::Interrupt,
@@ -148,10 +145,11 @@ impl Wait {
         match printed {
             Some(printed) => printed?,
             None => {
-                let left = count(jobs.len() - statuses.len());
-                note(format_args!(
-                    "interrupted; {left} waited for, which the command leaves as they are"
-                ));
+                let left = match jobs.len() - statuses.len() {
+                    1 => "1 job continues".to_owned(),
+                    jobs => format!("{jobs} jobs continue"),
+                };
+                note(format_args!("interrupted; {left}"));
                 return Ok(ExitStatus::Interrupted);
             }
         };
