@@ -74,5 +74,7 @@ pub(crate) fn set_up_log(verbose: u8) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(false)
+        // A closed stderr must not end the program.
+        .log_internal_errors(false)
         .init();
 }

@@ -2,24 +2,26 @@
 //!
 //! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Every JSON document is
 //! an object with the field `schema_version`; within a version, fields are only added. The schemas
-//! are in the folder `schemas/` of the package.
+//! are in the folder `schemas/` of the package; the function `schemas` of `commands` has the types.
 
 mod columns;
 mod document;
 mod format;
 mod jq;
+mod layout;
 mod list;
-pub mod schema;
+pub(crate) mod schema;
 mod stdout;
 mod text;
 
 pub(crate) use columns::Column;
 pub(crate) use document::Document;
-pub(crate) use format::{Format, OutputArguments};
+pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
 pub(crate) use stdout::Stdout;
 pub(crate) use text::{age, bytes, duration, phase};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,9 +55,31 @@ impl Output {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
+    /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other formats
+    /// must not call it.
+    pub(crate) fn item(&self, item: &(impl Serialize + JsonSchema)) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        self.print_json(&mut stdout, item)?;
+        stdout.flush()
+    }
+
+    /// Prints JSON that another program defines, such as the service: without `schema_version`.
+    pub(crate) fn foreign(&self, value: Value) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        self.print_values(&mut stdout, value)?;
+        stdout.flush()
+    }
+
     /// Prints one value of JSON with its version, as the format requires.
-    fn print_json(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
-        let value = with_version(value)?;
+    pub(crate) fn print_json(
+        &self,
+        stdout: &mut Stdout,
+        value: &impl Serialize,
+    ) -> Result<(), Failure> {
+        self.print_values(stdout, with_version(value)?)
+    }
+
+    fn print_values(&self, stdout: &mut Stdout, value: Value) -> Result<(), Failure> {
         let values = match &self.filter {
             None => vec![value],
             Some(filter) => filter.apply(value)?,
@@ -77,6 +101,11 @@ impl Output {
         }
         Ok(())
     }
+}
+
+/// Returns a document as JSON on one line.
+pub(crate) fn to_line(document: &impl Serialize) -> Result<String, Failure> {
+    Ok(with_version(document)?.to_string())
 }
 
 /// Returns the object with the field `schema_version` before the others.

@@ -64,13 +64,15 @@
 //! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `response` has the result of a call.
+// the client. `current_user` looks up the user of the credentials. `response` has the result of a call.
 
 mod builder;
+mod current_user;
 mod resolve;
 pub(crate) mod response;
 
 pub use builder::ClientBuilder;
+pub use current_user::CurrentUser;
 pub use response::Response;
 
 pub use crate::transport::call::CallInfo;

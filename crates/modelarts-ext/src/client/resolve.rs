@@ -1,6 +1,6 @@
 //! Resolution of the configuration: completes the settings of the builder from the environment.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use modelarts_api::types;
 use reqwest::{Url, header::HeaderValue};
@@ -14,7 +14,7 @@ use crate::{
         environment::Environment,
     },
     credentials::{
-        ProviderContext, SecureHttp, chain, projects,
+        ProviderContext, SecureHttp, chain, identity,
         source::{Hints, Lookup},
     },
     error::Error,
@@ -372,21 +372,12 @@ impl ResolvedConfig {
 
     /// Looks up the project, within the number of attempts and the time of the retry policy.
     async fn find_project(&self) -> Result<String, Error> {
-        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
-        let started = clock.now();
-        let mut retries = 0;
+        let mut attempts = IamAttempts::new(&self.transport);
         loop {
-            let error = match self.request_project().await {
+            match self.request_project().await {
                 Ok(id) => return Ok(id),
-                Err(error) => error,
-            };
-            let wait = policy.delay(retries, error.retry_after(), since(clock, started));
-            let Some(wait) = wait.filter(|_| error.is_retryable()) else {
-                return Err(error);
-            };
-            tracing::debug!(%error, ?wait, "looking up the project again");
-            clock.sleep(wait).await;
-            retries += 1;
+                Err(error) => attempts.pause(error).await?,
+            }
         }
     }
 
@@ -408,7 +399,7 @@ impl ResolvedConfig {
         };
         let region = self.location.region.as_deref();
         let name = self.project.name.as_deref().or(region);
-        projects::find_project(
+        identity::find_project(
             address,
             &transport.provider_context,
             &credentials,
@@ -416,5 +407,39 @@ impl ResolvedConfig {
             name,
         )
         .await
+    }
+}
+
+/// Attempts of a look-up in IAM, within the number and the time of the retry policy.
+pub(super) struct IamAttempts<'a> {
+    transport: &'a HttpTransport,
+    started: SystemTime,
+    retries: usize,
+}
+
+impl<'a> IamAttempts<'a> {
+    pub(super) fn new(transport: &'a HttpTransport) -> Self {
+        Self {
+            transport,
+            started: transport.clock.now(),
+            retries: 0,
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// Returns the error if there is no further attempt.
+    pub(super) async fn pause(&mut self, error: Error) -> Result<(), Error> {
+        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
+        let elapsed = since(clock, self.started);
+        let wait = policy.delay(self.retries, error.retry_after(), elapsed);
+        let Some(wait) = wait.filter(|_| error.is_retryable()) else {
+            return Err(error);
+        };
+        tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
+        clock.sleep(wait).await;
+        self.retries += 1;
+        Ok(())
     }
 }

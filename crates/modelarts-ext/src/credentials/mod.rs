@@ -49,18 +49,19 @@
 // `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server`. `chain` searches the
 // environment and files (`profile_file`, `clouds_yaml`) for credentials; `source` has its types.
 // `authenticate` adds credentials to a request, `rejection` decides from a response if newer
-// credentials can help, and `secrets` lists the texts to mask.
+// credentials can help, and `secrets` lists the texts to mask. `identity` looks up the project and the
+// user of credentials.
 
 mod auth_server;
 pub(crate) mod authenticate;
 mod cache;
 pub(crate) mod chain;
 mod clouds_yaml;
+pub(crate) mod identity;
 pub(crate) mod metadata;
 mod oidc;
 mod password;
 mod profile_file;
-pub(crate) mod projects;
 pub(crate) mod rejection;
 pub(crate) mod secrets;
 pub(crate) mod source;

@@ -85,6 +85,27 @@ impl FillingReader {
         Ok((items, true))
     }
 
+    /// Polls the log for the first time. Returns only the last lines.
+    pub(super) async fn poll_last(
+        &mut self,
+        logs: &Logs,
+        lines: usize,
+    ) -> Result<Part<LogItem>, Error> {
+        let preview = logs.preview().await?;
+        let located = self.previews.locate(&preview);
+        let mut items = self.previews.take(&preview, located);
+        // An incomplete line is one of the last lines.
+        let complete = match lines {
+            0 => {
+                self.previews.finish();
+                0
+            }
+            lines => lines - usize::from(self.previews.has_incomplete_line()),
+        };
+        items.drain(..items.len().saturating_sub(complete));
+        Ok((items, false))
+    }
+
     /// Returns `true` if a gap before this preview may be read by the link.
     fn may_fill(&mut self, located: Located) -> bool {
         if self.result == FillResult::Filled && matches!(located, Located::Other { .. }) {

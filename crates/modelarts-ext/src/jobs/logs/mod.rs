@@ -60,6 +60,7 @@ mod whole;
 
 pub use download::DownloadedLog;
 pub use item::{LogAccess, LogItem};
+pub use timestamp::LogTime;
 pub use values::{LogValue, LogValues};
 
 use std::time::Duration;
@@ -80,6 +81,7 @@ pub struct Logs {
     interval: Duration,
     quiet: Duration,
     pub(crate) access: Option<LogAccess>,
+    pub(crate) tail: Option<usize>,
 }
 
 impl JobHandle {
@@ -91,6 +93,7 @@ impl JobHandle {
             interval: Duration::from_secs(5),
             quiet: Duration::from_secs(15),
             access: None,
+            tail: None,
         }
     }
 }
@@ -101,6 +104,13 @@ impl Logs {
     /// other clouds and if the service turns out not to support line numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
+        self
+    }
+
+    /// Begins [`follow`](Self::follow) with the last of the existing lines, at most this number and
+    /// at most 5 MB, instead of the first. The log is read by preview then.
+    pub fn tail_lines(mut self, lines: usize) -> Self {
+        self.tail = Some(lines);
         self
     }
 

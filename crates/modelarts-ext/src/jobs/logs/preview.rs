@@ -92,6 +92,11 @@ impl PreviewReader {
         &self.end
     }
 
+    /// Returns `true` if the last line is incomplete.
+    pub(super) fn has_incomplete_line(&self) -> bool {
+        !self.line.is_empty()
+    }
+
     /// Continues at the beginning of another log. Returns the last line of the log before it.
     pub(super) fn begin_other(&mut self) -> Option<LogItem> {
         self.read = 0;
