@@ -1,6 +1,6 @@
 //! Entry point of the program: arguments, runtime, errors, exit code.
 
-use std::{io::Write, process::ExitCode};
+use std::{env, ffi::OsString, io::Write, process::ExitCode};
 
 use clap::Parser;
 use serde_json::json;
@@ -10,10 +10,22 @@ use crate::{
     output::Output, session::Session, terminal::Terminal,
 };
 
+/// First argument with which the program is `modelarts-emulator`. The wheel contains one file for
+/// both programs.
+#[cfg(unix)]
+const EMULATOR: &str = "emulator";
+
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments: Vec<OsString> = env::args_os().collect();
+    #[cfg(unix)]
+    if arguments.get(1).is_some_and(|first| first == EMULATOR) {
+        let rest = arguments.into_iter().skip(2);
+        let name = OsString::from("modelarts-emulator");
+        return modelarts_emulator::program::run([name].into_iter().chain(rest));
+    }
+    let arguments = Arguments::parse_from(arguments);
     let json_errors = arguments.global.output.is_json();
     let status = match run(arguments) {
         Ok(status) => status,

@@ -1,4 +1,6 @@
 //! Tests of the program `modelarts` against an emulator in the process of the test.
 
+#[cfg(unix)]
+mod emulator;
 mod jobs;
 mod support;
