@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Dict, List, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 
 from modelarts_tools._programs import program
 
@@ -106,9 +106,11 @@ class Emulator:
         command += ["serve", "--timing", "instant", "--token", self.token]
         command += ["--data-dir", str(self._directory / "data"), "--obs-root", str(self.obs_root)]
         command += ["--env-file", str(self._directory / "env"), *arguments]
+        # The end of this process closes the pipe, even a kill. The emulator ends with it.
+        command.append("--end-with-stdin")
         with self._log.open("wb") as log:
             return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
             )
 
     def _ready(self, process: "subprocess.Popen[bytes]", timeout: float) -> Mapping[str, str]:
@@ -221,9 +223,9 @@ class Emulator:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        stdout: Optional[IO[bytes]] = self._process.stdout
-        if stdout is not None:
-            stdout.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -62,6 +66,27 @@ def test_an_emulator_outside_of_pytest() -> None:
     assert not emulator.obs_root.exists()
     with pytest.raises(OSError):
         emulator.control("health")
+
+
+def test_a_killed_process_leaves_no_emulator() -> None:
+    script = """
+import os, signal, modelarts_tools
+
+print(modelarts_tools.Emulator().url, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    killed = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert killed.returncode == -9
+    while is_healthy(killed.stdout.strip()):
+        time.sleep(0.02)
+
+
+def is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_emulator/health") as response:
+            return bool(response.status == 200)
+    except urllib.error.URLError:
+        return False
 
 
 def test_the_help_names_option_and_fixtures(pytester: pytest.Pytester) -> None:

@@ -87,6 +87,10 @@ pub(crate) struct Serve {
     /// Running jobs on Ctrl-C and SIGTERM.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub(crate) on_stop: OnStop,
+    /// Also end when stdin is closed, as by SIGTERM: with the program that started the emulator
+    /// with a pipe, even if it was killed.
+    #[arg(long)]
+    pub(crate) end_with_stdin: bool,
     /// Token accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
     token: Vec<String>,

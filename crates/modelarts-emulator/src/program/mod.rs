@@ -2,7 +2,7 @@
 //!
 //! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
 //! on stderr. Ctrl-C and SIGTERM end the program, and also its jobs unless `--on-stop leave` is
-//! given.
+//! given. With `--end-with-stdin`, so does the end of stdin.
 
 mod arguments;
 mod env_file;
@@ -12,12 +12,14 @@ use std::{
     ffi::OsString,
     io::{self, Write},
     process::ExitCode,
+    thread,
 };
 
 use serde_json::json;
 use tokio::{
     runtime,
     signal::unix::{SignalKind, signal},
+    sync::oneshot,
 };
 use tracing_subscriber::EnvFilter;
 
@@ -74,6 +76,7 @@ async fn serve(given: Vec<OsString>) -> Result<(), String> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let on_stop = arguments.on_stop;
+    let end_with_stdin = arguments.end_with_stdin;
     // An unusable file is reported before any job runs.
     let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;
     let emulator = arguments::builder(arguments)?.start().await;
@@ -103,6 +106,7 @@ async fn serve(given: Vec<OsString>) -> Result<(), String> {
     tokio::select! {
         _ = interrupt.recv() => {}
         _ = terminate.recv() => {}
+        () = stdin_closed(), if end_with_stdin => {}
     }
     match on_stop {
         OnStop::Stop => {
@@ -115,4 +119,17 @@ async fn serve(given: Vec<OsString>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Returns when stdin has ended. The thread may read until the end of the process; a task of the
+/// runtime would delay that end.
+async fn stdin_closed() {
+    let (closed, end) = oneshot::channel();
+    thread::spawn(move || {
+        // An unreadable stdin is a closed one. The receiver is gone if a signal came first.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = closed.send(());
+    });
+    // The sender sends in any case, unless the thread could not copy.
+    let _ = end.await;
 }
