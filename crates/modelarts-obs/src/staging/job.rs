@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use modelarts_ext::{CreateJob, Error, Job, error::Violation};
+use modelarts_ext::{CreateJob, Error, Job, error::Violation, validation::Warning};
 
 use crate::{
     address::ObsPath,
@@ -30,6 +30,11 @@ impl CreateJobExt for CreateJob {
             data: Vec::new(),
             outputs: Vec::new(),
             on_progress: Arc::new(|_, _| {}),
+            on_checked: Arc::new(|warnings| {
+                for warning in warnings {
+                    tracing::warn!(%warning, "the job does not follow a recommendation");
+                }
+            }),
         }
     }
 }
@@ -45,10 +50,14 @@ pub struct StageJob {
     data: Vec<(String, PathBuf)>,
     outputs: Vec<String>,
     on_progress: OnPart,
+    on_checked: OnChecked,
 }
 
 /// Receives the progress of a part.
 type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
+
+/// Receives the warnings of the check.
+type OnChecked = Arc<dyn Fn(&[Warning]) + Send + Sync>;
 
 /// Part of a job that is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +132,13 @@ impl StageJob {
         function: impl Fn(&StagedPart, &Progress) + Send + Sync + 'static,
     ) -> Self {
         self.on_progress = Arc::new(function);
+        self
+    }
+
+    /// Sets a function that receives the warnings of the check before anything is sent, also if
+    /// there are none. Default: they are logged.
+    pub fn on_checked(mut self, function: impl Fn(&[Warning]) + Send + Sync + 'static) -> Self {
+        self.on_checked = Arc::new(function);
         self
     }
 
@@ -201,9 +217,7 @@ impl StageJob {
             report.violations.extend(violations);
             report.warnings.extend(code.report.warnings.clone());
         }
-        for warning in report.into_result("the job")? {
-            tracing::warn!(%warning, "the job does not follow a recommendation");
-        }
+        (self.on_checked)(&report.into_result("the job")?);
         let mut changes = Vec::new();
         for (_, directory) in &data {
             changes.push(directory.compare(staging, text("workspace_id")).await?);
