@@ -29,10 +29,13 @@ pub fn run() -> Result<Outcome> {
     let file = wheel::build("dev", &directory.join("wheels"), &stored)?;
     let environment = Environment::create(&directory)?;
     environment.install(&file)?;
+    let jobs = directory.join("jobs");
+    fs::create_dir(&jobs)?;
     for (name, script, code) in SCRIPTS {
-        fs::write(directory.join(name), script)?;
+        fs::write(jobs.join(name), script)?;
         let status = environment
             .command("modelarts")?
+            .current_dir(&jobs)
             .args(["run", "--local", name])
             .status()
             .with_context(|| format!("modelarts run --local {name}"))?;
@@ -58,9 +61,7 @@ pub fn run() -> Result<Outcome> {
     }
     passes(
         Command::new(tools)
-            .args(["-m", "mypy", "--cache-dir=/dev/null", "--python-executable"])
-            .arg(environment.program("python3"))
-            .arg("--config-file")
+            .args(["-m", "mypy", "--cache-dir=/dev/null", "--config-file"])
             .arg(wheel::project().join("pyproject.toml"))
             .arg(wheel::project().join("python/modelarts_tools"))
             .arg(tests),

@@ -27,22 +27,36 @@ const FILES: [&str; 6] = [
 ];
 
 const HEAD: &str = "\
-Licences of the packages that the programs modelarts and modelarts-emulator contain. The source code
-of each is in the package registry of Rust, crates.io; modified versions are not contained.
+Packages that the programs modelarts and modelarts-emulator contain, unmodified, with their licences
+and the addresses of their source code. The texts of the licences follow.
 ";
+
+/// A linked package.
+struct Package {
+    /// Name and version, as `cargo tree` prints them.
+    name: String,
+    licence: String,
+    /// Address of the source code. It also leads to the authors of packages without a text.
+    repository: String,
+    folder: PathBuf,
+}
 
 /// Writes the licence texts of all packages whose code becomes part of the program.
 pub fn write(file: &Path) -> Result<()> {
-    let folders = folders()?;
+    let linked = linked()?;
     let mut packages = Vec::new();
-    for package in linked()? {
-        let (folder, licence) = folders
-            .get(&package)
-            .with_context(|| format!("cargo metadata lacks {package}"))?;
-        packages.push((package, licence.clone(), texts(folder)?));
+    for package in packages_of_cargo()? {
+        if linked.contains(&package.name) {
+            let texts = texts(&package.folder)?;
+            packages.push((package, texts));
+        }
     }
-    let notices = render(&packages);
-    fs::write(file, notices).with_context(|| file.display().to_string())
+    ensure!(
+        packages.len() == linked.len(),
+        "cargo tree and cargo metadata list different packages"
+    );
+    packages.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+    fs::write(file, render(&packages)).with_context(|| file.display().to_string())
 }
 
 /// Returns the linked packages other than those of this workspace, as `name vVERSION`.
@@ -61,24 +75,24 @@ fn linked() -> Result<BTreeSet<String>> {
         .collect())
 }
 
-/// Returns the folder and the licence of each package.
-fn folders() -> Result<BTreeMap<String, (PathBuf, String)>> {
+/// Returns the packages of the workspace and of its dependencies.
+fn packages_of_cargo() -> Result<Vec<Package>> {
     let mut command = cargo(["metadata", "--locked", "--format-version", "1"]);
     let output = command.stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "cargo metadata failed");
     let metadata: Value = serde_json::from_slice(&output.stdout)?;
     let packages = metadata["packages"].as_array();
     let packages = packages.context("cargo metadata lists no packages")?;
-    let row = |package: &Value| {
+    let package = |package: &Value| {
         let text = |name: &str| package[name].as_str();
-        let name = format!("{} v{}", text("name")?, text("version")?);
-        let folder = Path::new(text("manifest_path")?).parent()?.to_owned();
-        Some((
-            name,
-            (folder, text("license").unwrap_or_default().to_owned()),
-        ))
+        Some(Package {
+            name: format!("{} v{}", text("name")?, text("version")?),
+            licence: text("license").unwrap_or_default().to_owned(),
+            repository: text("repository").unwrap_or_default().to_owned(),
+            folder: Path::new(text("manifest_path")?).parent()?.to_owned(),
+        })
     };
-    Ok(packages.iter().filter_map(row).collect())
+    Ok(packages.iter().filter_map(package).collect())
 }
 
 /// Returns the texts of licences and notices in the folder of a package.
@@ -100,15 +114,20 @@ fn texts(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// Joins the texts. Packages with the same text share it.
-fn render(packages: &[(String, String, Vec<String>)]) -> String {
-    let mut notices = HEAD.to_owned();
+fn render(packages: &[(Package, Vec<String>)]) -> String {
+    let mut notices = format!("{HEAD}\n");
     let mut by_text: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    notices.push('\n');
-    for (package, licence, texts) in packages {
+    for (package, texts) in packages {
+        let Package {
+            name,
+            licence,
+            repository,
+            ..
+        } = package;
         // Writing to a `String` cannot fail.
-        let _ = writeln!(notices, "{package}: {licence}");
+        let _ = writeln!(notices, "{name}: {licence}, {repository}");
         for text in texts {
-            by_text.entry(text.trim()).or_default().insert(package);
+            by_text.entry(text.trim()).or_default().insert(name);
         }
     }
     for (text, packages) in by_text {
@@ -125,8 +144,13 @@ mod tests {
     #[test]
     fn packages_with_the_same_text_share_it() {
         let package = |name: &str, texts: &[&str]| {
-            let texts = texts.iter().map(|text| (*text).to_owned()).collect();
-            (name.to_owned(), "MIT".to_owned(), texts)
+            let package = Package {
+                name: name.to_owned(),
+                licence: "MIT".to_owned(),
+                repository: "https://example.com".to_owned(),
+                folder: PathBuf::new(),
+            };
+            (package, texts.iter().map(ToString::to_string).collect())
         };
         let packages = [
             package("a v1.0.0", &["Copyright A\n", "NOTICE of A"]),
@@ -137,7 +161,8 @@ mod tests {
         assert_eq!(
             render(&packages),
             format!(
-                "{HEAD}\na v1.0.0: MIT\nb v1.0.0: MIT\nc v1.0.0: MIT\n\
+                "{HEAD}\na v1.0.0: MIT, https://example.com\nb v1.0.0: MIT, https://example.com\n\
+                 c v1.0.0: MIT, https://example.com\n\
                  \n{line}\na v1.0.0, b v1.0.0\n\nCopyright A\n\
                  \n{line}\na v1.0.0\n\nNOTICE of A\n"
             )
@@ -145,18 +170,19 @@ mod tests {
     }
 
     #[test]
-    fn the_packages_of_the_program_have_a_folder_with_their_licence() {
-        let folders = folders().unwrap();
+    fn linked_packages_have_the_texts_of_their_licences() {
         let linked = linked().unwrap();
         let named = |name: &str| linked.iter().find(|package| package.starts_with(name));
+        let packages = packages_of_cargo().unwrap();
         let serde = named("serde_json v").unwrap();
-        let (folder, licence) = &folders[serde];
-        assert_eq!(licence, "MIT OR Apache-2.0");
+        let serde = packages.iter().find(|it| it.name == *serde).unwrap();
+        assert_eq!(serde.licence, "MIT OR Apache-2.0");
+        assert_eq!(serde.repository, "https://github.com/serde-rs/json");
+        let texts = texts(&serde.folder).unwrap();
         assert!(
-            texts(folder)
-                .unwrap()
+            texts
                 .iter()
-                .any(|text| text.contains("Permission is hereby"))
+                .any(|text| text.contains("Permission is hereby granted"))
         );
         assert!(named("progenitor-client v").is_some());
         // Packages of the workspace, and those that only run at build time.

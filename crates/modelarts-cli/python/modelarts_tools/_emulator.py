@@ -29,7 +29,7 @@ class Emulator:
     Use it in a `with` statement, which ends it with its jobs:
 
         with Emulator() as emulator:
-            print(emulator.api("training-jobs")["total"])
+            print(emulator.api("training-job-searches", {})["total"])
 
     Attributes:
         url: Address of the service, such as `http://127.0.0.1:40665`.
@@ -156,7 +156,7 @@ class Emulator:
         """Calls an operation of the service, and returns the decoded body of the response.
 
         Args:
-            path: Path below the project, such as `training-jobs?limit=10`.
+            path: Path below the project, such as `training-jobs/ID`.
             body: Body of the request, which is sent as JSON.
             method: GET if not given, or POST with a body.
 

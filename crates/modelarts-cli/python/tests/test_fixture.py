@@ -92,12 +92,13 @@ def test_a_fault_is_injected(modelarts: Emulator) -> None:
 
 
 @pytest.fixture
-def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def cloud() -> Iterator[None]:
     """Settings of a user, which are there again after the test."""
-    for name in ("OS_TOKEN", "HUAWEICLOUD_SDK_AK", "MODELARTS_CONTEXT"):
-        monkeypatch.setenv(name, "of-the-user")
-    yield
-    assert os.environ["OS_TOKEN"] == os.environ["HUAWEICLOUD_SDK_AK"] == "of-the-user"
+    with pytest.MonkeyPatch.context() as settings:
+        for name in ("OS_TOKEN", "HUAWEICLOUD_SDK_AK", "MODELARTS_CONTEXT"):
+            settings.setenv(name, "of-the-user")
+        yield
+        assert os.environ["OS_TOKEN"] == os.environ["HUAWEICLOUD_SDK_AK"] == "of-the-user"
 
 
 @pytest.mark.usefixtures("cloud")
