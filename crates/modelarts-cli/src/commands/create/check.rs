@@ -13,7 +13,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    commands::create::{draft::Draft, flags::JobFlags, staging::files_text},
+    commands::create::{
+        draft::{Draft, path_below},
+        flags::JobFlags,
+        staging::files_text,
+    },
     exit_status::ExitStatus,
     failure::Failure,
     output::Document,
@@ -183,6 +187,13 @@ async fn check_code(
     if let Some(boot_file) = boot_file {
         stage = stage.boot_file(boot_file);
     }
+    let inside = draft
+        .data
+        .iter()
+        .filter_map(|(_, data)| path_below(data, directory));
+    for data in inside.filter(|path| !path.is_empty()) {
+        stage = stage.exclude(data);
+    }
     let staged = match stage.await {
         Ok(staged) => staged,
         Err(error) if !error.violations().is_empty() => {
@@ -213,7 +224,9 @@ async fn check_code(
 fn offline_client(session: &Session) -> Result<Client, Failure> {
     let builder = || -> Result<ClientBuilder, Failure> {
         let builder = ClientBuilder::default().environment(session.selection.environment()?);
-        Ok(builder.credentials(Credentials::token("unused")).project_id("unused"))
+        Ok(builder
+            .credentials(Credentials::token("unused"))
+            .project_id("unused"))
     };
     match builder()?.build() {
         Ok(client) => Ok(client),
@@ -238,7 +251,10 @@ impl Document for CheckResult {
                 0 => String::new(),
                 count => format!(", {count} left out"),
             };
-            lines.push(format!("code: {}{left_out}", files_text(code.files, code.bytes)));
+            lines.push(format!(
+                "code: {}{left_out}",
+                files_text(code.files, code.bytes)
+            ));
         }
         lines.push(match self.violations.len() {
             0 => format!("{} breaks no rule", self.job),

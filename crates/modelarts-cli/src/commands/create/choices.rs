@@ -19,7 +19,9 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
     }
     if draft.needs_engine() {
         let (name, version) = default_engine(client).await?;
-        anstream::eprintln!("  Engine       {name}:{version}, the newest; --engine selects another");
+        anstream::eprintln!(
+            "  Engine       {name}:{version}, the newest; --engine selects another"
+        );
         draft.edit(|job| job.preset_image(name, version));
     }
     Ok(())
@@ -33,7 +35,10 @@ async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
         ))
     })?;
     let named = engines.iter().filter_map(|engine| {
-        let (name, version) = (engine.engine_name.as_deref()?, engine.engine_version.as_deref()?);
+        let (name, version) = (
+            engine.engine_name.as_deref()?,
+            engine.engine_version.as_deref()?,
+        );
         Some((name, version, engine.v1_compatible == Some(true)))
     });
     let of_default = named.clone().filter(|(name, ..)| *name == DEFAULT_ENGINE);
@@ -42,7 +47,9 @@ async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
     if let Some((name, version, _)) = newest {
         return Ok((name.to_owned(), version.to_owned()));
     }
-    let known: Vec<String> = named.map(|(name, version, _)| format!("\n  {name}:{version}")).collect();
+    let known: Vec<String> = named
+        .map(|(name, version, _)| format!("\n  {name}:{version}"))
+        .collect();
     Err(Failure::usage(format_args!(
         "--engine is missing, and no engine is named {DEFAULT_ENGINE}; it must be one of:{}",
         known.concat()
@@ -54,7 +61,10 @@ fn numbers(version: &str) -> Vec<u64> {
     let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.');
     let digits = &digits[..end.unwrap_or(digits.len())];
-    digits.split('.').filter_map(|number| number.parse().ok()).collect()
+    digits
+        .split('.')
+        .filter_map(|number| number.parse().ok())
+        .collect()
 }
 
 /// Returns the error for a job without a flavor, with the flavors of the service.
@@ -62,7 +72,9 @@ async fn missing_flavor(client: &Client) -> Failure {
     let rule = "--flavor is missing, and neither the file nor the context has a flavor or a pool";
     match client.flavors(None).collect(MAX_ROWS).await {
         Ok(flavors) if !flavors.is_empty() => {
-            let ids = flavors.iter().filter_map(|flavor| flavor.flavor_id.as_deref());
+            let ids = flavors
+                .iter()
+                .filter_map(|flavor| flavor.flavor_id.as_deref());
             let width = ids.map(str::len).max().unwrap_or_default();
             let lines = flavors.iter().filter_map(|flavor| {
                 let id = flavor.flavor_id.as_deref()?;
@@ -83,7 +95,8 @@ fn hardware(flavor: &TrainingFlavor) -> String {
     };
     let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
     let memory = info.memory.as_ref();
-    let memory = memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
+    let memory =
+        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
     let gpu = info.gpu.as_ref();
     let gpu = gpu.and_then(|gpu| Some((gpu.unit_num?, gpu.product_name.as_deref()?)));
     let npu = info.npu.as_ref();

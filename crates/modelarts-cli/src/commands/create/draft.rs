@@ -165,8 +165,13 @@ impl Draft {
             return Ok(());
         };
         if is_address(script) {
-            let parent = script.rsplit_once('/').map_or(script.as_str(), |(dir, _)| dir);
-            let code_dir = flags.code_dir.clone().unwrap_or_else(|| format!("{parent}/"));
+            let parent = script
+                .rsplit_once('/')
+                .map_or(script.as_str(), |(dir, _)| dir);
+            let code_dir = flags
+                .code_dir
+                .clone()
+                .unwrap_or_else(|| format!("{parent}/"));
             self.edit(|job| job.code_dir(code_dir).boot_file(script));
             return Ok(());
         }
@@ -280,7 +285,10 @@ impl Draft {
                 )));
             }
         }
-        let given = [("--pass-by-env", &flags.pass_by_env), ("--predownload", &flags.predownload)];
+        let given = [
+            ("--pass-by-env", &flags.pass_by_env),
+            ("--predownload", &flags.predownload),
+        ];
         for (flag, given) in given {
             if let Some(unknown) = given.iter().find(|name| !names.contains(name)) {
                 return Err(Failure::usage(format_args!(
@@ -327,7 +335,9 @@ impl Draft {
         self.set(&flags.auto_stop, CreateJob::auto_stop);
         self.set(&flags.restarts, CreateJob::auto_restart);
         self.set(&flags.log_url, CreateJob::log_path);
-        self.set(&flags.notify, |job, topic| job.notify(topic.urn, topic.events));
+        self.set(&flags.notify, |job, topic| {
+            job.notify(topic.urn, topic.events)
+        });
         self.set(&flags.experiment, CreateJob::experiment);
         self.set(&flags.workspace, CreateJob::workspace);
     }
@@ -392,7 +402,7 @@ fn generated_name(flags: &JobFlags) -> String {
 }
 
 /// Returns the path of a file relative to a directory, with slashes.
-fn path_below(file: &Path, directory: &Path) -> Option<String> {
+pub(crate) fn path_below(file: &Path, directory: &Path) -> Option<String> {
     let file = fs::canonicalize(file).ok()?;
     let directory = fs::canonicalize(directory).ok()?;
     let below = file.strip_prefix(directory).ok()?;
@@ -419,7 +429,11 @@ fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Fai
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let wanted = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut near: Vec<(f64, String)> = entries
         .filter(|entry| fits(&entry.path()))
@@ -439,5 +453,8 @@ fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Fai
         true => "check the path".to_owned(),
         false => format!("did you mean {}?", names.join(" or ")),
     };
-    Failure::usage(format_args!("{subject} {} does not exist; {advice}", path.display()))
+    Failure::usage(format_args!(
+        "{subject} {} does not exist; {advice}",
+        path.display()
+    ))
 }

@@ -82,10 +82,20 @@ pub(crate) struct JobFlags {
     pub(crate) out: Vec<String>,
     /// Inputs and outputs whose directory the script finds in a variable of their name, not in an
     /// argument.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        help_heading = "Data"
+    )]
     pub(crate) pass_by_env: Vec<String>,
     /// Outputs whose files are copied into the container before the start, to continue a run.
-    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        help_heading = "Data"
+    )]
     pub(crate) predownload: Vec<String>,
     /// Mounted file system: SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or
     /// obs://BUCKET/DIR:/PATH; :ro at the end makes it read-only; may be repeated.

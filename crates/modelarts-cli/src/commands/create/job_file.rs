@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, fs, io::Read, path::Path};
 
-use modelarts_ext::{
-    CreateJob, TrainingJobs,
-    error::Violation,
-};
+use modelarts_ext::{CreateJob, TrainingJobs, error::Violation};
 use serde::{
     Deserialize, Deserializer,
     de::{MapAccess, SeqAccess, Visitor},
@@ -80,9 +77,8 @@ impl JobFile {
 }
 
 fn read(path: &Path) -> Result<(String, String), Failure> {
-    let unreadable = |name: &str, error| {
-        Failure::usage(format_args!("cannot read the job in {name}: {error}"))
-    };
+    let unreadable =
+        |name: &str, error| Failure::usage(format_args!("cannot read the job in {name}: {error}"));
     if path == Path::new("-") {
         let mut text = String::new();
         let read = std::io::stdin().read_to_string(&mut text);
@@ -204,33 +200,40 @@ fn collect(
     }
 }
 
-/// Replaces the value at a path by null, which counts as absent. The indexes of the other elements
-/// of a list remain.
+/// Removes the member at a path. An element of a list becomes null, which counts as absent, so that
+/// the indexes of the others remain.
 fn remove(document: &mut Value, path: &str) {
-    let mut value = document;
-    let mut rest = path;
-    while !rest.is_empty() {
-        let found = if let Some(index) = rest.strip_prefix('[') {
-            let Some((index, after)) = index.split_once(']') else {
-                return;
-            };
-            rest = after;
-            match index.parse::<usize>() {
-                Ok(index) => value.get_mut(index),
-                Err(_) => value.get_mut(index.trim_matches('"')),
-            }
-        } else {
-            let name = rest.split(['.', '[']).next().unwrap_or_default();
-            rest = &rest[name.len()..];
-            value.get_mut(name)
-        };
-        rest = rest.strip_prefix('.').unwrap_or(rest);
-        match found {
-            Some(found) => value = found,
-            None => return,
+    let (step, rest) = match path.strip_prefix('[') {
+        Some(index) => index.split_once(']').unwrap_or((index, "")),
+        None => {
+            let end = path.find(['.', '[']).unwrap_or(path.len());
+            path.split_at(end)
         }
+    };
+    let rest = rest.strip_prefix('.').unwrap_or(rest);
+    let key = step.trim_matches('"');
+    match (document, rest.is_empty()) {
+        (Value::Object(members), true) => {
+            members.remove(key);
+        }
+        (Value::Object(members), false) => {
+            if let Some(member) = members.get_mut(key) {
+                remove(member, rest);
+            }
+        }
+        (Value::Array(items), is_last) => {
+            let item = step
+                .parse()
+                .ok()
+                .and_then(|index: usize| items.get_mut(index));
+            match (item, is_last) {
+                (Some(item), true) => *item = Value::Null,
+                (Some(item), false) => remove(item, rest),
+                (None, _) => {}
+            }
+        }
+        _ => {}
     }
-    *value = Value::Null;
 }
 
 #[cfg(test)]
@@ -262,10 +265,10 @@ mod tests {
     fn a_value_is_removed_by_its_path() {
         let mut document = serde_json::json!({"a": {"b": [{"c": 1}, {"c": 2}]}, "m": {"x.y": 1}});
         remove(&mut document, "a.b[1].c");
+        remove(&mut document, "a.b[0]");
         remove(&mut document, "m[\"x.y\"]");
         remove(&mut document, "a.missing.c");
-        let expected =
-            serde_json::json!({"a": {"b": [{"c": 1}, {"c": null}]}, "m": {"x.y": null}});
+        let expected = serde_json::json!({"a": {"b": [null, {}]}, "m": {}});
         assert_eq!(document, expected);
     }
 }

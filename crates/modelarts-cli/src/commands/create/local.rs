@@ -21,7 +21,10 @@ const FLAVOR: &str = "modelarts.vm.cpu.8u";
 /// Flavor in place of those of dedicated pools.
 const POOL_FLAVOR: &str = "modelarts.pool.visual.xlarge";
 /// Engine in place of those that the emulator does not have.
-const ENGINE: (&str, &str) = ("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64");
+const ENGINE: (&str, &str) = (
+    "PyTorch",
+    "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+);
 /// Number of nodes of the pool of a job that names no number.
 const POOL_NODES: u32 = 16;
 
@@ -35,7 +38,10 @@ pub(crate) struct LocalService {
 
 impl LocalService {
     /// Starts the emulator with temporary directories.
-    pub(crate) async fn start(pool: Option<&str>, installs_packages: bool) -> Result<Self, Failure> {
+    pub(crate) async fn start(
+        pool: Option<&str>,
+        installs_packages: bool,
+    ) -> Result<Self, Failure> {
         let mut builder = Emulator::builder()
             .timing(Timing::instant())
             .install_packages(installs_packages);
@@ -74,20 +80,31 @@ impl LocalService {
         let pool = resource["pool_id"].as_str();
         let flavor = resource["flavor_id"].as_str();
         let flavors = self.client.flavors(None).collect(100).await?;
-        let is_known = |id: &str| flavors.iter().any(|flavor| flavor.flavor_id.as_deref() == Some(id));
+        let is_known = |id: &str| {
+            flavors
+                .iter()
+                .any(|flavor| flavor.flavor_id.as_deref() == Some(id))
+        };
         match (pool, flavor) {
             (Some(_), Some(POOL_FLAVOR)) => {}
             (Some(_), _) => draft.edit(|job| job.flavor(POOL_FLAVOR)),
             (None, Some(flavor)) if is_known(flavor) => {}
             (None, flavor) => {
                 if let Some(flavor) = flavor {
-                    note(&format!("the flavor {flavor} becomes {FLAVOR}; this machine does the work"));
+                    note(&format!(
+                        "the flavor {flavor} becomes {FLAVOR}; this machine does the work"
+                    ));
                 }
                 draft.edit(|job| job.flavor(FLAVOR));
             }
         }
-        self.adapt_engine(draft, &body["algorithm"]["engine"]).await?;
-        for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
+        self.adapt_engine(draft, &body["algorithm"]["engine"])
+            .await?;
+        for output in body["algorithm"]["outputs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             // All outputs get addresses in the embedded OBS.
             if let Some(name) = output["name"].as_str()
                 && !draft.outputs.iter().any(|known| known == name)
@@ -95,7 +112,11 @@ impl LocalService {
                 draft.outputs.push(name.to_owned());
             }
         }
-        for field in ["spec.log_export_path", "spec.notification", "metadata.training_experiment_reference"] {
+        for field in [
+            "spec.log_export_path",
+            "spec.notification",
+            "metadata.training_experiment_reference",
+        ] {
             draft.edit(|job| job.without_field(field));
         }
         Ok(())
@@ -120,7 +141,9 @@ impl LocalService {
                     && same("engine_version", &known.engine_version))
         });
         if !is_known {
-            note(&format!("the image {chosen} is not used; python3 of this machine runs the script"));
+            note(&format!(
+                "the image {chosen} is not used; python3 of this machine runs the script"
+            ));
             draft.edit(|job| job.preset_image(ENGINE.0, ENGINE.1));
         }
         Ok(())
@@ -145,7 +168,11 @@ fn require_local(body: &Value) -> Result<(), Failure> {
              command",
         ));
     }
-    let is_remote = |value: &Value| value.as_str().is_some_and(|text| is_address(text) && !text.starts_with("obs://staged/"));
+    let is_remote = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| is_address(text) && !text.starts_with("obs://staged/"))
+    };
     for (field, what) in [("code_dir", "the code"), ("boot_file", "the script")] {
         if is_remote(&algorithm[field]) {
             return Err(Failure::usage(format_args!(

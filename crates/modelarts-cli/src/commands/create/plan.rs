@@ -43,7 +43,10 @@ pub(crate) async fn print_plan(
                 files.push((path.clone(), *bytes));
             }
         });
-        let staged = stage.dry_run().await.map_err(|error| draft.refusal(error))?;
+        let staged = stage
+            .dry_run()
+            .await
+            .map_err(|error| draft.refusal(error))?;
         for directory in &staged.code {
             print_directory("code", directory);
         }
@@ -63,7 +66,11 @@ pub(crate) async fn print_plan(
         staged.job
     } else {
         let (job, report) = draft.job.clone().validate().await?;
-        print_warnings(&report.into_result("the job").map_err(|error| draft.refusal(error))?);
+        print_warnings(
+            &report
+                .into_result("the job")
+                .map_err(|error| draft.refusal(error))?,
+        );
         job
     };
     anstream::eprintln!("dry run: nothing was sent");

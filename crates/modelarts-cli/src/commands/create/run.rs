@@ -63,6 +63,16 @@ mod unix {
         follow::{Interrupt, Printer},
     };
 
+    /// Keeps the outputs out of the code of later jobs, and out of repositories.
+    fn ignore_outputs() {
+        let directory = PathBuf::from(OUTPUT);
+        let file = directory.join(".gitignore");
+        // Without the file, outputs are sent as code; that does not stop this job.
+        if std::fs::create_dir_all(&directory).is_ok() && !file.exists() {
+            let _ = std::fs::write(file, "*\n");
+        }
+    }
+
     impl Run {
         pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
             let service = match self.both {
@@ -70,7 +80,7 @@ mod unix {
                 true => Some(session.client().await?),
                 false => None,
             };
-            let mut local_printer = printer(session);
+            let mut local_printer = printer(session, true);
             let followed = self.run_here(session, &mut local_printer).await?;
             let is_good = followed.status == ExitStatus::Success
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
@@ -105,7 +115,11 @@ mod unix {
             let client = &service.client;
             // Flavor and pool of the context are those of a cloud.
             let mut draft = Draft::new(&self.job, &client.training_jobs(), &Context::default())?;
-            if draft.file.as_ref().is_some_and(|file| !file.violations.is_empty()) {
+            if draft
+                .file
+                .as_ref()
+                .is_some_and(|file| !file.violations.is_empty())
+            {
                 let checked = check_draft(&draft, client).await?;
                 return Err(draft.unchecked(&checked.violations));
             }
@@ -120,7 +134,13 @@ mod unix {
                 is_local: true,
             };
             let name = draft.name();
-            let bucketless = Draft { bucket: None, ..draft };
+            let bucketless = Draft {
+                bucket: None,
+                ..draft
+            };
+            if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
+                ignore_outputs();
+            }
             let submitted = target.submit(bucketless, printer, &mut interrupt).await?;
             let directory = || PathBuf::from(OUTPUT).join(&name);
             let flags = FollowFlags {
@@ -132,7 +152,9 @@ mod unix {
                     false => Some(self.follow.download.clone().unwrap_or_else(directory)),
                 },
             };
-            target.follow(&submitted, &flags, printer, &mut interrupt).await
+            target
+                .follow(&submitted, &flags, printer, &mut interrupt)
+                .await
         }
     }
 }

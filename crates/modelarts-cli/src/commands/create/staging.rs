@@ -70,7 +70,11 @@ impl Draft {
     ) -> Result<Staged, Failure> {
         if !self.needs_staging() {
             let (job, report) = self.job.clone().validate().await?;
-            print_warnings(&report.into_result("the job").map_err(|error| self.refusal(error))?);
+            print_warnings(
+                &report
+                    .into_result("the job")
+                    .map_err(|error| self.refusal(error))?,
+            );
             return Ok(Staged { job, code: None });
         }
         let bars = Bars::new(terminal);

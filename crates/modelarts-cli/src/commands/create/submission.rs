@@ -36,7 +36,13 @@ pub(crate) struct FollowFlags {
     #[arg(long, value_name = "TIME", value_parser = time_span, help_heading = "Follow")]
     pub(crate) timeout: Option<Duration>,
     /// Source of the exit code: the outcome of the job, or the exit code of its failed task.
-    #[arg(long, value_enum, default_value = "outcome", value_name = "SOURCE", help_heading = "Follow")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "outcome",
+        value_name = "SOURCE",
+        help_heading = "Follow"
+    )]
     pub(crate) exit_code: ExitCodeSource,
     /// Receives the outputs into this directory after the end of the job.
     #[arg(long, value_name = "DIR", help_heading = "Follow")]
@@ -56,7 +62,13 @@ impl ExitCodeSource {
     /// Returns the result of the program for an outcome.
     pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
         match (self, outcome) {
-            (Self::Task, Outcome::Failed { exit_code: Some(code), .. }) => {
+            (
+                Self::Task,
+                Outcome::Failed {
+                    exit_code: Some(code),
+                    ..
+                },
+            ) => {
                 // Codes above 255 do not exist on Unix.
                 u8::try_from(*code).map_or(ExitStatus::Failed, ExitStatus::Task)
             }
@@ -117,7 +129,10 @@ impl Target<'_> {
         }
         let body = job.details();
         let algorithm = body.algorithm.as_deref();
-        let inputs = algorithm.map(|algorithm| algorithm.inputs.iter()).into_iter().flatten();
+        let inputs = algorithm
+            .map(|algorithm| algorithm.inputs.iter())
+            .into_iter()
+            .flatten();
         let inputs = inputs.filter_map(|input| {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
             Some((input.name.clone()?, obs.obs_url.clone()?))
@@ -131,15 +146,36 @@ impl Target<'_> {
             time: now(),
         })?;
         printer.flush()?;
-        let resource = body.spec.as_deref().and_then(|spec| spec.resource.as_deref());
-        let flavor = resource.and_then(|resource| resource.pool_id.as_deref().or(resource.flavor_id.as_deref()));
-        let nodes = resource.and_then(|resource| resource.node_count).unwrap_or(1);
+        let resource = body
+            .spec
+            .as_deref()
+            .and_then(|spec| spec.resource.as_deref());
+        let flavor = resource.and_then(|resource| {
+            resource
+                .pool_id
+                .as_deref()
+                .or(resource.flavor_id.as_deref())
+        });
+        let nodes = resource
+            .and_then(|resource| resource.node_count)
+            .unwrap_or(1);
         let place = match self.is_local {
             true => "on this machine".to_owned(),
-            false => format!("{}  on {} ×{nodes}", job.id(), flavor.unwrap_or("the public pool")),
+            false => format!(
+                "{}  on {} ×{nodes}",
+                job.id(),
+                flavor.unwrap_or("the public pool")
+            ),
         };
         let name = Terminal::styled(job.name(), Emphasis::Bold);
-        done(if self.is_local { "Started" } else { "Submitted" }, &format!("{name}  {place}"));
+        done(
+            if self.is_local {
+                "Started"
+            } else {
+                "Submitted"
+            },
+            &format!("{name}  {place}"),
+        );
         Ok(Submitted { job, created })
     }
 
@@ -155,7 +191,9 @@ impl Target<'_> {
         let deadline = flags.timeout.map(|timeout| submitted.created + timeout);
         let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
         let outcome = match followed {
-            Ok(End::Interrupted) => return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted)),
+            Ok(End::Interrupted) => {
+                return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted));
+            }
             Ok(End::TimedOut) => return Ok(self.leave(job, "timed_out", ExitStatus::TimedOut)),
             Ok(End::Vanished) => Outcome::Vanished,
             Ok(End::Ended(_)) => {
@@ -179,12 +217,20 @@ impl Target<'_> {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
                 anstream::eprintln!("interrupted; `modelarts sync` receives the other files");
-                return Ok(Followed { end, status: ExitStatus::Interrupted, ended_early: true });
+                return Ok(Followed {
+                    end,
+                    status: ExitStatus::Interrupted,
+                    ended_early: true,
+                });
             };
             end.downloaded = downloaded?;
         }
         let status = flags.exit_code.status(&outcome);
-        Ok(Followed { end, status, ended_early: false })
+        Ok(Followed {
+            end,
+            status,
+            ended_early: false,
+        })
     }
 
     /// Prints the end of a job on stderr.
@@ -235,11 +281,17 @@ impl Target<'_> {
 
     fn way_back(&self, job: &Job) -> String {
         let name = job.name();
-        format!("  come back with: modelarts logs -f {name}\n  stop it with:   modelarts stop {name}")
+        format!(
+            "  come back with: modelarts logs -f {name}\n  stop it with:   modelarts stop {name}"
+        )
     }
 
     /// Receives the outputs. Returns their directories.
-    async fn download(&self, job: &Job, directory: &Path) -> Result<BTreeMap<String, String>, Failure> {
+    async fn download(
+        &self,
+        job: &Job,
+        directory: &Path,
+    ) -> Result<BTreeMap<String, String>, Failure> {
         let bars = Bars::new(self.session.terminal);
         let drawn = bars.clone();
         let mut download = job
@@ -256,7 +308,10 @@ impl Target<'_> {
             let files = summary.transferred.files + summary.unchanged.files;
             let bytes = summary.transferred.bytes + summary.unchanged.bytes;
             let place = output.directory.display();
-            done(&output.name, &format!("{} → {place}", files_text(files, bytes)));
+            done(
+                &output.name,
+                &format!("{} → {place}", files_text(files, bytes)),
+            );
             if files > 0 {
                 directories.insert(output.name, place.to_string());
             }
@@ -267,7 +322,11 @@ impl Target<'_> {
 
 impl Followed {
     /// Prints the end in the formats for programs.
-    pub(crate) fn print(self, session: &Session, mut printer: Printer<'_>) -> Result<ExitStatus, Failure> {
+    pub(crate) fn print(
+        self,
+        session: &Session,
+        mut printer: Printer<'_>,
+    ) -> Result<ExitStatus, Failure> {
         let Self { end, status, .. } = self;
         match session.output.format {
             Format::Ndjson => {
@@ -285,9 +344,15 @@ impl Followed {
     }
 }
 
-/// Returns a printer of everything that happens to a job.
-pub(crate) fn printer(session: &Session) -> Printer<'_> {
-    Printer::new(session, Selection::all())
+/// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of the
+/// service do not matter in the text.
+pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
+    let selection = Selection::all();
+    let selection = match is_local {
+        true => selection.with_problems_only(),
+        false => selection,
+    };
+    Printer::new(session, selection)
 }
 
 impl Document for JobEnd {

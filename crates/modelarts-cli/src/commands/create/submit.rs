@@ -38,7 +38,15 @@ impl Submit {
         let context = session.context()?;
         let client = session.client().await?;
         let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
-        submit(session, client, draft, self.dry_run, self.detach, &self.follow).await
+        submit(
+            session,
+            client,
+            draft,
+            self.dry_run,
+            self.detach,
+            &self.follow,
+        )
+        .await
     }
 }
 
@@ -51,7 +59,11 @@ pub(crate) async fn submit(
     detach: bool,
     flags: &FollowFlags,
 ) -> Result<ExitStatus, Failure> {
-    if draft.file.as_ref().is_some_and(|file| !file.violations.is_empty()) {
+    if draft
+        .file
+        .as_ref()
+        .is_some_and(|file| !file.violations.is_empty())
+    {
         // The rest of the file is checked, too.
         let checked = check_draft(&draft, client).await?;
         return Err(draft.unchecked(&checked.violations));
@@ -68,7 +80,7 @@ pub(crate) async fn submit(
         obs: None,
         is_local: false,
     };
-    let mut printer = printer(session);
+    let mut printer = printer(session, false);
     let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
     let job = &submitted.job;
     if detach {
@@ -85,7 +97,9 @@ pub(crate) async fn submit(
         "  Ctrl-C leaves the job running; come back with: modelarts logs -f {}",
         job.name()
     );
-    let followed = target.follow(&submitted, flags, &mut printer, &mut interrupt).await?;
+    let followed = target
+        .follow(&submitted, flags, &mut printer, &mut interrupt)
+        .await?;
     followed.print(session, printer)
 }
 

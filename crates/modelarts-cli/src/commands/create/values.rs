@@ -182,10 +182,7 @@ impl FromStr for Topic {
         let events: Vec<String> = events;
         Ok(Self {
             urn: urn.to_owned(),
-            events: events
-                .iter()
-                .map(|event| event.as_str().into())
-                .collect(),
+            events: events.iter().map(|event| event.as_str().into()).collect(),
         })
     }
 }
@@ -228,13 +225,19 @@ mod tests {
             let arguments: Vec<String> = text.split(' ').map(str::to_owned).collect();
             script_parameters(&arguments).map(|pairs| {
                 let pairs = pairs.into_iter();
-                pairs.map(|pair| (pair.name, pair.value)).collect::<Vec<_>>()
+                pairs
+                    .map(|pair| (pair.name, pair.value))
+                    .collect::<Vec<_>>()
             })
         };
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             parameters("--epochs 20 --lr=1e-3 --shift -1"),
-            Ok(vec![pair("epochs", "20"), pair("lr", "1e-3"), pair("shift", "-1")])
+            Ok(vec![
+                pair("epochs", "20"),
+                pair("lr", "1e-3"),
+                pair("shift", "-1")
+            ])
         );
         for (arguments, rule) in [
             ("--amp --epochs 20", "\"--amp\" after -- must have a value"),
@@ -252,7 +255,10 @@ mod tests {
             (channel.name, channel.place)
         };
         assert_eq!(channel("./data"), (None, "./data".to_owned()));
-        assert_eq!(channel("valid=obs://b/d/"), (Some("valid".to_owned()), "obs://b/d/".to_owned()));
+        assert_eq!(
+            channel("valid=obs://b/d/"),
+            (Some("valid".to_owned()), "obs://b/d/".to_owned())
+        );
         assert_eq!(channel("./a=b"), (None, "./a=b".to_owned()));
     }
 }
