@@ -143,10 +143,13 @@ enum Command {
         file: PathBuf,
     },
     /// Builds the files of a release of the description, in target/dist
+    #[command(args_conflicts_with_subcommands = true)]
     Dist {
         /// Build twice, and fail if the bytes differ
         #[arg(long)]
         check: bool,
+        #[command(subcommand)]
+        other: Option<Dist>,
     },
     /// Checks the order of modules that CONTRIBUTING.md shows
     Layers {
@@ -162,6 +165,19 @@ enum Command {
         /// Run only this check; may be given more than once
         #[arg(long, value_name = "NAME")]
         only: Vec<String>,
+    },
+}
+
+/// Releases other than that of the description.
+#[derive(Subcommand)]
+enum Dist {
+    /// Builds the package for Python in target/wheels: the programs modelarts and
+    /// modelarts-emulator, and a pytest plugin
+    Wheel {
+        /// Options of `maturin build`, such as --compatibility manylinux2014 --zig for a wheel that
+        /// runs on older systems than this one
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
     },
 }
 
@@ -238,7 +254,11 @@ fn run(command: Command) -> Result<ExitCode> {
         }),
         Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),
-        Command::Dist { check } => dist::run(check),
+        Command::Dist {
+            other: Some(Dist::Wheel { options }),
+            ..
+        } => dist::wheel::run(&options),
+        Command::Dist { check, other: None } => dist::run(check),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }

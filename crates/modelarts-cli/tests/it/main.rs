@@ -1,5 +1,7 @@
 //! Tests of the program `modelarts` against an emulator in the process of the test.
 
+#[cfg(unix)]
+mod emulator;
 mod jobs;
 mod schemas;
 mod support;
