@@ -2,6 +2,7 @@
 
 #[cfg(unix)]
 mod emulator;
+mod create;
 mod jobs;
 mod schemas;
 mod support;
