@@ -1,0 +1,7 @@
+//! Commands on the program itself.
+
+mod completion;
+mod context;
+#[cfg(unix)]
+mod dev;
+mod man;
