@@ -4,4 +4,5 @@ mod completion;
 mod context;
 #[cfg(unix)]
 mod dev;
+mod doctor;
 mod man;
