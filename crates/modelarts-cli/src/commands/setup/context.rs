@@ -15,11 +15,14 @@ use crate::{
     session::Session,
 };
 
-/// Manages contexts: named settings of clouds, projects and emulators, in one file.
-///
-/// A context holds no secrets. Credentials come from variables and files, which `modelarts doctor`
-/// lists.
+/// Explanation below the commands.
+const NOTES: &str = "\
+A context has settings of a cloud, a project or an emulator. It holds no secrets: credentials come
+from variables and files, which `modelarts doctor` lists. --context and the variable
+MODELARTS_CONTEXT select a context for one command or shell.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NOTES)]
 pub(crate) struct ContextCommand {
     #[command(subcommand)]
     action: Option<Action>,

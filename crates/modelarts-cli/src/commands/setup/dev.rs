@@ -8,12 +8,15 @@ use serde::Serialize;
 
 use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
 
-/// Starts the emulator of the service on this machine, and runs it until Ctrl-C or SIGTERM.
-///
-/// It writes a context with its data directory, so that commands in other shells can use it; the
-/// context does not become the current one. Its keys are in the file connection.json of the data
-/// directory, which only this user can read. Jobs, keys and objects are kept for the next start.
+/// Explanation below the arguments.
+const NOTES: &str = "\
+The emulator runs until Ctrl-C or SIGTERM. It writes a context with its data directory, so that
+commands in other shells can use it; the context does not become the current one. Its keys are in
+the file connection.json of the data directory, which only this user can read. Jobs, keys and
+objects are kept for the next start. `modelarts-emulator serve` has more settings.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NOTES)]
 pub(crate) struct Dev {
     /// Name of the context to write.
     #[arg(long, default_value = "dev", value_name = "NAME")]

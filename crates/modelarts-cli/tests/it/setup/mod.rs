@@ -3,6 +3,6 @@
 mod completion;
 mod context;
 #[cfg(unix)]
-mod dev;
+pub(crate) mod dev;
 mod doctor;
 mod man;

@@ -37,11 +37,13 @@ const TEST_OBJECT: &str = ".modelarts-doctor";
 /// Error code of the service for a project that is not that of the credentials.
 const OTHER_PROJECT: &str = "ModelArts.2786";
 
-/// Checks credentials, addresses, clock and OBS, and states what to do about problems.
-///
-/// It sends a list of one job, and writes and deletes an empty object in the bucket. The exit code is
-/// 1 if there is a problem. Secrets are never printed.
+/// Explanation below the arguments.
+const NOTES: &str = "\
+It reads a list of one job, and writes and deletes an empty object in the bucket. The exit code is 1
+if there is a problem. Secrets are never printed.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NOTES)]
 pub(crate) struct Doctor {}
 
 impl Doctor {
@@ -309,11 +311,16 @@ fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &O
 fn no_credentials(error: &Error) -> Finding {
     let text = error.to_string();
     match text.split_once("Looked at:") {
-        Some((_, places)) => Finding::problem(
-            format_args!("none; these places have none:{}", places.trim_end()),
-            "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] in \
+        Some((_, places)) => {
+            // Programs in Rust can enable the metadata service; this one has no setting for it.
+            let places = places.lines().filter(|place| !place.contains("metadata()"));
+            let places: Vec<&str> = places.collect();
+            Finding::problem(
+                format_args!("none; these places have none:{}", places.join("\n")),
+                "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] in \
              ~/.huaweicloud/credentials; the console creates keys under My Credentials",
-        ),
+            )
+        }
         None => Finding::error(error).with_advice("correct or remove this source of credentials"),
     }
 }
@@ -471,9 +478,10 @@ async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
                     "set MODELARTS_OBS_BUCKET, or bucket of the context, to a bucket in the region \
                      of the jobs",
                 ),
-                false => Finding::error(&error)
-                    .with_advice("correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
-                                  and prefix of the context"),
+                false => Finding::error(&error).with_advice(
+                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
+                                  and prefix of the context",
+                ),
             };
             report.add(Subject::Bucket, finding);
             report.add(
