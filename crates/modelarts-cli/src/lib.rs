@@ -8,6 +8,7 @@ mod commands;
 mod context;
 mod exit_status;
 mod failure;
+mod follow;
 mod job_reference;
 pub mod output;
 mod program;

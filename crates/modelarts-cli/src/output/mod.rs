@@ -54,8 +54,27 @@ impl Output {
     }
 
     /// Prints one value of JSON with its version, as the format requires.
-    fn print_json(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
-        let value = with_version(value)?;
+    pub(crate) fn print_json(
+        &self,
+        stdout: &mut Stdout,
+        value: &impl Serialize,
+    ) -> Result<(), Failure> {
+        self.print_value(stdout, with_version(value)?)
+    }
+
+    /// Prints a body of a request, which has no version: JSON, or YAML in the formats for people.
+    pub(crate) fn body(&self, body: Value) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {
+                stdout.write(&yaml_serde::to_string(&body).map_err(Failure::local)?)?;
+            }
+            _ => self.print_value(&mut stdout, body)?,
+        }
+        stdout.flush()
+    }
+
+    fn print_value(&self, stdout: &mut Stdout, value: Value) -> Result<(), Failure> {
         let values = match &self.filter {
             None => vec![value],
             Some(filter) => filter.apply(value)?,

@@ -97,6 +97,7 @@ pub struct Updates {
     lateness: Duration,
     quiet: Duration,
     logs: bool,
+    interruptions: bool,
     access: Option<LogAccess>,
 }
 
@@ -130,6 +131,7 @@ impl JobHandle {
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
             logs: true,
+            interruptions: false,
             access: None,
         }
     }
@@ -159,6 +161,13 @@ impl Updates {
     /// Excludes the logs from the stream.
     pub fn without_logs(mut self) -> Self {
         self.logs = false;
+        self
+    }
+
+    /// Adds an item when the job cannot be read, and when it can be read again, so that a program can
+    /// show that no news arrives. Default: tolerated errors are only logged.
+    pub fn report_interruptions(mut self) -> Self {
+        self.interruptions = true;
         self
     }
 
@@ -193,6 +202,8 @@ struct JobFollower {
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
+    /// `true` if the last item about the connection is that of an interruption.
+    is_interrupted: bool,
     /// Events that may be later than lines that are still unread.
     held_events: Vec<Event>,
     max_events: usize,
@@ -236,6 +247,18 @@ impl Follower for JobFollower {
         self.events.lacks_items(job) || self.logs.iter().any(|log| log.lacks_log(job))
     }
 
+    fn connection_items(&mut self, end_watch: &EndWatch) -> Vec<JobUpdate> {
+        let interruption = end_watch.interruption.as_ref();
+        if !self.settings.interruptions || interruption.is_some() == self.is_interrupted {
+            return Vec::new();
+        }
+        self.is_interrupted = interruption.is_some();
+        let item = interruption
+            .cloned()
+            .map_or(JobUpdate::Resumed, |error| JobUpdate::Interrupted { error });
+        vec![item]
+    }
+
     fn finish_round(&mut self, end_watch: &EndWatch, status: EndStatus) -> Vec<JobUpdate> {
         let mut updates = Vec::new();
         if status.is_over {
@@ -262,6 +285,7 @@ impl JobFollower {
             events: EventFollower::new(events),
             logs: Vec::new(),
             phase: None,
+            is_interrupted: false,
             held_events: Vec::new(),
             max_events: MAX_EVENTS,
             settings,
