@@ -54,7 +54,8 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     crate::arguments::set_up_log(global.verbose);
     let terminal = Terminal::detect();
     let output = Output::new(global.output, terminal)?;
-    let session = Session::new(Selection::new(global.context), output, terminal);
+    let selection = Selection::new(global.context);
+    let session = Session::new(selection, output, terminal, crate::arguments::command);
     let mut builder = match arguments.command.runs_jobs() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),

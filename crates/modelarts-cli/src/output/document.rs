@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, Stdout},
+    output::{Format, Output, Stdout, with_version},
 };
 
 /// A result that is not a list, such as a job with its details.
@@ -36,6 +36,21 @@ impl Output {
             Format::Json | Format::Ndjson | Format::Yaml => {
                 self.print_json(&mut stdout, document)?;
             }
+        }
+        stdout.flush()
+    }
+
+    /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
+    /// there is no text for people.
+    pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {}
+            Format::Json if self.filter.is_none() => {
+                stdout.line(&with_version(document)?.to_string())?;
+            }
+            Format::Id => return Err(no_id()),
+            _ => self.print_json(&mut stdout, document)?,
         }
         stdout.flush()
     }

@@ -1,8 +1,12 @@
 //! Tests of the program `modelarts` against an emulator in the process of the test.
 
-#[cfg(unix)]
-mod emulator;
+// The emulator runs only on Unix.
+#![cfg(unix)]
+
 mod create;
+mod emulator;
+mod from_zero;
 mod jobs;
 mod schemas;
+mod setup;
 mod support;

@@ -151,6 +151,17 @@ impl ClientBuilder {
                 .unwrap_or_else(|| "the source of the credentials".into()),
             (None, None) => "the look-up in IAM".into(),
         };
+        let endpoint_origin = match (&self.endpoint, environment.first(ENDPOINT)) {
+            (Some(_), _) => "endpoint()",
+            (None, Some((name, _))) => name,
+            (None, None) => "the region",
+        };
+        let region_origin: Option<Arc<str>> = match (&self.region, environment.first(REGION)) {
+            (Some(_), _) => Some("region()".into()),
+            (None, Some((name, _))) => Some(name.into()),
+            (None, None) if region.is_some() => found.and_then(|found| found.origin.clone()),
+            (None, None) => None,
+        };
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -219,12 +230,15 @@ impl ClientBuilder {
             Arc::new(ReqwestConnector::new(http.clone(), secure, make))
         });
         let region = region.or_else(|| endpoints::region_of(&endpoint));
+        let of_endpoint = region.is_some().then(|| "the endpoint".into());
         Ok(ResolvedConfig {
             location: Location {
                 cloud,
                 region,
                 iam: hints.iam.or(given),
                 environment,
+                endpoint_origin: endpoint_origin.into(),
+                region_origin: region_origin.or(of_endpoint),
             },
             transport: HttpTransport {
                 endpoint,
