@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, Stdout, with_version},
+    output::{Format, Output, Stdout, to_line},
 };
 
 /// A result that is not a list, such as a job with its details.
@@ -47,11 +47,21 @@ impl Output {
         match self.format {
             Format::Table | Format::Wide => {}
             Format::Json if self.filter.is_none() => {
-                stdout.line(&with_version(document)?.to_string())?;
+                stdout.line(&to_line(document)?)?;
             }
             Format::Id => return Err(no_id()),
             _ => self.print_json(&mut stdout, document)?,
         }
+        stdout.flush()
+    }
+
+    /// Prints ids for the format `id`. Fails at the first row without one.
+    pub(crate) fn ids<'a>(
+        &self,
+        mut ids: impl Iterator<Item = Option<&'a str>>,
+    ) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        ids.try_for_each(|id| stdout.line(id.ok_or_else(no_id)?))?;
         stdout.flush()
     }
 }

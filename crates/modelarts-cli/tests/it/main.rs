@@ -3,6 +3,7 @@
 // The emulator runs only on Unix.
 #![cfg(unix)]
 
+mod catalog;
 mod create;
 mod emulator;
 mod from_zero;

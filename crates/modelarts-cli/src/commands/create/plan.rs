@@ -80,7 +80,7 @@ pub(crate) async fn print_plan(
             "***".clone_into(value);
         }
     }
-    session.output.body(body)?;
+    session.output.body(&body)?;
     Ok(ExitStatus::Success)
 }
 
