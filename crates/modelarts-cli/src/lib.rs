@@ -9,6 +9,7 @@ mod confirmation;
 mod context;
 mod exit_status;
 mod failure;
+mod follow;
 mod job_reference;
 mod output;
 mod program;

@@ -15,6 +15,13 @@ pub fn schemas() -> Vec<(String, Schema)> {
     let mut all = Schemas(Vec::new());
     all.document::<ErrorDocument>("error");
     all.list::<jobs::ls::JobRow>();
+    all.document::<jobs::show::JobDocument>("job");
+    all.document::<jobs::logs::LogDocument>("lines");
+    all.document::<jobs::logs::LogItemRow>("lines.line");
+    all.list::<jobs::events::EventRow>();
+    all.list::<jobs::wait::WaitRow>();
+    all.list::<jobs::results::JobResult>();
+    all.document::<jobs::explain::DiagnosisDocument>("diagnosis");
     all.list::<catalog::flavors::FlavorRow>();
     all.list::<catalog::engines::EngineRow>();
     all.list::<catalog::algorithms::AlgorithmRow>();

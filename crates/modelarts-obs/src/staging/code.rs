@@ -1,4 +1,4 @@
-//! Staging of a code directory at an address by its contents.
+//! Staging of a code directory at an address that depends on its contents.
 
 use std::{
     collections::BTreeMap,
@@ -30,35 +30,38 @@ use crate::{
     },
 };
 
-/// Name of the object that is written when a code directory is complete.
+/// Name of the object that is written after all files of a code directory.
 const MANIFEST: &str = "manifest.json";
 
-/// Staging of a code directory. Await it for its [`StagedDir`].
+/// Staging of a code directory. Awaiting it returns a [`StagedDir`].
 #[must_use = "nothing is sent unless it is awaited"]
 pub struct StageCode {
     staging: Staging,
     directory: PathBuf,
     boot_file: Option<String>,
+    excluded: Vec<String>,
     dry_run: bool,
     on_progress: Arc<dyn Fn(&Progress) + Send + Sync>,
 }
 
 impl Staging {
-    /// Sends a code directory to an address that depends on its contents. If OBS has the same code
-    /// already, one HEAD request is sent and nothing else.
+    /// Uploads a code directory to an address that depends on its contents. If OBS already has the
+    /// same code, the only request is a HEAD request for its manifest.
     ///
     /// The patterns of `.gitignore` apply, or those of `.modelartsignore` if the directory has one.
-    /// [`sync`](crate::sync) has the list of what is always left out.
+    /// The module [`sync`](crate::sync) lists the files that are always left out.
     ///
     /// # Errors
-    /// Before anything is sent: a directory that does not exist or has no files, a boot file that
-    /// is missing, and a directory that breaks a limit of the service: 1,000 files, 5 GB, 32 levels.
-    /// Files that are left out do not count. Errors of [`Obs::sync_up`].
+    /// Returns an error before the upload if the directory does not exist or has no files, if the
+    /// boot file is missing or left out, and if the directory exceeds a limit of the service: 1,000
+    /// files, 5 GB, 32 levels. Files that are left out do not count. The upload returns the errors
+    /// of [`Obs::sync_up`], and an error if the directory changes meanwhile.
     pub fn code(&self, directory: impl AsRef<Path>) -> StageCode {
         StageCode {
             staging: self.clone(),
             directory: directory.as_ref().to_owned(),
             boot_file: None,
+            excluded: Vec::new(),
             dry_run: false,
             on_progress: Arc::new(|_| {}),
         }
@@ -66,14 +69,21 @@ impl Staging {
 }
 
 impl StageCode {
-    /// Sets the script that a job starts, a path in the directory such as `train.py`, which is
-    /// checked before anything is sent.
+    /// Sets the script that a job starts, as a path in the directory, such as `train.py`. It is
+    /// checked before the upload.
     pub fn boot_file(mut self, path: impl Into<String>) -> Self {
         self.boot_file = Some(path.into());
         self
     }
 
-    /// Reports what would be sent, and changes nothing. Default: `false`.
+    /// Leaves out a file or a directory: a path in the code directory, with slashes. Intended for
+    /// data that is staged separately.
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.excluded.push(path.into());
+        self
+    }
+
+    /// Reports the files that would be uploaded, and changes no objects. Default: `false`.
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self
@@ -88,7 +98,7 @@ impl StageCode {
 
     async fn send(self) -> Result<StagedDir, Error> {
         let boot_file = self.boot_file.as_deref();
-        let code = Code::read(&self.staging, &self.directory, boot_file).await?;
+        let code = Code::read(&self.staging, &self.directory, boot_file, self.excluded).await?;
         for warning in code.report.clone().into_result("the code")? {
             tracing::warn!(%warning, "the code does not follow a recommendation");
         }
@@ -114,31 +124,34 @@ impl fmt::Debug for StageCode {
     }
 }
 
-/// A code directory that was read and has an address.
+/// Code directory with its files and its address.
 pub(super) struct Code {
     directory: LocalDir,
     files: Vec<File>,
     stamps: BTreeMap<String, Stamp>,
     skipped: Vec<Skipped>,
-    /// The address of the files.
+    /// Excluded paths.
+    excluded: Vec<String>,
+    /// Address of the files.
     pub(super) path: ObsPath,
     manifest: ObsPath,
-    /// Findings about the limits of the service.
+    /// Violations of limits of the service, and warnings.
     pub(super) report: Report,
 }
 
 impl Code {
-    /// Reads a code directory. Nothing is sent.
+    /// Reads a code directory, and computes its address. No request is sent.
     pub(super) async fn read(
         staging: &Staging,
         directory: &Path,
         boot_file: Option<&str>,
+        excluded: Vec<String>,
     ) -> Result<Self, Error> {
         let (root, obs) = (staging.root()?, staging.connect()?);
         let directory = LocalDir::find(directory, "code").await?;
         let boot_file = boot_file.map(str::to_owned);
         blocking(move || {
-            let (listing, skipped) = list(&directory.path)?;
+            let (listing, skipped) = list(&directory.path, &excluded)?;
             if let Some(boot_file) = &boot_file {
                 require_sent(&directory.path, boot_file, &skipped)?;
             }
@@ -146,7 +159,8 @@ impl Code {
                 .iter()
                 .map(|(path, file)| (path.as_str(), file.stamp.size));
             let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
-            // A directory that breaks a limit is not read, because it may be very large.
+            // The files of a directory that exceeds a limit are not read, because they may be very
+            // large.
             let files = match report.is_ok() {
                 true => hash_files(&obs, &directory.path, &listing)?,
                 false => Vec::new(),
@@ -160,13 +174,14 @@ impl Code {
                 directory,
                 files,
                 skipped,
+                excluded,
                 report,
             })
         })
         .await
     }
 
-    /// Sends the files that OBS does not have, and then the manifest.
+    /// Uploads the files that OBS does not have, and then the manifest.
     pub(super) async fn send(
         self,
         staging: &Staging,
@@ -186,17 +201,20 @@ impl Code {
             let path = self.path;
             return Ok(StagedDir { path, summary });
         }
-        let sync = obs
-            .sync_up(&self.directory.path, self.path.to_string())
+        let mut sync = obs.sync_up(&self.directory.path, self.path.to_string());
+        for path in &self.excluded {
+            sync = sync.exclude(path);
+        }
+        let sync = sync
             .gitignore(true)
-            // What an earlier call left there whose files changed meanwhile.
+            // Deletes the files that an earlier call uploaded before the directory changed.
             .delete(true)
             .dry_run(dry_run);
         let summary = run(sync, on_progress).await?;
         if !dry_run {
             let name = self.directory.path.clone();
-            let stamps = self.stamps;
-            blocking(move || require_unchanged(&name, &stamps)).await?;
+            let (stamps, excluded) = (self.stamps, self.excluded);
+            blocking(move || require_unchanged(&name, &excluded, &stamps)).await?;
             let context = staging.client.provider_context();
             let (directory, now) = (self.directory, context.clock.now());
             let files = self.files;
@@ -207,7 +225,7 @@ impl Code {
         Ok(StagedDir { path, summary })
     }
 
-    /// Returns the summary for code that OBS has.
+    /// Returns the summary for code that OBS already has.
     fn unchanged(&self) -> Summary {
         let unchanged = Amount {
             files: self.files.len() as u64,
@@ -221,9 +239,12 @@ impl Code {
     }
 }
 
-/// Lists the files that are sent, and those that are left out. Blocks.
-fn list(root: &Path) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
-    let listing = files::list(root, true)?;
+/// Lists the files of the code, and the files that are left out. Blocks.
+fn list(
+    root: &Path,
+    excluded: &[String],
+) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
+    let listing = files::list(root, true, excluded)?;
     let (mut files, mut skipped) = (listing.files, listing.skipped);
     let mut keys = Vec::new();
     for (path, file) in &files {
@@ -268,7 +289,7 @@ fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(),
     }
 }
 
-/// Computes the checksums of the files, or takes them from the cache. Blocks.
+/// Returns the files with their checksums from the cache, or computes the checksums. Blocks.
 fn hash_files(
     obs: &Obs,
     root: &Path,
@@ -320,13 +341,13 @@ fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Returns the first digits of a SHA-256 over paths, executable bits and contents. The name of the
-/// directory is a part of the paths, because the address ends in it.
+/// Returns the first 16 digits of a SHA-256 over paths, executable bits and contents. The paths
+/// begin with the name of the directory, because the name is the last segment of the address.
 fn hash(name: &str, files: &[File]) -> String {
     let mut hasher = Hasher::new(false);
     for file in files {
         let mode = if file.executable { 'x' } else { '-' };
-        // A path has no NUL.
+        // The separator is NUL, which no path contains.
         let line = format!("{name}/{}\0{mode}{}\n", file.path, file.sha256);
         hasher.update(line.as_bytes());
     }
@@ -335,9 +356,13 @@ fn hash(name: &str, files: &[File]) -> String {
     hash
 }
 
-/// Checks that the directory has the files that its address was computed from. Blocks.
-fn require_unchanged(root: &Path, stamps: &BTreeMap<String, Stamp>) -> Result<(), Error> {
-    let (files, _) = list(root)?;
+/// Checks that the directory still has the files from which its address was computed. Blocks.
+fn require_unchanged(
+    root: &Path,
+    excluded: &[String],
+    stamps: &BTreeMap<String, Stamp>,
+) -> Result<(), Error> {
+    let (files, _) = list(root, excluded)?;
     let mut other = files
         .iter()
         .filter(|(path, file)| stamps.get(*path) != Some(&file.stamp))

@@ -6,7 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use modelarts_ext::{CreateJob, Error, Job, error::Violation};
+use modelarts_ext::{CreateJob, Error, Job, error::Violation, validation::Warning};
+use serde_json::{Value, json};
 
 use crate::{
     address::ObsPath,
@@ -14,10 +15,10 @@ use crate::{
     sync::progress::Progress,
 };
 
-/// Methods of this crate for a [`CreateJob`].
+/// Extension of [`CreateJob`] with local directories.
 pub trait CreateJobExt {
     /// Stages directories for the job: its code and its data are local directories, and its outputs
-    /// get new addresses. [`staging`](crate::staging) has an example.
+    /// get new addresses. The module [`staging`](crate::staging) contains an example.
     fn stage(self, staging: &Staging) -> StageJob;
 }
 
@@ -30,12 +31,17 @@ impl CreateJobExt for CreateJob {
             data: Vec::new(),
             outputs: Vec::new(),
             on_progress: Arc::new(|_, _| {}),
+            on_checked: Arc::new(|warnings| {
+                for warning in warnings {
+                    tracing::warn!(%warning, "the job does not follow a recommendation");
+                }
+            }),
         }
     }
 }
 
-/// A job whose code and data are local directories. The setters do not fail, and nothing is sent
-/// before [`submit`](Self::submit) or [`upload`](Self::upload).
+/// Job whose code and data are local directories. The setters do not fail, and no request is sent
+/// before [`submit`](Self::submit), [`upload`](Self::upload) or [`dry_run`](Self::dry_run).
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct StageJob {
@@ -45,18 +51,22 @@ pub struct StageJob {
     data: Vec<(String, PathBuf)>,
     outputs: Vec<String>,
     on_progress: OnPart,
+    on_checked: OnChecked,
 }
 
-/// Receives the progress of a part.
+/// Function that receives the progress of a part.
 type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
 
-/// Part of a job that is sent.
+/// Function that receives the warnings of the check.
+type OnChecked = Arc<dyn Fn(&[Warning]) + Send + Sync>;
+
+/// Part of a job that is uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StagedPart {
-    /// The code.
+    /// Code of the job.
     Code,
-    /// The data of the input of this name.
+    /// Data of the input with this name.
     Data(String),
 }
 
@@ -69,24 +79,25 @@ impl fmt::Display for StagedPart {
     }
 }
 
-/// A job whose directories are in OBS.
+/// Job whose directories are in OBS.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StagedJob {
-    /// The job, with the addresses. [`CreateJob::submit`] creates it.
+    /// Job with the addresses of its directories. [`CreateJob::submit`] creates it.
     pub job: CreateJob,
-    /// The code, if the job has any.
+    /// Staged code, if the job has any.
     pub code: Option<StagedDir>,
-    /// The data, by the names of the inputs.
+    /// Staged data, with the names of the inputs.
     pub data: Vec<(String, StagedDir)>,
-    /// The addresses of the outputs, by their names.
+    /// Addresses of the outputs, with their names.
     pub outputs: Vec<(String, ObsPath)>,
 }
 
 impl StageJob {
-    /// Sets the code directory and the script in it that is started, such as `train.py`. With
+    /// Sets the code directory, and the script in it that the job starts, such as `train.py`. With
     /// `None` for the script, the job needs a [`command`](CreateJob::command); the code is in
-    /// `${MA_JOB_DIR}/<name of the directory>`.
+    /// `${MA_JOB_DIR}/<name of the directory>`. Directories in it that are [`data`](Self::data) are
+    /// not sent with the code.
     pub fn code<'a>(
         mut self,
         directory: impl AsRef<Path>,
@@ -97,8 +108,9 @@ impl StageJob {
         self
     }
 
-    /// Adds an input with the files of a local directory. The script receives `--<name>=<directory>`.
-    /// It replaces an input of the same name, such as that of a copied job.
+    /// Adds an input with the files of a local directory. The script receives
+    /// `--<name>=<directory>`. If the job has an input of the same name, such as a copied job, its
+    /// address is replaced, and its other settings remain.
     pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
         let (name, directory) = (name.into(), directory.as_ref().to_owned());
         self.data.retain(|(other, _)| *other != name);
@@ -107,8 +119,9 @@ impl StageJob {
     }
 
     /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
-    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files. It replaces
-    /// an output of the same name, such as that of a copied job.
+    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) downloads the files of the
+    /// output. If the job has an output of the same name, such as a copied job, its address is
+    /// replaced, and its other settings remain.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
@@ -126,22 +139,30 @@ impl StageJob {
         self
     }
 
-    /// Checks the job with the addresses that it will have, sends what OBS does not have, and
-    /// creates the job exactly once, as [`CreateJob::submit`] does.
+    /// Sets a function that receives the warnings of the check before anything is sent, also if
+    /// there are none. Default: they are logged.
+    pub fn on_checked(mut self, function: impl Fn(&[Warning]) + Send + Sync + 'static) -> Self {
+        self.on_checked = Arc::new(function);
+        self
+    }
+
+    /// Validates the job with its addresses, uploads the files that OBS does not have, and creates
+    /// the job exactly once, like [`CreateJob::submit`].
     ///
-    /// If the job cannot be created, its code and data remain in OBS. The next call finds them
-    /// there.
+    /// If the job cannot be created, its code and data remain in OBS, and the next call does not
+    /// upload them again.
     ///
     /// # Errors
-    /// Before anything is sent: all violations of the job and of the limits of its code in one
-    /// error, a directory that does not exist or has no files, and data that other jobs read. Errors
-    /// of [`Obs::sync_up`](crate::Obs::sync_up) and of [`CreateJob::submit`].
+    /// Returns an error before the upload if the job or its code has violations, which one error
+    /// lists, if a directory does not exist or has no files, and if other jobs read data that has
+    /// changes. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up), and the
+    /// submission those of [`CreateJob::submit`].
     pub async fn submit(self) -> Result<Job, Error> {
         self.upload().await?.job.submit().await
     }
 
-    /// Checks the job and sends its directories like [`submit`](Self::submit), without creating the
-    /// job.
+    /// Validates the job and uploads its directories like [`submit`](Self::submit), but does not
+    /// create the job.
     ///
     /// # Errors
     /// Same as [`submit`](Self::submit).
@@ -149,8 +170,8 @@ impl StageJob {
         self.send(false).await
     }
 
-    /// Checks the job and compares its directories with OBS, and changes nothing. The summaries have
-    /// the files that would be sent.
+    /// Validates the job and compares its directories with OBS, without changing objects. The
+    /// summaries contain the files that would be uploaded.
     ///
     /// # Errors
     /// Same as [`upload`](Self::upload).
@@ -166,7 +187,8 @@ impl StageJob {
             None => None,
             Some((directory, boot_file)) => {
                 let boot_file = boot_file.as_deref().map(without_dot);
-                let code = Code::read(staging, directory, boot_file).await?;
+                let excluded = data_inside(directory, &self.data);
+                let code = Code::read(staging, directory, boot_file, excluded).await?;
                 job = job.code_dir(url(&code.path));
                 if let Some(boot_file) = boot_file {
                     job = job.boot_file(format!("{}/{boot_file}", code.path));
@@ -178,20 +200,20 @@ impl StageJob {
         for (name, directory) in &self.data {
             let directory = Data::find(staging, directory).await?;
             let url = url(&directory.path);
-            job = job.without_input(name).input(name, url);
+            job = set_address(job, "inputs", name, &url)?;
             data.push((name, directory));
         }
         let outputs_root = staging.run_root(text("name").unwrap_or_default())?;
         let mut outputs = Vec::new();
         for name in &self.outputs {
             let path = outputs_root.join(name)?;
-            job = job.without_output(name).output(name, url(&path));
+            job = set_address(job, "outputs", name, &url(&path))?;
             outputs.push((name.clone(), path));
         }
 
         let (job, mut report) = job.validate().await?;
         if let Some(code) = &code {
-            // Both reports have the rules on the name of the boot file.
+            // Both reports contain the violations of rules on the name of the boot file.
             let mut violations = code.report.violations.clone();
             violations.retain(|new| {
                 let same =
@@ -201,9 +223,7 @@ impl StageJob {
             report.violations.extend(violations);
             report.warnings.extend(code.report.warnings.clone());
         }
-        for warning in report.into_result("the job")? {
-            tracing::warn!(%warning, "the job does not follow a recommendation");
-        }
+        (self.on_checked)(&report.into_result("the job")?);
         let mut changes = Vec::new();
         for (_, directory) in &data {
             changes.push(directory.compare(staging, text("workspace_id")).await?);
@@ -233,7 +253,43 @@ impl StageJob {
     }
 }
 
-/// Returns a path without `./` at its start.
+/// Sets the address of an input or an output, which is added if the job does not have it.
+fn set_address(job: CreateJob, list: &str, name: &str, url: &str) -> Result<CreateJob, Error> {
+    let body = job.body();
+    let channels = body["algorithm"][list].as_array();
+    let named = |channel: &Value| channel["name"] == name;
+    match channels.and_then(|channels| channels.iter().position(named)) {
+        Some(index) => {
+            let remote = json!({"obs": {"obs_url": url}}).to_string();
+            job.set_field(&format!("algorithm.{list}[{index}].remote"), &remote)
+        }
+        None if list == "inputs" => Ok(job.input(name, url)),
+        None => Ok(job.output(name, url)),
+    }
+}
+
+/// Returns the data directories in a code directory: paths in it, with slashes. They are sent once,
+/// as data.
+fn data_inside(code: &Path, data: &[(String, PathBuf)]) -> Vec<String> {
+    let Ok(code) = code.canonicalize() else {
+        return Vec::new();
+    };
+    let inside = data.iter().filter_map(|(_, directory)| {
+        let directory = directory.canonicalize().ok()?;
+        let steps: Option<Vec<&str>> = directory
+            .strip_prefix(&code)
+            .ok()?
+            .iter()
+            .map(|step| step.to_str())
+            .collect();
+        steps
+            .filter(|steps| !steps.is_empty())
+            .map(|steps| steps.join("/"))
+    });
+    inside.collect()
+}
+
+/// Returns a path without leading `./`.
 fn without_dot(path: &str) -> &str {
     let mut path = path;
     while let Some(rest) = path.strip_prefix("./") {

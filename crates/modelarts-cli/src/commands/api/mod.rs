@@ -8,7 +8,7 @@ pub(crate) use description::{OperationDetails, OperationRow};
 pub(crate) use request::PreparedRequest;
 
 use clap::Args;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use modelarts_ext::{
     api::{Effect, OPERATIONS, Offset, Operation, Pagination},
     operations::OperationCall,

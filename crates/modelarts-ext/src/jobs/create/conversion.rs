@@ -40,7 +40,12 @@ impl Conversion {
     }
 
     /// Converts a field of this name; returns `None` if the field must not occur in a request.
-    fn convert(&mut self, shape: Shape, name: &str, located: &Located<'_>) -> Option<Value> {
+    pub(super) fn convert(
+        &mut self,
+        shape: Shape,
+        name: &str,
+        located: &Located<'_>,
+    ) -> Option<Value> {
         let value = located.value()?;
         let converted = match (shape, value) {
             (Shape::Object(schema), Value::Object(_)) => self.convert_object(schema, located),

@@ -97,7 +97,9 @@ pub struct Updates {
     lateness: Duration,
     quiet: Duration,
     logs: bool,
+    interruptions: bool,
     access: Option<LogAccess>,
+    tail: Option<usize>,
 }
 
 impl JobHandle {
@@ -130,7 +132,9 @@ impl JobHandle {
             lateness: Duration::from_secs(120),
             quiet: Duration::from_secs(30),
             logs: true,
+            interruptions: false,
             access: None,
+            tail: None,
         }
     }
 }
@@ -162,10 +166,24 @@ impl Updates {
         self
     }
 
+    /// Adds an item when the job cannot be read, and when it can be read again, so that a program can
+    /// show that no news arrives. Default: tolerated errors are only logged.
+    pub fn report_interruptions(mut self) -> Self {
+        self.interruptions = true;
+        self
+    }
+
     /// Sets the way in which logs are read, like
     /// [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
     pub fn read_logs_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
+        self
+    }
+
+    /// Begins the logs that exist with their last lines, like
+    /// [`Logs::tail_lines`](crate::jobs::logs::Logs::tail_lines).
+    pub fn tail_lines(mut self, lines: usize) -> Self {
+        self.tail = Some(lines);
         self
     }
 
@@ -193,6 +211,8 @@ struct JobFollower {
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
+    /// `true` if the last item about the connection is that of an interruption.
+    is_interrupted: bool,
     /// Events that may be later than lines that are still unread.
     held_events: Vec<Event>,
     max_events: usize,
@@ -236,6 +256,18 @@ impl Follower for JobFollower {
         self.events.lacks_items(job) || self.logs.iter().any(|log| log.lacks_log(job))
     }
 
+    fn connection_items(&mut self, end_watch: &EndWatch) -> Vec<JobUpdate> {
+        let interruption = end_watch.interruption.as_ref();
+        if !self.settings.interruptions || interruption.is_some() == self.is_interrupted {
+            return Vec::new();
+        }
+        self.is_interrupted = interruption.is_some();
+        let item = interruption
+            .cloned()
+            .map_or(JobUpdate::Resumed, |error| JobUpdate::Interrupted { error });
+        vec![item]
+    }
+
     fn finish_round(&mut self, end_watch: &EndWatch, status: EndStatus) -> Vec<JobUpdate> {
         let mut updates = Vec::new();
         if status.is_over {
@@ -262,6 +294,7 @@ impl JobFollower {
             events: EventFollower::new(events),
             logs: Vec::new(),
             phase: None,
+            is_interrupted: false,
             held_events: Vec::new(),
             max_events: MAX_EVENTS,
             settings,
@@ -296,6 +329,8 @@ impl JobFollower {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
                 logs.access = self.settings.access;
+                // Tasks that appear later have only new lines.
+                logs.tail = self.settings.tail.filter(|_| self.phase.is_none());
                 self.logs.push(LogFollower::new(logs));
             }
         }

@@ -2,7 +2,10 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
+use crate::{
+    error::Error,
+    jobs::{events::event::Event, job::Job, logs::item::LogItem},
+};
 
 /// Item of the stream of a followed job.
 ///
@@ -17,6 +20,8 @@ use crate::jobs::{events::event::Event, job::Job, logs::item::LogItem};
 /// {"update": "log", "task": "worker-0", "line": "epoch 1"}
 /// {"update": "log", "task": "worker-0", "gap": {"bytes": 4096}}
 /// {"update": "vanished"}
+/// {"update": "interrupted", "error": "ShowTrainingJobDetails: HTTP 503 Service Unavailable"}
+/// {"update": "resumed"}
 /// ```
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "update", rename_all = "snake_case")]
@@ -36,6 +41,20 @@ pub enum JobUpdate {
     },
     /// The job was deleted.
     Vanished,
+    /// The details of the job cannot be read at the moment. The stream continues, and ends with the
+    /// error if it persists. Only a stream with
+    /// [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions) has this item.
+    Interrupted {
+        /// The error, which is tolerated. As JSON it is its text.
+        #[serde(serialize_with = "text")]
+        error: Error,
+    },
+    /// The details of the job can be read again. Follows [`Interrupted`](Self::Interrupted).
+    Resumed,
+}
+
+fn text<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
 }
 
 fn summary<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {

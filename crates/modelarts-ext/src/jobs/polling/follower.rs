@@ -37,6 +37,11 @@ pub(crate) trait Follower: Send + Sized + 'static {
     /// Returns `true` if items are missing that the end of this job implies.
     fn lacks_items(&self, job: &Job) -> bool;
 
+    /// Returns items about the connection, after a poll of the details of the job.
+    fn connection_items(&mut self, _end_watch: &EndWatch) -> Vec<Self::Item> {
+        Vec::new()
+    }
+
     /// Returns the last items of a round.
     fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
         Vec::new()
@@ -52,6 +57,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
             interval,
             pause: None,
             in_round: false,
+            is_polled: false,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -74,6 +80,8 @@ struct FollowState<F> {
     pause: Option<Duration>,
     /// `true` if the current round has more parts.
     in_round: bool,
+    /// `true` if the details were polled for the current part.
+    is_polled: bool,
 }
 
 impl<F: Follower> FollowState<F> {
@@ -82,8 +90,15 @@ impl<F: Follower> FollowState<F> {
         if let Some(pause) = self.pause.take() {
             self.end_watch.clock().sleep(pause).await;
         }
-        if F::POLLS_PER_PART || !self.in_round {
+        let is_polled = std::mem::take(&mut self.is_polled);
+        if !is_polled && (F::POLLS_PER_PART || !self.in_round) {
             self.end_watch.poll().await?;
+            let items = self.follower.connection_items(&self.end_watch);
+            if !items.is_empty() {
+                // The other sources may fail for as long as the details, so they are read later.
+                self.is_polled = true;
+                return Ok((items, true));
+            }
         }
         let (mut items, more) = self.follower.read(&mut self.end_watch).await?;
         self.in_round = more;

@@ -89,6 +89,8 @@ pub(crate) struct EndWatch {
     quiet_period: Duration,
     /// The polls of the details of the job.
     details: SourcePolls,
+    /// The error of the last poll of the details, if it failed and is tolerated.
+    pub(crate) interruption: Option<Error>,
     /// `true` if the job no longer exists.
     pub(crate) is_gone: bool,
     /// `true` if this round found new items or a change.
@@ -102,6 +104,7 @@ impl EndWatch {
             handle,
             quiet_period,
             details: SourcePolls::default(),
+            interruption: None,
             is_gone: false,
             has_news: false,
         }
@@ -120,6 +123,7 @@ impl EndWatch {
     /// job therefore also reads everything that happened before.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
+        self.interruption = None;
         match self.handle.get().await {
             Ok(job) => {
                 self.job = Some(job);
@@ -129,7 +133,8 @@ impl EndWatch {
             Err(error) if error.is_gone() && self.job.is_some() => self.is_gone = true,
             Err(error) => {
                 let clock = &**self.handle.client().clock();
-                self.details.tolerance.tolerate(error, clock)?;
+                self.details.tolerance.tolerate(error.clone(), clock)?;
+                self.interruption = Some(error);
             }
         }
         Ok(())

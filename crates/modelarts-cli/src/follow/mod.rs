@@ -1,0 +1,96 @@
+//! Following of a job: its phases, events and log lines, printed as they arrive.
+//!
+//! [`follow`] prints a stream of updates with a [`Printer`] until the job has ended, the time limit
+//! passes, or Ctrl-C arrives ([`Interrupt`]). The job continues in the last two cases.
+
+mod interrupt;
+mod item;
+mod printer;
+
+pub(crate) use interrupt::Interrupt;
+pub(crate) use item::{EventItem, Item, JobEnd, JobName, address, now};
+pub(crate) use printer::{Printer, Selection};
+
+use std::{pin::pin, time::Duration};
+
+use futures::{Stream, StreamExt};
+use modelarts_ext::{
+    Error, Job, JobHandle,
+    jobs::follow::{JobUpdate, Updates},
+};
+use tokio::time::Instant;
+
+use crate::{failure::Failure, session::Session};
+
+/// Maximum number of updates that are printed before the output is sent.
+const CHUNK: usize = 4096;
+/// Pause between two polls of a server on this machine.
+const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Reason why following ended.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The stream ended. Holds the job as last read, if the stream has phases.
+    Ended(Option<Box<Job>>),
+    /// The job was deleted.
+    Vanished,
+    /// Ctrl-C; the job continues.
+    Interrupted,
+    /// The time limit passed; the job continues.
+    TimedOut,
+}
+
+/// Returns the updates of a job, with the pauses of the program and with interruptions of the
+/// connection.
+pub(crate) fn updates(job: &JobHandle) -> Updates {
+    let updates = job.updates().report_interruptions();
+    match Session::is_local(job.client()) {
+        true => updates.interval(LOCAL_INTERVAL),
+        false => updates,
+    }
+}
+
+/// Prints updates until their stream ends, until `deadline`, or until Ctrl-C. Updates that arrive
+/// together are written at once.
+pub(crate) async fn follow(
+    updates: impl Stream<Item = Result<JobUpdate, Error>>,
+    printer: &mut Printer<'_>,
+    interrupt: &mut Interrupt,
+    deadline: Option<Instant>,
+) -> Result<End, Failure> {
+    let mut updates = pin!(updates.ready_chunks(CHUNK));
+    let mut limit = pin!(async {
+        match deadline {
+            Some(deadline) => tokio::time::sleep_until(deadline).await,
+            None => std::future::pending().await,
+        }
+    });
+    let mut end = End::Ended(None);
+    loop {
+        let chunk = tokio::select! {
+            biased;
+            () = interrupt.received() => return Ok(End::Interrupted),
+            () = &mut limit => return Ok(End::TimedOut),
+            chunk = updates.next() => chunk,
+        };
+        let Some(chunk) = chunk else {
+            return Ok(end);
+        };
+        for update in chunk {
+            let update = match update {
+                Ok(update) => update,
+                Err(error) => {
+                    printer.flush()?;
+                    return Err(error.into());
+                }
+            };
+            printer.print(&update)?;
+            match update {
+                JobUpdate::Phase(job) => end = End::Ended(Some(job)),
+                JobUpdate::Vanished => end = End::Vanished,
+                _ => {}
+            }
+        }
+        printer.flush()?;
+    }
+}
