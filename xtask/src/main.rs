@@ -124,7 +124,14 @@ enum Command {
     },
     /// Runs clients of OBS against servers of the same API: boto3, the vendor's SDK, rclone, the AWS
     /// CLI and modelarts-obs; the emulator, moto and SeaweedFS
-    Obs,
+    Obs {
+        /// Measure transfers beside rclone and the AWS CLI instead; takes minutes
+        #[arg(long)]
+        speed: bool,
+        /// Number of rounds of each program, with --speed
+        #[arg(long, default_value_t = 5, requires = "speed")]
+        rounds: u32,
+    },
     /// Checks that operations added to a copy of the description can be called without new Rust
     /// code
     NewOperation,
@@ -237,7 +244,11 @@ fn run(command: Command) -> Result<ExitCode> {
             })
         }
         Command::NewOperation => new_operation::run(),
-        Command::Obs => Ok(match obs::run(true)? {
+        Command::Obs {
+            speed: true,
+            rounds,
+        } => obs::measure(rounds),
+        Command::Obs { .. } => Ok(match obs::run(true)? {
             Outcome::Passed => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
         }),

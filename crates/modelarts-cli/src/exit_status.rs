@@ -55,7 +55,8 @@ impl ExitStatus {
 impl From<&Outcome> for ExitStatus {
     fn from(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Completed => Self::Success,
+            Outcome::Completed | Outcome::Reached => Self::Success,
+            Outcome::TimedOut => Self::TimedOut,
             Outcome::Terminated { .. } => Self::Terminated,
             Outcome::Abnormal { .. } => Self::Abnormal,
             Outcome::Vanished => Self::Vanished,

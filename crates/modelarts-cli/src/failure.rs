@@ -1,9 +1,10 @@
 //! `Failure`: the reason why a command did not succeed.
 
-use std::{fmt, io};
+use std::{error::Error as _, fmt, io};
 
-use modelarts_ext::Error;
-use serde_json::{Value, json};
+use modelarts_ext::{Error, ErrorKind, error::Violation};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::exit_status::ExitStatus;
 
@@ -45,6 +46,15 @@ impl Failure {
             Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
                 ExitStatus::Unchecked
             }
+            // Such as a condition that the SDK rejects before anything is sent. Errors of local files
+            // have the error of the system as their source.
+            Self::Sdk(error)
+                if error.kind() == ErrorKind::Invalid
+                    && error.attempts() == 0
+                    && error.source().is_none() =>
+            {
+                ExitStatus::Usage
+            }
             Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,
             Self::Usage(_) => ExitStatus::Usage,
             Self::Unchecked(_) => ExitStatus::Unchecked,
@@ -59,17 +69,83 @@ impl Failure {
         !matches!(self, Self::Closed | Self::Status(_))
     }
 
-    /// Returns the error as JSON, for the output formats `json` and `ndjson`.
-    pub(crate) fn to_json(&self) -> Value {
-        let mut error = json!({"message": self.to_string(), "exit_code": self.status().code()});
+    /// Returns the error as a document, for the output formats `json` and `ndjson`.
+    pub(crate) fn document(&self) -> ErrorDocument {
+        let mut error = ErrorFacts::new(self.to_string(), self.status());
         if let Self::Sdk(sdk) = self {
-            error["kind"] = format!("{:?}", sdk.kind()).into();
-            error["code"] = sdk.code().into();
-            error["status"] = sdk.status().into();
-            error["request_id"] = sdk.request_id().into();
-            error["advice"] = sdk.advice().into();
+            error.kind = Some(format!("{:?}", sdk.kind()));
+            error.code = sdk.code().map(str::to_owned);
+            error.status = sdk.status();
+            error.request_id = sdk.request_id().map(str::to_owned);
+            error.advice = sdk.advice().map(str::to_owned);
+            let violations = sdk.violations().iter();
+            error.violations = violations.map(BrokenRule::new).collect();
         }
-        error
+        ErrorDocument { error }
+    }
+}
+
+/// An error on stderr.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ErrorDocument {
+    /// The error.
+    pub(crate) error: ErrorFacts,
+}
+
+/// Facts of an error.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ErrorFacts {
+    /// The text that the other formats print.
+    message: String,
+    /// Exit code of the program.
+    exit_code: u8,
+    /// Kind of an error of the SDK, such as `Service` or `Connection`.
+    kind: Option<String>,
+    /// Error code of the service, such as `ModelArts.2775`.
+    code: Option<String>,
+    /// HTTP status of the response.
+    status: Option<u16>,
+    /// Id of the request, for the support of the service.
+    request_id: Option<String>,
+    /// Advice on the error.
+    advice: Option<String>,
+    /// Rules that the job breaks.
+    violations: Vec<BrokenRule>,
+}
+
+/// A rule that a job breaks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct BrokenRule {
+    /// Field of the request, such as `spec.resource.node_count`.
+    field: String,
+    /// The rule.
+    rule: String,
+    /// Advice.
+    advice: String,
+}
+
+impl ErrorFacts {
+    pub(crate) fn new(message: String, status: ExitStatus) -> Self {
+        Self {
+            message,
+            exit_code: status.code(),
+            kind: None,
+            code: None,
+            status: None,
+            request_id: None,
+            advice: None,
+            violations: Vec::new(),
+        }
+    }
+}
+
+impl BrokenRule {
+    fn new(violation: &Violation) -> Self {
+        Self {
+            field: violation.field().to_owned(),
+            rule: violation.rule().to_owned(),
+            advice: violation.advice().to_owned(),
+        }
     }
 }
 

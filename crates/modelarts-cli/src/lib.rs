@@ -5,16 +5,22 @@
 
 mod arguments;
 mod commands;
+mod confirmation;
 mod context;
 mod exit_status;
 mod failure;
 mod follow;
 mod job_reference;
-pub mod output;
+mod output;
 mod program;
+mod progress;
+mod secrets;
 mod session;
+mod suggestion;
 mod terminal;
 
 pub use arguments::command;
+pub use commands::schemas;
 pub use exit_status::ExitStatus;
+pub use output::SCHEMA_VERSION;
 pub use program::main;

@@ -1,13 +1,20 @@
 //! Entry point of the program: arguments, runtime, errors, exit code.
 
-use std::{env, ffi::OsString, io::Write, process::ExitCode};
+use std::{env, ffi::OsString, process::ExitCode};
 
-use clap::Parser;
-use serde_json::json;
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue},
+};
 
 use crate::{
-    arguments::Arguments, context::Selection, exit_status::ExitStatus, failure::Failure,
-    output::Output, session::Session, terminal::Terminal,
+    arguments::Arguments,
+    context::Selection,
+    exit_status::ExitStatus,
+    failure::{ErrorDocument, ErrorFacts, Failure},
+    output::{self, OUTPUT_VARIABLE, Output},
+    session::Session,
+    terminal::{self, Terminal},
 };
 
 /// First argument with which the program is `modelarts-emulator`. The wheel contains one file for
@@ -25,7 +32,10 @@ pub fn main() -> ExitCode {
         let name = OsString::from("modelarts-emulator");
         return modelarts_emulator::program::run([name].into_iter().chain(rest));
     }
-    let arguments = Arguments::parse_from(arguments);
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return print_usage(&error),
+    };
     let json_errors = arguments.global.output.is_json();
     let status = match run(arguments) {
         Ok(status) => status,
@@ -44,7 +54,8 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     crate::arguments::set_up_log(global.verbose);
     let terminal = Terminal::detect();
     let output = Output::new(global.output, terminal)?;
-    let session = Session::new(Selection::new(global.context), output, terminal);
+    let selection = Selection::new(global.context);
+    let session = Session::new(selection, output, terminal, crate::arguments::command);
     let mut builder = match arguments.command.runs_jobs() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
@@ -58,14 +69,41 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
 }
 
 fn print_failure(failure: &Failure, as_json: bool) {
-    let mut stderr = anstream::stderr().lock();
-    // Nobody reads the message if stderr is closed; the exit code remains.
-    let _ = match as_json {
-        true => writeln!(
-            stderr,
-            "{}",
-            json!({"schema_version": crate::output::SCHEMA_VERSION, "error": failure.to_json()})
-        ),
-        false => writeln!(stderr, "error: {failure}"),
-    };
+    match as_json.then(|| output::to_line(&failure.document())) {
+        Some(Ok(json)) => terminal::note(json),
+        _ => terminal::note(format_args!("error: {failure}")),
+    }
+}
+
+/// Prints the help or the version, or an error of the arguments. Returns the exit code.
+fn print_usage(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // The reader of stdout may be gone.
+        let _ = error.print();
+        return ExitCode::from(ExitStatus::Success.code());
+    }
+    let status = ExitStatus::Usage;
+    if output::is_json_requested(env::args_os()) {
+        let text = error.render().to_string();
+        let text = text.trim_end();
+        let message = text.strip_prefix("error: ").unwrap_or(text).to_owned();
+        let error = ErrorFacts::new(message, status);
+        if let Ok(json) = output::to_line(&ErrorDocument { error }) {
+            terminal::note(json);
+            return ExitCode::from(status.code());
+        }
+    }
+    let _ = error.print();
+    let value = error.get(ContextKind::InvalidValue);
+    let argument = error.get(ContextKind::InvalidArg);
+    if let (Some(ContextValue::String(value)), Some(ContextValue::String(argument))) =
+        (value, argument)
+        && argument.starts_with("--output")
+        && env::var(OUTPUT_VARIABLE).is_ok_and(|variable| variable == *value)
+    {
+        terminal::note(format_args!(
+            "\nThe value may be that of the variable {OUTPUT_VARIABLE}."
+        ));
+    }
+    ExitCode::from(status.code())
 }

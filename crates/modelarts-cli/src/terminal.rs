@@ -2,13 +2,16 @@
 
 use std::{
     fmt,
-    io::{self, IsTerminal},
+    io::{self, IsTerminal, Write},
 };
 
 use anstyle::{AnsiColor, Style};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// Width of lines if stdout is not a terminal of known width.
 const DEFAULT_WIDTH: u16 = 120;
+/// Minimum width that tables take into account.
+const MIN_WIDTH: u16 = 20;
 
 /// Style of a word in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,28 +33,40 @@ pub(crate) enum Emphasis {
 pub(crate) struct Terminal {
     /// Whether stdout is a terminal.
     pub(crate) stdout: bool,
-    /// Whether stderr is a terminal, so that progress is drawn there.
+    /// Whether stderr is a terminal.
     pub(crate) stderr: bool,
+    /// Whether lines of stderr can be drawn again: it is a terminal that moves its cursor.
+    pub(crate) redraws: bool,
     /// Whether stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
     width: u16,
+    stderr_width: u16,
 }
 
 impl Terminal {
     pub(crate) fn detect() -> Self {
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         let columns = std::env::var("COLUMNS").ok();
-        let columns = columns.and_then(|columns| columns.parse().ok());
-        let size = terminal_size::terminal_size().map(|(width, _)| width.0);
+        let columns: Option<u16> = columns.and_then(|columns| columns.parse().ok());
+        let columns = columns.filter(|columns| *columns > 0);
+        let width = |size: Option<(Width, Height)>| {
+            let size = size.map(|(width, _)| width.0).filter(|width| *width > 0);
+            columns.or(size).unwrap_or(DEFAULT_WIDTH).max(MIN_WIDTH)
+        };
+        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
             stdout,
             stderr,
+            redraws: stderr && !is_dumb,
             interactive: stderr && io::stdin().is_terminal(),
-            width: columns
-                .or(size.filter(|_| stdout))
-                .unwrap_or(DEFAULT_WIDTH)
-                .max(20),
+            width: width(terminal_size_of(io::stdout())),
+            stderr_width: width(terminal_size_of(io::stderr())),
         }
+    }
+
+    /// Returns the number of columns of stderr.
+    pub(crate) fn stderr_width(&self) -> u16 {
+        self.stderr_width
     }
 
     /// Returns the number of columns; `None` if stdout is not a terminal, so that no text is cut.
@@ -70,4 +85,9 @@ impl Terminal {
         };
         format!("{style}{text}{style:#}")
     }
+}
+
+/// Prints a line on stderr. It is lost if stderr is closed.
+pub(crate) fn note(text: impl fmt::Display) {
+    let _ = writeln!(anstream::stderr().lock(), "{text}");
 }

@@ -69,6 +69,7 @@
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
 //! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, its download, numbers in it |
+//! | [`jobs::diagnosis`] | the cause of a failure, a stop or a wait, with evidence and advice |
 //! | [`pagination`] | reading, stopping and resuming lists |
 //! | [`catalog`] | algorithms, flavors, images, quotas, experiments, tags, trials |
 //! | [`operations`] | every operation of the API by its name, with JSON |

@@ -4,8 +4,11 @@ mod api;
 mod catalog;
 mod create;
 mod jobs;
+mod schemas;
 mod setup;
 mod sync;
+
+pub use schemas::schemas;
 
 use clap::Subcommand;
 

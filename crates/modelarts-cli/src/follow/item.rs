@@ -104,7 +104,19 @@ pub(crate) struct EventItem {
     pub(crate) message: String,
     /// Kind of the event, such as `task_finished`.
     pub(crate) kind: String,
-    /// Values of the message, such as `task` and `exit_code`.
+    /// Task of the event, such as `worker-0`.
+    #[serde(default)]
+    pub(crate) task: Option<String>,
+    /// Number of the task among those of its role, such as 0.
+    #[serde(default)]
+    pub(crate) worker: Option<u64>,
+    /// Exit code of a task that finished.
+    #[serde(default)]
+    pub(crate) exit_code: Option<i64>,
+    /// Seconds that a step took.
+    #[serde(default, alias = "took_seconds")]
+    pub(crate) seconds: Option<f64>,
+    /// Other values of the message, such as `parameter` and `cause`.
     #[serde(flatten)]
     pub(crate) values: Map<String, Value>,
 }
@@ -112,7 +124,10 @@ pub(crate) struct EventItem {
 impl EventItem {
     /// Returns the event; `None` if it has no JSON form, which does not occur.
     pub(crate) fn new(event: &Event) -> Option<Self> {
-        serde_json::from_value(serde_json::to_value(event).ok()?).ok()
+        let mut item: Self = serde_json::from_value(serde_json::to_value(event).ok()?).ok()?;
+        let task = item.task.as_deref().and_then(|task| task.rsplit_once('-'));
+        item.worker = task.and_then(|(_, number)| number.parse().ok());
+        Some(item)
     }
 }
 
@@ -150,7 +165,7 @@ impl JobEnd {
             task: None,
             seconds: job.time_run().map(|time| time.as_secs_f64()),
             outputs: outputs
-                .map(|(name, url)| (name.to_owned(), url.to_owned()))
+                .map(|(name, url)| (name.to_owned(), address(url)))
                 .collect(),
             downloaded: BTreeMap::new(),
         }
@@ -182,5 +197,14 @@ impl JobEnd {
 
 /// Returns the present time, RFC 3339.
 pub(crate) fn now() -> String {
-    Timestamp::from(SystemTime::now()).to_string()
+    let now = Timestamp::from(SystemTime::now()).as_epoch_millis();
+    Timestamp::from_epoch_millis(now).to_string()
+}
+
+/// Returns an address in OBS in the form `obs://bucket/key`. The service returns `/bucket/key`.
+pub(crate) fn address(url: &str) -> String {
+    match url.starts_with('/') {
+        true => format!("obs:/{url}"),
+        false => url.to_owned(),
+    }
 }

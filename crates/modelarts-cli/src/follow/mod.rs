@@ -8,7 +8,7 @@ mod item;
 mod printer;
 
 pub(crate) use interrupt::Interrupt;
-pub(crate) use item::{Item, JobEnd, JobName, now};
+pub(crate) use item::{EventItem, Item, JobEnd, JobName, address, now};
 pub(crate) use printer::{Printer, Selection};
 
 use std::{pin::pin, time::Duration};

@@ -1,7 +1,6 @@
 //! The last submitted job of a directory, for `@last`.
 
 use std::{
-    collections::BTreeMap,
     env, fs, io,
     io::Write,
     path::{Path, PathBuf},

@@ -1,24 +1,35 @@
 //! `JobArgument`: finds the job that an argument names.
 
-use std::io::{self, BufRead};
+use std::{
+    collections::HashMap,
+    io::{self, BufRead, IsTerminal},
+};
 
 use clap::Args;
-use futures::TryStreamExt;
-use modelarts_ext::{Client, Job};
+use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_ext::{Client, Error, Filter, Job};
 
-use crate::{failure::Failure, job_reference::last::last_job};
+use crate::{failure::Failure, job_reference::last::last_job, terminal::note};
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
-/// Minimum length of a prefix.
+/// Minimum length of the prefix of an id.
 const MIN_PREFIX: usize = 4;
 /// Number of jobs that an ambiguous argument lists.
 const MAX_CANDIDATES: usize = 10;
+/// Number of the newest jobs whose names are compared with an unknown one.
+const SUGGESTION_SEARCH: usize = 100;
+/// Minimum similarity of a suggested name, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.85;
+/// Number of ids in one search, the maximum of the service.
+const IDS_PER_SEARCH: usize = 10;
+/// Number of searches at the same time.
+const CONCURRENT: usize = 4;
 
 /// One job.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct JobArgument {
-    /// Job: its name, its id, the first characters of its id, @last for the last one submitted from
+    /// Job: its name, its id, the first characters of either, @last for the last one submitted from
     /// this directory, or - to read the id from stdin.
     #[arg(value_name = "JOB")]
     job: String,
@@ -33,12 +44,25 @@ pub(crate) struct JobArguments {
     jobs: Vec<String>,
 }
 
+/// The jobs that an argument may name by its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Prefixes {
+    /// Those whose id or name begins with it.
+    Any,
+    /// Those whose id begins with it: a command that changes jobs must not take another job for one
+    /// that no longer exists.
+    Ids,
+}
+
 impl JobArgument {
     /// Reads the job.
     pub(crate) async fn find(&self, client: &Client) -> Result<Job, Failure> {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {
-            [name] => find(client, name).await,
+            [name] => find(client, name, Prefixes::Any).await,
+            [] => Err(Failure::usage(
+                "stdin has no id; it must have that of one job",
+            )),
             names => Err(Failure::usage(format_args!(
                 "stdin has {} ids; the command must have one job",
                 names.len()
@@ -55,9 +79,24 @@ impl JobArguments {
 
     /// Reads the jobs, each once. Fails if one does not exist.
     pub(crate) async fn find(&self, client: &Client) -> Result<Vec<Job>, Failure> {
+        self.find_with(client, Prefixes::Any).await
+    }
+
+    /// Reads the jobs like [`find`](Self::find), but names must be complete; for commands that
+    /// change jobs.
+    pub(crate) async fn find_exact(&self, client: &Client) -> Result<Vec<Job>, Failure> {
+        self.find_with(client, Prefixes::Ids).await
+    }
+
+    async fn find_with(&self, client: &Client, prefixes: Prefixes) -> Result<Vec<Job>, Failure> {
+        let names = expand(&self.jobs)?;
+        let mut read = read_ids(client, &names).await?;
         let mut jobs: Vec<Job> = Vec::new();
-        for name in expand(&self.jobs)? {
-            let job = find(client, &name).await?;
+        for name in &names {
+            let job = match read.remove(&name.to_ascii_lowercase()) {
+                Some(job) => job,
+                None => find(client, name, prefixes).await?,
+            };
             if !jobs.iter().any(|known| known.id() == job.id()) {
                 jobs.push(job);
             }
@@ -74,6 +113,9 @@ fn expand(arguments: &[String]) -> Result<Vec<String>, Failure> {
             names.push(argument.clone());
             continue;
         }
+        if io::stdin().is_terminal() {
+            note("reading ids from the terminal, one on each line, until Ctrl-D");
+        }
         for line in io::stdin().lock().lines() {
             let line = line.map_err(|error| {
                 Failure::usage(format_args!("cannot read ids from stdin: {error}"))
@@ -84,55 +126,100 @@ fn expand(arguments: &[String]) -> Result<Vec<String>, Failure> {
     Ok(names)
 }
 
-/// Reads the job that an argument names: the last one, an id, a name, or the prefix of an id, in
-/// this order.
-async fn find(client: &Client, name: &str) -> Result<Job, Failure> {
+/// Searches for the ids among several arguments, some with each call. The result lacks jobs that
+/// the search does not return, such as those of other workspaces.
+async fn read_ids(client: &Client, names: &[String]) -> Result<HashMap<String, Job>, Error> {
+    let ids: Vec<&String> = names.iter().filter(|name| is_id(name)).collect();
+    if ids.len() < 2 {
+        return Ok(HashMap::new());
+    }
+    let searches = ids.chunks(IDS_PER_SEARCH).map(|ids| {
+        let ids = Filter::id().is_in(ids.iter().copied());
+        client
+            .training_jobs()
+            .list()
+            .filter(ids)
+            .collect(IDS_PER_SEARCH)
+    });
+    let found: Vec<Vec<Job>> = stream::iter(searches)
+        .buffered(CONCURRENT)
+        .try_collect()
+        .await?;
+    let jobs = found.into_iter().flatten();
+    Ok(jobs
+        .map(|job| (job.id().to_ascii_lowercase(), job))
+        .collect())
+}
+
+/// Reads the job that an argument names: the last one, an id, a name, or a prefix, in this order.
+async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Failure> {
     let jobs = client.training_jobs();
     if name == "@last" {
         let id = last_job(&project(client))?;
-        return Ok(jobs.get(&id).await?);
+        return jobs
+            .get(&id)
+            .await
+            .map_err(|error| match error.is_not_found() {
+                true => Failure::NotFound(format!("@last: the job {id} no longer exists")),
+                false => error.into(),
+            });
     }
-    if let Some(unknown) = name.strip_prefix('@') {
+    if name.starts_with('@') {
         return Err(Failure::usage(format_args!(
-            "@{unknown}: the only job with a sign is @last"
+            "{name}: a job must be @last, a name or an id"
         )));
     }
     if is_id(name) {
-        return Ok(jobs.get(name).await?);
+        return jobs
+            .get(name)
+            .await
+            .map_err(|error| match error.is_not_found() {
+                true => Failure::NotFound(format!("no job has the id {name}")),
+                false => error.into(),
+            });
     }
-    let no_name = match jobs.get_by_name(name).await {
-        Ok(job) => return Ok(job),
-        Err(error) if error.is_not_found() => error,
-        Err(error) => return Err(error.into()),
-    };
-    if name.len() < MIN_PREFIX
-        || !name
-            .bytes()
-            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
-    {
-        return Err(not_found(client, name).await.unwrap_or(no_name.into()));
+    if name.is_empty() || !name.bytes().all(is_of_name) {
+        return Err(Failure::usage(format_args!(
+            "the job {name:?}: a name must consist of letters, digits, _ and -"
+        )));
     }
-    let mut rows = jobs.list().stream();
-    let (mut found, mut read) = (Vec::new(), 0);
-    while let Some(job) = rows.try_next().await? {
-        if job.id().starts_with(&name.to_ascii_lowercase()) {
-            found.push(job);
+    // The search returns jobs whose names contain the text.
+    let mut like = jobs
+        .list()
+        .filter(Filter::name().like(name))
+        .stream()
+        .take(PREFIX_SEARCH);
+    let (mut exact, mut begins) = (Vec::new(), Vec::new());
+    while let Some(job) = like.try_next().await? {
+        match job.name() {
+            known if known == name => exact.push(job),
+            known if known.starts_with(name) => begins.push(job),
+            _ => {}
         }
-        read += 1;
-        if read == PREFIX_SEARCH {
-            break;
+    }
+    if exact.is_empty() {
+        let by_id = of_id_prefix(client, name).await?;
+        match prefixes {
+            Prefixes::Any => {
+                begins.retain(|job| by_id.iter().all(|known| known.id() != job.id()));
+                exact = [by_id, begins].concat();
+            }
+            Prefixes::Ids => exact = by_id,
         }
     }
-    match found.as_slice() {
+    match exact.as_slice() {
         [job] => Ok(job.get().await?),
-        [] => Err(Failure::NotFound(format!(
-            "no job is named {name:?}, and the id of none of the newest {read} jobs begins with it"
-        ))),
+        [] => Err(not_found(client, name).await),
         jobs => {
             let shown = jobs.iter().take(MAX_CANDIDATES);
             let shown: Vec<String> = shown.map(|job| format!("\n  {job}")).collect();
+            let more = jobs.len().saturating_sub(MAX_CANDIDATES);
+            let more = match more {
+                0 => String::new(),
+                more => format!("\n  and {more} more"),
+            };
             Err(Failure::usage(format_args!(
-                "the ids of {} jobs begin with {name:?}; the argument must name one of them:{}",
+                "{name:?} fits {} jobs; the argument must name one of them:{}{more}",
                 jobs.len(),
                 shown.concat()
             )))
@@ -140,24 +227,56 @@ async fn find(client: &Client, name: &str) -> Result<Job, Failure> {
     }
 }
 
-/// Returns an error that suggests the most similar name among the newest jobs; `None` if none is
-/// similar.
-async fn not_found(client: &Client, name: &str) -> Option<Failure> {
-    let newest = client.training_jobs().list().collect(100).await.ok()?;
-    let similarity = |job: &Job| strsim::jaro_winkler(job.name(), name);
+/// Returns the jobs among the newest ones whose ids begin with the text, if it can be the beginning
+/// of an id.
+async fn of_id_prefix(client: &Client, text: &str) -> Result<Vec<Job>, Error> {
+    let is_of_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    if text.len() < MIN_PREFIX || !text.bytes().all(is_of_id) {
+        return Ok(Vec::new());
+    }
+    let text = text.to_ascii_lowercase();
+    let newest = client.training_jobs().list().stream().take(PREFIX_SEARCH);
+    let begins = |job: &Job| job.id().to_ascii_lowercase().starts_with(&text);
+    let found = newest.try_filter(|job| std::future::ready(begins(job)));
+    found.try_collect().await
+}
+
+/// Returns the error for a job that does not exist, with the most similar name among the newest
+/// jobs.
+async fn not_found(client: &Client, name: &str) -> Failure {
+    let list = client.training_jobs().list().collect(SUGGESTION_SEARCH);
+    let newest = list.await.unwrap_or_default();
+    let similarity = |job: &Job| {
+        let known = job.name();
+        match known.starts_with(name) {
+            true => 1.0,
+            false => strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase()),
+        }
+    };
     let nearest = newest
         .iter()
-        .filter(|job| similarity(job) > 0.85)
-        .max_by(|one, other| similarity(one).total_cmp(&similarity(other)))?;
-    Some(Failure::NotFound(format!(
-        "no job is named {name:?}; did you mean {}?",
-        nearest.name()
-    )))
+        .map(|job| (similarity(job), job))
+        .filter(|(similarity, _)| *similarity > MIN_SIMILARITY)
+        // The newest of several.
+        .rev()
+        .max_by(|(one, _), (other, _)| one.total_cmp(other));
+    Failure::NotFound(match nearest {
+        Some((_, job)) => format!("no job is named {name:?}; did you mean {}?", job.name()),
+        None => format!(
+            "no job is named {name:?}, and no id begins with it; `modelarts ls` lists jobs, and a \
+             job of another workspace is found by its id"
+        ),
+    })
 }
 
 /// Returns the key of the project in the file of last jobs.
 pub(crate) fn project(client: &Client) -> String {
     format!("{} {}", client.endpoint(), client.project_id())
+}
+
+/// Returns `true` for the characters of names of jobs.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// Returns `true` for the form of the service's ids, 8-4-4-4-12 hexadecimal digits.
@@ -168,4 +287,24 @@ fn is_id(text: &str) -> bool {
         && text
             .bytes()
             .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_five_groups_of_hexadecimal_digits() {
+        for (text, expected) in [
+            ("6081b12b-63b1-4219-b717-708a2665100b", true),
+            ("6081B12B-63B1-4219-B717-708A2665100B", true),
+            ("6081b12b", false),
+            ("6081b12b-63b1-4219-b717-708a2665100", false),
+            ("6081b12g-63b1-4219-b717-708a2665100b", false),
+            ("6081b12b63b14219b717708a2665100b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_id(text), expected, "{text}");
+        }
+    }
 }

@@ -1,6 +1,11 @@
 //! `OutputArguments`: the arguments that select format and columns.
 
+use std::{env, ffi::OsString};
+
 use clap::{Args, ValueEnum};
+
+/// Variable with the format.
+pub(crate) const OUTPUT_VARIABLE: &str = "MODELARTS_OUTPUT";
 
 /// Format of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -28,7 +33,7 @@ pub(crate) struct OutputArguments {
         long,
         global = true,
         value_enum,
-        env = "MODELARTS_OUTPUT",
+        env = OUTPUT_VARIABLE,
         value_name = "FORMAT",
         help_heading = "Output"
     )]
@@ -65,5 +70,59 @@ impl OutputArguments {
     /// Returns `true` if errors are printed as JSON too.
     pub(crate) fn is_json(&self) -> bool {
         matches!(self.format(), Format::Json | Format::Ndjson)
+    }
+}
+
+/// Returns `true` if these arguments of the program, which may be wrong, or the variable request
+/// `json` or `ndjson`.
+pub(crate) fn is_json_requested(arguments: impl Iterator<Item = OsString>) -> bool {
+    let mut requested = env::var(OUTPUT_VARIABLE).ok();
+    let mut is_value = false;
+    for argument in arguments.map(|argument| argument.to_string_lossy().into_owned()) {
+        if is_value {
+            requested = Some(argument);
+            is_value = false;
+            continue;
+        }
+        let attached = argument.strip_prefix("--output=").or_else(|| {
+            let value = argument.strip_prefix("-o")?;
+            Some(value.strip_prefix('=').unwrap_or(value))
+        });
+        match attached {
+            Some("") => is_value = true,
+            Some(value) => requested = Some(value.to_owned()),
+            None if argument == "--output" => is_value = true,
+            // The arguments after it are those of a script.
+            None if argument == "--" => break,
+            None => {}
+        }
+    }
+    requested.is_some_and(|format| matches!(format.as_str(), "json" | "ndjson"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_request_for_json_is_found_in_wrong_arguments() {
+        for (arguments, expected) in [
+            ("ls --wrong -o json", true),
+            ("ls -ojson", true),
+            ("ls -o=ndjson", true),
+            ("ls --output json", true),
+            ("ls --output=json", true),
+            ("ls --output=json -o table", false),
+            ("run train.py -- -o json", false),
+            ("ls --outputs json", false),
+            ("ls -o", false),
+        ] {
+            let arguments = arguments.split(' ').map(OsString::from);
+            assert_eq!(
+                is_json_requested(arguments.clone()),
+                expected,
+                "{arguments:?}"
+            );
+        }
     }
 }

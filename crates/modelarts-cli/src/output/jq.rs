@@ -2,8 +2,9 @@
 
 use jaq_core::{
     Ctx, Vars,
+    compile::Undefined,
     data::JustLut,
-    load::{Arena, File, Loader},
+    load::{self, Arena, File, Loader},
     unwrap_valr,
 };
 use jaq_json::Val;
@@ -32,7 +33,10 @@ impl Filter {
         let arena = Arena::default();
         let modules = loader
             .load(&arena, File { path: (), code })
-            .map_err(|errors| invalid(format!("{:?}", errors.first().map(|(_, error)| error))))?;
+            .map_err(|errors| {
+                let first = errors.first().map(|(_, error)| syntax_error(error));
+                invalid(first.unwrap_or_default())
+            })?;
         let filter = jaq_core::Compiler::default()
             .with_funs(
                 jaq_core::funs()
@@ -41,9 +45,17 @@ impl Filter {
             )
             .compile(modules)
             .map_err(|errors| {
-                let undefined = errors.iter().flat_map(|(_, errors)| errors);
-                let names: Vec<String> = undefined.map(|(name, _)| (*name).to_owned()).collect();
-                invalid(format!("{} is not defined", names.join(", ")))
+                let mut undefined = errors.iter().flat_map(|(_, errors)| errors);
+                let first = undefined.next().map(|(name, kind)| {
+                    let kind = match kind {
+                        Undefined::Filter(0) => "function".to_owned(),
+                        Undefined::Filter(1) => "function with one argument".to_owned(),
+                        Undefined::Filter(count) => format!("function with {count} arguments"),
+                        kind => kind.as_str().to_owned(),
+                    };
+                    format!("no {kind} is called {name}")
+                });
+                invalid(first.unwrap_or_default())
             })?;
         Ok(Self { filter })
     }
@@ -60,5 +72,78 @@ impl Filter {
                 serde_json::from_str(&value.to_string()).map_err(Failure::local)
             })
             .collect()
+    }
+}
+
+/// Returns the reason why an expression cannot be parsed.
+fn syntax_error(error: &load::Error<&str>) -> String {
+    let (expected, found) = match error {
+        load::Error::Lex(errors) => match errors.first() {
+            Some((expected, found)) => (expected.as_str(), *found),
+            None => return "it cannot be parsed".to_owned(),
+        },
+        load::Error::Parse(errors) => match errors.first() {
+            Some((expected, found)) => (expected.as_str(), *found),
+            None => return "it cannot be parsed".to_owned(),
+        },
+        load::Error::Io(_) => return "modules cannot be imported".to_owned(),
+    };
+    match found {
+        "" => format!("{expected} expected at its end"),
+        found => format!("{expected} expected before {found:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn error(code: &str) -> String {
+        match Filter::compile(code) {
+            Ok(_) => panic!("{code} was compiled"),
+            Err(failure) => failure.to_string(),
+        }
+    }
+
+    #[test]
+    fn results_are_values() {
+        let filter = Filter::compile(".jobs[] | select(.nodes > 1) | .name").unwrap();
+        let jobs = json!({"jobs": [{"name": "a", "nodes": 1}, {"name": "b", "nodes": 2}]});
+        assert_eq!(filter.apply(jobs).unwrap(), [json!("b")]);
+    }
+
+    #[test]
+    fn an_expression_that_cannot_be_parsed_is_refused_with_the_place() {
+        let hint = "; it must be an expression of jq, such as .jobs[].id";
+        for (code, reason) in [
+            (".jobs[", "closing bracket expected at its end"),
+            (".jobs | select(", "closing parenthesis expected at its end"),
+            (".a | ", "term expected at its end"),
+            ("", "term expected at its end"),
+            (".a b", "nothing expected before \"b\""),
+            ("\"a", "closing quote expected at its end"),
+            ("if . then 1", "else or end expected at its end"),
+            ("nofunction", "no function is called nofunction"),
+            (
+                "first(1; 2; 3)",
+                "no function with 3 arguments is called first",
+            ),
+            ("$x", "no variable is called $x"),
+            ("import \"a\" as a; 1", "modules cannot be imported"),
+        ] {
+            assert_eq!(error(code), format!("--jq {code:?}: {reason}{hint}"));
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_value_is_readable() {
+        let filter = Filter::compile(".name.first").unwrap();
+        let failure = filter.apply(json!({"name": "a"})).unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "--jq: cannot index \"a\" with \"first\""
+        );
     }
 }

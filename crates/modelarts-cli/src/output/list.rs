@@ -1,11 +1,9 @@
 //! Lists of rows: tables, JSON, ids. Rows are printed page by page, as they arrive.
 
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 use futures::{Stream, StreamExt};
 use modelarts_ext::Error;
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     failure::Failure,
@@ -13,6 +11,7 @@ use crate::{
         Format, Output, Stdout,
         columns::{self, Column},
         document::no_id,
+        layout::{Layout, one_line},
     },
     terminal::{Emphasis, Terminal},
 };
@@ -31,8 +30,8 @@ pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
 impl Output {
     /// Prints the rows of these pages. Returns the number of rows. Rows before an error are printed.
     ///
-    /// The widths of the columns are those of the first page, so that its rows are printed before
-    /// the others arrive.
+    /// The rows of a page are printed before the next one arrives, so the columns may become wider
+    /// from page to page.
     pub(crate) async fn list<R: Row>(
         &self,
         pages: impl Stream<Item = Result<Vec<R>, Error>>,
@@ -64,9 +63,9 @@ struct Printer<'a, R: 'static> {
     output: &'a Output,
     columns: Vec<&'static Column<R>>,
     /// Widths of the columns; `None` before the first page.
-    widths: Option<Vec<u16>>,
+    layout: Option<Layout>,
     /// Rows of a document that is printed as a whole.
-    rows: Vec<Value>,
+    rows: Vec<R>,
 }
 
 impl<'a, R: Row> Printer<'a, R> {
@@ -75,7 +74,7 @@ impl<'a, R: Row> Printer<'a, R> {
         Ok(Self {
             output,
             columns: columns::select(R::COLUMNS, output.columns.as_deref(), wide)?,
-            widths: None,
+            layout: None,
             rows: Vec::new(),
         })
     }
@@ -96,10 +95,7 @@ impl<'a, R: Row> Printer<'a, R> {
                 Ok(())
             }
             Format::Json | Format::Yaml => {
-                for row in &rows {
-                    self.rows
-                        .push(serde_json::to_value(row).map_err(Failure::local)?);
-                }
+                self.rows.extend(rows);
                 Ok(())
             }
         }
@@ -109,47 +105,70 @@ impl<'a, R: Row> Printer<'a, R> {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        match self.output.terminal.width() {
-            Some(width) => table
-                .set_content_arrangement(ContentArrangement::Dynamic)
-                .set_width(width),
-            None => table.set_content_arrangement(ContentArrangement::Disabled),
-        };
-        if self.widths.is_none() {
-            let headings = self.columns.iter();
-            table.set_header(headings.map(|column| Terminal::styled(column.name, Emphasis::Bold)));
-        }
-        for row in rows {
-            table.add_row(self.columns.iter().map(|column| (column.text)(row)));
-        }
-        for (index, column) in table.column_iter_mut().enumerate() {
-            let last = index + 1 == self.columns.len();
-            column.set_padding((0, if last { 0 } else { 2 }));
-            // Later pages have the widths of the first. Longer texts are not cut in the last column.
-            if let Some(width) = self.widths.as_ref().and_then(|widths| widths.get(index)) {
-                column.set_constraint(match last {
-                    true => ColumnConstraint::LowerBoundary(Width::Fixed(*width)),
-                    false => ColumnConstraint::Absolute(Width::Fixed(*width)),
-                });
+        let mut lines = cells(&self.columns, rows);
+        let layout = match &mut self.layout {
+            Some(layout) => {
+                layout.add(&lines);
+                layout
             }
-        }
-        if self.widths.is_none() {
-            self.widths = Some(table.column_max_content_widths());
-        }
-        for line in table.lines() {
-            stdout.line(line.trim_end())?;
+            None => {
+                let width = self.output.terminal.width();
+                let mut layout = Layout::new(width);
+                layout.add(&[headings(&self.columns)]);
+                layout.add(&lines);
+                let excess = layout.excess();
+                // Columns that the user has chosen are cut, but not left out.
+                if !excess.is_empty() && self.output.columns.is_none() {
+                    let mut position = 0;
+                    self.columns.retain(|_| {
+                        position += 1;
+                        !excess.contains(&(position - 1))
+                    });
+                    lines = cells(&self.columns, rows);
+                    layout = Layout::new(width);
+                    layout.add(&[headings(&self.columns)]);
+                    layout.add(&lines);
+                }
+                stdout.line(&layout.line(&headings(&self.columns)))?;
+                self.layout.insert(layout)
+            }
+        };
+        for line in lines {
+            stdout.line(&layout.line(&line))?;
         }
         Ok(())
     }
 
     fn finish(self, stdout: &mut Stdout) -> Result<(), Failure> {
         match self.output.format {
-            Format::Json | Format::Yaml => self
-                .output
-                .print_json(stdout, &json!({ R::LIST: self.rows })),
+            Format::Json | Format::Yaml => {
+                self.output.print_json(stdout, &ListDocument(&self.rows))
+            }
             _ => Ok(()),
         }
+    }
+}
+
+fn headings<R>(columns: &[&Column<R>]) -> Vec<String> {
+    let heading = |column: &&Column<R>| Terminal::styled(column.name, Emphasis::Bold);
+    columns.iter().map(heading).collect()
+}
+
+fn cells<R>(columns: &[&Column<R>], rows: &[R]) -> Vec<Vec<String>> {
+    let row = |row| {
+        let cells = columns.iter().map(|column| one_line((column.text)(row)));
+        cells.collect()
+    };
+    rows.iter().map(row).collect()
+}
+
+/// The document of a list: an object with the rows.
+struct ListDocument<'a, R>(&'a [R]);
+
+impl<R: Row> Serialize for ListDocument<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(R::LIST, self.0)?;
+        map.end()
     }
 }

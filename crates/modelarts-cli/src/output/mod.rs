@@ -2,24 +2,26 @@
 //!
 //! A command prints a list of rows ([`Row`]) or one document ([`Document`]). Every JSON document is
 //! an object with the field `schema_version`; within a version, fields are only added. The schemas
-//! are in the folder `schemas/` of the package.
+//! are in the folder `schemas/` of the package; the function `schemas` of `commands` has the types.
 
 mod columns;
 mod document;
 mod format;
 mod jq;
+mod layout;
 mod list;
-pub mod schema;
+pub(crate) mod schema;
 mod stdout;
 mod text;
 
 pub(crate) use columns::Column;
 pub(crate) use document::Document;
-pub(crate) use format::{Format, OutputArguments};
+pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
 pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, bytes, duration, phase};
+pub(crate) use text::{age, bytes, duration, or_dash, phase, wrapped};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -53,60 +55,84 @@ impl Output {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// Prints one value of JSON with its version, as the format requires.
-    pub(crate) fn print_json(
-        &self,
-        stdout: &mut Stdout,
-        value: &impl Serialize,
-    ) -> Result<(), Failure> {
-        self.print_value(stdout, with_version(value)?)
+    /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other formats
+    /// must not call it.
+    pub(crate) fn item(&self, item: &(impl Serialize + JsonSchema)) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        self.print_json(&mut stdout, item)?;
+        stdout.flush()
     }
 
-    /// Prints a body of a request, which has no version: JSON, or YAML in the formats for people.
-    pub(crate) fn body(&self, body: Value) -> Result<(), Failure> {
+    /// Prints JSON that another program defines, such as the service: without `schema_version`.
+    pub(crate) fn foreign(&self, value: Value) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        self.print_filtered(&mut stdout, &value)?;
+        stdout.flush()
+    }
+
+    /// Prints the body of a request, which has no version: JSON, or YAML in the formats for people.
+    pub(crate) fn body(&self, body: &Value) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
             Format::Table | Format::Wide => {
-                stdout.write(&yaml_serde::to_string(&body).map_err(Failure::local)?)?;
+                stdout.write(&yaml_serde::to_string(body).map_err(Failure::local)?)?;
             }
-            _ => self.print_value(&mut stdout, body)?,
+            _ => self.print_filtered(&mut stdout, body)?,
         }
         stdout.flush()
     }
 
-    fn print_value(&self, stdout: &mut Stdout, value: Value) -> Result<(), Failure> {
-        let values = match &self.filter {
-            None => vec![value],
-            Some(filter) => filter.apply(value)?,
+    /// Prints one document of JSON with its version, as the format requires.
+    pub(crate) fn print_json(
+        &self,
+        stdout: &mut Stdout,
+        document: &impl Serialize,
+    ) -> Result<(), Failure> {
+        self.print_filtered(stdout, &Versioned::new(document))
+    }
+
+    /// Prints a value, or the results of `--jq` for it.
+    fn print_filtered(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+        let Some(filter) = &self.filter else {
+            return self.print_value(stdout, value);
         };
-        for value in values {
-            match (self.format, &value) {
-                (Format::Yaml, _) => {
-                    let text = yaml_serde::to_string(&value).map_err(Failure::local)?;
-                    stdout.write(&text)?;
-                }
+        for result in filter.apply(serde_json::to_value(value).map_err(Failure::local)?)? {
+            match &result {
                 // As `jq --raw-output` does, so that the value can be used in a shell.
-                (_, Value::String(text)) if self.filter.is_some() => stdout.line(text)?,
-                (Format::Ndjson, _) => stdout.line(&value.to_string())?,
-                _ => {
-                    let text = serde_json::to_string_pretty(&value).map_err(Failure::local)?;
-                    stdout.line(&text)?;
-                }
+                Value::String(text) if self.format != Format::Yaml => stdout.line(text)?,
+                result => self.print_value(stdout, result)?,
             }
         }
         Ok(())
     }
-}
 
-/// Returns the object with the field `schema_version` before the others.
-fn with_version(value: &impl Serialize) -> Result<Value, Failure> {
-    let mut versioned = serde_json::Map::new();
-    versioned.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-    match serde_json::to_value(value).map_err(Failure::local)? {
-        Value::Object(fields) => versioned.extend(fields),
-        other => {
-            versioned.insert("value".to_owned(), other);
+    fn print_value(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+        match self.format {
+            Format::Yaml => stdout.write(&yaml_serde::to_string(value).map_err(Failure::local)?),
+            Format::Ndjson => stdout.line(&serde_json::to_string(value).map_err(Failure::local)?),
+            _ => stdout.line(&serde_json::to_string_pretty(value).map_err(Failure::local)?),
         }
     }
-    Ok(Value::Object(versioned))
+}
+
+/// A document with its version, in the order of its fields.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+impl<'a, T: Serialize> Versioned<'a, T> {
+    fn new(document: &'a T) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            document,
+        }
+    }
+}
+
+/// Returns a document as JSON on one line.
+pub(crate) fn to_line(document: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(&Versioned::new(document)).map_err(Failure::local)
 }

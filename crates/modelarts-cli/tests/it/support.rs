@@ -1,8 +1,14 @@
 //! An emulator, and runs of the program with its settings.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::{BufRead, BufReader, Read},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Stdio},
+};
 
 use modelarts_emulator::{Builder, Emulator, Timing, seeds::Seeds};
+use modelarts_ext::{Client, ClientBuilder};
+use serde_json::Value;
 use snapbox::cmd::{Command, OutputAssert, cargo_bin};
 use tempfile::TempDir;
 
@@ -56,9 +62,76 @@ impl Fixture {
         command
     }
 
+    /// Runs the program with this text on stdin.
+    pub(crate) async fn run_with_stdin(&self, arguments: &str, stdin: &str) -> OutputAssert {
+        assert(self.command(arguments).stdin(stdin.to_owned())).await
+    }
+
+    /// Starts the program, with pipes for its output.
+    pub(crate) fn spawn(&self, arguments: &str) -> Running {
+        let mut command = std::process::Command::new(cargo_bin!("modelarts"));
+        let child = command
+            .args(arguments.split_whitespace())
+            .env_clear()
+            .envs(self.emulator.envs())
+            .env("HOME", self.path())
+            .env("MODELARTS_CONFIG", self.path().join("config.toml"))
+            .env("MODELARTS_STATE_DIR", self.path().join("state"))
+            .current_dir(self.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = child.unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Running { child, stdout }
+    }
+
+    /// Returns a client of the emulator.
+    pub(crate) fn client(&self) -> Client {
+        ClientBuilder::from_vars(self.emulator.vars())
+            .build()
+            .unwrap()
+    }
+
     /// Runs the program. The runtime of the emulator continues meanwhile.
     pub(crate) async fn run(&self, arguments: &str) -> OutputAssert {
         assert(self.command(arguments)).await
+    }
+}
+
+/// A program that runs while the test continues.
+pub(crate) struct Running {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Returns the next line of stdout, without its line break.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        tokio::task::block_in_place(|| self.stdout.read_line(&mut line)).unwrap();
+        line.trim_end_matches('\n').to_owned()
+    }
+
+    /// Sends a signal, such as `INT`.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = std::process::Command::new("kill")
+            .args(["-s", name, &id])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for the end. Returns the exit code, the rest of stdout, and stderr.
+    pub(crate) fn end(mut self) -> (Option<i32>, String, String) {
+        tokio::task::block_in_place(|| {
+            let (mut stdout, mut stderr) = (String::new(), String::new());
+            self.stdout.read_to_string(&mut stdout).unwrap();
+            let mut errors = self.child.stderr.take().unwrap();
+            errors.read_to_string(&mut stderr).unwrap();
+            (self.child.wait().unwrap().code(), stdout, stderr)
+        })
     }
 }
 
@@ -72,6 +145,47 @@ pub(crate) fn isolated(directory: &Path) -> Command {
         .env("MODELARTS_STATE_DIR", directory.join("state"))
         .env("MODELARTS_CACHE_DIR", directory.join("cache"))
         .current_dir(directory)
+}
+
+/// Returns the JSON document on stdout, which has the schema of this name.
+pub(crate) fn json_of(output: &OutputAssert, schema: &str) -> Value {
+    let document = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_schema(&document, schema);
+    document
+}
+
+/// Returns the JSON documents on the lines of stdout, which have the schema of this name, such as
+/// `jobs.line`.
+pub(crate) fn lines_of(output: &OutputAssert, schema: &str) -> Vec<Value> {
+    let text = std::str::from_utf8(&output.get_output().stdout).unwrap();
+    let documents: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    for document in &documents {
+        assert_schema(document, schema);
+    }
+    documents
+}
+
+/// Returns the error on stderr in the format `json`.
+pub(crate) fn error_of(output: &OutputAssert) -> Value {
+    let document: Value = serde_json::from_slice(&output.get_output().stderr).unwrap();
+    assert_schema(&document, "error");
+    document["error"].clone()
+}
+
+/// Fails if the document does not have the schema of this name.
+pub(crate) fn assert_schema(document: &Value, name: &str) {
+    let schemas = modelarts_cli::schemas();
+    let schema = schemas.iter().find(|(known, _)| known == name);
+    let (_, schema) = schema.unwrap_or_else(|| panic!("no schema is called {name}"));
+    let validator = jsonschema::validator_for(schema.as_value()).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{name}: {errors:#?}\n{document:#}");
 }
 
 /// Runs a program on a thread of its own, so that the emulator in this process responds.

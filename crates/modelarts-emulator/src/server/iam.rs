@@ -1,11 +1,12 @@
-//! IAM operations that a login requires: tokens, projects and temporary keys.
+//! IAM operations that clients require: tokens, projects, temporary keys, and the user of a token or
+//! of an access key.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use axum::{
     Router,
     body::Bytes,
-    extract::{Request, State},
+    extract::{Path, Request, State},
     http::{HeaderValue, StatusCode, header::HeaderName},
     middleware,
     response::Response,
@@ -26,9 +27,13 @@ use crate::{
 
 pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
     Router::new()
-        .route("/v3/auth/tokens", post(log_in))
+        .route("/v3/auth/tokens", post(log_in).get(show_token))
         .route("/v3/projects", get(list_projects))
         .route("/v3.0/OS-CREDENTIAL/securitytokens", post(create_keys))
+        .route(
+            "/v3.0/OS-CREDENTIAL/credentials/{access_key}",
+            get(show_access_key),
+        )
         .route_layer(middleware::map_response(add_trace_id))
 }
 
@@ -91,26 +96,81 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     }
     let now = Timestamp::now(state.clock.as_ref());
     let (token, expires) = state.accounts.issue_token(at, now)?;
-    let domain = json!({"id": user.domain, "name": user.domain});
-    let answer = ApiResponse::json(
-        StatusCode::CREATED,
-        json!({"token": {
-            "expires_at": expires.utc_micros(),
-            "issued_at": now.utc_micros(),
-            "methods": ["password"],
-            "catalog": [],
-            "roles": [{"id": "0", "name": "te_admin"}],
-            "project": {"domain": domain, "id": user.project_id, "name": user.project_name},
-            "user": {
-                "domain": domain,
-                "id": user.id,
-                "name": user.name,
-                "password_expires_at": "",
-            },
-        }}),
-    );
+    let mut shown = token_of(user);
+    shown["expires_at"] = expires.utc_micros().into();
+    shown["issued_at"] = now.utc_micros().into();
+    let answer = ApiResponse::json(StatusCode::CREATED, json!({"token": shown}));
     let token = HeaderValue::from_str(&token).map_err(|_| ApiError::internal("Invalid token."))?;
     Ok(answer.header(HeaderName::from_static("x-subject-token"), token))
+}
+
+/// Returns the members of a token that describe its user and its project.
+fn token_of(user: &User) -> Value {
+    let domain = json!({"id": user.domain, "name": user.domain});
+    json!({
+        "methods": ["password"],
+        "catalog": [],
+        "roles": [{"id": "0", "name": "te_admin"}],
+        "project": {"domain": domain, "id": user.project_id, "name": user.project_name},
+        "user": {
+            "domain": domain,
+            "id": user.id,
+            "name": user.name,
+            "password_expires_at": "",
+        },
+    })
+}
+
+/// Describes the token in the header `X-Subject-Token`. Users may only describe tokens of their own.
+async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
+    let subject = request.headers().get("x-subject-token").cloned();
+    let (at, ..) = authenticate(&state, request).await?;
+    let Some(subject) = subject else {
+        return Ok(error(
+            StatusCode::BAD_REQUEST,
+            "Request parameter 'X-Subject-Token' is missing.",
+        ));
+    };
+    let now = Timestamp::now(state.clock.as_ref());
+    match state.accounts.user_by_token(subject.as_bytes(), now) {
+        Ok(owner) if owner == at => {
+            let token = token_of(state.accounts.user(owner));
+            let answer = ApiResponse::json(StatusCode::OK, json!({"token": token}));
+            Ok(answer.header(HeaderName::from_static("x-subject-token"), subject))
+        }
+        Ok(_) => Ok(error(
+            StatusCode::FORBIDDEN,
+            "You are not authorized to perform the requested action.",
+        )),
+        Err(_) => Ok(error(StatusCode::NOT_FOUND, "Could not find token.")),
+    }
+}
+
+/// Describes a permanent access key. Users may only describe keys of their own.
+async fn show_access_key(
+    State(state): State<Arc<EmulatorState>>,
+    Path(access_key): Path<String>,
+    request: Request,
+) -> Reply {
+    let (at, ..) = authenticate(&state, request).await?;
+    let user = state.accounts.user(at);
+    if user.access_key != access_key || user.security_token.is_some() {
+        return Ok(error(
+            StatusCode::NOT_FOUND,
+            "Could not find credential.",
+        ));
+    }
+    Ok(ApiResponse::json(
+        StatusCode::OK,
+        json!({"credential": {
+            "user_id": user.id,
+            "access": user.access_key,
+            "status": "active",
+            "create_time": "2026-01-15T08:30:00.000000Z",
+            "last_use_time": Timestamp::now(state.clock.as_ref()).utc_micros(),
+            "description": "",
+        }}),
+    ))
 }
 
 /// Authenticates a request, and returns its user and its body.

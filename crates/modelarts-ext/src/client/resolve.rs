@@ -1,6 +1,6 @@
 //! Resolution of the configuration: completes the settings of the builder from the environment.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use modelarts_api::types;
 use reqwest::{Url, header::HeaderValue};
@@ -14,7 +14,7 @@ use crate::{
         environment::Environment,
     },
     credentials::{
-        ProviderContext, SecureHttp, chain, projects,
+        ProviderContext, SecureHttp, chain, identity,
         source::{Hints, Lookup},
     },
     error::Error,
@@ -151,6 +151,17 @@ impl ClientBuilder {
                 .unwrap_or_else(|| "the source of the credentials".into()),
             (None, None) => "the look-up in IAM".into(),
         };
+        let endpoint_origin = match (&self.endpoint, environment.first(ENDPOINT)) {
+            (Some(_), _) => "endpoint()",
+            (None, Some((name, _))) => name,
+            (None, None) => "the region",
+        };
+        let region_origin: Option<Arc<str>> = match (&self.region, environment.first(REGION)) {
+            (Some(_), _) => Some("region()".into()),
+            (None, Some((name, _))) => Some(name.into()),
+            (None, None) if region.is_some() => found.and_then(|found| found.origin.clone()),
+            (None, None) => None,
+        };
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -192,9 +203,12 @@ impl ClientBuilder {
             None => AGENT.to_owned(),
         };
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let make_http = Arc::new(move |secure: bool, direct: bool| {
-            connection::client(secure, direct, connect_timeout, &roots, &agent)
+        let settings = Arc::new(move |secure: bool, direct: bool| {
+            connection::builder(secure, direct, connect_timeout, &roots, &agent)
         });
+        let secure_settings = Arc::clone(&settings);
+        let make_http =
+            move |secure: bool, direct: bool| connection::build(settings(secure, direct)?);
         let http = make_http(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
         let outside = loopback && !(found.fixed && project.id.is_some());
@@ -205,10 +219,8 @@ impl ClientBuilder {
                 Some(Err(_)) | None => http.clone(),
             },
             clock: Arc::clone(&self.clock),
-            secure: loopback.then(|| {
-                let make_http = Arc::clone(&make_http);
-                Arc::new(SecureHttp::new(move |direct| make_http(true, direct)))
-            }),
+            is_secure: !loopback,
+            secure: Arc::new(SecureHttp::new(move |direct| secure_settings(true, direct))),
         };
         let connector = self.connector.unwrap_or_else(|| {
             let make = Box::new(move |reach| match reach {
@@ -218,12 +230,15 @@ impl ClientBuilder {
             Arc::new(ReqwestConnector::new(http.clone(), secure, make))
         });
         let region = region.or_else(|| endpoints::region_of(&endpoint));
+        let of_endpoint = region.is_some().then(|| "the endpoint".into());
         Ok(ResolvedConfig {
             location: Location {
                 cloud,
                 region,
                 iam: hints.iam.or(given),
                 environment,
+                endpoint_origin: endpoint_origin.into(),
+                region_origin: region_origin.or(of_endpoint),
             },
             transport: HttpTransport {
                 endpoint,
@@ -371,21 +386,12 @@ impl ResolvedConfig {
 
     /// Looks up the project, within the number of attempts and the time of the retry policy.
     async fn find_project(&self) -> Result<String, Error> {
-        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
-        let started = clock.now();
-        let mut retries = 0;
+        let mut attempts = IamAttempts::new(&self.transport);
         loop {
-            let error = match self.request_project().await {
+            match self.request_project().await {
                 Ok(id) => return Ok(id),
-                Err(error) => error,
-            };
-            let wait = policy.delay(retries, error.retry_after(), since(clock, started));
-            let Some(wait) = wait.filter(|_| error.is_retryable()) else {
-                return Err(error);
-            };
-            tracing::debug!(%error, ?wait, "looking up the project again");
-            clock.sleep(wait).await;
-            retries += 1;
+                Err(error) => attempts.pause(error).await?,
+            }
         }
     }
 
@@ -407,7 +413,7 @@ impl ResolvedConfig {
         };
         let region = self.location.region.as_deref();
         let name = self.project.name.as_deref().or(region);
-        projects::find_project(
+        identity::find_project(
             address,
             &transport.provider_context,
             &credentials,
@@ -415,5 +421,39 @@ impl ResolvedConfig {
             name,
         )
         .await
+    }
+}
+
+/// Attempts of a look-up in IAM, within the number and the time of the retry policy.
+pub(super) struct IamAttempts<'a> {
+    transport: &'a HttpTransport,
+    started: SystemTime,
+    retries: usize,
+}
+
+impl<'a> IamAttempts<'a> {
+    pub(super) fn new(transport: &'a HttpTransport) -> Self {
+        Self {
+            transport,
+            started: transport.clock.now(),
+            retries: 0,
+        }
+    }
+
+    /// Waits before the next attempt.
+    ///
+    /// # Errors
+    /// Returns the error if there is no further attempt.
+    pub(super) async fn pause(&mut self, error: Error) -> Result<(), Error> {
+        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
+        let elapsed = since(clock, self.started);
+        let wait = policy.delay(self.retries, error.retry_after(), elapsed);
+        let Some(wait) = wait.filter(|_| error.is_retryable()) else {
+            return Err(error);
+        };
+        tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
+        clock.sleep(wait).await;
+        self.retries += 1;
+        Ok(())
     }
 }

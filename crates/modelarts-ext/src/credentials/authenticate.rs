@@ -126,7 +126,7 @@ fn header(name: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Err
 }
 
 /// Converts a text into a header value that `Debug` does not show.
-fn secret_header(name: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
+pub(super) fn secret_header(name: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
     let mut value = header(name, value.into())?;
     value.set_sensitive(true);
     Ok(value)

@@ -25,14 +25,39 @@ const SIGNALS: [(&str, &str); 15] = [
 /// Returns an exit code as text, such as `137 (128 + SIGKILL, often out of memory)`. Shells add 128
 /// to the number of the signal that ended a process.
 pub(crate) fn exit_code_text(code: i64) -> String {
-    let signal = code
-        .checked_sub(129)
-        .and_then(|signal| usize::try_from(signal).ok());
-    match signal.and_then(|signal| SIGNALS.get(signal)) {
-        Some((name, "")) => format!("{code} (128 + {name})"),
-        Some((name, reason)) => format!("{code} (128 + {name}, {reason})"),
+    match exit_code_meaning(code) {
+        Some(meaning) => format!("{code} ({meaning})"),
         None => code.to_string(),
     }
+}
+
+/// Returns the signal of an exit code above 128 with its usual reason, such as `128 + SIGKILL,
+/// often out of memory`.
+pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
+    let signal = usize::try_from(code.checked_sub(129)?).ok()?;
+    Some(match SIGNALS.get(signal)? {
+        (name, "") => format!("128 + {name}"),
+        (name, reason) => format!("128 + {name}, {reason}"),
+    })
+}
+
+/// Returns the name of the signal that ended a process, such as `SIGKILL`, by its exit code.
+///
+/// Shells add 128 to the number of the signal. Python launchers pass on the negative number of the
+/// signal, of which the system keeps the last byte: the user guide explains 247 (-9) like 137
+/// (SOURCES G). Of these codes, only those of fatal signals count, because scripts use others, such
+/// as 255.
+pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
+    const FATAL: [&str; 6] = [
+        "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM",
+    ];
+    let number = match code {
+        129..=143 => code - 128,
+        241..=255 => 256 - code,
+        _ => code.checked_neg()?,
+    };
+    let (name, _) = SIGNALS.get(usize::try_from(number.checked_sub(1)?).ok()?)?;
+    (code <= 143 && code > 0 || FATAL.contains(name)).then_some(*name)
 }
 
 #[cfg(test)]
@@ -56,6 +81,30 @@ mod tests {
             (i64::MAX, "9223372036854775807"),
         ] {
             assert_eq!(exit_code_text(code), text);
+        }
+    }
+
+    #[test]
+    fn signals_have_the_codes_of_shells_and_of_python() {
+        for (code, name) in [
+            (0, None),
+            (1, None),
+            (127, None),
+            (128, None),
+            (129, Some("SIGHUP")),
+            (137, Some("SIGKILL")),
+            (143, Some("SIGTERM")),
+            (144, None),
+            (241, Some("SIGTERM")),
+            (245, Some("SIGSEGV")),
+            (247, Some("SIGKILL")),
+            (255, None),
+            (-9, Some("SIGKILL")),
+            (-1, None),
+            (i64::MIN, None),
+            (i64::MAX, None),
+        ] {
+            assert_eq!(signal_name(code), name, "{code}");
         }
     }
 }

@@ -37,6 +37,7 @@
 //! | a search | [`TrainingJobs::list`] with a [`Filter`] |
 //! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
 //! | end of a job | [`wait`] |
+//! | cause of a failure, a stop or a wait | [`JobHandle::explain`], [`Job::status_reason`] |
 //! | ends of many jobs | [`TrainingJobs::wait_all`] |
 //! | many jobs, of which a few run at a time | [`TrainingJobs::submit_all`] |
 //! | phases, events and log lines of a job | [`follow`], [`events`], [`logs`] |
@@ -50,11 +51,12 @@
 //! Huawei Cloud.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
-// `details`, `metrics`, `update`, `list`, `events`, `logs`, `wait`, `follow`, `create`, `submit_all`. Modules
-// that repeat requests use `polling`.
+// `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`,
+// `create`, `submit_all`. Modules that repeat requests use `polling`.
 
 pub mod create;
 mod details;
+pub mod diagnosis;
 pub mod events;
 mod exit_code;
 mod filter;
@@ -70,6 +72,7 @@ mod training_jobs;
 mod update;
 pub mod wait;
 
+pub use diagnosis::{Cause, Diagnosis};
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::{Job, JobHandle};
 pub use job_ref::JobRef;

@@ -1,14 +1,172 @@
 //! `modelarts explain`.
 
-use clap::Args;
+use std::fmt::Write;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use clap::Args;
+use modelarts_ext::{
+    jobs::diagnosis::{Confidence, Diagnosis, Evidence},
+    types::Phase,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    exit_status::ExitStatus,
+    failure::Failure,
+    job_reference::JobArgument,
+    output::{self, Document},
+    session::Session,
+    terminal::{Emphasis, Terminal},
+};
 
 #[derive(Debug, Args)]
-pub(crate) struct Explain {}
+pub(crate) struct Explain {
+    #[command(flatten)]
+    job: JobArgument,
+}
+
+/// Diagnosis of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DiagnosisDocument {
+    /// Id of the job.
+    id: String,
+    /// Name of the job.
+    name: String,
+    /// Phase, such as `Failed`.
+    phase: String,
+    /// Task that failed, if the evidence shows one.
+    task: Option<String>,
+    /// Exit code of this task.
+    exit_code: Option<i64>,
+    /// Cause, such as `out_of_memory`; `unknown` if the evidence does not show one.
+    cause: String,
+    /// `certain`, `likely` or `unknown`.
+    confidence: String,
+    /// The cause as a clause.
+    summary: String,
+    /// Facts that the diagnosis is based on.
+    evidence: Vec<EvidenceItem>,
+    /// Next steps, a sentence each.
+    advice: Vec<String>,
+    /// Documents about the cause.
+    links: Vec<LinkItem>,
+    #[serde(skip)]
+    typed_phase: Phase,
+    #[serde(skip)]
+    emphasis: Emphasis,
+}
+
+/// A fact that a diagnosis is based on.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct EvidenceItem {
+    /// Time of the fact, RFC 3339.
+    time: Option<String>,
+    /// Task, such as `worker-0`.
+    task: Option<String>,
+    /// The fact as a line.
+    summary: String,
+    /// `source`, such as `log`, and the values of this source, such as `line` and `text`.
+    #[serde(flatten)]
+    fact: Map<String, Value>,
+}
+
+/// A document about a cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LinkItem {
+    /// Title of the document.
+    title: String,
+    /// Address of the document.
+    url: String,
+}
+
+impl EvidenceItem {
+    fn new(evidence: &Evidence) -> Self {
+        let fact = match serde_json::to_value(&evidence.fact) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        Self {
+            time: evidence.time.map(|time| time.to_string()),
+            task: evidence.task.clone(),
+            summary: evidence.to_string(),
+            fact,
+        }
+    }
+}
+
+impl DiagnosisDocument {
+    fn new(diagnosis: &Diagnosis) -> Self {
+        let links = diagnosis.links.iter().map(|link| LinkItem {
+            title: link.title.to_owned(),
+            url: link.url.to_owned(),
+        });
+        Self {
+            id: diagnosis.id.clone(),
+            name: diagnosis.name.clone(),
+            phase: diagnosis.phase.to_string(),
+            task: diagnosis.task.clone(),
+            exit_code: diagnosis.exit_code,
+            cause: diagnosis.cause.to_string(),
+            confidence: diagnosis.confidence.to_string(),
+            summary: diagnosis.summary.clone(),
+            evidence: diagnosis.evidence.iter().map(EvidenceItem::new).collect(),
+            advice: diagnosis.advice.clone(),
+            links: links.collect(),
+            typed_phase: diagnosis.phase.clone(),
+            emphasis: match diagnosis.confidence {
+                Confidence::Certain => Emphasis::Good,
+                Confidence::Likely => Emphasis::Waiting,
+                _ => Emphasis::Dim,
+            },
+        }
+    }
+}
+
+impl Document for DiagnosisDocument {
+    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+        let name = Terminal::styled(&self.name, Emphasis::Bold);
+        let phase = output::phase(&self.typed_phase);
+        let mut text = format!("{name}  {phase}: {}\n", self.summary);
+        let confidence = Terminal::styled(&self.confidence, self.emphasis);
+        let cause = match self.cause == self.confidence {
+            true => confidence,
+            false => format!("{} ({confidence})", self.cause),
+        };
+        let heading = |heading| Terminal::styled(heading, Emphasis::Bold);
+        // Writing to a string does not fail.
+        let _ = write!(text, "{}     {cause}", heading("Cause"));
+        let evidence: Vec<&str> = self.evidence.iter().map(|it| it.summary.as_str()).collect();
+        let advice: Vec<&str> = self.advice.iter().map(String::as_str).collect();
+        let links = self.links.iter();
+        let links: Vec<String> = links
+            .map(|it| format!("{}: {}", it.title, it.url))
+            .collect();
+        let links: Vec<&str> = links.iter().map(String::as_str).collect();
+        for (title, lines) in [("Evidence", evidence), ("Advice", advice), ("See", links)] {
+            if !lines.is_empty() {
+                let _ = write!(text, "\n{}", heading(title));
+            }
+            for line in lines {
+                let _ = write!(text, "\n  {line}");
+            }
+        }
+        text
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
 
 impl Explain {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("explain is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let client = session.client().await?;
+        let job = self.job.find(client).await?;
+        let diagnosis = job.explain().await?;
+        session
+            .output
+            .document(&DiagnosisDocument::new(&diagnosis))?;
+        Ok(ExitStatus::Success)
     }
 }

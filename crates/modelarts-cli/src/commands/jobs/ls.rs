@@ -3,38 +3,34 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use futures::TryStreamExt;
-use modelarts_ext::{Filter, Job, Timestamp, types::Phase};
+use futures::{Stream, TryStreamExt, stream};
+use modelarts_ext::{Error, Filter, Job, Timestamp, jobs::ListJobs, types::Phase};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    commands::jobs::{arguments::moment, selection::Selection},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Column, Row},
     session::Session,
+    terminal,
 };
+
+/// Maximum number of jobs of a page, and of pages that are requested at the same time.
+const PAGE_SIZE: usize = 50;
+const MAX_IN_FLIGHT: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
-    /// Only jobs in these phases: Running,Pending.
-    #[arg(long, value_delimiter = ',', value_name = "PHASES")]
-    phase: Vec<Phase>,
-    /// Only jobs created within this time: 4d, 12h, 30m.
-    #[arg(long, value_name = "TIME", value_parser = crate::commands::jobs::time_span)]
-    since: Option<Duration>,
-    /// Only jobs whose name contains this text.
-    #[arg(long, value_name = "TEXT")]
-    name: Option<String>,
-    /// Only jobs in these pools.
-    #[arg(long, value_delimiter = ',', value_name = "IDS")]
-    pool: Vec<String>,
-    /// Only jobs with this tag, with any value or with this one; may be repeated.
-    #[arg(long, value_name = "KEY[=VALUE]")]
-    tag: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Only jobs created since this time: 4d, 12h, 30m, 2026-01-15, 2026-01-15T08:30:00Z.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<Timestamp>,
     /// Maximum number of jobs.
-    #[arg(short = 'n', long, value_name = "JOBS")]
-    limit: Option<usize>,
+    #[arg(short = 'n', long, value_name = "JOBS", value_parser = 1..)]
+    limit: Option<u64>,
 }
 
 /// A job of a list.
@@ -88,7 +84,7 @@ impl JobRow {
                 .metadata
                 .as_deref()
                 .and_then(|metadata| metadata.user_name.clone()),
-            why: None,
+            why: job.status_reason(),
             seconds_old: created.map_or(0, |created| {
                 Timestamp::from(now).duration_since(created).as_secs()
             }),
@@ -140,42 +136,41 @@ impl Row for JobRow {
 impl Ls {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
-        let now = SystemTime::now();
-        let mut list = client.training_jobs().list();
-        if !self.phase.is_empty() {
-            list = list.filter(Filter::phase().is_in(self.phase));
-        }
+        let mut list = self.selection.list(client).await?;
         if let Some(since) = self.since {
-            list = list.filter(Filter::create_time().after(now - since));
+            list = list.filter(Filter::create_time().after(since));
         }
-        if let Some(name) = self.name {
-            list = list.filter(Filter::name().like(name));
-        }
-        if !self.pool.is_empty() {
-            list = list.filter(Filter::pool_id().is_in(self.pool));
-        }
-        for tag in &self.tag {
-            let (key, value) = tag.split_once('=').unzip();
-            list = list.tag(key.unwrap_or(tag), value);
-        }
-        let mut left = self.limit.unwrap_or(usize::MAX);
-        let pages = list.pages().try_take_while(move |page| {
-            let more = left > 0;
-            left = left.saturating_sub(page.items.len());
-            std::future::ready(Ok(more))
+        let limit = self.limit.map_or(usize::MAX, |limit| {
+            usize::try_from(limit).unwrap_or(usize::MAX)
         });
-        let mut printed = 0;
-        let limit = self.limit.unwrap_or(usize::MAX);
-        let rows = pages.map_ok(move |page| {
-            let items = page.items.iter().take(limit - printed);
-            let rows: Vec<JobRow> = items.map(|job| JobRow::new(job, now)).collect();
-            printed += rows.len();
-            rows
+        let now = SystemTime::now();
+        let rows = first(list, limit).map_ok(move |jobs| {
+            let jobs = jobs.iter();
+            jobs.map(|job| JobRow::new(job, now)).collect::<Vec<_>>()
         });
         let count = session.output.list(rows).await?;
         if count == 0 && session.output.is_text() {
-            eprintln!("no jobs");
+            terminal::note("no jobs");
         }
         Ok(ExitStatus::Success)
     }
+}
+
+/// Returns the first jobs of a list, page by page. Pages behind the limit are not requested.
+fn first(list: ListJobs, limit: usize) -> impl Stream<Item = Result<Vec<Job>, Error>> {
+    let pages_after_first = limit.div_ceil(PAGE_SIZE).saturating_sub(1);
+    let list = list
+        .page_size(u32::try_from(limit.min(PAGE_SIZE)).unwrap_or(1))
+        .in_flight(pages_after_first.clamp(1, MAX_IN_FLIGHT));
+    stream::try_unfold((list.pages(), limit), |(mut pages, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
+        let page = pages.try_next().await?;
+        Ok(page.map(|mut page| {
+            page.items.truncate(left);
+            let left = left - page.items.len();
+            (page.items, (pages, left))
+        }))
+    })
 }

@@ -1,14 +1,147 @@
 //! `modelarts rm`.
 
-use clap::Args;
+use std::time::{Duration, SystemTime};
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use clap::Args;
+use futures::{Stream, StreamExt, TryStreamExt, stream};
+use modelarts_ext::{Client, Error, Job, Timestamp, config::Cloud, types::Phase};
+
+use crate::{
+    commands::jobs::{
+        arguments::time_span,
+        results::{JobResult, count, list_on_stderr, print_results},
+        selection::Selection,
+    },
+    confirmation::confirm,
+    exit_status::ExitStatus,
+    failure::Failure,
+    job_reference::JobArguments,
+    session::Session,
+    terminal::note,
+};
+
+/// Number of jobs that one call deletes on Huawei Cloud.
+const BATCH: usize = 100;
+/// Number of jobs that are deleted at the same time by calls of their own.
+const CONCURRENT: usize = 4;
 
 #[derive(Debug, Args)]
-pub(crate) struct Rm {}
+pub(crate) struct Rm {
+    /// Jobs: names, ids, first characters of ids, @last for the last one submitted from this
+    /// directory, or - to read ids from stdin.
+    #[arg(value_name = "JOB")]
+    jobs: Vec<String>,
+    /// Jobs that ended at least this time ago: 72h. A job that has not ended counts from its
+    /// creation.
+    #[arg(long, value_name = "TIME", value_parser = time_span)]
+    older_than: Option<Duration>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Deletes without a question.
+    #[arg(short, long)]
+    yes: bool,
+}
 
 impl Rm {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("rm is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let selects = self.older_than.is_some() || !self.selection.is_empty();
+        if selects != self.jobs.is_empty() {
+            return Err(Failure::usage(
+                "rm must have jobs, or conditions that select them such as --older-than 72h \
+                 --phase Terminated, but not both",
+            ));
+        }
+        let client = session.client().await?;
+        let jobs = match selects {
+            true => select(client, self.selection, self.older_than).await?,
+            false => JobArguments::new(self.jobs).find_exact(client).await?,
+        };
+        if jobs.is_empty() {
+            note("no jobs to delete");
+            return Ok(ExitStatus::Success);
+        }
+        // Conditions do not name the jobs, so they are listed in any case.
+        if selects || !self.yes {
+            list_on_stderr(&jobs);
+        }
+        let what = format_args!("delete {} with events and logs", count(jobs.len())).to_string();
+        confirm(session.terminal, self.yes, what)?;
+        print_results(session, delete(client, &jobs)).await
     }
+}
+
+/// Returns the jobs that meet the conditions, oldest first; without phases, only jobs that have
+/// ended.
+async fn select(
+    client: &Client,
+    selection: Selection,
+    older_than: Option<Duration>,
+) -> Result<Vec<Job>, Failure> {
+    let ended = [
+        Phase::Completed,
+        Phase::Failed,
+        Phase::Abnormal,
+        Phase::Terminated,
+    ];
+    let list = selection.or_phases(ended).list(client).await?;
+    let mut rows = list.oldest_first().stream();
+    let limit = older_than.map(|age| {
+        let limit = SystemTime::now().checked_sub(age);
+        limit.map_or(Timestamp::MIN, Timestamp::from)
+    });
+    let mut jobs = Vec::new();
+    while let Some(job) = rows.try_next().await? {
+        if let Some(limit) = limit {
+            // Jobs that were created later have not ended earlier.
+            if job.created_at().is_none_or(|created| created > limit) {
+                break;
+            }
+            if end(&job).is_none_or(|end| end > limit) {
+                continue;
+            }
+        }
+        jobs.push(job);
+    }
+    Ok(jobs)
+}
+
+/// Returns the end of a job; its creation if it never ran or has not ended.
+fn end(job: &Job) -> Option<Timestamp> {
+    match (job.is_final(), job.started_at(), job.time_run()) {
+        (true, Some(started), Some(run)) => Some(started + run),
+        _ => job.created_at(),
+    }
+}
+
+/// Deletes jobs, and returns the results as they arrive.
+fn delete<'a>(
+    client: &'a Client,
+    jobs: &'a [Job],
+) -> impl Stream<Item = Result<Vec<JobResult>, Error>> + 'a {
+    let has_batches = client.cloud() == Cloud::Huawei && jobs.len() > 1;
+    let size = if has_batches { BATCH } else { CONCURRENT };
+    stream::iter(jobs.chunks(size)).then(move |jobs| delete_some(client, jobs, has_batches))
+}
+
+async fn delete_some(
+    client: &Client,
+    jobs: &[Job],
+    has_batches: bool,
+) -> Result<Vec<JobResult>, Error> {
+    if has_batches {
+        match client.training_jobs().delete_many(jobs).await {
+            Ok(()) => {
+                let deleted = jobs.iter().map(|job| JobResult::new(job, Ok("deleted")));
+                return deleted.collect();
+            }
+            Err(error) if error.status().is_none() => return Err(error),
+            // One of the jobs may be the reason of a rejection, so they are deleted one by one.
+            Err(_) => {}
+        }
+    }
+    let results = stream::iter(jobs).map(async |job| {
+        let result = job.delete().await.map(|()| "deleted");
+        JobResult::new(job, result)
+    });
+    results.buffered(CONCURRENT).try_collect().await
 }

@@ -1,14 +1,252 @@
 //! `modelarts wait`.
 
-use clap::Args;
+use std::{collections::HashMap, time::Duration};
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use clap::Args;
+use futures::{StreamExt, TryStreamExt, stream::FuturesUnordered};
+use modelarts_ext::{
+    Client, Job, Outcome, jobs::wait::Waited, pagination::PageStream, types::Phase,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    commands::jobs::arguments::{phase, time_span},
+    exit_status::ExitStatus,
+    failure::Failure,
+    follow::Interrupt,
+    job_reference::JobArguments,
+    output::{self, Column, Row},
+    session::Session,
+    terminal::{Emphasis, Terminal, note},
+};
+
+/// Pauses between polls of a server on this machine.
+const LOCAL_PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 #[derive(Debug, Args)]
-pub(crate) struct Wait {}
+pub(crate) struct Wait {
+    #[command(flatten)]
+    jobs: JobArguments,
+    /// Returns when the first of the jobs ends.
+    #[arg(long)]
+    any: bool,
+    /// Time limit: 2h, 30m. The exit code is 124 if it passes, and the jobs continue.
+    #[arg(long, value_name = "TIME", value_parser = time_span)]
+    timeout: Option<Duration>,
+    /// Waits until the jobs reach this phase, or end.
+    #[arg(
+        long = "for",
+        value_name = "PHASE",
+        ignore_case = true,
+        value_parser = phase()
+    )]
+    reached: Option<Phase>,
+}
+
+/// End of a job, or of the wait for it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WaitRow {
+    /// `end`, the kind of the item.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// Id of the job.
+    id: String,
+    /// Name of the job.
+    name: String,
+    /// Phase, such as `Completed`.
+    phase: String,
+    /// `completed`, `failed`, `terminated`, `abnormal`, `vanished`; `reached` or `timed_out` if the
+    /// job continues.
+    outcome: String,
+    /// The outcome as a clause.
+    summary: String,
+    /// Exit code of the task that failed; 0 for a completed job.
+    exit_code: Option<i64>,
+    /// Task that failed.
+    task: Option<String>,
+    /// Seconds for which the job ran; null if it never ran.
+    seconds_run: Option<u64>,
+    #[serde(skip)]
+    emphasis: Emphasis,
+}
+
+impl WaitRow {
+    fn new(waited: &Waited) -> Self {
+        let (job, outcome) = (waited.job(), waited.outcome());
+        // An outcome is an object with its name.
+        let json = serde_json::to_value(outcome).unwrap_or_default();
+        let (exit_code, task) = match outcome {
+            Outcome::Completed => (Some(0), None),
+            Outcome::Failed {
+                exit_code, task, ..
+            } => (*exit_code, task.clone()),
+            _ => (None, None),
+        };
+        Self {
+            kind: "end",
+            id: job.id().to_owned(),
+            name: job.name().to_owned(),
+            phase: job.phase().to_string(),
+            outcome: json["outcome"].as_str().unwrap_or_default().to_owned(),
+            summary: match outcome {
+                Outcome::Reached => format!("reached {}", job.phase()),
+                outcome => outcome.to_string(),
+            },
+            exit_code,
+            task,
+            seconds_run: job.time_run().map(|time| time.as_secs()),
+            emphasis: match outcome {
+                Outcome::Completed | Outcome::Reached => Emphasis::Good,
+                Outcome::Terminated { .. } => Emphasis::Dim,
+                Outcome::TimedOut => Emphasis::Waiting,
+                _ => Emphasis::Bad,
+            },
+        }
+    }
+}
+
+impl Row for WaitRow {
+    const LIST: &'static str = "ends";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::new("NAME", |row| row.name.clone()),
+        Column::new("ID", |row| row.id.chars().take(8).collect()),
+        Column::new("RAN", |row| {
+            let seconds = row.seconds_run.map(Duration::from_secs);
+            seconds.map_or_else(|| "-".to_owned(), output::duration)
+        }),
+        Column::wide("FULL-ID", |row| row.id.clone()),
+        Column::new("OUTCOME", |row| {
+            Terminal::styled(&row.summary, row.emphasis)
+        }),
+    ];
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
 
 impl Wait {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("wait is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let client = session.client().await?;
+        let jobs = self.jobs.find(client).await?;
+        let mut interrupt = Interrupt::new().await;
+        let mut statuses: HashMap<String, ExitStatus> = HashMap::new();
+        let mut first = None;
+        let limit = if self.any { 1 } else { jobs.len() };
+        let ends = self.ends(client, &jobs).take(limit);
+        let rows = ends.map_ok(|waited| {
+            let status = self.status(&waited);
+            first.get_or_insert(status);
+            statuses.insert(waited.job().id().to_owned(), status);
+            vec![WaitRow::new(&waited)]
+        });
+        let printed = interrupt.unless(session.output.list(rows)).await;
+        match printed {
+            Some(printed) => printed?,
+            None => {
+                let left = match jobs.len() - statuses.len() {
+                    1 => "1 job continues".to_owned(),
+                    jobs => format!("{jobs} jobs continue"),
+                };
+                note(format_args!("interrupted; {left}"));
+                return Ok(ExitStatus::Interrupted);
+            }
+        };
+        if self.any {
+            return Ok(first.unwrap_or(ExitStatus::Success));
+        }
+        // The first job in the order of the arguments that did not complete.
+        let in_order = jobs
+            .iter()
+            .filter_map(|job| statuses.get(job.id()).copied());
+        let mut failed = in_order.filter(|status| *status != ExitStatus::Success);
+        Ok(failed.next().unwrap_or(ExitStatus::Success))
+    }
+
+    /// Returns the ends of the jobs in the order in which they end.
+    fn ends(&self, client: &Client, jobs: &[Job]) -> PageStream<Waited> {
+        let is_local = Session::is_local(client);
+        if let Some(target) = &self.reached {
+            return self.phases(target, jobs, is_local);
+        }
+        let mut wait = client.training_jobs().wait_all(jobs);
+        if let Some(timeout) = self.timeout {
+            wait = wait.timeout(timeout);
+        }
+        if is_local {
+            wait = wait
+                .interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1)
+                .rate_limit(f64::INFINITY);
+        }
+        wait.stream()
+    }
+
+    /// Returns the jobs when they reach a phase, or end.
+    fn phases(&self, target: &Phase, jobs: &[Job], is_local: bool) -> PageStream<Waited> {
+        let waits = jobs.iter().map(|job| {
+            let target = target.clone();
+            let mut wait = job
+                .wait()
+                .until(move |job| has_reached(&job.phase(), &target));
+            if let Some(timeout) = self.timeout {
+                wait = wait.timeout(timeout);
+            }
+            if is_local {
+                wait = wait.interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1);
+            }
+            wait.into_future()
+        });
+        waits.collect::<FuturesUnordered<_>>().boxed()
+    }
+
+    /// Returns the exit code for an end. A job that completed has also run, but a job that ended in
+    /// another way than the phase of `--for` has not reached it.
+    fn status(&self, waited: &Waited) -> ExitStatus {
+        match (ExitStatus::from(waited.outcome()), &self.reached) {
+            (ExitStatus::Success, Some(target))
+                if *waited.outcome() != Outcome::Reached && is_end(target) =>
+            {
+                ExitStatus::Refused
+            }
+            (status, _) => status,
+        }
+    }
+}
+
+/// Returns `true` if the job is in the phase, or in a later one before its end.
+fn has_reached(phase: &Phase, target: &Phase) -> bool {
+    let order = |phase: &Phase| {
+        let phases = [Phase::Creating, Phase::Pending, Phase::Running];
+        phases.iter().position(|known| known == phase)
+    };
+    phase == target
+        || matches!((order(phase), order(target)), (Some(phase), Some(target)) if phase >= target)
+}
+
+/// Returns `true` for the phases of jobs that have ended, or are ending.
+fn is_end(phase: &Phase) -> bool {
+    !matches!(phase, Phase::Creating | Phase::Pending | Phase::Running)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_is_reached_by_later_ones_before_the_end() {
+        use Phase::{Completed, Creating, Failed, Pending, Running, Terminating};
+        for (phase, target, reached) in [
+            (Creating, Pending, false),
+            (Pending, Pending, true),
+            (Running, Pending, true),
+            (Running, Running, true),
+            (Terminating, Running, false),
+            (Failed, Running, false),
+            (Completed, Completed, true),
+            (Failed, Completed, false),
+        ] {
+            assert_eq!(has_reached(&phase, &target), reached, "{phase} {target}");
+        }
     }
 }

@@ -1,3 +1,11 @@
 //! Commands on existing jobs.
 
+mod events;
+mod explain;
+mod logs;
 mod ls;
+mod references;
+mod rm;
+mod show;
+mod stop;
+mod wait;

@@ -99,6 +99,7 @@ pub struct Updates {
     logs: bool,
     interruptions: bool,
     access: Option<LogAccess>,
+    tail: Option<usize>,
 }
 
 impl JobHandle {
@@ -133,6 +134,7 @@ impl JobHandle {
             logs: true,
             interruptions: false,
             access: None,
+            tail: None,
         }
     }
 }
@@ -175,6 +177,13 @@ impl Updates {
     /// [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
     pub fn read_logs_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
+        self
+    }
+
+    /// Begins the logs that exist with their last lines, like
+    /// [`Logs::tail_lines`](crate::jobs::logs::Logs::tail_lines).
+    pub fn tail_lines(mut self, lines: usize) -> Self {
+        self.tail = Some(lines);
         self
     }
 
@@ -320,6 +329,8 @@ impl JobFollower {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
                 logs.access = self.settings.access;
+                // Tasks that appear later have only new lines.
+                logs.tail = self.settings.tail.filter(|_| self.phase.is_none());
                 self.logs.push(LogFollower::new(logs));
             }
         }

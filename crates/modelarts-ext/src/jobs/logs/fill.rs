@@ -44,9 +44,9 @@ enum FillResult {
 #[derive(Debug)]
 struct Fill {
     link: LinkReader,
-    /// The content before the gap that has not been compared with the log yet.
+    /// Content before the gap that has not been compared with the log yet.
     before: Vec<u8>,
-    /// The position at which the gap ends.
+    /// Position at which the gap ends.
     end: u64,
 }
 
@@ -79,9 +79,31 @@ impl FillingReader {
                 end: start + missing,
             }));
         }
-        // The next preview is read after the gap, without a pause. It shows if the gap was filled.
+        // The next preview is read after the gap, without a pause, and shows whether the gap was
+        // filled.
         self.read_fill(&mut items).await;
         Ok((items, true))
+    }
+
+    /// Polls the log for the first time. Returns only the last lines.
+    pub(super) async fn poll_last(
+        &mut self,
+        logs: &Logs,
+        lines: usize,
+    ) -> Result<Part<LogItem>, Error> {
+        let preview = logs.preview().await?;
+        let located = self.previews.locate(&preview);
+        let mut items = self.previews.take(&preview, located);
+        // An incomplete line is one of the last lines.
+        let complete = match lines {
+            0 => {
+                self.previews.finish();
+                0
+            }
+            lines => lines - usize::from(self.previews.has_incomplete_line()),
+        };
+        items.drain(..items.len().saturating_sub(complete));
+        Ok((items, false))
     }
 
     /// Returns `true` if a gap before this preview may be read by the link.
@@ -131,7 +153,7 @@ impl FillingReader {
         };
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.previews.finish()
     }

@@ -95,6 +95,8 @@ pub(crate) struct LogFollower {
     logs: Logs,
     reader: Reader,
     pub(crate) polls: SourcePolls,
+    /// Number of the existing lines that the first poll returns; `None` after it, and for all.
+    tail: Option<usize>,
     /// `true` if the service has deleted the log.
     is_deleted: bool,
     /// `true` if the log did not exist yet at the last poll.
@@ -116,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     fn finish(&mut self) -> Option<LogItem> {
         match self {
             Self::Preview(reader) => reader.finish(),
@@ -128,6 +130,7 @@ impl Reader {
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
         let by_numbers = match logs.access {
+            _ if logs.tail.is_some() => false,
             Some(access) => access == LogAccess::LineNumbers,
             None => logs.job.client().cloud().has_line_numbers(),
         };
@@ -136,6 +139,7 @@ impl LogFollower {
             false => Reader::Preview(FillingReader::default()),
         };
         Self {
+            tail: logs.tail,
             logs,
             reader,
             polls: SourcePolls::default(),
@@ -153,6 +157,7 @@ impl LogFollower {
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
         self.polls.begin(end_watch);
         let part = self.read_part().await?;
+        self.tail = None;
         match part.1 {
             true => self.polls.progress(),
             false => self.polls.complete(),
@@ -164,7 +169,10 @@ impl LogFollower {
         if self.is_deleted {
             return Ok((Vec::new(), false));
         }
-        let mut answer = self.reader.read(&self.logs).await;
+        let mut answer = match (&mut self.reader, self.tail) {
+            (Reader::Preview(reader), Some(lines)) => reader.poll_last(&self.logs, lines).await,
+            (reader, _) => reader.read(&self.logs).await,
+        };
         if let (Err(error), Reader::Lines(reader)) = (&answer, &self.reader)
             && error.is_unknown_operation()
             && reader.is_new()
@@ -202,7 +210,7 @@ impl LogFollower {
         }
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         self.reader.finish()
     }

@@ -7,8 +7,9 @@
 //! - how many lines a response contains at most
 //! - which lines have no number
 //!
-//! The reader does not depend on these facts. It sorts the lines of a response by time, begins each
-//! poll with lines that were read before, and continues until a response contains no new lines.
+//! The reader does not depend on these facts. It puts the lines of a response into the order of the
+//! log, begins each poll with lines that were read before, and continues until a response contains
+//! no new lines.
 
 use std::collections::VecDeque;
 
@@ -40,19 +41,19 @@ pub(super) trait LineSource: Sync {
 /// Reader of one log, with its position and the detected order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
-    /// The value of `order` that returns newer lines; `None` until a response has determined it.
+    /// Value of `order` that returns newer lines; `None` until a response has determined it.
     forward: Option<SortOrder>,
-    /// The number and the content of the first line, until a second line is complete.
+    /// Number and content of the first line, until a second line is complete.
     first_line: Option<(String, String)>,
-    /// The number of a line that was read, from which the next poll continues.
+    /// Number of a line that was read, from which the next poll continues.
     base: Option<String>,
-    /// The lines after `base` that the stream has returned.
+    /// Lines after `base` that the stream has returned.
     given_lines: Vec<String>,
-    /// The line number of the first of `given_lines`; `None` if the response began with `base`.
+    /// Number of the first of `given_lines`; `None` if the response began with `base`.
     first_given: Option<String>,
-    /// The last line, while it is incomplete.
+    /// Last line, while it is incomplete.
     partial_line: Option<String>,
-    /// The number of the last line that was read.
+    /// Number of the last line that was read.
     last_number: Option<String>,
     /// `true` if the last poll returned lines that differ from the earlier ones.
     has_mismatch: bool,
@@ -91,7 +92,7 @@ impl LineReader {
         Ok((items, more))
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it was incomplete when it was read.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
     }
@@ -372,7 +373,7 @@ fn is_after(one: &str, two: &str) -> bool {
     compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
-/// Lines of one response, sorted by time.
+/// Lines of one response, in the order of the log.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,

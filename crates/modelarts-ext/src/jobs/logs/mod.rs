@@ -1,4 +1,5 @@
-//! Log of a task: its newest part, its lines as a stream, the whole log as a file, numbers in it.
+//! Log of a task: its newest part, a stream of its lines, the whole log as a file, and the numbers
+//! in it.
 //!
 //! The service returns the newest 5 MB of a log, without their position in the log. Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in one of these forms, and
@@ -36,11 +37,11 @@
 //! numbers, and otherwise polls the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
-// the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
-// requests lines by their numbers. Both return the types of `item`. `timestamp` parses the times at
-// the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
-// readers for logs that are not in OBS; `download` writes its bytes to a file, and `values` finds
-// numbers in lines.
+// the newest part of the log with the content read before, and `fill` reads the parts that it
+// lacks; `lines` requests lines by their numbers. Both return the types of `item`. `timestamp`
+// parses the times at the beginning of lines. `link` reads a log from OBS, from any position on.
+// `whole` adds the other readers for logs that are not in OBS; `download` writes the bytes of a log
+// to a file, and `values` finds numbers in lines.
 
 mod download;
 mod fill;
@@ -51,19 +52,25 @@ mod lines;
 mod lines_tests;
 mod link;
 mod preview;
+pub(crate) mod printable;
+pub(crate) mod tail;
 pub(crate) mod timestamp;
 mod values;
 mod whole;
 
 pub use download::DownloadedLog;
 pub use item::{LogAccess, LogItem};
+pub use timestamp::LogTime;
 pub use values::{LogValue, LogValues};
 
 use std::time::Duration;
 
 use modelarts_api::types::LogPreview;
 
-use crate::{error::Error, jobs::job::JobHandle};
+use crate::{
+    error::Error,
+    jobs::{job::JobHandle, logs::printable::last_state},
+};
 
 /// Log of one task.
 #[derive(Clone, Debug)]
@@ -74,6 +81,7 @@ pub struct Logs {
     interval: Duration,
     quiet: Duration,
     pub(crate) access: Option<LogAccess>,
+    pub(crate) tail: Option<usize>,
 }
 
 impl JobHandle {
@@ -85,6 +93,7 @@ impl JobHandle {
             interval: Duration::from_secs(5),
             quiet: Duration::from_secs(15),
             access: None,
+            tail: None,
         }
     }
 }
@@ -95,6 +104,13 @@ impl Logs {
     /// other clouds and if the service turns out not to support line numbers.
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
+        self
+    }
+
+    /// Begins [`follow`](Self::follow) with the last of the existing lines, at most this number and
+    /// at most 5 MB, instead of the first. The log is read by preview then.
+    pub fn tail_lines(mut self, lines: usize) -> Self {
+        self.tail = Some(lines);
         self
     }
 
@@ -114,7 +130,7 @@ impl Logs {
     /// Reads the newest part of the log, at most 5 MB.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the log does not exist yet.
+    /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet.
     pub async fn preview(&self) -> Result<LogPreview, Error> {
         let client = self.job.client();
         let answer = client
@@ -130,7 +146,7 @@ impl Logs {
     }
 
     /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
-    /// Of a line that carriage returns overwrite, the last state is returned.
+    /// For a line that carriage returns overwrite, the last state is returned.
     pub(crate) async fn last_lines(
         &self,
         count: usize,
@@ -144,8 +160,7 @@ impl Logs {
             .rev()
             .take(count)
             .map(|line| {
-                let line = line.trim_end_matches('\r');
-                let line = line.rsplit('\r').next().unwrap_or_default();
+                let line = last_state(line);
                 let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
                 line[start.map_or(0, |(at, _)| at)..].to_owned()
             })

@@ -15,6 +15,45 @@ enum LineTime {
     Local(DateTime),
 }
 
+/// Time at the beginning of a line of a log, from [`LogItem::time`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LogTime {
+    /// The time. That of a line without a time zone is taken as UTC. Such times can be compared with
+    /// each other, but not with the times of events.
+    pub time: crate::timestamp::Timestamp,
+    /// `true` if the line has a time zone.
+    pub has_zone: bool,
+}
+
+impl LogItem {
+    /// Returns the time at the beginning of the line, in one of the formats of Python's `logging`
+    /// and of the platform, such as `2026-01-15T16:30:07.123+08:00` or
+    /// `[2026/01/15 16:30:07,123]`. `None` for other lines and for a gap.
+    ///
+    /// ```
+    /// use modelarts_ext::LogItem;
+    ///
+    /// let line = LogItem::Line("2026-01-15T16:30:07+08:00 epoch 1".to_owned());
+    /// let time = line.time().map(|found| found.time.to_string());
+    /// assert_eq!(time.as_deref(), Some("2026-01-15T08:30:07Z"));
+    /// ```
+    #[must_use]
+    pub fn time(&self) -> Option<LogTime> {
+        let Self::Line(line) = self else {
+            return None;
+        };
+        let (time, has_zone) = match line_time(line)? {
+            LineTime::Zoned(time) => (time, true),
+            LineTime::Local(time) => (Offset::UTC.to_timestamp(time).ok()?, false),
+        };
+        Some(LogTime {
+            time: SystemTime::from(time).into(),
+            has_zone,
+        })
+    }
+}
+
 /// Times of the lines of one log.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LineTimes {
@@ -38,7 +77,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
-        // Local times are compared only with each other, so any common zone suffices.
+        // Local times are only compared with each other, so any common zone suffices.
         LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);
@@ -53,7 +92,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
 }
 
 /// Returns the time at the beginning of a line, if it has a time zone.
-pub(super) fn zoned_time(line: &str) -> Option<SystemTime> {
+pub(crate) fn zoned_time(line: &str) -> Option<SystemTime> {
     match line_time(line)? {
         LineTime::Zoned(time) => Some(time.into()),
         LineTime::Local(_) => None,
@@ -150,6 +189,22 @@ mod tests {
         ] {
             assert_eq!(super::line_time(line), stamp, "{line}");
         }
+    }
+
+    #[test]
+    fn the_time_of_a_line_states_if_it_has_a_zone() {
+        let time = |line: &str| {
+            let time = LogItem::Line(line.to_owned()).time()?;
+            Some((time.time.to_string(), time.has_zone))
+        };
+        let half_past = "2026-01-15T08:30:07Z".to_owned();
+        assert_eq!(
+            time("2026-01-15T16:30:07+08:00 a"),
+            Some((half_past.clone(), true))
+        );
+        assert_eq!(time("2026-01-15 08:30:07 a"), Some((half_past, false)));
+        assert_eq!(time("epoch 1"), None);
+        assert_eq!(LogItem::Gap { bytes: None }.time(), None);
     }
 
     #[test]

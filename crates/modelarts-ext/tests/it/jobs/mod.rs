@@ -2,6 +2,7 @@
 
 mod create;
 mod details;
+mod diagnosis;
 mod end_errors;
 mod ends;
 mod events;

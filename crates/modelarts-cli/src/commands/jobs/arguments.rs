@@ -1,0 +1,106 @@
+//! Values of arguments: spans of time, times, phases.
+
+use std::time::{Duration, SystemTime};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use jiff::{Span, SpanRelativeTo, civil, tz::TimeZone};
+use modelarts_ext::{Timestamp, types::Phase};
+
+/// The phases of jobs, in their order.
+const PHASES: [&str; 8] = [
+    "Creating",
+    "Pending",
+    "Running",
+    "Terminating",
+    "Completed",
+    "Failed",
+    "Abnormal",
+    "Terminated",
+];
+
+/// Returns the parser of a phase, which ignores case if the argument does.
+pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
+    PossibleValuesParser::new(PHASES).map(|name| {
+        let known = PHASES
+            .iter()
+            .find(|known| known.eq_ignore_ascii_case(&name));
+        Phase::from(known.map_or(name.as_str(), |known| known))
+    })
+}
+
+/// Parses a span of time such as `4d`, `12h`, `1h30m` or `90s`.
+pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
+    let days = SpanRelativeTo::days_are_24_hours();
+    let span = text.parse::<Span>().and_then(|span| span.to_duration(days));
+    let span = span.map_err(|_| "it must be a time such as 4d, 12h, 1h30m or 90s".to_owned())?;
+    Duration::try_from(span).map_err(|_| "it must not be negative".to_owned())
+}
+
+/// Parses a time: a span before now such as `4d`, or a date with or without a time of day such as
+/// `2026-01-15` or `2026-01-15T08:30:00Z`. Without a time zone, it is in that of the user.
+pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
+    let wrong = || {
+        "it must be a time such as 4d, 12h or 90m before now, or 2026-01-15 or \
+         2026-01-15T08:30:00Z"
+            .to_owned()
+    };
+    let time = match time_span(text) {
+        Ok(span) => SystemTime::now().checked_sub(span),
+        Err(_) => {
+            let zoned = text.parse::<jiff::Timestamp>();
+            let local = || {
+                let local: civil::DateTime = text.parse()?;
+                Ok::<_, jiff::Error>(local.to_zoned(TimeZone::system())?.timestamp())
+            };
+            zoned.or_else(|_| local()).ok().map(SystemTime::from)
+        }
+    };
+    time.map(Timestamp::from).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_have_the_usual_units() {
+        let seconds = |text: &str| time_span(text).map(|span| span.as_secs());
+        for (text, span) in [
+            ("4d", 4 * 86_400),
+            ("2w", 14 * 86_400),
+            ("12h", 12 * 3_600),
+            ("1h30m", 5_400),
+            ("90s", 90),
+            ("0s", 0),
+        ] {
+            assert_eq!(seconds(text), Ok(span), "{text}");
+        }
+        let wrong = "it must be a time such as 4d, 12h, 1h30m or 90s".to_owned();
+        for text in ["", "4", "soon", "1mo", "4d4", "99999999999d"] {
+            assert_eq!(seconds(text), Err(wrong.clone()), "{text}");
+        }
+        assert_eq!(seconds("-4d"), Err("it must not be negative".to_owned()));
+    }
+
+    #[test]
+    fn a_time_is_a_span_before_now_or_a_date() {
+        let text = |text: &str| moment(text).map(|time| time.to_string());
+        assert_eq!(
+            text("2026-01-15T08:30:00Z").unwrap(),
+            "2026-01-15T08:30:00Z"
+        );
+        assert_eq!(
+            text("2026-01-15T08:30:00+08:00").unwrap(),
+            "2026-01-15T00:30:00Z"
+        );
+        for local in ["2026-01-15", "2026-01-15T08:30", "2026-01-15 08:30:00"] {
+            assert!(text(local).is_ok(), "{local}");
+        }
+        let hour = moment("1h").unwrap();
+        let age = Timestamp::from(SystemTime::now()).duration_since(hour);
+        assert!((3_600..3_700).contains(&age.as_secs()), "{age:?}");
+        for wrong in ["", "yesterday", "2026-13-15", "-4d", "15"] {
+            assert!(text(wrong).is_err(), "{wrong}");
+        }
+    }
+}

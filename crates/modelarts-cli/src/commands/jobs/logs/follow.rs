@@ -1,0 +1,131 @@
+//! Following of logs until the end of the job.
+
+use std::{collections::HashMap, time::Duration};
+
+use futures::StreamExt;
+use modelarts_ext::{Job, LogItem, jobs::follow::JobUpdate};
+
+use crate::{
+    commands::jobs::logs::{
+        filter::{LineFilter, Verdict},
+        printer::LogPrinter,
+    },
+    failure::Failure,
+    follow::updates,
+    session::Session,
+    terminal::note,
+};
+
+/// Maximum number of items that are printed before the output is sent.
+const CHUNK: usize = 4096;
+/// Pause between two polls of a server on this machine.
+const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// State of the log of one task.
+struct Followed {
+    filter: LineFilter,
+    /// Number of the last line; `None` if it is not known.
+    number: Option<u64>,
+}
+
+impl Followed {
+    fn new(filter: LineFilter, tail: Option<usize>) -> Self {
+        Self {
+            filter,
+            number: tail.is_none().then_some(0),
+        }
+    }
+
+    /// Prints an item that meets the conditions. Lines before the first time are printed, because
+    /// the next line may be far away.
+    fn print(
+        &mut self,
+        task: &str,
+        item: LogItem,
+        printer: &mut LogPrinter<'_>,
+    ) -> Result<(), Failure> {
+        self.number = match item {
+            LogItem::Line(_) => self.number.map(|number| number + 1),
+            _ => None,
+        };
+        match self.filter.decide(&item) {
+            Verdict::Drop => Ok(()),
+            Verdict::Keep | Verdict::Undecided => printer.print(task, item, self.number),
+        }
+    }
+}
+
+/// Prints the log of one task until the job has ended.
+pub(super) async fn follow_task(
+    job: &Job,
+    task: &str,
+    tail: Option<usize>,
+    filter: LineFilter,
+    printer: &mut LogPrinter<'_>,
+) -> Result<(), Failure> {
+    let mut logs = job.logs(task);
+    if Session::is_local(job.client()) {
+        logs = logs.interval(LOCAL_INTERVAL);
+    }
+    if let Some(lines) = tail {
+        logs = logs.tail_lines(lines);
+    }
+    let mut state = Followed::new(filter, tail);
+    let mut chunks = logs.follow().ready_chunks(CHUNK);
+    while let Some(chunk) = chunks.next().await {
+        for item in chunk {
+            match item {
+                Ok(item) => state.print(task, item, printer)?,
+                Err(error) => {
+                    printer.flush()?;
+                    return Err(error.into());
+                }
+            }
+        }
+        printer.flush()?;
+    }
+    Ok(())
+}
+
+/// Prints the logs of all tasks until the job has ended.
+pub(super) async fn follow_all(
+    job: &Job,
+    tail: Option<usize>,
+    filter: LineFilter,
+    printer: &mut LogPrinter<'_>,
+) -> Result<(), Failure> {
+    let mut updates = updates(job);
+    if let Some(lines) = tail {
+        updates = updates.tail_lines(lines);
+    }
+    let mut states: HashMap<String, Followed> = HashMap::new();
+    let mut chunks = updates.follow().ready_chunks(CHUNK);
+    while let Some(chunk) = chunks.next().await {
+        for update in chunk {
+            match update {
+                Ok(JobUpdate::Log { task, item }) => match states.get_mut(&task) {
+                    Some(state) => state.print(&task, item, printer)?,
+                    None => {
+                        let mut state = Followed::new(filter.clone(), tail);
+                        state.print(&task, item, printer)?;
+                        states.insert(task, state);
+                    }
+                },
+                Ok(JobUpdate::Interrupted { error }) => {
+                    printer.flush()?;
+                    note(format_args!(
+                        "connection lost, trying again for 15 minutes: {error}"
+                    ));
+                }
+                Ok(JobUpdate::Resumed) => note("connection restored"),
+                Ok(_) => {}
+                Err(error) => {
+                    printer.flush()?;
+                    return Err(error.into());
+                }
+            }
+        }
+        printer.flush()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! `modelarts logs`.
+//!
+//! Lines of a job with several tasks begin with the name of their task, on a terminal and off it.
+
+mod filter;
+mod follow;
+mod printer;
+mod source;
+
+pub(crate) use printer::{LogDocument, LogItemRow};
+
+use clap::Args;
+use modelarts_ext::{Job, Timestamp};
+use regex::Regex;
+
+use crate::{
+    commands::jobs::{
+        arguments::moment,
+        logs::{
+            filter::LineFilter,
+            follow::{follow_all, follow_task},
+            printer::LogPrinter,
+            source::print_existing,
+        },
+    },
+    exit_status::ExitStatus,
+    failure::Failure,
+    follow::Interrupt,
+    job_reference::JobArgument,
+    output::Format,
+    session::Session,
+    terminal::note,
+};
+
+/// Value of `--task` for all tasks.
+const ALL: &str = "all";
+
+#[derive(Debug, Args)]
+pub(crate) struct Logs {
+    #[command(flatten)]
+    job: JobArgument,
+    /// Prints new lines until the job ends. The exit code does not depend on its outcome; `wait`
+    /// returns that.
+    #[arg(short, long)]
+    follow: bool,
+    /// Only the log of this task, such as worker-0; otherwise those of all tasks, sorted by the
+    /// times that the lines begin with.
+    #[arg(long, value_name = "TASK", default_value = ALL, hide_default_value = true)]
+    task: String,
+    /// Only the last lines of each task; with --grep, the last lines that match.
+    #[arg(short = 'n', long, value_name = "LINES")]
+    tail: Option<usize>,
+    /// Only lines since this time: 10m, 2026-01-15T08:30:00Z. A line without a time at its beginning
+    /// counts with the line before it, and a time without a zone counts as UTC.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<Timestamp>,
+    /// Only lines that match this regular expression.
+    #[arg(long, value_name = "REGEX")]
+    grep: Option<String>,
+    /// Leaves out the lines of the platform.
+    #[arg(long)]
+    no_system: bool,
+}
+
+impl Logs {
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let filter = LineFilter::new(self.since, self.pattern()?, !self.no_system);
+        if session.output.format == Format::Id {
+            return Err(Failure::usage(
+                "--output id: lines have no ids; the format must be another",
+            ));
+        }
+        let client = session.client().await?;
+        let job = self.job.find(client).await?;
+        let tasks = self.tasks(&job)?;
+        // The tasks of a job that has not started are not known.
+        let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
+        let mut printer = LogPrinter::new(&session.output, has_prefix);
+        let status = match (self.follow, tasks.as_slice()) {
+            (true, tasks) => {
+                let mut interrupt = Interrupt::new().await;
+                let followed = async {
+                    match tasks {
+                        [task] => follow_task(&job, task, self.tail, filter, &mut printer).await,
+                        _ => follow_all(&job, self.tail, filter, &mut printer).await,
+                    }
+                };
+                match interrupt.unless(followed).await {
+                    Some(followed) => followed.map(|()| ExitStatus::Success)?,
+                    None => ExitStatus::Interrupted,
+                }
+            }
+            (false, []) => {
+                note(format_args!(
+                    "{} is {}; it has no log yet",
+                    job.name(),
+                    job.phase()
+                ));
+                ExitStatus::Success
+            }
+            (false, tasks) => {
+                print_existing(&job, tasks, self.tail, &filter, &mut printer).await?;
+                ExitStatus::Success
+            }
+        };
+        printer.finish()?;
+        Ok(status)
+    }
+
+    fn pattern(&self) -> Result<Option<Regex>, Failure> {
+        let Some(pattern) = &self.grep else {
+            return Ok(None);
+        };
+        Regex::new(pattern).map(Some).map_err(|error| {
+            let error = error.to_string();
+            // The first lines show the place in the expression.
+            let reason = error.lines().last().unwrap_or_default();
+            let reason = reason.trim_start_matches("error: ");
+            Failure::usage(format_args!(
+                "--grep {pattern:?}: {reason}; it must be a regular expression"
+            ))
+        })
+    }
+
+    /// Returns the names of the selected tasks; none if they are not known yet.
+    fn tasks(&self, job: &Job) -> Result<Vec<String>, Failure> {
+        let known = job.tasks();
+        if self.task == ALL {
+            return Ok(known.to_vec());
+        }
+        if known.is_empty() || known.contains(&self.task) {
+            return Ok(vec![self.task.clone()]);
+        }
+        Err(Failure::usage(format_args!(
+            "--task {:?}: the job has no such task; it must be one of: {}, {ALL}",
+            self.task,
+            known.join(", ")
+        )))
+    }
+}
+
+/// Returns the number of nodes of a job.
+fn nodes(job: &Job) -> i64 {
+    let spec = job.details().spec.as_ref();
+    let resource = spec.and_then(|spec| spec.resource.as_ref());
+    resource
+        .and_then(|resource| resource.node_count)
+        .unwrap_or(1)
+}

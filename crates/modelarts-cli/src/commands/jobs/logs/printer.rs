@@ -1,0 +1,129 @@
+//! `LogPrinter`: lines of logs as text or JSON.
+
+use modelarts_ext::LogItem;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Failure,
+    output::{self, Format, Output, Stdout},
+    terminal::{Emphasis, Terminal, note},
+};
+
+/// Logs of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LogDocument {
+    /// Lines in the order of their times, and gaps.
+    pub(crate) lines: Vec<LogItemRow>,
+}
+
+/// A line of a log, or a gap in it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum LogItemRow {
+    /// A line.
+    Log {
+        /// Task, such as `worker-0`.
+        task: String,
+        /// The line, without its line break.
+        line: String,
+        /// Number of the line in the log of its task, from 1 on; null if it is not known.
+        number: Option<u64>,
+    },
+    /// Missing lines.
+    LogGap {
+        /// Task, such as `worker-0`.
+        task: String,
+        /// Number of missing bytes, if it is known.
+        bytes: Option<u64>,
+    },
+}
+
+/// Prints lines of logs. Text is not copied, and is sent only by [`flush`](Self::flush).
+pub(super) struct LogPrinter<'a> {
+    output: &'a Output,
+    stdout: Stdout,
+    /// Text before the lines of each task; `None` if lines have no prefix.
+    prefixes: Option<Vec<(String, String)>>,
+    /// Items of a document that is printed as a whole.
+    items: Vec<Value>,
+}
+
+impl<'a> LogPrinter<'a> {
+    pub(super) fn new(output: &'a Output, has_prefix: bool) -> Self {
+        Self {
+            output,
+            stdout: Stdout::lock(),
+            prefixes: has_prefix.then(Vec::new),
+            items: Vec::new(),
+        }
+    }
+
+    /// Prints a line with its number.
+    pub(super) fn print(
+        &mut self,
+        task: &str,
+        item: LogItem,
+        number: Option<u64>,
+    ) -> Result<(), Failure> {
+        if self.output.is_text() {
+            return self.print_text(task, &item);
+        }
+        let task = task.to_owned();
+        let row = match item {
+            LogItem::Line(line) => LogItemRow::Log { task, line, number },
+            LogItem::Gap { bytes } => LogItemRow::LogGap { task, bytes },
+            _ => return Ok(()),
+        };
+        if self.output.format == Format::Ndjson {
+            return self.output.print_json(&mut self.stdout, &row);
+        }
+        self.items
+            .push(serde_json::to_value(row).map_err(Failure::local)?);
+        Ok(())
+    }
+
+    fn print_text(&mut self, task: &str, item: &LogItem) -> Result<(), Failure> {
+        match item {
+            LogItem::Line(line) => {
+                self.write_prefix(task)?;
+                self.stdout.line(line)
+            }
+            LogItem::Gap { bytes } => {
+                self.stdout.flush()?;
+                let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
+                note(format_args!("{task}: {bytes} of the log are missing here"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
+        let Some(prefixes) = &mut self.prefixes else {
+            return Ok(());
+        };
+        let known = prefixes.iter().position(|(known, _)| known == task);
+        let index = known.unwrap_or_else(|| {
+            let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
+            prefixes.push((task.to_owned(), prefix + " "));
+            prefixes.len() - 1
+        });
+        self.stdout.write(&prefixes[index].1)
+    }
+
+    /// Sends what was printed.
+    pub(super) fn flush(&mut self) -> Result<(), Failure> {
+        self.stdout.flush()
+    }
+
+    /// Prints the document of the formats `json` and `yaml`, and sends everything.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        if matches!(self.output.format, Format::Json | Format::Yaml) {
+            let document = json!({ "lines": self.items });
+            self.output.print_json(&mut self.stdout, &document)?;
+        }
+        self.flush()
+    }
+}

@@ -1,0 +1,236 @@
+//! Logs that exist now: the whole log of each task or its end, merged by time.
+
+use std::collections::VecDeque;
+
+use futures::{TryStreamExt, future::try_join_all};
+use modelarts_ext::{Error, Job, LogItem, Timestamp, pagination::PageStream, types::LogPreview};
+
+use crate::{
+    commands::jobs::logs::{
+        filter::{LineFilter, Verdict},
+        printer::LogPrinter,
+    },
+    failure::Failure,
+    terminal::note,
+};
+
+/// Maximum number of lines that are held until the first time of a log is known.
+const MAX_UNDECIDED: usize = 10_000;
+/// Length of a preview that is certainly the whole log even if the response states no length, in
+/// bytes. The service shortens previews to 5 MB.
+const WHOLE_PREVIEW: usize = 4_000_000;
+
+/// A line with its number, if that is known.
+type Line = (LogItem, Option<u64>);
+
+/// Lines of one task that meet the conditions, read as they are taken.
+struct Source {
+    task: String,
+    /// The lines of the log that were not read yet; `None` if all of them are in `ready`.
+    log: Option<PageStream<LogItem>>,
+    /// Number of lines that were read.
+    read: u64,
+    filter: LineFilter,
+    undecided: Vec<Line>,
+    ready: VecDeque<Line>,
+    /// The next line, with the time by which it is sorted among those of other tasks.
+    next: Option<Line>,
+    time: Option<Timestamp>,
+}
+
+/// Prints the logs of these tasks.
+pub(super) async fn print_existing(
+    job: &Job,
+    tasks: &[String],
+    tail: Option<usize>,
+    filter: &LineFilter,
+    printer: &mut LogPrinter<'_>,
+) -> Result<(), Failure> {
+    let sources = tasks
+        .iter()
+        .map(|task| Source::open(job, task, tail, filter));
+    let mut sources: Vec<Source> = try_join_all(sources).await?.into_iter().flatten().collect();
+    if let [source] = sources.as_mut_slice() {
+        // The lines of one task need no times.
+        while let Some((item, number)) = source.take().await? {
+            printer.print(&source.task, item, number)?;
+        }
+        return Ok(());
+    }
+    try_join_all(sources.iter_mut().map(Source::advance)).await?;
+    loop {
+        let earliest = sources
+            .iter_mut()
+            .filter(|source| source.next.is_some())
+            .min_by_key(|source| source.time);
+        let Some(source) = earliest else {
+            return Ok(());
+        };
+        if let Some((item, number)) = source.next.take() {
+            printer.print(&source.task, item, number)?;
+        }
+        source.advance().await?;
+    }
+}
+
+impl Source {
+    /// Opens the log of a task; `None` if it does not exist.
+    async fn open(
+        job: &Job,
+        task: &str,
+        tail: Option<usize>,
+        filter: &LineFilter,
+    ) -> Result<Option<Self>, Error> {
+        let mut source = Self {
+            task: task.to_owned(),
+            log: None,
+            read: 0,
+            filter: filter.clone(),
+            undecided: Vec::new(),
+            ready: VecDeque::new(),
+            next: None,
+            time: None,
+        };
+        let opened = match tail {
+            None => source.open_whole(job).await,
+            Some(lines) => source.read_end(job, lines).await,
+        };
+        match opened {
+            Err(error) if error.is_not_ready() => {
+                note(format_args!("{task} has no log yet"));
+                Ok(None)
+            }
+            opened => opened.map(|()| Some(source)),
+        }
+    }
+
+    /// Reads the first line, so that a log that does not exist is detected.
+    async fn open_whole(&mut self, job: &Job) -> Result<(), Error> {
+        self.log = Some(job.logs(&self.task).stream());
+        if let Some(first) = self.take().await? {
+            self.ready.push_front(first);
+        }
+        Ok(())
+    }
+
+    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it has
+    /// too few of them.
+    async fn read_end(&mut self, job: &Job, lines: usize) -> Result<(), Error> {
+        let logs = job.logs(&self.task);
+        let preview = logs.preview().await?;
+        let content = content(&preview);
+        let is_whole = is_whole(&preview);
+        // The first line of a preview may lack its beginning.
+        let start = match is_whole {
+            true => 0,
+            false => content.find('\n').map_or(content.len(), |end| end + 1),
+        };
+        let initial = self.filter.clone();
+        for line in content[start..].lines() {
+            self.accept(LogItem::Line(line.to_owned()), is_whole);
+            self.keep_last(lines);
+        }
+        self.decide_all();
+        self.keep_last(lines);
+        if is_whole || self.ready.len() >= lines {
+            return Ok(());
+        }
+        self.ready.clear();
+        self.filter = initial;
+        self.read = 0;
+        let mut log = logs.stream();
+        while let Some(item) = log.try_next().await? {
+            self.accept(item, true);
+            self.keep_last(lines);
+        }
+        self.decide_all();
+        self.keep_last(lines);
+        Ok(())
+    }
+
+    fn keep_last(&mut self, lines: usize) {
+        let excess = self.ready.len().saturating_sub(lines);
+        self.ready.drain(..excess);
+    }
+
+    /// Adds a line that was read, if it meets the conditions.
+    fn accept(&mut self, item: LogItem, has_number: bool) {
+        self.read += u64::from(matches!(item, LogItem::Line(_)));
+        let number = has_number.then_some(self.read);
+        match self.filter.decide(&item) {
+            Verdict::Drop if self.undecided.is_empty() => {}
+            Verdict::Undecided => {
+                self.undecided.push((item, number));
+                if self.undecided.len() >= MAX_UNDECIDED {
+                    self.decide_all();
+                }
+            }
+            verdict => {
+                // A line that another condition excludes decides nothing.
+                self.decide_if_known();
+                if verdict == Verdict::Keep {
+                    self.ready.push_back((item, number));
+                }
+            }
+        }
+    }
+
+    /// Decides about the lines before the first time, if that is known.
+    fn decide_if_known(&mut self) {
+        if self.filter.knows_time() {
+            self.decide_all();
+        }
+    }
+
+    fn decide_all(&mut self) {
+        let undecided = std::mem::take(&mut self.undecided);
+        if self.filter.is_late() {
+            self.ready.extend(undecided);
+        }
+    }
+
+    /// Returns the next line that meets the conditions.
+    async fn take(&mut self) -> Result<Option<Line>, Error> {
+        loop {
+            if let Some(line) = self.ready.pop_front() {
+                return Ok(Some(line));
+            }
+            let Some(log) = &mut self.log else {
+                return Ok(None);
+            };
+            match log.try_next().await? {
+                Some(item) => self.accept(item, true),
+                None => {
+                    self.log = None;
+                    self.decide_all();
+                }
+            }
+        }
+    }
+
+    /// Reads the next line and its time. A line without a time has that of the line before it, and
+    /// times never decrease.
+    async fn advance(&mut self) -> Result<(), Error> {
+        self.next = self.take().await?;
+        let time = self.next.as_ref().and_then(|(item, _)| item.time());
+        self.time = self.time.max(time.map(|found| found.time));
+        Ok(())
+    }
+}
+
+fn content(preview: &LogPreview) -> &str {
+    let content = preview.content.as_ref().or(preview.context.as_ref());
+    content.map(String::as_str).unwrap_or_default()
+}
+
+/// Returns `true` if the preview is the whole log.
+fn is_whole(preview: &LogPreview) -> bool {
+    let length = content(preview).len();
+    match preview
+        .full_size
+        .and_then(|size| usize::try_from(size).ok())
+    {
+        Some(size) if size > 0 => size <= length,
+        _ => length < WHOLE_PREVIEW,
+    }
+}

@@ -1,0 +1,127 @@
+//! Results of commands that change jobs, and texts that these commands share.
+
+use std::time::SystemTime;
+
+use futures::{Stream, StreamExt};
+use jiff::tz::TimeZone;
+use modelarts_ext::{Error, Job, Timestamp};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::{Column, Format, Row},
+    session::Session,
+    terminal::{Emphasis, Terminal, note},
+};
+
+/// Number of jobs that are listed before a question.
+const MAX_LISTED: usize = 20;
+
+/// Returns a time in the time zone of the user, such as `2026-01-15 08:30:07`.
+pub(super) fn local_time(time: Timestamp) -> String {
+    let time = jiff::Timestamp::try_from(SystemTime::from(time)).unwrap_or_default();
+    let local = time.to_zoned(TimeZone::system());
+    local.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Lists jobs on stderr, before a question about them.
+pub(super) fn list_on_stderr(jobs: &[Job]) {
+    for job in jobs.iter().take(MAX_LISTED) {
+        note(format_args!("  {job}"));
+    }
+    let more = jobs.len().saturating_sub(MAX_LISTED);
+    if more > 0 {
+        note(format_args!("  and {more} more"));
+    }
+}
+
+/// Returns a number of jobs, such as `3 jobs`.
+pub(super) fn count(jobs: usize) -> String {
+    match jobs {
+        1 => "1 job".to_owned(),
+        jobs => format!("{jobs} jobs"),
+    }
+}
+
+/// Result of a command for one job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobResult {
+    /// Id of the job.
+    id: String,
+    /// Name of the job.
+    name: String,
+    /// `stopping`, `ended` for a job that had ended before, `deleted`, `gone` for a job that no
+    /// longer exists, or `failed`.
+    result: &'static str,
+    /// The reason of the failure.
+    error: Option<String>,
+}
+
+impl JobResult {
+    /// Returns the result of a call for a job. A job that no longer exists is no failure. An error
+    /// without a response, such as a lost connection, concerns the other jobs as well, and is
+    /// returned.
+    pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
+        let (result, error) = match result {
+            Ok(result) => (result, None),
+            Err(error) if error.is_not_found() => ("gone", None),
+            Err(error) if error.status().is_none() => return Err(error),
+            Err(error) => ("failed", Some(error.to_string())),
+        };
+        Ok(Self {
+            id: job.id().to_owned(),
+            name: job.name().to_owned(),
+            result,
+            error,
+        })
+    }
+}
+
+impl Row for JobResult {
+    const LIST: &'static str = "results";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::new("NAME", |row| row.name.clone()),
+        Column::new("ID", |row| row.id.chars().take(8).collect()),
+        Column::new("RESULT", |row| match row.error {
+            None => row.result.to_owned(),
+            Some(_) => Terminal::styled(row.result, Emphasis::Bad),
+        }),
+        Column::wide("FULL-ID", |row| row.id.clone()),
+    ];
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.id)
+    }
+}
+
+/// Prints results as they arrive, and their errors on stderr. Fails if one is an error.
+pub(super) async fn print_results(
+    session: &Session,
+    results: impl Stream<Item = Result<Vec<JobResult>, Error>>,
+) -> Result<ExitStatus, Failure> {
+    let only_ids = session.output.format == Format::Id;
+    let mut failed = 0;
+    let results = results.map(|results| {
+        let mut results = results?;
+        for result in &results {
+            if let Some(error) = &result.error {
+                failed += 1;
+                note(format_args!(
+                    "error: {} ({}): {error}",
+                    result.name, result.id
+                ));
+            }
+        }
+        if only_ids {
+            results.retain(|result| result.error.is_none());
+        }
+        Ok(results)
+    });
+    session.output.list(results).await?;
+    Ok(match failed {
+        0 => ExitStatus::Success,
+        _ => ExitStatus::Refused,
+    })
+}

@@ -1,0 +1,155 @@
+//! `Selection`: the conditions of the service's search for jobs, as arguments.
+
+use clap::Args;
+use modelarts_ext::{Client, Filter, jobs::ListJobs, types::Phase};
+
+use crate::{commands::jobs::arguments::phase, failure::Failure};
+
+/// Conditions of a search. A job must meet all of them.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Selection {
+    /// Only jobs in these phases: Running,Pending.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "PHASES",
+        ignore_case = true,
+        hide_possible_values = true,
+        value_parser = phase()
+    )]
+    phase: Vec<Phase>,
+    /// Only jobs of the user whom the credentials belong to.
+    #[arg(long)]
+    mine: bool,
+    /// Only jobs of the users with these names.
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_name = "NAMES",
+        conflicts_with = "mine"
+    )]
+    user: Vec<String>,
+    /// Only jobs whose name contains this text.
+    #[arg(long, value_name = "TEXT")]
+    name: Option<String>,
+    /// Only jobs in these pools.
+    #[arg(long, value_delimiter = ',', value_name = "IDS")]
+    pool: Vec<String>,
+    /// Only jobs with this tag, with any value or with this one; may be repeated. Without a time,
+    /// the service searches the last 31 days.
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    tag: Vec<String>,
+    /// Only jobs of this workspace; otherwise of the default one.
+    #[arg(long, value_name = "ID")]
+    workspace: Option<String>,
+}
+
+impl Selection {
+    /// Returns `true` if there is no condition.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.mine
+            && self.phase.is_empty()
+            && self.user.is_empty()
+            && self.name.is_none()
+            && self.pool.is_empty()
+            && self.tag.is_empty()
+            && self.workspace.is_none()
+    }
+
+    /// Selects these phases unless the user has selected some.
+    pub(super) fn or_phases(mut self, phases: impl IntoIterator<Item = Phase>) -> Self {
+        if self.phase.is_empty() {
+            self.phase = phases.into_iter().collect();
+        }
+        self
+    }
+
+    /// Returns the search. The user of `--mine` is looked up in IAM.
+    pub(super) async fn list(self, client: &Client) -> Result<ListJobs, Failure> {
+        let mut list = client.training_jobs().list();
+        if self.mine {
+            let user = client.current_user().await?;
+            list = list.filter(Filter::user_id().is(user.id));
+        }
+        if !self.phase.is_empty() {
+            list = list.filter(Filter::phase().is_in(unique(self.phase)));
+        }
+        if !self.user.is_empty() {
+            list = list.filter(Filter::user_name().is_in(unique(self.user)));
+        }
+        if let Some(name) = self.name {
+            list = list.filter(Filter::name().like(name));
+        }
+        if !self.pool.is_empty() {
+            list = list.filter(Filter::pool_id().is_in(unique(self.pool)));
+        }
+        if let Some(workspace) = self.workspace {
+            list = list.workspace(workspace);
+        }
+        for (key, values) in tags(&self.tag)? {
+            list = list.tag(key, values);
+        }
+        Ok(list)
+    }
+}
+
+fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    let mut kept: Vec<T> = Vec::new();
+    for value in values {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+    }
+    kept
+}
+
+/// Returns the keys with their values, none for any value. The service takes each key once.
+fn tags(arguments: &[String]) -> Result<Vec<(&str, Vec<&str>)>, Failure> {
+    let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
+    for argument in arguments {
+        let (key, value) = match argument.split_once('=') {
+            Some((key, value)) => (key, Some(value)),
+            None => (argument.as_str(), None),
+        };
+        if key.is_empty() || value == Some("") {
+            return Err(Failure::usage(format_args!(
+                "--tag {argument:?}: it must be a key, or a key and a value such as team=nlp"
+            )));
+        }
+        match tags.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, values)) => values.extend(value),
+            None => tags.push((key, Vec::from_iter(value))),
+        }
+    }
+    Ok(tags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_values_of_a_tag_are_sent_together() {
+        let arguments = ["team=nlp", "gpu", "team=cv", "a=b=c"].map(str::to_owned);
+        let tags = tags(&arguments).unwrap();
+        let expected = [
+            ("team", vec!["nlp", "cv"]),
+            ("gpu", vec![]),
+            ("a", vec!["b=c"]),
+        ];
+        assert_eq!(tags, expected);
+    }
+
+    #[test]
+    fn a_tag_has_a_key_and_no_empty_value() {
+        for argument in ["", "=nlp", "team="] {
+            let error = tags(&[argument.to_owned()]).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "--tag {argument:?}: it must be a key, or a key and a value such as team=nlp"
+                )
+            );
+        }
+    }
+}

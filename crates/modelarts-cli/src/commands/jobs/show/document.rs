@@ -1,0 +1,336 @@
+//! `JobDocument`: a job with its settings, phases and tasks.
+
+use std::collections::BTreeMap;
+
+use modelarts_ext::{Event, Job, Timestamp, types};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    commands::jobs::show::timeline::{Step, steps},
+    secrets,
+};
+
+/// A job with its settings, phases and tasks.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobDocument {
+    /// Id of the job.
+    pub(crate) id: String,
+    /// Name of the job.
+    pub(crate) name: String,
+    /// Description of the job.
+    pub(crate) description: Option<String>,
+    /// Phase, such as `Running`.
+    pub(crate) phase: String,
+    /// Detailed phase, if the service states one.
+    pub(crate) secondary_phase: Option<String>,
+    /// Short reason of the phase; null if there is none.
+    pub(crate) why: Option<String>,
+    /// Name of the user who created the job.
+    pub(crate) user: Option<String>,
+    /// Workspace of the job.
+    pub(crate) workspace: Option<String>,
+    /// Time of the creation, RFC 3339.
+    pub(crate) created_at: Option<String>,
+    /// Time of the first start, RFC 3339.
+    pub(crate) started_at: Option<String>,
+    /// Seconds from the creation to the first start.
+    pub(crate) seconds_queued: Option<u64>,
+    /// Seconds for which the job has been running, or ran.
+    pub(crate) seconds_run: Option<u64>,
+    /// Number of restarts; null if the service does not state it.
+    pub(crate) restarts: Option<usize>,
+    /// Phases in their order.
+    pub(crate) phases: Vec<PhaseStep>,
+    /// Settings of the job.
+    pub(crate) settings: Settings,
+    /// Tasks of the job.
+    pub(crate) tasks: Vec<TaskState>,
+    /// Runs of the job, one for each start.
+    pub(crate) runs: Vec<Run>,
+    #[serde(skip)]
+    pub(super) typed_phase: types::Phase,
+    #[serde(skip)]
+    pub(super) created: Option<Timestamp>,
+    #[serde(skip)]
+    pub(super) now: Timestamp,
+    #[serde(skip)]
+    pub(super) steps: Vec<Step>,
+}
+
+/// A phase that the job was in.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PhaseStep {
+    /// Phase, such as `Running`.
+    pub(crate) phase: String,
+    /// Time of its start, RFC 3339.
+    pub(crate) start: String,
+    /// Seconds in the phase so far; null for a final phase.
+    pub(crate) seconds: Option<u64>,
+}
+
+/// Settings of a job. Values that look like secrets are replaced by `***`.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Settings {
+    /// Preset or custom image.
+    pub(crate) image: Option<String>,
+    /// Algorithm, if the job was created from one.
+    pub(crate) algorithm: Option<String>,
+    /// Directory of the code in OBS.
+    pub(crate) code_dir: Option<String>,
+    /// Script that is run.
+    pub(crate) boot_file: Option<String>,
+    /// Command that is run.
+    pub(crate) command: Option<String>,
+    /// Flavor of the nodes.
+    pub(crate) flavor: Option<String>,
+    /// Pool, unless it is the public one.
+    pub(crate) pool: Option<String>,
+    /// Number of nodes.
+    pub(crate) nodes: Option<i64>,
+    /// Priority in the pool.
+    pub(crate) priority: Option<i64>,
+    /// Time limit of the run in seconds.
+    pub(crate) auto_stop_seconds: Option<u64>,
+    /// Directories in OBS for logs.
+    pub(crate) log_dirs: Vec<String>,
+    /// Inputs.
+    pub(crate) inputs: Vec<Channel>,
+    /// Outputs.
+    pub(crate) outputs: Vec<Channel>,
+    /// Hyper-parameters.
+    pub(crate) parameters: Map<String, Value>,
+    /// Environment variables.
+    pub(crate) environment: Map<String, Value>,
+    /// Annotations.
+    pub(crate) annotations: Map<String, Value>,
+    /// Tags.
+    pub(crate) tags: BTreeMap<String, String>,
+}
+
+/// An input or an output of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Channel {
+    /// Name of the channel.
+    pub(crate) name: String,
+    /// Address in OBS, or the data set.
+    pub(crate) source: Option<String>,
+    /// Directory in the container.
+    pub(crate) local_dir: Option<String>,
+}
+
+/// State of a task.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TaskState {
+    /// Name of the task, such as `worker-0`.
+    pub(crate) name: String,
+    /// Exit code, if the task has ended and the service states it.
+    pub(crate) exit_code: Option<i64>,
+    /// Message of the service about the task.
+    pub(crate) message: Option<String>,
+    /// Address of the host.
+    pub(crate) host_ip: Option<String>,
+}
+
+/// A run of a job.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Run {
+    /// Start, RFC 3339.
+    pub(crate) start: Option<String>,
+    /// End, RFC 3339; null while it lasts.
+    pub(crate) end: Option<String>,
+    /// Reason of the end.
+    pub(crate) reason: Option<String>,
+    /// Task that caused the end.
+    pub(crate) task: Option<String>,
+    #[serde(skip)]
+    pub(super) times: (Option<Timestamp>, Option<Timestamp>),
+}
+
+impl JobDocument {
+    pub(super) fn new(job: &Job, events: &[Event], now: Timestamp) -> Self {
+        let metadata = job.details().metadata.as_deref();
+        let steps = steps(job, events, now);
+        let phases = steps.iter().map(|step| PhaseStep {
+            phase: step.phase.to_string(),
+            start: step.start.to_string(),
+            seconds: step.duration.map(|duration| duration.as_secs()),
+        });
+        let text = |text: Option<&String>| text.filter(|text| !text.is_empty()).cloned();
+        Self {
+            id: job.id().to_owned(),
+            name: job.name().to_owned(),
+            description: text(metadata.and_then(|metadata| metadata.description.as_ref())),
+            phase: job.phase().to_string(),
+            secondary_phase: job.secondary_phase().map(ToString::to_string),
+            why: job.status_reason(),
+            user: text(metadata.and_then(|metadata| metadata.user_name.as_ref())),
+            workspace: text(metadata.and_then(|metadata| metadata.workspace_id.as_ref())),
+            created_at: job.created_at().map(|time| time.to_string()),
+            started_at: job.started_at().map(|time| time.to_string()),
+            seconds_queued: job.time_queued().map(|time| time.as_secs()),
+            seconds_run: job.time_run().map(|time| time.as_secs()),
+            restarts: job.restarts(),
+            phases: phases.collect(),
+            settings: Settings::new(job),
+            tasks: tasks(job),
+            runs: job.runs().iter().map(Run::new).collect(),
+            typed_phase: job.phase(),
+            created: job.created_at(),
+            now,
+            steps,
+        }
+    }
+}
+
+impl Settings {
+    fn new(job: &Job) -> Self {
+        let details = job.details();
+        let mut settings = Self {
+            log_dirs: job.log_dirs().map(str::to_owned).collect(),
+            ..Self::default()
+        };
+        if let Some(metadata) = &details.metadata {
+            let tags = metadata.tags.iter();
+            settings.tags = tags
+                .filter_map(|tag| Some((tag.key.clone()?, tag.value.clone().unwrap_or_default())))
+                .collect();
+            settings.annotations = visible(&metadata.annotations);
+        }
+        if let Some(spec) = &details.spec {
+            if let Some(resource) = &spec.resource {
+                settings.flavor = resource.flavor_id.clone();
+                settings.pool = resource.pool_id.clone().filter(|pool| !pool.is_empty());
+                settings.nodes = resource.node_count;
+            }
+            let policy = spec.schedule_policy.as_ref();
+            settings.priority = policy.and_then(|policy| policy.priority);
+            settings.auto_stop_seconds = spec.auto_stop.as_ref().and_then(|stop| {
+                let unit = stop.time_unit.as_ref()?.to_string();
+                let seconds = match unit.as_str() {
+                    "HOURS" => 3_600,
+                    "MINUTES" => 60,
+                    "DAYS" => 86_400,
+                    _ => 1,
+                };
+                Some(u64::try_from(stop.duration?).ok()? * seconds)
+            });
+        }
+        if let Some(algorithm) = &details.algorithm {
+            settings.of_algorithm(algorithm);
+        }
+        settings
+    }
+
+    fn of_algorithm(&mut self, algorithm: &types::JobAlgorithm) {
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        self.algorithm = text(&algorithm.name);
+        self.code_dir = text(&algorithm.code_dir);
+        self.boot_file = text(&algorithm.boot_file);
+        self.command = text(&algorithm.command);
+        self.image = algorithm.engine.as_ref().and_then(|engine| {
+            let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
+            let preset = preset.map(|(name, version)| format!("{name} {version}"));
+            text(&engine.image_url)
+                .or(preset)
+                .or_else(|| text(&engine.engine_id))
+        });
+        self.inputs = algorithm.inputs.iter().map(input).collect();
+        self.outputs = algorithm.outputs.iter().map(output).collect();
+        let parameters = algorithm.parameters.iter().filter_map(|parameter| {
+            let name = parameter.name.clone()?;
+            let constraint = parameter.constraint.as_ref();
+            let is_sensitive = constraint.and_then(|it| it.sensitive).unwrap_or(false);
+            let value = match is_sensitive {
+                true => Some("***".to_owned()),
+                false => parameter.value.clone(),
+            };
+            Some((name, Value::from(value.unwrap_or_default())))
+        });
+        self.parameters = without_secrets(parameters.collect());
+        self.environment = visible(&algorithm.environments);
+    }
+}
+
+fn input(input: &types::Input) -> Channel {
+    let remote = input.remote.as_ref();
+    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    let dataset = || {
+        let dataset = remote?.dataset.as_ref()?;
+        let name = dataset.name.as_ref().or(dataset.id.as_ref())?;
+        Some(format!("data set {name}"))
+    };
+    Channel {
+        name: input.name.clone().unwrap_or_default(),
+        source: obs.or_else(dataset),
+        local_dir: input.local_dir.clone(),
+    }
+}
+
+fn output(output: &types::Output) -> Channel {
+    let remote = output.remote.as_ref();
+    Channel {
+        name: output.name.clone().unwrap_or_default(),
+        source: remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone()),
+        local_dir: output.local_dir.clone(),
+    }
+}
+
+/// Returns an object as JSON, without secrets.
+fn visible(object: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(object) {
+        Ok(Value::Object(fields)) => without_secrets(fields),
+        _ => Map::new(),
+    }
+}
+
+/// Replaces values whose names are those of secrets.
+fn without_secrets(fields: Map<String, Value>) -> Map<String, Value> {
+    let mut value = Value::Object(fields);
+    secrets::mask(&mut value);
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn tasks(job: &Job) -> Vec<TaskState> {
+    let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
+    let addresses = job.status().map_or(&[][..], |status| &status.task_ips);
+    let tasks = job.tasks().iter().map(|name| {
+        let status = statuses
+            .iter()
+            .find(|status| status.task.as_ref() == Some(name));
+        let address = addresses
+            .iter()
+            .find(|address| address.task.as_ref() == Some(name));
+        TaskState {
+            name: name.clone(),
+            exit_code: status.and_then(|status| status.exit_code),
+            message: status
+                .and_then(|status| status.message.clone())
+                .filter(|message| !message.is_empty()),
+            host_ip: address.and_then(|address| address.host_ip.clone()),
+        }
+    });
+    tasks.collect()
+}
+
+impl Run {
+    fn new(record: &types::RunningRecord) -> Self {
+        let time = |seconds: Option<i64>| {
+            let seconds = seconds.filter(|seconds| *seconds > 0)?;
+            Some(Timestamp::from_epoch_millis(seconds.saturating_mul(1_000)))
+        };
+        let times = (time(record.start_at), time(record.end_at));
+        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        Self {
+            start: times.0.map(|time| time.to_string()),
+            end: times.1.map(|time| time.to_string()),
+            reason: text(&record.end_reason),
+            task: text(&record.end_related_task),
+            times,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! `Layout`: widths of the columns of a table.
+
+use console::{Alignment, measure_text_width, pad_str, truncate_str};
+
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Width that a column keeps when others need space. Narrower columns are never cut, such as those
+/// with ids and phases.
+const MIN_CELL: usize = 12;
+/// Mark of a text that is cut.
+const CUT: &str = "…";
+
+/// Widths of the columns of a table. They grow with the rows that are added.
+pub(super) struct Layout {
+    /// Number of columns of the terminal; `None` if no text is cut.
+    width: Option<usize>,
+    /// Widths of the contents.
+    natural: Vec<usize>,
+    /// Widths on the terminal.
+    fitted: Vec<usize>,
+}
+
+impl Layout {
+    pub(super) fn new(width: Option<u16>) -> Self {
+        Self {
+            width: width.map(usize::from),
+            natural: Vec::new(),
+            fitted: Vec::new(),
+        }
+    }
+
+    /// Takes the widths of these rows into account.
+    pub(super) fn add(&mut self, rows: &[Vec<String>]) {
+        for row in rows {
+            self.natural.resize(row.len().max(self.natural.len()), 0);
+            for (width, cell) in self.natural.iter_mut().zip(row) {
+                *width = measure_text_width(cell).max(*width);
+            }
+        }
+        self.fitted = match self.width {
+            Some(width) => fit(&self.natural, width),
+            None => self.natural.clone(),
+        };
+    }
+
+    /// Returns the positions of columns that must be left out so that the others fit, from the right.
+    /// The last column has the reason of a row, so it stays as long as there are five columns. The
+    /// first one always stays.
+    pub(super) fn excess(&self) -> Vec<usize> {
+        let mut kept: Vec<usize> = (0..self.natural.len()).collect();
+        let mut excess = Vec::new();
+        let Some(width) = self.width else {
+            return excess;
+        };
+        let minimum = |column: &usize| self.natural[*column].min(MIN_CELL) + GAP;
+        while kept.len() > 1 && kept.iter().map(minimum).sum::<usize>() > width + GAP {
+            let position = if kept.len() > 4 {
+                kept.len() - 2
+            } else {
+                kept.len() - 1
+            };
+            excess.push(kept.remove(position));
+        }
+        excess.sort_unstable();
+        excess
+    }
+
+    /// Returns a row as a line.
+    pub(super) fn line(&self, row: &[String]) -> String {
+        let mut line = String::new();
+        for (position, (cell, width)) in row.iter().zip(&self.fitted).enumerate() {
+            if position > 0 {
+                line += "  ";
+            }
+            // The last column is not padded.
+            line += &match (position + 1 == row.len(), self.width) {
+                (false, Some(_)) => pad_str(cell, *width, Alignment::Left, Some(CUT)),
+                (false, None) => pad_str(cell, *width, Alignment::Left, None),
+                (true, Some(_)) => truncate_str(cell, *width, CUT),
+                (true, None) => cell.into(),
+            };
+        }
+        line.truncate(line.trim_end().len());
+        line
+    }
+}
+
+/// Returns widths that fit on the terminal, by cutting the widest columns first. Columns keep at
+/// least [`MIN_CELL`], so that the sum may be too large.
+fn fit(natural: &[usize], width: usize) -> Vec<usize> {
+    let mut widths = natural.to_vec();
+    let gaps = GAP * widths.len().saturating_sub(1);
+    let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
+    while surplus > 0 {
+        let Some(widest) = widths.iter_mut().max() else {
+            break;
+        };
+        if *widest <= MIN_CELL {
+            break;
+        }
+        *widest -= 1;
+        surplus -= 1;
+    }
+    widths
+}
+
+/// Returns a text without line breaks and other control characters, except those of styles.
+pub(super) fn one_line(text: String) -> String {
+    let is_control = |c: char| c.is_control() && c != '\u{1b}';
+    match text.contains(is_control) {
+        true => text.replace(is_control, " "),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(rows: &[&[&str]]) -> Vec<Vec<String>> {
+        let row = |row: &&[&str]| row.iter().map(|cell| (*cell).to_owned()).collect();
+        rows.iter().map(row).collect()
+    }
+
+    #[test]
+    fn nothing_is_cut_without_a_terminal() {
+        let mut layout = Layout::new(None);
+        let rows = rows(&[&["NAME", "WHY"], &["a", &"long ".repeat(50)]]);
+        layout.add(&rows);
+        assert!(layout.excess().is_empty());
+        assert_eq!(layout.line(&rows[0]), "NAME  WHY");
+        assert_eq!(
+            layout.line(&rows[1]),
+            format!("a     {}", "long ".repeat(50).trim_end())
+        );
+    }
+
+    #[test]
+    fn the_widest_column_is_cut_first() {
+        let mut layout = Layout::new(Some(40));
+        let rows = rows(&[&[
+            "a-name-of-thirty-characters-yes",
+            "0c11ad02",
+            "Running",
+            "1",
+        ]]);
+        layout.add(&rows);
+        assert!(layout.excess().is_empty());
+        let line = layout.line(&rows[0]);
+        assert_eq!(line, "a-name-of-thirty-…  0c11ad02  Running  1");
+        assert_eq!(measure_text_width(&line), 40);
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_and_the_first_one_stays() {
+        let cells = [
+            "a-name-of-thirty-characters-yes",
+            "0c11ad02",
+            "Terminated",
+            "16",
+            "modelarts.vm.cpu.8u",
+            "out of memory",
+        ];
+        let mut layout = Layout::new(Some(44));
+        layout.add(&rows(&[&cells]));
+        assert_eq!(layout.excess(), [3, 4, 5]);
+        let mut layout = Layout::new(Some(60));
+        layout.add(&rows(&[&cells]));
+        assert_eq!(layout.excess(), [4]);
+        let mut layout = Layout::new(Some(4));
+        layout.add(&rows(&[&cells]));
+        assert_eq!(layout.excess(), [1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn styles_and_wide_characters_have_their_width_on_the_screen() {
+        let mut layout = Layout::new(Some(80));
+        let rows = rows(&[&["\u{1b}[1mab\u{1b}[0m", "x"], &["训练", "y"]]);
+        layout.add(&rows);
+        assert_eq!(layout.line(&rows[0]), "\u{1b}[1mab\u{1b}[0m    x");
+        assert_eq!(layout.line(&rows[1]), "训练  y");
+    }
+
+    #[test]
+    fn a_cell_has_one_line() {
+        assert_eq!(one_line("a\nb\tc".to_owned()), "a b c");
+    }
+}

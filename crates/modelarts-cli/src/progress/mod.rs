@@ -1,0 +1,238 @@
+//! Progress of transfers on stderr: bars on a terminal, lines elsewhere.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use indicatif::{
+    BinaryBytes, HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressFinish,
+    ProgressStyle,
+};
+use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
+
+use crate::terminal::{self, Emphasis, Terminal};
+
+/// Interval of lines if stderr is not a terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval of drawing a bar that does not move.
+const TICK: Duration = Duration::from_millis(120);
+/// Width of the labels, so that those of several lines are aligned.
+const LABEL: usize = 10;
+
+/// Bars and lines on stderr. Clones share the screen.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgressBars {
+    bars: MultiProgress,
+    terminal: Terminal,
+    shown: bool,
+}
+
+/// Progress of one synchronization. The bar disappears when it is dropped. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct TransferBar {
+    label: Arc<str>,
+    screen: ProgressBars,
+    bar: ProgressBar,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Files and bytes at the target after the last event.
+    done: Amount,
+    /// The part of them that the target had already. It does not count for the rate.
+    unchanged: Amount,
+    /// Time of the last line, or of the beginning.
+    printed: Instant,
+}
+
+impl ProgressBars {
+    /// Creates an empty screen. With `false`, it shows only [`line`](Self::line), for formats that
+    /// report the progress on stdout.
+    pub(crate) fn new(terminal: Terminal, shown: bool) -> Self {
+        let target = match terminal.redraws && shown {
+            true => ProgressDrawTarget::stderr(),
+            false => ProgressDrawTarget::hidden(),
+        };
+        Self {
+            bars: MultiProgress::with_draw_target(target),
+            terminal,
+            shown,
+        }
+    }
+
+    /// Adds the bar of a transfer with its label, such as `Code` or `Data`.
+    pub(crate) fn transfer(&self, label: &str) -> TransferBar {
+        let bar = ProgressBar::no_length()
+            .with_finish(ProgressFinish::AndClear)
+            .with_style(style("{spinner} {prefix} {wide_msg}"))
+            .with_prefix(format!("{label:LABEL$}"))
+            .with_message("comparing");
+        let bar = self.bars.add(bar);
+        if self.terminal.redraws && self.shown {
+            bar.enable_steady_tick(TICK);
+        }
+        TransferBar {
+            label: label.into(),
+            screen: self.clone(),
+            bar,
+            state: Arc::new(Mutex::new(State {
+                done: Amount::default(),
+                unchanged: Amount::default(),
+                printed: Instant::now(),
+            })),
+        }
+    }
+
+    /// Prints a line on stderr, above the bars.
+    pub(crate) fn line(&self, text: impl fmt::Display) {
+        self.bars.suspend(|| terminal::note(text));
+    }
+
+    /// Returns the form of a bar that fits on the terminal.
+    fn style(&self) -> ProgressStyle {
+        style(match self.terminal.stderr_width() {
+            100.. => {
+                "{spinner} {prefix} {bar:24} {msg}  {binary_bytes} of {binary_total_bytes}  \
+                 {binary_bytes_per_sec}  {eta}"
+            }
+            72.. => "{spinner} {prefix} {msg}  {binary_bytes}  {binary_bytes_per_sec}  {eta}",
+            _ => "{spinner} {prefix} {wide_msg}",
+        })
+    }
+}
+
+impl TransferBar {
+    /// Shows the state of the synchronization. The function can be called from any thread.
+    pub(crate) fn update(&self, progress: &Progress) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let SyncEvent::Skipped(skipped) = &progress.event
+            && skipped.reason == SkipReason::Unchanged
+        {
+            let bytes = progress.done.bytes.saturating_sub(state.done.bytes);
+            state.unchanged.files += 1;
+            state.unchanged.bytes += bytes;
+        }
+        state.done = progress.done;
+        let done = without(progress.done, state.unchanged);
+        let total = without(progress.total, state.unchanged);
+        if progress.event == SyncEvent::Planned {
+            self.bar.set_style(self.screen.style());
+            self.bar.reset_elapsed();
+        }
+        let files = format!(
+            "{} of {} files",
+            HumanCount(done.files),
+            HumanCount(total.files)
+        );
+        let is_late = state.printed.elapsed() >= LINE_INTERVAL;
+        if is_late && self.screen.shown && !self.screen.terminal.redraws && total.files > 0 {
+            state.printed = Instant::now();
+            let (sent, all) = (BinaryBytes(done.bytes), BinaryBytes(total.bytes));
+            self.screen
+                .line(format_args!("{}: {files}, {sent} of {all}", self.label));
+        }
+        self.bar.set_length(total.bytes);
+        self.bar.set_position(done.bytes);
+        self.bar.set_message(files);
+    }
+
+    /// Replaces the bar by a line with the result, such as `✓ Code  12 files, 48.00 KiB sent`.
+    pub(crate) fn finish(&self, result: impl fmt::Display) {
+        self.bar.finish_and_clear();
+        if self.screen.shown {
+            let sign = Terminal::styled("✓", Emphasis::Good);
+            let label = &*self.label;
+            self.screen
+                .line(format_args!("{sign} {label:LABEL$} {result}"));
+        }
+    }
+
+    /// Removes the bar, such as before an error.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Returns a style. The templates are constants, so the style of indicatif never replaces one.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template)
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+        .progress_chars("━╸ ")
+}
+
+fn without(all: Amount, part: Amount) -> Amount {
+    Amount {
+        files: all.files.saturating_sub(part.files),
+        bytes: all.bytes.saturating_sub(part.bytes),
+    }
+}
+
+/// Returns a number of things, such as `1 file` or `4,000 files`.
+pub(crate) fn count(count: u64, name: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {name}{plural}", HumanCount(count))
+}
+
+/// Returns an amount as text, such as `12 files, 48.00 KiB`.
+pub(crate) fn amount(amount: Amount) -> String {
+    let bytes = BinaryBytes(amount.bytes);
+    format!("{}, {bytes}", count(amount.files, "file"))
+}
+
+/// Returns the result of a synchronization as text, such as `2 files, 1.00 KiB sent, 10 unchanged,
+/// 1 left out`. `verb` is the transfer in the past tense.
+pub(crate) fn summary(summary: &Summary, verb: &str) -> String {
+    let mut text = match summary.transferred.files {
+        0 => format!("nothing {verb}"),
+        _ => format!("{} {verb}", amount(summary.transferred)),
+    };
+    let others = [
+        (summary.unchanged.files, "unchanged"),
+        (summary.deleted, "deleted"),
+        (left_out(summary).count() as u64, "left out"),
+    ];
+    for (count, name) in others.into_iter().filter(|(count, _)| *count > 0) {
+        text += &format!(", {} {name}", HumanCount(count));
+    }
+    text
+}
+
+/// Returns the files and directories that were left out.
+pub(crate) fn left_out(summary: &Summary) -> impl Iterator<Item = &modelarts_obs::sync::Skipped> {
+    let skipped = summary.skipped.iter();
+    skipped.filter(|skipped| skipped.reason != SkipReason::Unchanged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_readable() {
+        let one = Amount {
+            files: 1,
+            bytes: 17,
+        };
+        assert_eq!(amount(one), "1 file, 17 B");
+        let many = Amount {
+            files: 4_000,
+            bytes: 3 << 20,
+        };
+        assert_eq!(amount(many), "4,000 files, 3.00 MiB");
+    }
+
+    #[test]
+    fn parts_that_are_zero_are_not_in_a_summary() {
+        let mut result = Summary::default();
+        assert_eq!(summary(&result, "sent"), "nothing sent");
+        result.unchanged.files = 2;
+        result.deleted = 1;
+        assert_eq!(
+            summary(&result, "sent"),
+            "nothing sent, 2 unchanged, 1 deleted"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+//! `modelarts stop`.
+
+use modelarts_emulator::faults::{Fault, FaultRule};
+use serde_json::json;
+
+use crate::support::{Fixture, json_of};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_job_is_stopped_without_a_question() {
+    let fixture = Fixture::start().await;
+    let ids = fixture
+        .seed(json!([{"name": "running", "phase": "Running"}]))
+        .await;
+    let output = fixture.run("stop running").await.code(0);
+    output
+        .stdout_eq(format!(
+            "NAME     ID        RESULT\nrunning  {}  stopping\n",
+            &ids[0][..8]
+        ))
+        .stderr_eq("");
+    fixture.emulator.wait_until_settled(&ids[0]).await;
+    fixture.run("wait running").await.code(12);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_jobs_need_a_confirmation() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([{"name": "a", "phase": "Running"}, {"name": "b", "phase": "Pending"}]);
+    let ids = fixture.seed(seeds).await;
+    let output = fixture.run("stop a b").await.code(2);
+    output.stdout_eq("").stderr_eq(format!(
+        "  a ({}): Running\n  b ({}): Pending\nerror: this would stop 2 jobs; without a terminal \
+         to ask on, --yes must be given\n",
+        ids[0], ids[1]
+    ));
+    assert!(!fixture.emulator.requests().contains_key("StopTrainingJob"));
+    // The same job twice is one job.
+    fixture.run("stop b b").await.code(0);
+    fixture.run("stop --yes a b -o json").await.code(0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_that_has_ended_is_no_error() {
+    let fixture = Fixture::start().await;
+    fixture.seed(json!([{"name": "done"}])).await;
+    let output = fixture.run("stop --columns name,result done").await.code(0);
+    output.stdout_eq("NAME  RESULT\ndone  ended\n");
+    assert!(!fixture.emulator.requests().contains_key("StopTrainingJob"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_is_reported_and_the_other_jobs_are_stopped() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([{"name": "a", "phase": "Running"}, {"name": "b", "phase": "Running"}]);
+    fixture.seed(seeds).await;
+    let refusal = Fault::error(403, "ModelArts.0105", "No permission");
+    let rule = FaultRule::once("StopTrainingJob", refusal);
+    fixture.emulator.faults().add(rule).unwrap();
+    let output = fixture.run("stop --yes a b -o json").await.code(1);
+    let document = json_of(&output, "results");
+    let mut results: Vec<&str> = document["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["result"].as_str().unwrap())
+        .collect();
+    results.sort_unstable();
+    assert_eq!(results, ["failed", "stopping"]);
+    let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(stderr.contains("No permission"), "{stderr}");
+}

@@ -1,0 +1,337 @@
+//! `Facts`: the input of the rules, from the details of a job and from what was read beside them.
+
+use std::time::Duration;
+
+use modelarts_api::types::{EventLevel, FaultScenario, Phase, RecoveryKind, RunningRecord};
+
+use crate::{
+    jobs::{
+        diagnosis::report::{Evidence, Fact},
+        events::{event::Event, kind::EventKind},
+        exit_code::{exit_code_meaning, signal_name},
+        job::Job,
+        logs::tail::LogTail,
+    },
+    timestamp::Timestamp,
+};
+
+/// Facts about a job. Those of [`Facts::of`] need no call.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) phase: Option<Phase>,
+    pub(super) secondary_phase: Option<String>,
+    /// Tasks of the job.
+    pub(super) tasks: Vec<String>,
+    pub(super) has_started: bool,
+    pub(super) time_run: Option<Duration>,
+    /// First task that failed, its exit code and its message, as the details state them.
+    pub(super) failed: Option<Failed>,
+    pub(super) runs: Vec<Run>,
+    pub(super) auto_stop: Option<Duration>,
+    pub(super) flavor: Option<String>,
+    /// Memory of the flavor, such as `32 GB`.
+    pub(super) memory: Option<String>,
+    pub(super) pool: Option<String>,
+    pub(super) inputs: Vec<Input>,
+    /// Events, newest first.
+    pub(super) events: Vec<Event>,
+    /// Ends of logs; first that of the failed task.
+    pub(super) logs: Vec<TaskLog>,
+    /// Largest of the last values of the memory usage, with the time of the newest of them.
+    pub(super) memory_usage: Option<(Timestamp, f64)>,
+    pub(super) queue: Option<Evidence>,
+    /// Information that could not be read.
+    pub(super) unavailable: Vec<Evidence>,
+}
+
+/// Task that failed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Failed {
+    pub(super) task: Option<String>,
+    pub(super) exit_code: Option<i64>,
+    pub(super) message: Option<String>,
+}
+
+/// Run of a job, from its start to its end or the next restart.
+#[derive(Debug, Default)]
+pub(super) struct Run {
+    pub(super) ended_at: Option<Timestamp>,
+    pub(super) reason: Option<String>,
+    pub(super) task: Option<String>,
+    pub(super) fault: Option<Fault>,
+}
+
+/// Fault of the platform that ended a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Node,
+    Hang,
+}
+
+/// Input channel, with its directory in the container and its place in OBS.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    pub(super) name: String,
+    pub(super) local_dir: String,
+    pub(super) remote: Option<String>,
+}
+
+/// End of the log of a task.
+#[derive(Debug, Default)]
+pub(super) struct TaskLog {
+    pub(super) task: String,
+    pub(super) tail: LogTail,
+}
+
+impl Facts {
+    /// Collects the facts that the details of a job contain.
+    pub(super) fn of(job: &Job) -> Self {
+        let details = job.details();
+        let spec = details.spec.as_deref();
+        let resource = spec.and_then(|spec| spec.resource.as_deref());
+        let memory = resource.and_then(|resource| {
+            let info = resource.flavor_detail.as_ref()?.flavor_info.as_deref()?;
+            let memory = info.memory.as_ref()?;
+            Some(format!("{} {}", memory.size?, memory.unit.as_deref()?))
+        });
+        let inputs = details.algorithm.iter().flat_map(|it| &it.inputs);
+        let present = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let mut facts = Self {
+            phase: Some(job.phase()),
+            secondary_phase: job.secondary_phase().map(ToString::to_string),
+            tasks: job.tasks().to_vec(),
+            has_started: job.started_at().is_some(),
+            time_run: job.time_run(),
+            runs: job.runs().iter().map(Run::new).collect(),
+            // The unit of the service is hours; no document admits another one.
+            auto_stop: spec.and_then(|spec| {
+                let hours = u64::try_from(spec.auto_stop.as_ref()?.duration?).ok()?;
+                Some(Duration::from_secs(hours.checked_mul(3600)?))
+            }),
+            flavor: resource.and_then(|resource| present(&resource.flavor_id)),
+            pool: resource.and_then(|resource| present(&resource.pool_id)),
+            memory,
+            inputs: inputs.map(Input::new).collect(),
+            ..Self::default()
+        };
+        let statuses = job.status().map_or(&[][..], |it| &it.task_statuses);
+        // If the service lists several tasks, one that did not fail is not the cause.
+        let failed = statuses
+            .iter()
+            .find(|status| status.exit_code.is_some_and(|code| code != 0))
+            .or(statuses.first());
+        facts.failed = failed.map(|status| Failed {
+            task: present(&status.task),
+            exit_code: status.exit_code,
+            message: present(&status.message),
+        });
+        facts
+    }
+
+    /// Returns the last run.
+    pub(super) fn last_run(&self) -> Option<&Run> {
+        self.runs.last()
+    }
+
+    /// Returns the number of restarts.
+    pub(super) fn restarts(&self) -> usize {
+        self.runs.len().saturating_sub(1)
+    }
+
+    /// Returns the task that failed with its exit code: from the details, the record of the last
+    /// run, the events, or the log, whichever states it first.
+    pub(super) fn failed_task(&self) -> Failed {
+        let mut failed = self.failed.clone().unwrap_or_default();
+        if failed.exit_code.is_some_and(|code| code != 0) {
+            return failed;
+        }
+        let by_run = self.last_run().and_then(|run| {
+            let code = run.reason.as_deref()?.strip_prefix("exit with ")?;
+            Some((run.task.clone(), code.trim().parse().ok()?))
+        });
+        let by_event = || {
+            // The first failure ends the other tasks.
+            let mut ends = self.events_of_last_run().filter_map(finished);
+            ends.rfind(|(_, code)| *code != 0)
+                .map(|(task, code)| (Some(task), code))
+        };
+        let by_log = || {
+            self.logs.iter().find_map(|log| {
+                let code = log.tail.lines.iter().rev().find_map(|line| {
+                    let (_, code) = line.split_once("Training end with return code:")?;
+                    code.trim().parse().ok().filter(|code| *code != 0)
+                })?;
+                Some((Some(log.task.clone()), code))
+            })
+        };
+        if let Some((task, code)) = by_run.or_else(by_event).or_else(by_log) {
+            failed.exit_code = Some(code);
+            failed.task = task.or(failed.task);
+        }
+        failed
+    }
+
+    /// Returns the events since the last restart, newest first.
+    pub(super) fn events_of_last_run(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        let restart = self
+            .events
+            .iter()
+            .position(|event| event.kind() == EventKind::Restarted);
+        self.events[..restart.unwrap_or(self.events.len())].iter()
+    }
+
+    /// Returns the newest event since the job began to run, or else since the last restart, that
+    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which
+    /// it ran again.
+    pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
+        self.events_of_last_run()
+            .take_while(|event| event.kind() != EventKind::Running)
+            .find(|event| is_searched(&event.kind()))
+    }
+
+    /// Returns the newest event since the last restart that `is_searched` accepts.
+    pub(super) fn newest_event(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
+        self.events_of_last_run()
+            .find(|event| is_searched(&event.kind()))
+    }
+
+    /// Returns the tasks that ended with an error according to the events, without those that were
+    /// stopped because another one failed.
+    pub(super) fn failed_tasks(&self) -> Vec<String> {
+        let ends = self.events_of_last_run().filter_map(finished).rev();
+        ends.filter(|(_, code)| *code != 0 && signal_name(*code) != Some("SIGTERM"))
+            .map(|(task, _)| task)
+            .collect()
+    }
+
+    /// Returns the exit code with the time of its event, the runs of a restarted job, and the error
+    /// events of the last run as evidence.
+    pub(super) fn evidence(&self, failed: &Failed) -> Vec<Evidence> {
+        let mut evidence = Vec::new();
+        if let Some(exit_code) = failed.exit_code {
+            let meaning =
+                exit_code_meaning(exit_code).or_else(|| signal_name(exit_code).map(str::to_owned));
+            let fact = Fact::ExitCode { exit_code, meaning };
+            let end = self.events_of_last_run().find(|event| {
+                finished(event)
+                    .is_some_and(|(task, _)| Some(task.as_str()) == failed.task.as_deref())
+            });
+            let time = end.and_then(Event::time);
+            evidence.push(Evidence::new(failed.task.as_deref(), fact).at(time));
+        }
+        let known = failed.exit_code.map(|code| format!("exit with {code}"));
+        if let Some(text) = failed.message.clone()
+            && Some(&text) != known.as_ref()
+        {
+            let fact = Fact::Status { text };
+            evidence.push(Evidence::new(failed.task.as_deref(), fact));
+        }
+        evidence.extend(self.run_evidence());
+        let mut errors: Vec<_> = self
+            .events_of_last_run()
+            // The event of the failure adds nothing to the phase.
+            .filter(|event| {
+                *event.level() == EventLevel::Error && event.kind() != EventKind::Failed
+            })
+            .take(MAX_EVENTS)
+            .map(event_evidence)
+            .collect();
+        errors.reverse();
+        evidence.extend(errors);
+        evidence
+    }
+
+    /// Returns the runs of a job that was restarted.
+    pub(super) fn run_evidence(&self) -> impl Iterator<Item = Evidence> {
+        let runs = self.runs.len();
+        let ended = self.runs.iter().enumerate().filter(move |_| runs > 1);
+        let skipped = runs.saturating_sub(MAX_RUNS);
+        ended.skip(skipped).filter_map(move |(index, run)| {
+            let fact = Fact::Run {
+                run: index + 1,
+                runs,
+                reason: run.reason.clone()?,
+            };
+            Some(Evidence::new(run.task.as_deref(), fact).at(run.ended_at))
+        })
+    }
+}
+
+/// Number of error events in the evidence.
+const MAX_EVENTS: usize = 5;
+/// Number of runs in the evidence: the last ones.
+const MAX_RUNS: usize = 5;
+
+/// Returns an event as evidence.
+pub(super) fn event_evidence(event: &Event) -> Evidence {
+    let fact = Fact::Event {
+        level: event.level().clone(),
+        message: event.message().to_owned(),
+    };
+    Evidence::new(event.kind().task(), fact).at(event.time())
+}
+
+/// Returns the task and the exit code of the end of a task.
+fn finished(event: &Event) -> Option<(String, i64)> {
+    match event.kind() {
+        EventKind::TaskFinished {
+            task,
+            exit_code: Some(code),
+        } => Some((task, code)),
+        _ => None,
+    }
+}
+
+impl Run {
+    fn new(record: &RunningRecord) -> Self {
+        let reason = record.end_reason.clone().filter(|text| !text.is_empty());
+        let faults = record.recover_records.iter();
+        let stated =
+            faults.rev().find_map(
+                |recovery| match recovery.fault_scenario.clone()?.canonical() {
+                    FaultScenario::NodeFault | FaultScenario::ChipFault => Some(Fault::Node),
+                    FaultScenario::JobHanged => Some(Fault::Hang),
+                    _ => None,
+                },
+            );
+        // The reason is free text. The recovery with isolation is the one for faulty nodes.
+        let says = |text: &str| {
+            let reason = reason.as_deref().unwrap_or_default();
+            reason.to_ascii_lowercase().contains(text)
+        };
+        let fault = stated.or_else(|| match record.end_recover.clone()?.canonical() {
+            RecoveryKind::JobRescheduleWithTaint => Some(Fault::Node),
+            _ => None,
+        });
+        let fault = fault.or_else(|| match () {
+            () if says("node fault") => Some(Fault::Node),
+            () if says("hang") => Some(Fault::Hang),
+            () => None,
+        });
+        Self {
+            ended_at: record
+                .end_at
+                .and_then(|end| Some(Timestamp::from_epoch_millis(end.checked_mul(1000)?))),
+            reason,
+            task: record
+                .end_related_task
+                .clone()
+                .filter(|task| !task.is_empty()),
+            fault,
+        }
+    }
+}
+
+impl Input {
+    fn new(input: &modelarts_api::types::Input) -> Self {
+        let remote = input.remote.as_ref().and_then(|remote| {
+            let obs = remote.obs.as_ref()?;
+            obs.obs_url.clone()
+        });
+        Self {
+            name: input.name.clone().unwrap_or_default(),
+            local_dir: input.local_dir.clone().unwrap_or_default(),
+            remote,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Diagnosis of a job: the cause of its failure, its stop or its wait, with evidence and advice.
+//!
+//! [`JobHandle::explain`] reads the details of a job, and what its phase requires: events, the end
+//! of the log of the task that failed, the memory usage, the queue. Rules determine the cause from
+//! these facts: exit codes, records of restarts and faults, event texts, and the lines of logs by
+//! which frameworks report errors. A diagnosis without a known cause has the cause
+//! [`Unknown`](Cause::Unknown), and its evidence has the last lines of the log.
+//!
+//! ```
+//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+//! # #[tokio::main]
+//! # async fn main() -> Result {
+//! # let (emulator, client) = start().await?;
+//! # let job = hello(&emulator, &client, "explained")?;
+//! # emulator.put("bucket/code/train.py", "import apexx\n")?;
+//! # let job = job.submit().await?;
+//! use modelarts_ext::jobs::diagnosis::{Cause, Confidence};
+//!
+//! if !job.wait().await?.is_completed() {
+//!     let diagnosis = job.explain().await?;
+//!     println!("{diagnosis}");
+//!     if diagnosis.cause == Cause::MissingModule {
+//!         println!("the image lacks a package: {}", diagnosis.advice.join(" "));
+//!     }
+//! #   assert_eq!(diagnosis.cause, Cause::MissingModule);
+//! #   assert_eq!(diagnosis.confidence, Confidence::Certain);
+//! }
+//! # emulator.shutdown().await;
+//! # Ok(()) }
+//! ```
+//!
+//! A job can be diagnosed in every phase. For a job that waits, the diagnosis has the queue of its
+//! pool; for a running job, a suspected hang. [`Job::status_reason`](crate::Job::status_reason)
+//! applies the rules to the row of a list, without a call.
+//!
+//! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
+
+// `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
+// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `advice` has
+// the texts of a cause, `report` the result, `reason` the short text for lists.
+
+mod advice;
+mod cause;
+mod facts;
+mod failure;
+mod finding;
+mod read;
+mod reason;
+mod report;
+mod rules;
+mod search;
+mod signatures;
+#[cfg(test)]
+mod tests;
+
+pub use cause::{Cause, Confidence};
+pub use report::{Diagnosis, Evidence, Fact, Link};
+
+use crate::{
+    error::Error,
+    jobs::{
+        diagnosis::{facts::Facts, rules::diagnose},
+        job::{Job, JobHandle},
+    },
+};
+
+impl JobHandle {
+    /// Determines why the job failed, was stopped, or waits; see the [module](self).
+    ///
+    /// Makes one call for the details, and for a job that failed up to seven more: events, the ends
+    /// of up to four logs, memory usage; all within
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Of each
+    /// log, the newest 5 MB are read at most. What cannot be read is part of the evidence
+    /// ([`Fact::Unavailable`]). The service reports events and logs late, so a later diagnosis may
+    /// have more evidence.
+    ///
+    /// # Errors
+    /// Returns the error of the call for the details, such as one with [`Error::is_not_found`] if
+    /// the job does not exist.
+    pub async fn explain(&self) -> Result<Diagnosis, Error> {
+        let deadline = self.client().deadline();
+        let clock = &**self.client().clock();
+        let job = deadline.limit(clock, "the job was being read", self.get());
+        let job = job.await?;
+        let facts = read::facts(&job, &deadline).await;
+        Ok(Diagnosis::of(&job, &facts))
+    }
+}
+
+impl Diagnosis {
+    /// Creates the diagnosis of a job from the facts about it.
+    fn of(job: &Job, facts: &Facts) -> Self {
+        let finding = diagnose(facts);
+        Self {
+            id: job.id().to_owned(),
+            name: job.name().to_owned(),
+            phase: job.phase(),
+            summary: advice::summary(facts, &finding),
+            advice: advice::advice(facts, &finding),
+            links: advice::links(&finding).to_vec(),
+            cause: finding.cause,
+            confidence: finding.confidence,
+            task: finding.task,
+            exit_code: finding.exit_code,
+            evidence: finding.evidence,
+        }
+    }
+}

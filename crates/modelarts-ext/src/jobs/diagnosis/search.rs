@@ -1,0 +1,377 @@
+//! Search for the cause of a failure in the end of a log.
+//!
+//! A program that fails writes a report last: a traceback, or messages of a library. The report can
+//! be followed by the output of launchers and of other workers. The rules are:
+//!
+//! 1. A line counts only if the process ended soon after it: at most [`MAX_ORDINARY`] lines may
+//!    follow that do not belong to an error report, and at most [`MAX_FOLLOWING`] lines in total.
+//!    An error after which the run continued is not the cause.
+//! 2. If the last exception has no signature, an earlier line counts only if it belongs to the same
+//!    report, with no ordinary line between them. Otherwise the exception before was caught.
+//! 3. A root cause takes precedence over a consequence: if one worker runs out of memory, the
+//!    others report a timeout later.
+//! 4. Of lines of the same class, the last one counts.
+
+use crate::jobs::diagnosis::{
+    cause::{Cause, Confidence},
+    signatures::{self, Class, Signature, without_prefix},
+};
+
+/// Number of ordinary lines that may follow the line of a cause: output of other workers, which end
+/// a little later.
+const MAX_ORDINARY: usize = 10;
+/// Number of lines of any kind that may follow it. Each worker of a node may print a call stack.
+const MAX_FOLLOWING: usize = 1000;
+
+/// Line that shows the cause of a failure.
+#[derive(Debug)]
+pub(super) struct Match {
+    /// Index of the line.
+    pub(super) line: usize,
+    pub(super) cause: Cause,
+    pub(super) confidence: Confidence,
+    pub(super) class: Class,
+    /// Index of the last frame of the traceback before the line.
+    pub(super) frame: Option<usize>,
+}
+
+/// Returns the line of the log that shows the cause; `None` if no line does.
+pub(super) fn search(lines: &[String]) -> Option<Match> {
+    let start = lines.len().saturating_sub(MAX_FOLLOWING);
+    let lines: Vec<&str> = lines.iter().map(|line| without_prefix(line)).collect();
+    let exceptions = exceptions(&lines, start);
+    let mut ordinary = 0;
+    let mut found: Vec<(usize, usize, &Signature)> = Vec::new();
+    let mut last_exception = None;
+    for (index, line) in lines.iter().enumerate().skip(start).rev() {
+        let is_exception = exceptions.contains(&index);
+        let signature = signatures::find(line);
+        if let Some(signature) = signature {
+            found.push((index, ordinary, signature));
+        } else if is_exception && last_exception.is_none() && !is_of_launcher(line) {
+            last_exception = Some((index, ordinary));
+        }
+        if signature.is_none() && !is_exception && !is_of_report(line) {
+            ordinary += 1;
+        }
+        if ordinary > MAX_ORDINARY {
+            break;
+        }
+    }
+    // Rule 2: the exception follows these lines, and ended the process.
+    if let Some((exception, after)) = last_exception {
+        found.retain(|(index, ordinary, _)| *index > exception || *ordinary == after);
+    }
+    // Rules 3 and 4: the lines are in reverse order, and the minimum is the first of equal ones.
+    let best = found.iter().min_by_key(|(_, _, row)| row.class);
+    // An exception after which only consequences follow is more specific than they are.
+    let best = best.filter(|(_, _, row)| row.class == Class::Root || last_exception.is_none());
+    let capped = |confidence: Confidence, ordinary: usize| match ordinary {
+        0 => confidence,
+        _ => confidence.min(Confidence::Likely),
+    };
+    let (line, cause, class, confidence) = match best {
+        Some((line, ordinary, row)) => (
+            *line,
+            row.cause,
+            row.class,
+            capped(row.confidence, *ordinary),
+        ),
+        None => {
+            let (line, ordinary) = last_exception?;
+            let confidence = capped(Confidence::Certain, ordinary);
+            (line, Cause::ScriptError, Class::Root, confidence)
+        }
+    };
+    Some(Match {
+        line,
+        cause,
+        confidence,
+        class,
+        frame: frame_before(&lines, line),
+    })
+}
+
+/// Returns the exceptions of all tracebacks from a line on: the first line after a header that is
+/// not indented.
+fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
+    let mut exceptions = Vec::new();
+    let mut is_in_traceback = false;
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        if line
+            .trim_start()
+            .starts_with("Traceback (most recent call last)")
+        {
+            is_in_traceback = true;
+        } else if is_in_traceback && !line.is_empty() && !is_indented(line) {
+            exceptions.push(index);
+            is_in_traceback = false;
+        }
+    }
+    exceptions
+}
+
+/// Returns the last frame of the traceback that ends with a line.
+fn frame_before(lines: &[&str], line: usize) -> Option<usize> {
+    for (index, line) in lines.get(..line)?.iter().enumerate().rev() {
+        if is_indented(line) && line.trim_start().starts_with("File \"") {
+            return Some(index);
+        }
+        if !line.is_empty() && !is_indented(line) {
+            return None;
+        }
+    }
+    None
+}
+
+fn is_indented(line: &str) -> bool {
+    line.starts_with([' ', '\t'])
+}
+
+/// Returns `true` for an exception with which a launcher reports that another process failed.
+fn is_of_launcher(line: &str) -> bool {
+    const LAUNCHERS: [&str; 6] = [
+        "ChildFailedError",
+        "CalledProcessError",
+        "ProcessExitedException",
+        "ProcessRaisedException",
+        "RayTaskError",
+        "exited unexpectedly",
+    ];
+    LAUNCHERS.iter().any(|text| line.contains(text))
+}
+
+/// Returns `true` for a line that belongs to an error report or to the end of a process, and is not
+/// output of the training.
+fn is_of_report(line: &str) -> bool {
+    const STARTS: [&str; 22] = [
+        "Traceback",
+        "During handling of the above",
+        "The above exception was",
+        "Exception raised from",
+        "frame #",
+        "terminate called",
+        "====",
+        "----",
+        "____",
+        "****",
+        "Root Cause",
+        "<NO_OTHER_FAILURES>",
+        "For debugging consider",
+        "Compile with `TORCH_USE",
+        "errorMessage:",
+        "errorCode:",
+        "reason:",
+        "request-id:",
+        "retry:",
+        "wandb:",
+        "usage:",
+        "time=\"",
+    ];
+    const MARKS: [&str; 24] = [
+        "ERROR",
+        "Exception",
+        "Failed",
+        "failed",
+        "FAILED",
+        "FATAL",
+        "Fatal",
+        "fatal",
+        "WARNING",
+        "Warning:",
+        "exitcode",
+        "exit code",
+        "return code",
+        "SIGTERM",
+        "SIGKILL",
+        "SIGABRT",
+        "Killed",
+        "Killing",
+        "Aborted",
+        "core dumped",
+        "torch.distributed",
+        "ProcessGroup",
+        "Service Log]",
+        "NCCL",
+    ];
+    line.trim().is_empty()
+        || is_indented(line)
+        || STARTS.iter().any(|start| line.starts_with(start))
+        || MARKS.iter().any(|mark| line.contains(mark))
+        || is_glog(line)
+        || names_exception(line)
+}
+
+/// Returns `true` for a line of the log of a C++ library with the severity error or warning, such
+/// as `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
+fn is_glog(line: &str) -> bool {
+    let after = line.strip_prefix("[E").or_else(|| line.strip_prefix("[W"));
+    after.is_some_and(|after| after.starts_with(|next: char| next == ' ' || next.is_ascii_digit()))
+}
+
+/// Returns `true` for a line with the name of an exception, such as `ValueError: a`, but not for
+/// `Test Error: 0.3`.
+fn names_exception(line: &str) -> bool {
+    line.match_indices("Error").any(|(at, _)| {
+        let (before, after) = (&line[..at], &line[at + "Error".len()..]);
+        before.ends_with(|last: char| last.is_ascii_alphanumeric())
+            && (after.is_empty() || after.starts_with([':', '(']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OOM: &str = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
+
+    fn lines(text: &str) -> Vec<String> {
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Returns the cause, the confidence and the line of the match.
+    fn found(text: &str) -> Option<(Cause, Confidence, String)> {
+        let lines = lines(text);
+        let found = search(&lines)?;
+        Some((found.cause, found.confidence, lines[found.line].clone()))
+    }
+
+    fn traceback(exception: &str) -> String {
+        format!(
+            "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    \
+             main()\n{exception}\n"
+        )
+    }
+
+    #[test]
+    fn the_last_exception_is_the_cause() {
+        let text = format!("epoch 1\n{}", traceback(OOM));
+        assert_eq!(
+            found(&text),
+            Some((Cause::DeviceOutOfMemory, Confidence::Certain, OOM.into()))
+        );
+        let text = format!("epoch 1\n{}", traceback("mine.Oops: 3"));
+        let (cause, confidence, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence, line.as_str()),
+            (Cause::ScriptError, Confidence::Certain, "mine.Oops: 3")
+        );
+        let frame = |text: &str| search(&lines(text)).unwrap().frame;
+        assert_eq!(frame(&text), Some(2));
+        // A syntax error has a frame without a header.
+        let text =
+            "epoch 1\n  File \"a.py\", line 1\n    a(\n     ^\nSyntaxError: invalid syntax\n";
+        assert_eq!(found(text).unwrap().0, Cause::ScriptError);
+        assert_eq!(frame(text), Some(1));
+        assert_eq!(frame("epoch 1\nMemoryError\n"), None);
+    }
+
+    #[test]
+    fn an_error_after_which_the_run_continued_is_not_the_cause() {
+        for healthy in [
+            "epoch 7 loss 0.3",
+            "[Epoch 7] loss 0.3",
+            "[Worker 1] loss 0.3",
+            "Test Error: 0.12, Errors: 3",
+            "I0115 08:30:45.1 77 train.cc:12] step 7",
+        ] {
+            let text = traceback(OOM) + &format!("{healthy}\n").repeat(11);
+            assert_eq!(found(&text), None, "{healthy}");
+        }
+        // Lines that look like a part of a report count as well if there are many.
+        for noise in ["  epoch 7 loss 0.3", "failed samples: 0", "WARNING slow"] {
+            let text = traceback(OOM) + &format!("{noise}\n").repeat(10_000);
+            assert_eq!(found(&text), None, "{noise}");
+        }
+        // A few lines may come from other workers.
+        let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(10);
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::DeviceOutOfMemory, Confidence::Likely)
+        );
+    }
+
+    #[test]
+    fn an_exception_that_was_caught_is_not_the_cause() {
+        let text = format!(
+            "{}batch size 16\nepoch 1\n{}",
+            traceback(OOM),
+            traceback("ValueError: a")
+        );
+        let (cause, _, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, line.as_str()),
+            (Cause::ScriptError, "ValueError: a")
+        );
+        // An exception that another one handles is in the same report.
+        let text = format!(
+            "{}\nDuring handling of the above exception, another exception occurred:\n\n{}",
+            traceback("FileNotFoundError: [Errno 2] No such file or directory: 'a'"),
+            traceback("mine.ConfigError: b")
+        );
+        assert_eq!(found(&text).unwrap().0, Cause::FileNotFound);
+    }
+
+    #[test]
+    fn a_root_cause_takes_precedence_over_its_consequences() {
+        let watchdog = "[rank1]:[E115 08:30:45 ProcessGroupNCCL.cpp:616] [Rank 1] Watchdog caught \
+                        collective operation timeout: WorkNCCL(SeqNum=808)";
+        let launcher =
+            traceback("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:");
+        let text = format!(
+            "{}epoch 1 of rank 1\n{watchdog}\n{launcher}",
+            traceback(OOM)
+        );
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::DeviceOutOfMemory, Confidence::Likely)
+        );
+        let text = format!("epoch 1\n{watchdog}\n{launcher}");
+        let (cause, confidence, _) = found(&text).unwrap();
+        assert_eq!(
+            (cause, confidence),
+            (Cause::CommunicationTimeout, Confidence::Likely)
+        );
+        // An exception without a signature in one worker is also more specific.
+        let text = format!("{}{watchdog}\n{launcher}", traceback("ValueError: a"));
+        assert_eq!(found(&text).unwrap().0, Cause::ScriptError);
+    }
+
+    #[test]
+    fn the_last_of_equal_causes_counts() {
+        let module = "ModuleNotFoundError: No module named 'a'";
+        let file = "FileNotFoundError: [Errno 2] No such file or directory: 'b'";
+        let text = traceback(module) + &traceback(file);
+        assert_eq!(found(&text).unwrap().0, Cause::FileNotFound);
+        let text = traceback(file) + &traceback(module);
+        assert_eq!(found(&text).unwrap().0, Cause::MissingModule);
+    }
+
+    #[test]
+    fn tracebacks_of_ranks_are_read() {
+        let traceback = traceback("ValueError: a");
+        let text: String = traceback
+            .lines()
+            .map(|line| format!("[rank1]: {line}\n"))
+            .collect();
+        let (cause, _, line) = found(&text).unwrap();
+        assert_eq!(
+            (cause, line.as_str()),
+            (Cause::ScriptError, "[rank1]: ValueError: a")
+        );
+    }
+
+    #[test]
+    fn a_log_without_an_error_has_no_cause() {
+        for text in [
+            "",
+            "\n\n",
+            "epoch 1\nepoch 2\n",
+            "Traceback (most recent call last):\n",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Tests of the texts and the JSON of a diagnosis.
+
+use serde_json::json;
+
+use crate::jobs::diagnosis::{
+    cause::{Cause, Confidence},
+    report::Fact,
+    tests::{FAILED, conclusion, diagnosis, exit, job},
+};
+
+#[test]
+fn an_unknown_cause_has_the_last_lines() {
+    let text: String = (1..=20).map(|step| format!("step {step}\n")).collect();
+    let found = diagnosis(exit(3), &[FAILED], &text);
+    assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown));
+    let lines: Vec<_> = found
+        .evidence
+        .iter()
+        .filter_map(|evidence| match &evidence.fact {
+            Fact::Log { line, text } => Some((line.unwrap(), text.as_str())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(lines.len(), 10);
+    assert_eq!((lines[0], lines[9]), ((11, "step 11"), (20, "step 20")));
+    assert_eq!(
+        found.summary,
+        "the cause is not known; worker-0 ended with exit code 3"
+    );
+}
+
+#[test]
+fn advice_names_the_module_and_the_input() {
+    let module = "ModuleNotFoundError: No module named 'cv2.dnn'\n";
+    let found = diagnosis(exit(1), &[], module);
+    assert!(
+        found.advice[0].contains("the package that provides `cv2` to"),
+        "{found}"
+    );
+    let file = "FileNotFoundError: [Errno 2] No such file or directory: \
+                '/home/ma-user/inputs/data_url_0/train.csv'\n";
+    let found = diagnosis(exit(1), &[], file);
+    assert_eq!(
+        found.advice,
+        [
+            "Check that the file exists in the input data_url (/bucket/data/), at the same path below it."
+        ]
+    );
+    let found = diagnosis(exit(137), &[], "");
+    assert!(
+        found.advice[0].contains("more memory than modelarts.vm.cpu.8u (32 GB)"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_diagnosis_is_text_and_json() {
+    let found = diagnosis(
+        exit(1),
+        &[FAILED],
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: a\n",
+    );
+    assert_eq!(
+        found.to_string(),
+        "leaves Failed: worker-0 ended with ValueError: a (exit code 1).\n\
+         Confidence: certain\n\
+         Evidence:\n\
+         \x20 worker-0 exit code 1\n\
+         \x20 worker-0 log line 2: File \"train.py\", line 3, in <module>\n\
+         \x20 worker-0 log line 3: ValueError: a\n\
+         Advice:\n\
+         \x20 Correct the code at the place that the log shows."
+    );
+    assert_eq!(
+        serde_json::to_value(&found).unwrap(),
+        json!({
+            "id": "j", "name": "leaves", "phase": "Failed", "task": "worker-0", "exit_code": 1,
+            "cause": "script_error", "confidence": "certain",
+            "summary": "worker-0 ended with ValueError: a (exit code 1)",
+            "evidence": [
+                {"time": null, "task": "worker-0", "source": "exit_code", "exit_code": 1,
+                 "meaning": null},
+                {"time": null, "task": "worker-0", "source": "log", "line": 2,
+                 "text": "File \"train.py\", line 3, in <module>"},
+                {"time": null, "task": "worker-0", "source": "log", "line": 3,
+                 "text": "ValueError: a"},
+            ],
+            "advice": ["Correct the code at the place that the log shows."],
+            "links": [],
+        })
+    );
+}
+
+#[test]
+fn names_of_causes_are_unique_and_in_snake_case() {
+    let mut names: Vec<_> = Cause::ALL.iter().map(|cause| cause.as_str()).collect();
+    let is_snake = |name: &&str| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    assert!(names.iter().all(is_snake));
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), Cause::ALL.len());
+    assert_eq!(
+        json!(Cause::DeviceOutOfMemory),
+        json!("device_out_of_memory")
+    );
+    assert_eq!(Cause::DeviceOutOfMemory.to_string(), "device_out_of_memory");
+}
+
+#[test]
+fn the_reason_of_a_row_is_short() {
+    let status = |text: &str| serde_json::from_str(text).unwrap();
+    let runs = r#"{"phase": "Failed", "task_statuses": [{"task": "worker-0", "exit_code": 1}],
+        "running_records": [{"end_reason": "exit with 1"}, {"end_reason": "exit with 1"}]}"#;
+    for (status, reason) in [
+        (
+            exit(137),
+            Some("worker-0 exit code 137: likely out of memory"),
+        ),
+        (
+            exit(127),
+            Some("worker-0 exit code 127: likely command not found"),
+        ),
+        (exit(139), Some("worker-0 exit code 139: SIGSEGV")),
+        (exit(1), Some("worker-0 exit code 1")),
+        (status(runs), Some("worker-0 exit code 1, after 1 restart")),
+        (
+            status(
+                r#"{"phase": "Failed", "running_records": [{"end_reason": "node fault",
+                "end_related_task": "worker-1"}]}"#,
+            ),
+            Some("worker-1: node fault"),
+        ),
+        (
+            status(r#"{"phase": "Failed", "task_statuses": [{"message": "disk broken"}]}"#),
+            Some("disk broken"),
+        ),
+        (
+            status(r#"{"phase": "Failed", "secondary_phase": "Failed"}"#),
+            None,
+        ),
+        (
+            status(r#"{"phase": "Abnormal", "secondary_phase": "CreateFailed"}"#),
+            Some("create failed"),
+        ),
+        (
+            status(r#"{"phase": "Abnormal", "secondary_phase": "Lost"}"#),
+            Some("Lost"),
+        ),
+        (
+            status(r#"{"phase": "Terminated", "start_time": 1, "duration": 7200000}"#),
+            Some("likely auto stop"),
+        ),
+        (status(r#"{"phase": "Terminated"}"#), None),
+        (status(r#"{"phase": "Terminating"}"#), None),
+        (status(r#"{"phase": "Creating"}"#), Some("being prepared")),
+        (
+            status(r#"{"phase": "Pending"}"#),
+            Some("waiting for resources in pool-gpu"),
+        ),
+        (
+            status(r#"{"phase": "Pending", "running_records": [{"end_reason": "node fault"}]}"#),
+            Some("waiting for resources in pool-gpu, after node fault"),
+        ),
+        (status(r#"{"phase": "Running"}"#), None),
+        (
+            status(r#"{"phase": "Running", "running_records": [{}, {}, {}]}"#),
+            Some("2 restarts"),
+        ),
+        (status(r#"{"phase": "Completed"}"#), None),
+        (status(r#"{"phase": "Hibernating"}"#), None),
+        (json!({}), Some("being prepared")),
+    ] {
+        assert_eq!(
+            job(status.clone()).status_reason().as_deref(),
+            reason,
+            "{status}"
+        );
+    }
+}
