@@ -19,7 +19,7 @@ from modelarts_tools._programs import program
 # Bucket that exists from the start.
 BUCKET = "modelarts-test"
 # Prefixes of variables from which clients of ModelArts take credentials and addresses.
-PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "OS_")
+PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "HW_", "HC_", "OS_")
 
 
 class Emulator:
