@@ -23,6 +23,8 @@ pub(crate) struct Selection {
     phases: bool,
     events: bool,
     logs: bool,
+    /// Whether only warnings and errors among the events are printed as text.
+    only_problems: bool,
     /// Whether lines of logs begin with the name of their task.
     names_tasks: bool,
     /// Only lines of these tasks, unless it is empty.
@@ -38,6 +40,7 @@ impl Selection {
             phases: true,
             events: true,
             logs: true,
+            only_problems: false,
             names_tasks: true,
             tasks: Vec::new(),
             pattern: None,
@@ -64,6 +67,17 @@ impl Selection {
         }
     }
 
+    /// Leaves out events in the text, except warnings and errors.
+    pub(crate) fn with_problems_only(mut self) -> Self {
+        self.only_problems = true;
+        self
+    }
+
+    fn has_event(&self, event: &Event) -> bool {
+        let is_problem = *event.level() != EventLevel::Info;
+        self.events && (is_problem || !self.only_problems)
+    }
+
     /// Leaves out the names of tasks in the text, for the log of one task.
     pub(crate) fn without_task_names(mut self) -> Self {
         self.names_tasks = false;
@@ -88,6 +102,8 @@ pub(crate) struct Printer<'a> {
     selection: Selection,
     sink: Sink,
     zone: TimeZone,
+    /// Text that containers of the job begin with: `modelarts-job-ID-`.
+    container: String,
     /// Text before the lines of each task.
     prefixes: Vec<(String, String)>,
 }
@@ -137,12 +153,18 @@ impl<'a> Printer<'a> {
             selection,
             sink,
             zone: TimeZone::system(),
+            container: String::new(),
             prefixes: Vec::new(),
         }
     }
 
     /// Prints an update, if it is selected. [`flush`](Self::flush) sends it.
     pub(crate) fn print(&mut self, update: &JobUpdate) -> Result<(), Failure> {
+        if let JobUpdate::Phase(job) = update
+            && self.container.is_empty()
+        {
+            self.container = format!("modelarts-job-{}-", job.id());
+        }
         match update {
             // By far the most frequent update: the text is not copied.
             JobUpdate::Log {
@@ -157,7 +179,7 @@ impl<'a> Printer<'a> {
                 Ok(())
             }
             JobUpdate::Event(event) if self.output.format != Format::Ndjson => {
-                match self.selection.events {
+                match self.selection.has_event(event) {
                     true => self.sink.write(&self.event_text(event)),
                     false => Ok(()),
                 }
@@ -278,7 +300,12 @@ impl<'a> Printer<'a> {
             _ => Emphasis::Dim,
         };
         let time = self.clock_time(event.time());
-        let message = Terminal::styled(event.message(), emphasis);
+        // Messages about containers have the long id of the job.
+        let message = match self.container.is_empty() {
+            true => event.message().to_owned(),
+            false => event.message().replace(&self.container, ""),
+        };
+        let message = Terminal::styled(message, emphasis);
         format!("{time}  {message}\n")
     }
 

@@ -4,4 +4,4 @@ mod last;
 mod resolve;
 
 pub(crate) use last::remember;
-pub(crate) use resolve::{JobArgument, JobArguments};
+pub(crate) use resolve::{JobArgument, JobArguments, project};

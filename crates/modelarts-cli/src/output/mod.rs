@@ -79,6 +79,18 @@ impl Output {
         self.print_values(stdout, with_version(value)?)
     }
 
+    /// Prints a body of a request, which has no version: JSON, or YAML in the formats for people.
+    pub(crate) fn body(&self, body: Value) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {
+                stdout.write(&yaml_serde::to_string(&body).map_err(Failure::local)?)?;
+            }
+            _ => self.print_values(&mut stdout, body)?,
+        }
+        stdout.flush()
+    }
+
     fn print_values(&self, stdout: &mut Stdout, value: Value) -> Result<(), Failure> {
         let values = match &self.filter {
             None => vec![value],

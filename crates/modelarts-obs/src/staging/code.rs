@@ -39,6 +39,7 @@ pub struct StageCode {
     staging: Staging,
     directory: PathBuf,
     boot_file: Option<String>,
+    excluded: Vec<String>,
     dry_run: bool,
     on_progress: Arc<dyn Fn(&Progress) + Send + Sync>,
 }
@@ -59,6 +60,7 @@ impl Staging {
             staging: self.clone(),
             directory: directory.as_ref().to_owned(),
             boot_file: None,
+            excluded: Vec::new(),
             dry_run: false,
             on_progress: Arc::new(|_| {}),
         }
@@ -70,6 +72,13 @@ impl StageCode {
     /// checked before anything is sent.
     pub fn boot_file(mut self, path: impl Into<String>) -> Self {
         self.boot_file = Some(path.into());
+        self
+    }
+
+    /// Leaves out a file or a directory: a path in the code directory, with slashes. Use it for data
+    /// that is staged by itself.
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.excluded.push(path.into());
         self
     }
 
@@ -88,7 +97,7 @@ impl StageCode {
 
     async fn send(self) -> Result<StagedDir, Error> {
         let boot_file = self.boot_file.as_deref();
-        let code = Code::read(&self.staging, &self.directory, boot_file).await?;
+        let code = Code::read(&self.staging, &self.directory, boot_file, self.excluded).await?;
         for warning in code.report.clone().into_result("the code")? {
             tracing::warn!(%warning, "the code does not follow a recommendation");
         }
@@ -120,6 +129,8 @@ pub(super) struct Code {
     files: Vec<File>,
     stamps: BTreeMap<String, Stamp>,
     skipped: Vec<Skipped>,
+    /// Paths that are not sent.
+    excluded: Vec<String>,
     /// The address of the files.
     pub(super) path: ObsPath,
     manifest: ObsPath,
@@ -133,12 +144,13 @@ impl Code {
         staging: &Staging,
         directory: &Path,
         boot_file: Option<&str>,
+        excluded: Vec<String>,
     ) -> Result<Self, Error> {
         let (root, obs) = (staging.root()?, staging.connect()?);
         let directory = LocalDir::find(directory, "code").await?;
         let boot_file = boot_file.map(str::to_owned);
         blocking(move || {
-            let (listing, skipped) = list(&directory.path)?;
+            let (listing, skipped) = list(&directory.path, &excluded)?;
             if let Some(boot_file) = &boot_file {
                 require_sent(&directory.path, boot_file, &skipped)?;
             }
@@ -160,6 +172,7 @@ impl Code {
                 directory,
                 files,
                 skipped,
+                excluded,
                 report,
             })
         })
@@ -186,8 +199,11 @@ impl Code {
             let path = self.path;
             return Ok(StagedDir { path, summary });
         }
-        let sync = obs
-            .sync_up(&self.directory.path, self.path.to_string())
+        let mut sync = obs.sync_up(&self.directory.path, self.path.to_string());
+        for path in &self.excluded {
+            sync = sync.exclude(path);
+        }
+        let sync = sync
             .gitignore(true)
             // What an earlier call left there whose files changed meanwhile.
             .delete(true)
@@ -195,8 +211,8 @@ impl Code {
         let summary = run(sync, on_progress).await?;
         if !dry_run {
             let name = self.directory.path.clone();
-            let stamps = self.stamps;
-            blocking(move || require_unchanged(&name, &stamps)).await?;
+            let (stamps, excluded) = (self.stamps, self.excluded);
+            blocking(move || require_unchanged(&name, &excluded, &stamps)).await?;
             let context = staging.client.provider_context();
             let (directory, now) = (self.directory, context.clock.now());
             let files = self.files;
@@ -222,8 +238,11 @@ impl Code {
 }
 
 /// Lists the files that are sent, and those that are left out. Blocks.
-fn list(root: &Path) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
-    let listing = files::list(root, true)?;
+fn list(
+    root: &Path,
+    excluded: &[String],
+) -> Result<(BTreeMap<String, LocalFile>, Vec<Skipped>), Error> {
+    let listing = files::list(root, true, excluded)?;
     let (mut files, mut skipped) = (listing.files, listing.skipped);
     let mut keys = Vec::new();
     for (path, file) in &files {
@@ -336,8 +355,12 @@ fn hash(name: &str, files: &[File]) -> String {
 }
 
 /// Checks that the directory has the files that its address was computed from. Blocks.
-fn require_unchanged(root: &Path, stamps: &BTreeMap<String, Stamp>) -> Result<(), Error> {
-    let (files, _) = list(root)?;
+fn require_unchanged(
+    root: &Path,
+    excluded: &[String],
+    stamps: &BTreeMap<String, Stamp>,
+) -> Result<(), Error> {
+    let (files, _) = list(root, excluded)?;
     let mut other = files
         .iter()
         .filter(|(path, file)| stamps.get(*path) != Some(&file.stamp))

@@ -7,6 +7,7 @@ use std::{
 };
 
 use modelarts_ext::{CreateJob, Error, Job, error::Violation, validation::Warning};
+use serde_json::{Value, json};
 
 use crate::{
     address::ObsPath,
@@ -95,7 +96,8 @@ pub struct StagedJob {
 impl StageJob {
     /// Sets the code directory and the script in it that is started, such as `train.py`. With
     /// `None` for the script, the job needs a [`command`](CreateJob::command); the code is in
-    /// `${MA_JOB_DIR}/<name of the directory>`.
+    /// `${MA_JOB_DIR}/<name of the directory>`. Directories in it that are [`data`](Self::data) are
+    /// not sent with the code.
     pub fn code<'a>(
         mut self,
         directory: impl AsRef<Path>,
@@ -107,7 +109,8 @@ impl StageJob {
     }
 
     /// Adds an input with the files of a local directory. The script receives `--<name>=<directory>`.
-    /// It replaces an input of the same name, such as that of a copied job.
+    /// It replaces the data of an input of the same name, such as that of a copied job, and keeps its
+    /// other settings.
     pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
         let (name, directory) = (name.into(), directory.as_ref().to_owned());
         self.data.retain(|(other, _)| *other != name);
@@ -117,7 +120,8 @@ impl StageJob {
 
     /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
     /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files. It replaces
-    /// an output of the same name, such as that of a copied job.
+    /// the address of an output of the same name, such as that of a copied job, and keeps its other
+    /// settings.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
@@ -182,7 +186,8 @@ impl StageJob {
             None => None,
             Some((directory, boot_file)) => {
                 let boot_file = boot_file.as_deref().map(without_dot);
-                let code = Code::read(staging, directory, boot_file).await?;
+                let excluded = data_inside(directory, &self.data);
+                let code = Code::read(staging, directory, boot_file, excluded).await?;
                 job = job.code_dir(url(&code.path));
                 if let Some(boot_file) = boot_file {
                     job = job.boot_file(format!("{}/{boot_file}", code.path));
@@ -194,14 +199,14 @@ impl StageJob {
         for (name, directory) in &self.data {
             let directory = Data::find(staging, directory).await?;
             let url = url(&directory.path);
-            job = job.without_input(name).input(name, url);
+            job = set_address(job, "inputs", name, &url)?;
             data.push((name, directory));
         }
         let outputs_root = staging.run_root(text("name").unwrap_or_default())?;
         let mut outputs = Vec::new();
         for name in &self.outputs {
             let path = outputs_root.join(name)?;
-            job = job.without_output(name).output(name, url(&path));
+            job = set_address(job, "outputs", name, &url(&path))?;
             outputs.push((name.clone(), path));
         }
 
@@ -245,6 +250,42 @@ impl StageJob {
         }
         Ok(staged)
     }
+}
+
+/// Sets the address of an input or an output, which is added if the job does not have it.
+fn set_address(job: CreateJob, list: &str, name: &str, url: &str) -> Result<CreateJob, Error> {
+    let body = job.body();
+    let channels = body["algorithm"][list].as_array();
+    let named = |channel: &Value| channel["name"] == name;
+    match channels.and_then(|channels| channels.iter().position(named)) {
+        Some(index) => {
+            let remote = json!({"obs": {"obs_url": url}}).to_string();
+            job.set_field(&format!("algorithm.{list}[{index}].remote"), &remote)
+        }
+        None if list == "inputs" => Ok(job.input(name, url)),
+        None => Ok(job.output(name, url)),
+    }
+}
+
+/// Returns the data directories in a code directory: paths in it, with slashes. They are sent once,
+/// as data.
+fn data_inside(code: &Path, data: &[(String, PathBuf)]) -> Vec<String> {
+    let Ok(code) = code.canonicalize() else {
+        return Vec::new();
+    };
+    let inside = data.iter().filter_map(|(_, directory)| {
+        let directory = directory.canonicalize().ok()?;
+        let steps: Option<Vec<&str>> = directory
+            .strip_prefix(&code)
+            .ok()?
+            .iter()
+            .map(|step| step.to_str())
+            .collect();
+        steps
+            .filter(|steps| !steps.is_empty())
+            .map(|steps| steps.join("/"))
+    });
+    inside.collect()
 }
 
 /// Returns a path without `./` at its start.

@@ -115,6 +115,8 @@ const TRANSFERS: usize = 16;
 pub struct DirectorySync {
     obs: Obs,
     direction: Direction,
+    /// Paths that are not sent.
+    excluded: Vec<String>,
     options: Options,
 }
 
@@ -166,6 +168,7 @@ impl DirectorySync {
         Self {
             obs: obs.clone(),
             direction,
+            excluded: Vec::new(),
             options: Options {
                 delete: false,
                 dry_run: false,
@@ -188,6 +191,13 @@ impl DirectorySync {
     /// ignored by git. A `.modelartsignore` in the directory replaces them.
     pub fn gitignore(mut self, gitignore: bool) -> Self {
         self.options.gitignore = gitignore;
+        self
+    }
+
+    /// Leaves out a file, or a directory with all that is in it: a path in the directory that is
+    /// sent, with slashes, such as `data/raw`. Only [`Obs::sync_up`] of a directory uses it.
+    pub fn exclude(mut self, path: impl Into<String>) -> Self {
+        self.excluded.push(path.into());
         self
     }
 
@@ -248,7 +258,10 @@ impl DirectorySync {
     async fn transfer(self, reporter: &Arc<Reporter>) -> Result<(), Error> {
         let (obs, options) = (&self.obs, self.options);
         match self.direction {
-            Direction::Up(path, to) => run::up(obs, path, to.parse()?, options, reporter).await,
+            Direction::Up(path, to) => {
+                let source = (path, self.excluded);
+                run::up(obs, source, to.parse()?, options, reporter).await
+            }
             Direction::Down(from, directory) => {
                 let from: ObsPath = from.parse()?;
                 run::down(obs, from, directory, options, reporter).await

@@ -91,6 +91,9 @@ pub enum SkipReason {
         /// The ignore file: `.gitignore` or `.modelartsignore`, with its directory.
         file: String,
     },
+    /// The caller excluded it with [`DirectorySync::exclude`](crate::DirectorySync::exclude), or
+    /// it is the data of a job whose code directory contains it.
+    Excluded,
     /// Data of a version control system: `.git`.
     Repository,
     /// Virtual environment of Python: a directory with `pyvenv.cfg`.
@@ -122,6 +125,7 @@ impl fmt::Display for SkipReason {
             Self::Ignored { pattern, file } => {
                 return write!(f, "the pattern {pattern} of {file} matches");
             }
+            Self::Excluded => "excluded by the caller",
             Self::Repository => "data of a repository",
             Self::VirtualEnvironment => "a virtual environment",
             Self::PythonCache => "compiled Python",

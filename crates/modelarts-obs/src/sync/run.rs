@@ -57,10 +57,10 @@ enum Transfers {
     Down(Downloads),
 }
 
-/// Sends a directory or a file to the objects below an address.
+/// Sends a directory, without the excluded paths, or a file to the objects below an address.
 pub(crate) async fn up(
     obs: &Obs,
-    path: PathBuf,
+    (path, excluded): (PathBuf, Vec<String>),
     address: ObsPath,
     options: Options,
     reporter: &Arc<Reporter>,
@@ -71,7 +71,7 @@ pub(crate) async fn up(
         let (root, cache) = (root.clone(), obs.cache_dir().map(Path::to_owned));
         blocking(move || match is_dir {
             true => {
-                let listing = files::list(&root, options.gitignore)?;
+                let listing = files::list(&root, options.gitignore, &excluded)?;
                 Ok((listing, Checksums::of_directory(cache.as_deref(), &root)))
             }
             false => {

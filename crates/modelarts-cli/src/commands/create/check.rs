@@ -1,14 +1,266 @@
 //! `modelarts check`.
 
 use clap::Args;
+use modelarts_ext::{
+    Client, ClientBuilder, Credentials,
+    error::Violation,
+    jobs::create::CodeDir,
+    validation::{Report, Warning},
+};
+use modelarts_obs::{Obs, Staging};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use crate::{
+    commands::create::{
+        draft::{Draft, path_below},
+        flags::JobFlags,
+        staging::files_text,
+    },
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::Document,
+    session::Session,
+    terminal::{Emphasis, Terminal},
+};
+
+/// Bucket and directory of code that is only checked.
+const UNSENT: &str = "unsent";
 
 #[derive(Debug, Args)]
-pub(crate) struct Check {}
+pub(crate) struct Check {
+    #[command(flatten)]
+    job: JobFlags,
+    /// Reads the algorithm and the flavor of the job from the service, and compares the job with
+    /// them. Without it, no request is sent, and no account is needed.
+    #[arg(long)]
+    service: bool,
+}
+
+/// Result of a check.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CheckResult {
+    /// Whether the job breaks no rule.
+    ok: bool,
+    /// Name of the job.
+    job: String,
+    /// Broken rules. The job would not be submitted.
+    violations: Vec<Finding>,
+    /// Advice that the job does not follow.
+    warnings: Vec<Finding>,
+    /// The code that would be sent, if the job has a local code directory.
+    code: Option<CheckedCode>,
+}
+
+/// A finding of a check.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Finding {
+    /// Path of the field.
+    field: String,
+    /// Value of the field; null if it is missing, or may be a secret.
+    value: Option<Value>,
+    /// The rule, or the advice of a warning.
+    rule: String,
+    /// Error code with which the service refuses such a job.
+    code: Option<String>,
+    /// What to do.
+    advice: Option<String>,
+    /// File with the field.
+    file: Option<String>,
+    /// Line of the field in the file, from 1.
+    line: Option<u64>,
+    /// The finding in one line.
+    message: String,
+}
+
+/// Local code that would be sent.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct CheckedCode {
+    /// Number of files.
+    files: u64,
+    /// Size in bytes.
+    bytes: u64,
+    /// Number of files and directories that are left out.
+    left_out: usize,
+}
+
+/// Findings about a draft.
+pub(crate) struct Checked {
+    pub(crate) violations: Vec<Violation>,
+    warnings: Vec<Warning>,
+    code: Option<CheckedCode>,
+}
 
 impl Check {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("check is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let offline;
+        let client = match self.service {
+            true => session.client().await?,
+            false => {
+                offline = offline_client(session)?;
+                &offline
+            }
+        };
+        let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+        if draft.needs_engine() {
+            // The default engine is chosen from those of the service.
+            draft.edit(|job| job.preset_image("PyTorch", "default"));
+        }
+        if self.service {
+            draft.job = draft.job.clone().look_up().await?;
+        }
+        let checked = check_draft(&draft, client).await?;
+        let violations = draft.all_violations(&checked.violations);
+        let status = match violations.is_empty() {
+            true => ExitStatus::Success,
+            false => ExitStatus::Unchecked,
+        };
+        let violations = violations.iter().map(|violation| {
+            let place = draft.line(violation);
+            Finding {
+                field: violation.field().to_owned(),
+                value: violation.value().cloned(),
+                rule: violation.rule().to_owned(),
+                code: violation.code().map(str::to_owned),
+                advice: Some(violation.advice().to_owned()),
+                file: place.map(|(file, _)| file.to_owned()),
+                line: place.map(|(_, line)| line),
+                message: draft.located(violation),
+            }
+        });
+        let warnings = checked.warnings.iter().map(|warning| Finding {
+            field: warning.field().to_owned(),
+            value: None,
+            rule: warning.advice().to_owned(),
+            code: None,
+            advice: None,
+            file: None,
+            line: None,
+            message: warning.to_string(),
+        });
+        session.output.document(&CheckResult {
+            ok: status == ExitStatus::Success,
+            job: draft.name(),
+            violations: violations.collect(),
+            warnings: warnings.collect(),
+            code: checked.code,
+        })?;
+        Ok(status)
+    }
+}
+
+/// Checks a draft and its code directory without a request.
+pub(crate) async fn check_draft(draft: &Draft, client: &Client) -> Result<Checked, Failure> {
+    let mut job = draft.job.clone();
+    if let Some((_, boot_file)) = &draft.code {
+        job = job.code_dir(format!("obs://{UNSENT}/code/"));
+        if let Some(boot_file) = boot_file {
+            let boot_file = boot_file.trim_start_matches("./");
+            job = job.boot_file(format!("obs://{UNSENT}/code/{boot_file}"));
+        }
+    }
+    let mut report = job.check();
+    let code = check_code(draft, client, &mut report).await?;
+    Ok(Checked {
+        violations: report.violations,
+        warnings: report.warnings,
+        code,
+    })
+}
+
+/// Adds the findings about the code directory.
+async fn check_code(
+    draft: &Draft,
+    client: &Client,
+    report: &mut Report,
+) -> Result<Option<CheckedCode>, Failure> {
+    let Some((directory, boot_file)) = &draft.code else {
+        return Ok(None);
+    };
+    // An empty directory in place of OBS, so that no request is sent.
+    let empty = tempfile::tempdir().map_err(Failure::local)?;
+    std::fs::create_dir(empty.path().join(UNSENT)).map_err(Failure::local)?;
+    let obs = Obs::directory(empty.path()).with_cache_dir(empty.path().join("cache"));
+    let staging = Staging::new(client).obs(obs).bucket(UNSENT).prefix("");
+    let mut stage = staging.code(directory).dry_run(true);
+    if let Some(boot_file) = boot_file {
+        stage = stage.boot_file(boot_file);
+    }
+    let inside = draft
+        .data
+        .iter()
+        .filter_map(|(_, data)| path_below(data, directory));
+    for data in inside.filter(|path| !path.is_empty()) {
+        stage = stage.exclude(data);
+    }
+    let staged = match stage.await {
+        Ok(staged) => staged,
+        Err(error) if !error.violations().is_empty() => {
+            // Both checks have the rules on the name of the boot file.
+            for violation in error.violations() {
+                let is_same = |known: &Violation| {
+                    known.field() == violation.field() && known.rule() == violation.rule()
+                };
+                if !report.violations.iter().any(is_same) {
+                    report.violations.push(violation.clone());
+                }
+            }
+            return Ok(None);
+        }
+        Err(error) => return Err(Failure::Unchecked(error.to_string())),
+    };
+    let amount = staged.summary.transferred;
+    let size = CodeDir::from_files([(UNSENT, amount.bytes)]).check(None);
+    report.warnings.extend(size.warnings);
+    Ok(Some(CheckedCode {
+        files: amount.files,
+        bytes: amount.bytes,
+        left_out: staged.summary.skipped.len(),
+    }))
+}
+
+/// Returns a client that sends nothing. Its cloud is that of the context and the environment.
+fn offline_client(session: &Session) -> Result<Client, Failure> {
+    let builder = || -> Result<ClientBuilder, Failure> {
+        let builder = ClientBuilder::default().environment(session.selection.environment()?);
+        Ok(builder
+            .credentials(Credentials::token("unused"))
+            .project_id("unused"))
+    };
+    match builder()?.build() {
+        Ok(client) => Ok(client),
+        // Without a region, the rules are those of Huawei Cloud.
+        Err(_) => Ok(builder()?.endpoint("https://unused.invalid").build()?),
+    }
+}
+
+impl Document for CheckResult {
+    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+        let mut lines = Vec::new();
+        for violation in &self.violations {
+            let sign = Terminal::styled("error:", Emphasis::Bad);
+            lines.push(format!("{sign} {}", violation.message));
+        }
+        for warning in &self.warnings {
+            let sign = Terminal::styled("warning:", Emphasis::Waiting);
+            lines.push(format!("{sign} {}", warning.message));
+        }
+        if let Some(code) = &self.code {
+            let left_out = match code.left_out {
+                0 => String::new(),
+                count => format!(", {count} left out"),
+            };
+            lines.push(format!(
+                "code: {}{left_out}",
+                files_text(code.files, code.bytes)
+            ));
+        }
+        lines.push(match self.violations.len() {
+            0 => format!("{} breaks no rule", self.job),
+            1 => format!("{} breaks a rule", self.job),
+            count => format!("{} breaks {count} rules", self.job),
+        });
+        lines.join("\n")
     }
 }

@@ -1,5 +1,20 @@
 //! Commands that create jobs.
+//!
+//! `flags` has the description of a job, `draft` the job that it describes, `job_file` a job in a
+//! file. `staging` sends local directories, `submission` creates the job and follows it to its end.
+//! `local` is the service on this machine.
 
 pub(crate) mod check;
+mod choices;
+mod draft;
+mod flags;
+mod job_file;
+#[cfg(unix)]
+mod local;
+mod plan;
+mod refusal;
 pub(crate) mod run;
+mod staging;
+mod submission;
 pub(crate) mod submit;
+mod values;

@@ -1,14 +1,160 @@
 //! `modelarts run`.
 
+use std::{path::PathBuf, time::Duration};
+
 use clap::Args;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use crate::{
+    commands::{
+        create::{flags::JobFlags, submission::FollowFlags},
+        jobs::time_span,
+    },
+    exit_status::ExitStatus,
+    failure::Failure,
+    session::Session,
+};
+
+/// Directory of the outputs of local jobs.
+const OUTPUT: &str = "modelarts-output";
 
 #[derive(Debug, Args)]
-pub(crate) struct Run {}
+#[command(group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true))]
+pub(crate) struct Run {
+    #[command(flatten)]
+    job: JobFlags,
+    #[command(flatten)]
+    follow: FollowFlags,
+    /// Runs the job on this machine, in the embedded emulator; no account is needed. Its outputs
+    /// are copied to ./modelarts-output/NAME, or to the directory of --download.
+    #[arg(long)]
+    local: bool,
+    /// Runs the job on this machine first, and submits it to the service if it completed.
+    #[arg(long)]
+    both: bool,
+    /// Time after which the job on this machine counts as good, and is stopped: 60s.
+    #[arg(long, value_name = "TIME", value_parser = time_span, requires = "both")]
+    smoke: Option<Duration>,
+    /// Does not install the packages of requirements.txt.
+    #[arg(long)]
+    no_packages: bool,
+}
 
+#[cfg(not(unix))]
 impl Run {
     pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("run is not built yet"))
+        Err(Failure::local(
+            "run: the emulator exists on Linux and macOS only; `modelarts submit` works on this system",
+        ))
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
+    use crate::{
+        commands::create::{
+            check::check_draft,
+            draft::Draft,
+            local::LocalService,
+            submission::{Followed, Target, printer},
+            submit::submit,
+        },
+        context::Context,
+        follow::{Interrupt, Printer},
+    };
+
+    /// Keeps the outputs out of the code of later jobs, and out of repositories.
+    fn ignore_outputs() {
+        let directory = PathBuf::from(OUTPUT);
+        let file = directory.join(".gitignore");
+        // Without the file, outputs are sent as code; that does not stop this job.
+        if std::fs::create_dir_all(&directory).is_ok() && !file.exists() {
+            let _ = std::fs::write(file, "*\n");
+        }
+    }
+
+    impl Run {
+        pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+            let service = match self.both {
+                // Missing settings of the service are reported before the local run.
+                true => Some(session.client().await?),
+                false => None,
+            };
+            let mut local_printer = printer(session, true);
+            let followed = self.run_here(session, &mut local_printer).await?;
+            let is_good = followed.status == ExitStatus::Success
+                || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
+            let Some(client) = service.filter(|_| is_good) else {
+                if service.is_some() && followed.status != ExitStatus::Interrupted {
+                    anstream::eprintln!("nothing was submitted: the job failed on this machine");
+                }
+                return followed.print(session, local_printer);
+            };
+            drop(local_printer);
+            let draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+            submit(session, client, draft, false, false, &self.follow).await
+        }
+
+        async fn run_here(
+            &self,
+            session: &Session,
+            printer: &mut Printer<'_>,
+        ) -> Result<Followed, Failure> {
+            let service = LocalService::start(self.job.pool.as_deref(), !self.no_packages).await?;
+            let result = self.run_on(&service, session, printer).await;
+            service.stop().await;
+            result
+        }
+
+        async fn run_on(
+            &self,
+            service: &LocalService,
+            session: &Session,
+            printer: &mut Printer<'_>,
+        ) -> Result<Followed, Failure> {
+            let client = &service.client;
+            // Flavor and pool of the context are those of a cloud.
+            let mut draft = Draft::new(&self.job, &client.training_jobs(), &Context::default())?;
+            if draft
+                .file
+                .as_ref()
+                .is_some_and(|file| !file.violations.is_empty())
+            {
+                let checked = check_draft(&draft, client).await?;
+                return Err(draft.unchecked(&checked.violations));
+            }
+            LocalService::require_python(&draft).await?;
+            service.adapt(&mut draft).await?;
+            let mut interrupt = Interrupt::new().await;
+            let target = Target {
+                session,
+                client,
+                staging: service.staging.clone(),
+                obs: Some(service.obs.clone()),
+                is_local: true,
+            };
+            let name = draft.name();
+            let bucketless = Draft {
+                bucket: None,
+                ..draft
+            };
+            if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
+                ignore_outputs();
+            }
+            let submitted = target.submit(bucketless, printer, &mut interrupt).await?;
+            let directory = || PathBuf::from(OUTPUT).join(&name);
+            let flags = FollowFlags {
+                timeout: self.smoke.or(self.follow.timeout),
+                exit_code: self.follow.exit_code,
+                download: match self.both {
+                    // The directory is for the outputs of the job on the service.
+                    true => Some(directory()),
+                    false => Some(self.follow.download.clone().unwrap_or_else(directory)),
+                },
+            };
+            target
+                .follow(&submitted, &flags, printer, &mut interrupt)
+                .await
+        }
     }
 }

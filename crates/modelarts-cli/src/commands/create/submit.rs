@@ -1,14 +1,124 @@
 //! `modelarts submit`.
 
 use clap::Args;
+use modelarts_ext::{Client, ErrorKind};
+use modelarts_obs::Staging;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use crate::{
+    commands::create::{
+        check::check_draft,
+        draft::Draft,
+        flags::JobFlags,
+        plan::print_plan,
+        submission::{FollowFlags, Target, printer},
+    },
+    exit_status::ExitStatus,
+    failure::Failure,
+    follow::{Interrupt, JobEnd},
+    output::Format,
+    session::Session,
+};
 
 #[derive(Debug, Args)]
-pub(crate) struct Submit {}
+pub(crate) struct Submit {
+    #[command(flatten)]
+    job: JobFlags,
+    #[command(flatten)]
+    follow: FollowFlags,
+    /// Prints the request body, and what would be sent, and sends nothing.
+    #[arg(long, conflicts_with = "detach")]
+    dry_run: bool,
+    /// Prints the id of the job, and does not follow it.
+    #[arg(short, long, conflicts_with_all = ["timeout", "exit_code", "download"])]
+    detach: bool,
+}
 
 impl Submit {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("submit is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let context = session.context()?;
+        let client = session.client().await?;
+        let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
+        submit(
+            session,
+            client,
+            draft,
+            self.dry_run,
+            self.detach,
+            &self.follow,
+        )
+        .await
+    }
+}
+
+/// Submits a draft to the service of the context, and follows it.
+pub(crate) async fn submit(
+    session: &Session,
+    client: &Client,
+    draft: Draft,
+    dry_run: bool,
+    detach: bool,
+    flags: &FollowFlags,
+) -> Result<ExitStatus, Failure> {
+    if draft
+        .file
+        .as_ref()
+        .is_some_and(|file| !file.violations.is_empty())
+    {
+        // The rest of the file is checked, too.
+        let checked = check_draft(&draft, client).await?;
+        return Err(draft.unchecked(&checked.violations));
+    }
+    let staging = staging(session, &draft).await?;
+    if dry_run {
+        return print_plan(session, client, &staging, draft).await;
+    }
+    let mut interrupt = Interrupt::new().await;
+    let target = Target {
+        session,
+        client,
+        staging,
+        obs: None,
+        is_local: false,
+    };
+    let mut printer = printer(session, false);
+    let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
+    let job = &submitted.job;
+    if detach {
+        if session.output.format != Format::Ndjson {
+            drop(printer);
+            session.output.document(&JobEnd::new(job))?;
+        }
+        return Ok(ExitStatus::Success);
+    }
+    if session.output.format == Format::Id {
+        session.output.document(&JobEnd::new(job))?;
+    }
+    anstream::eprintln!(
+        "  Ctrl-C leaves the job running; come back with: modelarts logs -f {}",
+        job.name()
+    );
+    let followed = target
+        .follow(&submitted, flags, &mut printer, &mut interrupt)
+        .await?;
+    followed.print(session, printer)
+}
+
+/// Returns the place of code and data, with a bucket if one is needed.
+async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
+    let staging = session.staging().await?;
+    let staging = match &draft.bucket {
+        Some(bucket) => staging.bucket(bucket),
+        None => staging,
+    };
+    if !draft.needs_staging() {
+        return Ok(staging);
+    }
+    match staging.root() {
+        Ok(_) => Ok(staging),
+        Err(error) if error.kind() == ErrorKind::Config => Err(Failure::usage(
+            "no bucket for code, data and outputs; --bucket, the variable MODELARTS_OBS_BUCKET or \
+             `bucket` of the context must name one",
+        )),
+        Err(error) => Err(Failure::usage(error)),
     }
 }

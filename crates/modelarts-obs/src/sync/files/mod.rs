@@ -59,10 +59,12 @@ impl Listing {
 }
 
 /// Lists a directory, whose path must be canonical. With `gitignore`, the patterns of `.gitignore`
-/// apply, also those of the directories above up to the root of a repository. Blocks.
-pub(crate) fn list(root: &Path, gitignore: bool) -> Result<Listing, Error> {
+/// apply, also those of the directories above up to the root of a repository. `excluded` are paths
+/// in the directory, with slashes. Blocks.
+pub(crate) fn list(root: &Path, gitignore: bool, excluded: &[String]) -> Result<Listing, Error> {
     let gitignore = gitignore && !root.join(IGNORE_FILE).is_file();
     let mut walk = Walk::new(root);
+    walk.excluded = excluded;
     walk.gitignore = gitignore;
     if gitignore && let Some(repository) = root.ancestors().find(|dir| dir.join(".git").exists()) {
         let mut above: Vec<_> = root.ancestors().skip(1).collect();
@@ -105,6 +107,7 @@ pub(crate) fn list_for_deletion(root: &Path) -> Result<Listing, Error> {
 struct Walk<'a> {
     root: &'a Path,
     gitignore: bool,
+    excluded: &'a [String],
     follow_links: bool,
     /// Patterns of the directories above the current one. The last ones take precedence.
     patterns: Vec<Gitignore>,
@@ -118,6 +121,7 @@ impl<'a> Walk<'a> {
         Self {
             root,
             gitignore: false,
+            excluded: &[],
             follow_links: true,
             patterns: Vec::new(),
             ancestors: Vec::new(),
@@ -157,6 +161,9 @@ impl<'a> Walk<'a> {
             "" => name.to_string_lossy().into_owned(),
             directory => format!("{directory}/{}", name.to_string_lossy()),
         };
+        if self.excluded.contains(&relative) {
+            return self.skip(relative, SkipReason::Excluded);
+        }
         let left_out = always_left_out(&path, is_dir).or_else(|| self.ignored(&path, is_dir));
         if let Some(reason) = left_out {
             return self.skip(relative, reason);

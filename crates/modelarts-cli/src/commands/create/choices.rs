@@ -1,0 +1,123 @@
+//! Choices of the service for a job: the default engine, and the flavors to choose from.
+
+use std::cmp::Reverse;
+
+use modelarts_ext::{Client, types::TrainingFlavor};
+
+use crate::{commands::create::draft::Draft, failure::Failure};
+
+/// Engine of scripts without `--engine`.
+const DEFAULT_ENGINE: &str = "PyTorch";
+/// Maximum number of engines or flavors that are read.
+const MAX_ROWS: usize = 500;
+
+/// Completes a draft with what only the service knows: the default engine. Fails if the flavor is
+/// missing.
+pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), Failure> {
+    if draft.needs_flavor() {
+        return Err(missing_flavor(client).await);
+    }
+    if draft.needs_engine() {
+        let (name, version) = default_engine(client).await?;
+        anstream::eprintln!(
+            "  Engine       {name}:{version}, the newest; --engine selects another"
+        );
+        draft.edit(|job| job.preset_image(name, version));
+    }
+    Ok(())
+}
+
+/// Returns the name and the version of the newest engine for PyTorch.
+async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
+    let engines = client.engines().collect(MAX_ROWS).await.map_err(|error| {
+        Failure::usage(format_args!(
+            "--engine is missing, and the engines of the service cannot be read: {error}"
+        ))
+    })?;
+    let named = engines.iter().filter_map(|engine| {
+        let (name, version) = (
+            engine.engine_name.as_deref()?,
+            engine.engine_version.as_deref()?,
+        );
+        Some((name, version, engine.v1_compatible == Some(true)))
+    });
+    let of_default = named.clone().filter(|(name, ..)| *name == DEFAULT_ENGINE);
+    // Engines of the first version of the API ignore the directories of a request.
+    let newest = of_default.max_by_key(|(_, version, is_old)| (Reverse(*is_old), numbers(version)));
+    if let Some((name, version, _)) = newest {
+        return Ok((name.to_owned(), version.to_owned()));
+    }
+    let known: Vec<String> = named
+        .map(|(name, version, _)| format!("\n  {name}:{version}"))
+        .collect();
+    Err(Failure::usage(format_args!(
+        "--engine is missing, and no engine is named {DEFAULT_ENGINE}; it must be one of:{}",
+        known.concat()
+    )))
+}
+
+/// Returns the numbers of the first part of a version: `pytorch_1.8.0-cuda_10.2` is 1, 8, 0.
+fn numbers(version: &str) -> Vec<u64> {
+    let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.');
+    let digits = &digits[..end.unwrap_or(digits.len())];
+    digits
+        .split('.')
+        .filter_map(|number| number.parse().ok())
+        .collect()
+}
+
+/// Returns the error for a job without a flavor, with the flavors of the service.
+async fn missing_flavor(client: &Client) -> Failure {
+    let rule = "--flavor is missing, and neither the file nor the context has a flavor or a pool";
+    match client.flavors(None).collect(MAX_ROWS).await {
+        Ok(flavors) if !flavors.is_empty() => {
+            let ids = flavors
+                .iter()
+                .filter_map(|flavor| flavor.flavor_id.as_deref());
+            let width = ids.map(str::len).max().unwrap_or_default();
+            let lines = flavors.iter().filter_map(|flavor| {
+                let id = flavor.flavor_id.as_deref()?;
+                Some(format!("\n  {id:width$}  {}", hardware(flavor)))
+            });
+            let lines: String = lines.map(|line| line.trim_end().to_owned() + "").collect();
+            Failure::usage(format_args!("{rule}; it must be one of:{lines}"))
+        }
+        Ok(_) => Failure::usage(format_args!("{rule}; --pool names a dedicated pool")),
+        Err(error) => Failure::usage(format_args!("{rule}; the flavors cannot be read: {error}")),
+    }
+}
+
+/// Returns the hardware of a flavor, such as `8 cores, 32 GB, 1 × GP-Vnt1`.
+fn hardware(flavor: &TrainingFlavor) -> String {
+    let Some(info) = flavor.flavor_info.as_deref() else {
+        return String::new();
+    };
+    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
+    let memory = info.memory.as_ref();
+    let memory =
+        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
+    let gpu = info.gpu.as_ref();
+    let gpu = gpu.and_then(|gpu| Some((gpu.unit_num?, gpu.product_name.as_deref()?)));
+    let npu = info.npu.as_ref();
+    let npu = npu.and_then(|npu| Some((npu.unit_num?, npu.product_name.as_deref()?)));
+    let parts = [
+        cores.map(|cores| format!("{cores} cores")),
+        memory.map(|(size, unit)| format!("{size} {unit}")),
+        gpu.or(npu).map(|(count, name)| format!("{count} × {name}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert_eq!(numbers("pytorch_1.8.0-cuda_10.2-py_3.7"), [1, 8, 0]);
+        assert_eq!(numbers("PyTorch-1.10.2-python3.6-v2"), [1, 10, 2]);
+        assert!(numbers("pytorch_1.10.0") > numbers("pytorch_1.8.0"));
+        assert_eq!(numbers("retired"), [0_u64; 0]);
+    }
+}

@@ -1,0 +1,460 @@
+//! `Draft`: a job from flags and a file, with the local directories that it needs.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use modelarts_ext::{
+    CreateJob, TrainingJobs,
+    jobs::create::{Input, Output},
+};
+use serde_json::Value;
+
+use crate::{
+    commands::create::{
+        flags::JobFlags,
+        job_file::JobFile,
+        values::{Channel, script_parameters},
+    },
+    context::Context,
+    failure::Failure,
+};
+
+/// Recommended name of the input.
+const INPUT: &str = "data_url";
+/// Recommended name of the output.
+const OUTPUT: &str = "train_url";
+/// Address of channels whose local directories are not staged yet.
+const UNSTAGED: &str = "obs://staged";
+/// Characters of the random end of a generated name.
+const RANDOM: &str = "abcdefghijkmnpqrstuvwxyz23456789";
+/// Maximum length of the name of a script in a generated name.
+const MAX_STEM: usize = 50;
+
+/// A job that is not staged yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    /// The job. Local directories have placeholders for their addresses.
+    pub(crate) job: CreateJob,
+    /// Code directory, with the script to start.
+    pub(crate) code: Option<(PathBuf, Option<String>)>,
+    /// Local directories of inputs, by their names.
+    pub(crate) data: Vec<(String, PathBuf)>,
+    /// Outputs that get a new address.
+    pub(crate) outputs: Vec<String>,
+    /// Bucket for staging, if it is not that of the context.
+    pub(crate) bucket: Option<String>,
+    /// The file that describes the job.
+    pub(crate) file: Option<JobFile>,
+    /// Environment variables whose values may be secrets.
+    pub(crate) inherited: Vec<String>,
+}
+
+impl Draft {
+    /// Creates the draft. Nothing is sent.
+    pub(crate) fn new(
+        flags: &JobFlags,
+        jobs: &TrainingJobs,
+        context: &Context,
+    ) -> Result<Self, Failure> {
+        let (file, job) = match &flags.file {
+            None => (None, jobs.create_unnamed()),
+            Some(path) => {
+                let (file, job) = JobFile::read(path, jobs)?;
+                (Some(file), job)
+            }
+        };
+        let is_named = file.is_some() && !text(&job, "metadata", "name").is_empty();
+        let mut draft = Self {
+            job,
+            code: None,
+            data: Vec::new(),
+            outputs: Vec::new(),
+            bucket: flags.bucket.clone(),
+            file,
+            inherited: Vec::new(),
+        };
+        match &flags.name {
+            Some(name) => draft.edit(|job| job.name(name)),
+            None if is_named => {}
+            None => draft.edit(|job| job.name(generated_name(flags))),
+        }
+        draft.set_code(flags)?;
+        draft.set_image(flags);
+        draft.set_channels(flags)?;
+        draft.set_parameters(flags)?;
+        draft.set_resources(flags, context);
+        draft.set_run(flags);
+        for set in &flags.set {
+            let job = draft.job.set_field(&set.name, &set.value);
+            draft.job = job.map_err(|error| {
+                Failure::usage(format_args!("--set {}={}: {error}", set.name, set.value))
+            })?;
+        }
+        Ok(draft)
+    }
+
+    pub(crate) fn edit(&mut self, edit: impl FnOnce(CreateJob) -> CreateJob) {
+        self.job = edit(self.job.clone());
+    }
+
+    /// Applies a setter if the flag is given.
+    fn set<T: Clone>(&mut self, flag: &Option<T>, set: impl FnOnce(CreateJob, T) -> CreateJob) {
+        if let Some(value) = flag.clone() {
+            self.edit(|job| set(job, value));
+        }
+    }
+
+    /// Returns `true` if local directories must be sent, or outputs need addresses.
+    pub(crate) fn needs_staging(&self) -> bool {
+        self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
+    }
+
+    /// Returns `true` if the job starts a script.
+    pub(crate) fn has_script(&self) -> bool {
+        matches!(self.code, Some((_, Some(_))))
+            || !text(&self.job, "algorithm", "boot_file").is_empty()
+    }
+
+    /// Returns `true` if the job starts a script, and neither an image nor an algorithm is given.
+    pub(crate) fn needs_engine(&self) -> bool {
+        let body = self.job.body();
+        let algorithm = &body["algorithm"];
+        let has = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        let engine = &algorithm["engine"];
+        let chosen = ["engine_id", "engine_name", "image_url"];
+        self.has_script()
+            && !chosen.iter().any(|field| has(&engine[*field]))
+            && !has(&algorithm["id"])
+            && !has(&algorithm["subscription_id"])
+    }
+
+    /// Returns `true` if neither a flavor nor a pool is given.
+    pub(crate) fn needs_flavor(&self) -> bool {
+        let body = self.job.body();
+        let resource = &body["spec"]["resource"];
+        resource["flavor_id"].is_null()
+            && resource["pool_id"].is_null()
+            && body["tasks"].as_array().is_none_or(Vec::is_empty)
+    }
+
+    /// Returns the name of the job.
+    pub(crate) fn name(&self) -> String {
+        text(&self.job, "metadata", "name")
+    }
+
+    fn set_code(&mut self, flags: &JobFlags) -> Result<(), Failure> {
+        let is_remote = |path: &Option<String>| path.as_deref().is_some_and(is_address);
+        let Some(script) = &flags.script else {
+            match &flags.code_dir {
+                None => {
+                    self.set(&flags.boot_file, CreateJob::boot_file);
+                }
+                Some(directory) if is_address(directory) => {
+                    let boot_file = flags.boot_file.as_deref();
+                    let boot_file = boot_file.map(|file| below(directory, file));
+                    self.edit(|job| job.code_dir(directory));
+                    self.set(&boot_file, CreateJob::boot_file);
+                }
+                Some(directory) => {
+                    require_directory(Path::new(directory), "--code-dir")?;
+                    self.code = Some((directory.into(), flags.boot_file.clone()));
+                }
+            }
+            return Ok(());
+        };
+        if is_address(script) {
+            let parent = script
+                .rsplit_once('/')
+                .map_or(script.as_str(), |(dir, _)| dir);
+            let code_dir = flags
+                .code_dir
+                .clone()
+                .unwrap_or_else(|| format!("{parent}/"));
+            self.edit(|job| job.code_dir(code_dir).boot_file(script));
+            return Ok(());
+        }
+        if is_remote(&flags.code_dir) {
+            let directory = flags.code_dir.as_deref().unwrap_or_default();
+            self.edit(|job| job.code_dir(directory).boot_file(below(directory, script)));
+            return Ok(());
+        }
+        let path = Path::new(script);
+        if path.is_dir() {
+            if flags.boot_file.is_none() && flags.command.is_none() {
+                return Err(Failure::usage(format_args!(
+                    "{script} is a directory; --boot-file must name the script in it, or --command \
+                     the command"
+                )));
+            }
+            self.code = Some((path.to_owned(), flags.boot_file.clone()));
+            return Ok(());
+        }
+        if !path.is_file() {
+            return Err(no_such_file("the script", path, |path| path.is_file()));
+        }
+        let directory = match &flags.code_dir {
+            Some(directory) => {
+                require_directory(Path::new(directory), "--code-dir")?;
+                PathBuf::from(directory)
+            }
+            None => match path.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+                _ => PathBuf::from("."),
+            },
+        };
+        let boot_file = path_below(path, &directory).ok_or_else(|| {
+            Failure::usage(format_args!(
+                "the script {script} must be in the code directory {}",
+                directory.display()
+            ))
+        })?;
+        self.code = Some((directory, Some(boot_file)));
+        Ok(())
+    }
+
+    fn set_image(&mut self, flags: &JobFlags) {
+        self.set(&flags.engine, |job, engine| match engine.split_once(':') {
+            Some((name, version)) => job.preset_image(name, version),
+            None => job.preset_engine(engine),
+        });
+        self.set(&flags.image, CreateJob::custom_image);
+        self.set(&flags.command, CreateJob::command);
+        self.set(&flags.algorithm, CreateJob::algorithm);
+        self.set(&flags.run_user, CreateJob::run_user);
+        self.set(&flags.local_code_dir, CreateJob::local_code_dir);
+        self.set(&flags.working_dir, CreateJob::working_dir);
+    }
+
+    fn set_channels(&mut self, flags: &JobFlags) -> Result<(), Failure> {
+        let by_env = |name: &str| flags.pass_by_env.iter().any(|other| other == name);
+        let mut names: Vec<String> = Vec::new();
+        let mut inputs = Vec::new();
+        for channel in &flags.data {
+            let name = channel.name.clone().unwrap_or_else(|| INPUT.to_owned());
+            if is_address(&channel.place) {
+                inputs.push((name.clone(), Input::obs(&name, &channel.place)));
+            } else {
+                let directory = Path::new(&channel.place);
+                require_directory(directory, "--data")?;
+                self.data.push((name.clone(), directory.to_owned()));
+                let address = format!("{UNSTAGED}/data/{name}/");
+                inputs.push((name.clone(), Input::obs(&name, address)));
+            }
+            names.push(name);
+        }
+        for set in &flags.dataset {
+            let input = match &set.version {
+                Some(version) => Input::dataset(&set.name, &set.id, version),
+                None => Input::asset_dataset(&set.name, &set.id),
+            };
+            names.push(set.name.clone());
+            inputs.push((set.name.clone(), input));
+        }
+        for (name, input) in inputs {
+            let input = match by_env(&name) {
+                true => input.from_env(),
+                false => input,
+            };
+            self.edit(|job| job.without_input(&name).add_input(input));
+        }
+        for text in &flags.out {
+            let channel = output_channel(text)?;
+            let name = channel.name.unwrap_or_else(|| OUTPUT.to_owned());
+            let mut output = if channel.place.is_empty() {
+                self.outputs.push(name.clone());
+                Output::obs(&name, format!("{UNSTAGED}/out/{name}/"))
+            } else {
+                Output::obs(&name, channel.place)
+            };
+            if by_env(&name) {
+                output = output.from_env();
+            }
+            if flags.predownload.contains(&name) {
+                output = output.predownload();
+            }
+            self.edit(|job| job.without_output(&name).add_output(output));
+            names.push(name);
+        }
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                return Err(Failure::usage(format_args!(
+                    "two inputs or outputs are named {name}; each must have a name of its own: \
+                     --data NAME=DIR"
+                )));
+            }
+        }
+        let given = [
+            ("--pass-by-env", &flags.pass_by_env),
+            ("--predownload", &flags.predownload),
+        ];
+        for (flag, given) in given {
+            if let Some(unknown) = given.iter().find(|name| !names.contains(name)) {
+                return Err(Failure::usage(format_args!(
+                    "{flag} {unknown}: it must be the name of an input or output of --data, \
+                     --dataset or --out; these are: {}",
+                    names.join(", ")
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_parameters(&mut self, flags: &JobFlags) -> Result<(), Failure> {
+        let of_script = script_parameters(&flags.script_arguments).map_err(Failure::usage)?;
+        for parameter in flags.param.iter().chain(&of_script) {
+            self.edit(|job| job.parameter(&parameter.name, &parameter.value));
+        }
+        for variable in &flags.env {
+            self.edit(|job| job.env(&variable.name, &variable.value));
+            if variable.is_inherited {
+                self.inherited.push(variable.name.clone());
+            }
+        }
+        Ok(())
+    }
+
+    fn set_resources(&mut self, flags: &JobFlags, context: &Context) {
+        self.set(&flags.flavor, CreateJob::flavor);
+        self.set(&flags.pool, CreateJob::pool);
+        // A flavor of the context may not fit a pool that is given, and vice versa.
+        if self.needs_flavor() {
+            self.set(&context.flavor, CreateJob::flavor);
+            self.set(&context.pool, CreateJob::pool);
+        }
+        self.set(&flags.nodes, CreateJob::nodes);
+        self.set(&flags.priority, CreateJob::priority);
+        for mount in &flags.volume {
+            self.edit(|job| job.volume(mount.0.clone()));
+        }
+    }
+
+    fn set_run(&mut self, flags: &JobFlags) {
+        self.set(&flags.description, CreateJob::description);
+        self.set(&flags.auto_stop, CreateJob::auto_stop);
+        self.set(&flags.restarts, CreateJob::auto_restart);
+        self.set(&flags.log_url, CreateJob::log_path);
+        self.set(&flags.notify, |job, topic| {
+            job.notify(topic.urn, topic.events)
+        });
+        self.set(&flags.experiment, CreateJob::experiment);
+        self.set(&flags.workspace, CreateJob::workspace);
+    }
+}
+
+/// Returns the text at a field of the body; empty if it is missing.
+fn text(job: &CreateJob, section: &str, field: &str) -> String {
+    let body = job.body();
+    body[section][field].as_str().unwrap_or_default().to_owned()
+}
+
+/// Returns `true` for an address in OBS.
+pub(crate) fn is_address(text: &str) -> bool {
+    text.starts_with("obs://")
+}
+
+fn below(directory: &str, file: &str) -> String {
+    match is_address(file) {
+        true => file.to_owned(),
+        false => format!("{}/{file}", directory.trim_end_matches('/')),
+    }
+}
+
+/// Parses `NAME` or `NAME=obs://…` or `obs://…`. The place is empty without an address.
+fn output_channel(text: &str) -> Result<Channel, Failure> {
+    let (name, place) = match text.split_once('=') {
+        Some((name, place)) => (Some(name), place),
+        None if is_address(text) => (None, text),
+        None => (Some(text), ""),
+    };
+    if !place.is_empty() && !is_address(place) || name == Some("") {
+        return Err(Failure::usage(format_args!(
+            "--out {text}: it must be NAME or NAME=obs://BUCKET/DIR/; --download DIR receives \
+             outputs into a directory here"
+        )));
+    }
+    Ok(Channel {
+        name: name.map(str::to_owned),
+        place: place.to_owned(),
+    })
+}
+
+/// Returns a name that is probably free: that of the script, and random characters.
+fn generated_name(flags: &JobFlags) -> String {
+    let source = flags.script.as_deref().or(flags.code_dir.as_deref());
+    let stem = source.and_then(|source| {
+        let path = source.trim_end_matches('/');
+        let canonical = fs::canonicalize(path).ok();
+        let path = canonical.as_deref().unwrap_or(Path::new(path));
+        Some(path.file_stem()?.to_string_lossy().into_owned())
+    });
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() || c == '_' => c,
+        _ => '-',
+    };
+    let stem = stem.unwrap_or_else(|| "job".to_owned());
+    let stem: String = stem.chars().map(plain).take(MAX_STEM).collect();
+    let letters: Vec<char> = RANDOM.chars().collect();
+    let random = (0..4).filter_map(|_| letters.get(fastrand::usize(..letters.len())));
+    let random: String = random.collect();
+    format!("{}-{random}", stem.trim_matches('-'))
+}
+
+/// Returns the path of a file relative to a directory, with slashes.
+pub(crate) fn path_below(file: &Path, directory: &Path) -> Option<String> {
+    let file = fs::canonicalize(file).ok()?;
+    let directory = fs::canonicalize(directory).ok()?;
+    let below = file.strip_prefix(directory).ok()?;
+    let steps: Option<Vec<&str>> = below.iter().map(|step| step.to_str()).collect();
+    Some(steps?.join("/"))
+}
+
+fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    match path.exists() {
+        true => Err(Failure::usage(format_args!(
+            "{flag} {}: it must be a directory, and is a file",
+            path.display()
+        ))),
+        false => Err(no_such_file(flag, path, Path::is_dir)),
+    }
+}
+
+/// Returns an error with the names that are similar to the last name of a path.
+fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
+    let parent = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let wanted = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut near: Vec<(f64, String)> = entries
+        .filter(|entry| fits(&entry.path()))
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let similarity = strsim::jaro_winkler(&name.to_lowercase(), &wanted);
+            (similarity > 0.7).then_some((similarity, name))
+        })
+        .collect();
+    near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    let names = near.into_iter().take(3).map(|(_, name)| {
+        let path = path.with_file_name(name);
+        path.display().to_string()
+    });
+    let names: Vec<String> = names.collect();
+    let advice = match names.is_empty() {
+        true => "check the path".to_owned(),
+        false => format!("did you mean {}?", names.join(" or ")),
+    };
+    Failure::usage(format_args!(
+        "{subject} {} does not exist; {advice}",
+        path.display()
+    ))
+}

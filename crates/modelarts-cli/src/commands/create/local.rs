@@ -1,0 +1,197 @@
+//! `LocalService`: the embedded emulator, with a job that is adapted to it.
+
+use modelarts_emulator::{
+    Emulator, Timing,
+    pools::{Pool, PoolKind},
+};
+use modelarts_ext::{Client, ClientBuilder};
+use modelarts_obs::{Obs, Staging};
+use serde_json::Value;
+
+use crate::{
+    commands::create::draft::{Draft, is_address},
+    failure::Failure,
+    terminal::{Emphasis, Terminal},
+};
+
+/// Bucket of the embedded OBS.
+const BUCKET: &str = "local";
+/// Flavor in place of those that the emulator does not have.
+const FLAVOR: &str = "modelarts.vm.cpu.8u";
+/// Flavor in place of those of dedicated pools.
+const POOL_FLAVOR: &str = "modelarts.pool.visual.xlarge";
+/// Engine in place of those that the emulator does not have.
+const ENGINE: (&str, &str) = (
+    "PyTorch",
+    "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+);
+/// Number of nodes of the pool of a job that names no number.
+const POOL_NODES: u32 = 16;
+
+/// A service on this machine, in this process.
+pub(crate) struct LocalService {
+    emulator: Emulator,
+    pub(crate) client: Client,
+    pub(crate) staging: Staging,
+    pub(crate) obs: Obs,
+}
+
+impl LocalService {
+    /// Starts the emulator with temporary directories.
+    pub(crate) async fn start(
+        pool: Option<&str>,
+        installs_packages: bool,
+    ) -> Result<Self, Failure> {
+        let mut builder = Emulator::builder()
+            .timing(Timing::instant())
+            .install_packages(installs_packages);
+        if let Some(pool) = pool {
+            builder = builder.pool(Pool::new(pool, PoolKind::Gpu, POOL_NODES));
+        }
+        let emulator = builder.start().await.map_err(Failure::local)?;
+        let client = ClientBuilder::from_vars(emulator.vars()).build()?;
+        let obs = Obs::directory(emulator.obs_root());
+        let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
+        let staging = Staging::new(&client).bucket(BUCKET).obs(obs.clone());
+        obs.bucket(BUCKET)?.create().await?;
+        Ok(Self {
+            emulator,
+            client,
+            staging,
+            obs,
+        })
+    }
+
+    /// Fails if this machine lacks what the job needs.
+    pub(crate) async fn require_python(draft: &Draft) -> Result<(), Failure> {
+        if draft.has_script() && Emulator::python3().await.is_none() {
+            return Err(Failure::local(
+                "python3 is not on the PATH; it must be, to run the script on this machine",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Replaces what exists only on the service, and says so on stderr.
+    pub(crate) async fn adapt(&self, draft: &mut Draft) -> Result<(), Failure> {
+        let body = draft.job.body();
+        require_local(&body)?;
+        let resource = &body["spec"]["resource"];
+        let pool = resource["pool_id"].as_str();
+        let flavor = resource["flavor_id"].as_str();
+        let flavors = self.client.flavors(None).collect(100).await?;
+        let is_known = |id: &str| {
+            flavors
+                .iter()
+                .any(|flavor| flavor.flavor_id.as_deref() == Some(id))
+        };
+        match (pool, flavor) {
+            (Some(_), Some(POOL_FLAVOR)) => {}
+            (Some(_), _) => draft.edit(|job| job.flavor(POOL_FLAVOR)),
+            (None, Some(flavor)) if is_known(flavor) => {}
+            (None, flavor) => {
+                if let Some(flavor) = flavor {
+                    note(&format!(
+                        "the flavor {flavor} becomes {FLAVOR}; this machine does the work"
+                    ));
+                }
+                draft.edit(|job| job.flavor(FLAVOR));
+            }
+        }
+        self.adapt_engine(draft, &body["algorithm"]["engine"])
+            .await?;
+        for output in body["algorithm"]["outputs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
+            // All outputs get addresses in the embedded OBS.
+            if let Some(name) = output["name"].as_str()
+                && !draft.outputs.iter().any(|known| known == name)
+            {
+                draft.outputs.push(name.to_owned());
+            }
+        }
+        for field in [
+            "spec.log_export_path",
+            "spec.notification",
+            "metadata.training_experiment_reference",
+        ] {
+            draft.edit(|job| job.without_field(field));
+        }
+        Ok(())
+    }
+
+    async fn adapt_engine(&self, draft: &mut Draft, engine: &Value) -> Result<(), Failure> {
+        let text = |field: &str| engine[field].as_str();
+        if draft.needs_engine() {
+            draft.edit(|job| job.preset_image(ENGINE.0, ENGINE.1));
+            return Ok(());
+        }
+        let chosen = match (text("engine_id"), text("engine_name")) {
+            (None, None) => return Ok(()),
+            (Some(id), _) => id.to_owned(),
+            (None, Some(name)) => format!("{name}:{}", text("engine_version").unwrap_or_default()),
+        };
+        let engines = self.client.engines().collect(100).await?;
+        let is_known = engines.iter().any(|known| {
+            let same = |field: &str, value: &Option<String>| text(field) == value.as_deref();
+            same("engine_id", &known.engine_id)
+                || (same("engine_name", &known.engine_name)
+                    && same("engine_version", &known.engine_version))
+        });
+        if !is_known {
+            note(&format!(
+                "the image {chosen} is not used; python3 of this machine runs the script"
+            ));
+            draft.edit(|job| job.preset_image(ENGINE.0, ENGINE.1));
+        }
+        Ok(())
+    }
+
+    /// Stops the emulator and its jobs.
+    pub(crate) async fn stop(self) {
+        self.emulator.shutdown().await;
+    }
+}
+
+fn note(text: &str) {
+    anstream::eprintln!("  {}", Terminal::styled(text, Emphasis::Dim));
+}
+
+/// Fails for code and data that exist only on the service.
+fn require_local(body: &Value) -> Result<(), Failure> {
+    let algorithm = &body["algorithm"];
+    if algorithm["id"].is_string() || algorithm["subscription_id"].is_string() {
+        return Err(Failure::usage(
+            "the algorithm exists only on the service; a job on this machine must have a script or a \
+             command",
+        ));
+    }
+    let is_remote = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| is_address(text) && !text.starts_with("obs://staged/"))
+    };
+    for (field, what) in [("code_dir", "the code"), ("boot_file", "the script")] {
+        if is_remote(&algorithm[field]) {
+            return Err(Failure::usage(format_args!(
+                "{what} {} is in OBS; a job on this machine must have local code: `modelarts sync` \
+                 receives it",
+                algorithm[field].as_str().unwrap_or_default()
+            )));
+        }
+    }
+    for input in algorithm["inputs"].as_array().into_iter().flatten() {
+        let address = &input["remote"]["obs"]["obs_url"];
+        if is_remote(address) || input["remote"]["dataset"].is_object() {
+            return Err(Failure::usage(format_args!(
+                "the input {} is on the service; a job on this machine must have local data: --data \
+                 {}=DIR",
+                input["name"].as_str().unwrap_or_default(),
+                input["name"].as_str().unwrap_or("NAME")
+            )));
+        }
+    }
+    Ok(())
+}

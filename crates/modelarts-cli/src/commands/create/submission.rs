@@ -1,0 +1,366 @@
+//! Creation of a job, and following it to its end.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use clap::{Args, ValueEnum};
+use modelarts_ext::{Client, Job, Outcome};
+use modelarts_obs::{JobExt, Obs, Staging};
+use tokio::time::Instant;
+
+use crate::{
+    commands::{
+        create::{
+            choices::complete,
+            draft::Draft,
+            staging::{Bars, Staged, done, files_text},
+        },
+        jobs::time_span,
+    },
+    exit_status::ExitStatus,
+    failure::Failure,
+    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, Selection, follow, now, updates},
+    job_reference::{project, remember},
+    output::{self, Document, Format},
+    session::Session,
+    terminal::{Emphasis, Terminal},
+};
+
+/// Flags of following a job to its end.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FollowFlags {
+    /// Stops following after this time; the job continues: 30m, 12h.
+    #[arg(long, value_name = "TIME", value_parser = time_span, help_heading = "Follow")]
+    pub(crate) timeout: Option<Duration>,
+    /// Source of the exit code: the outcome of the job, or the exit code of its failed task.
+    #[arg(
+        long,
+        value_enum,
+        default_value = "outcome",
+        value_name = "SOURCE",
+        help_heading = "Follow"
+    )]
+    pub(crate) exit_code: ExitCodeSource,
+    /// Receives the outputs into this directory after the end of the job.
+    #[arg(long, value_name = "DIR", help_heading = "Follow")]
+    pub(crate) download: Option<PathBuf>,
+}
+
+/// Source of the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitCodeSource {
+    /// 0 completed, 10 failed, 11 abnormal, 12 terminated, 13 deleted.
+    Outcome,
+    /// The exit code of the task that failed, if the job failed.
+    Task,
+}
+
+impl ExitCodeSource {
+    /// Returns the result of the program for an outcome.
+    pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
+        match (self, outcome) {
+            (
+                Self::Task,
+                Outcome::Failed {
+                    exit_code: Some(code),
+                    ..
+                },
+            ) => {
+                // Codes above 255 do not exist on Unix.
+                u8::try_from(*code).map_or(ExitStatus::Failed, ExitStatus::Task)
+            }
+            _ => outcome.into(),
+        }
+    }
+}
+
+/// The service that a job is created on.
+pub(crate) struct Target<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) client: &'a Client,
+    pub(crate) staging: Staging,
+    /// OBS on this machine; `None` for that of the client.
+    pub(crate) obs: Option<Obs>,
+    /// Whether the service is the embedded emulator.
+    pub(crate) is_local: bool,
+}
+
+/// A job that was created.
+pub(crate) struct Submitted {
+    pub(crate) job: Job,
+    created: Instant,
+}
+
+/// The end of a followed job.
+pub(crate) struct Followed {
+    pub(crate) end: JobEnd,
+    pub(crate) status: ExitStatus,
+    /// Whether the time limit passed or Ctrl-C arrived, so that the job may continue.
+    pub(crate) ended_early: bool,
+}
+
+impl Target<'_> {
+    /// Completes and checks the draft, sends its directories, and creates the job.
+    ///
+    /// Ctrl-C ends the command before the create request is sent, but not during the request, so
+    /// that the id of the job is known in any case.
+    pub(crate) async fn submit(
+        &self,
+        mut draft: Draft,
+        printer: &mut Printer<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Submitted, Failure> {
+        let prepared = interrupt.unless(async {
+            complete(&mut draft, self.client).await?;
+            draft.upload(&self.staging, self.session.terminal).await
+        });
+        let Some(staged) = prepared.await else {
+            anstream::eprintln!("\ninterrupted: no job was submitted");
+            return Err(Failure::Status(ExitStatus::Interrupted));
+        };
+        let Staged { job, code } = staged?;
+        let job = job.submit().await.map_err(|error| draft.refusal(error))?;
+        let created = Instant::now();
+        if !self.is_local {
+            remember(&project(self.client), job.id());
+        }
+        let body = job.details();
+        let algorithm = body.algorithm.as_deref();
+        let inputs = algorithm
+            .map(|algorithm| algorithm.inputs.iter())
+            .into_iter()
+            .flatten();
+        let inputs = inputs.filter_map(|input| {
+            let obs = input.remote.as_ref()?.obs.as_ref()?;
+            Some((input.name.clone()?, obs.obs_url.clone()?))
+        });
+        printer.print_item(&Item::Submitted {
+            job: JobName::new(&job),
+            local: self.is_local,
+            code,
+            inputs: inputs.collect(),
+            outputs: JobEnd::new(&job).outputs,
+            time: now(),
+        })?;
+        printer.flush()?;
+        let resource = body
+            .spec
+            .as_deref()
+            .and_then(|spec| spec.resource.as_deref());
+        let flavor = resource.and_then(|resource| {
+            resource
+                .pool_id
+                .as_deref()
+                .or(resource.flavor_id.as_deref())
+        });
+        let nodes = resource
+            .and_then(|resource| resource.node_count)
+            .unwrap_or(1);
+        let place = match self.is_local {
+            true => "on this machine".to_owned(),
+            false => format!(
+                "{}  on {} ×{nodes}",
+                job.id(),
+                flavor.unwrap_or("the public pool")
+            ),
+        };
+        let name = Terminal::styled(job.name(), Emphasis::Bold);
+        done(
+            if self.is_local {
+                "Started"
+            } else {
+                "Submitted"
+            },
+            &format!("{name}  {place}"),
+        );
+        Ok(Submitted { job, created })
+    }
+
+    /// Follows a job to its end, and receives its outputs.
+    pub(crate) async fn follow(
+        &self,
+        submitted: &Submitted,
+        flags: &FollowFlags,
+        printer: &mut Printer<'_>,
+        interrupt: &mut Interrupt,
+    ) -> Result<Followed, Failure> {
+        let job = &submitted.job;
+        let deadline = flags.timeout.map(|timeout| submitted.created + timeout);
+        let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
+        let outcome = match followed {
+            Ok(End::Interrupted) => {
+                return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted));
+            }
+            Ok(End::TimedOut) => return Ok(self.leave(job, "timed_out", ExitStatus::TimedOut)),
+            Ok(End::Vanished) => Outcome::Vanished,
+            Ok(End::Ended(_)) => {
+                // Reads who stopped the job; the events and the log are printed already.
+                let waited = interrupt.unless(job.wait().into_future()).await;
+                match waited {
+                    None => return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted)),
+                    Some(waited) => waited?.outcome().clone(),
+                }
+            }
+            Err(failure) => {
+                if failure.has_text() && !self.is_local {
+                    anstream::eprintln!("{}", self.way_back(job));
+                }
+                return Err(failure);
+            }
+        };
+        let mut end = JobEnd::new(job).outcome(&outcome);
+        self.print_end(job, &outcome);
+        if let (Some(directory), false) = (&flags.download, outcome == Outcome::Vanished) {
+            let downloaded = interrupt.unless(self.download(job, directory)).await;
+            let Some(downloaded) = downloaded else {
+                anstream::eprintln!("interrupted; `modelarts sync` receives the other files");
+                return Ok(Followed {
+                    end,
+                    status: ExitStatus::Interrupted,
+                    ended_early: true,
+                });
+            };
+            end.downloaded = downloaded?;
+        }
+        let status = flags.exit_code.status(&outcome);
+        Ok(Followed {
+            end,
+            status,
+            ended_early: false,
+        })
+    }
+
+    /// Prints the end of a job on stderr.
+    fn print_end(&self, job: &Job, outcome: &Outcome) {
+        let (sign, emphasis) = match outcome {
+            Outcome::Completed => ("✓", Emphasis::Good),
+            Outcome::Terminated { .. } => ("■", Emphasis::Dim),
+            _ => ("✗", Emphasis::Bad),
+        };
+        let time = job.time_run().map_or_else(String::new, |time| {
+            format!(" after {}", output::duration(time))
+        });
+        let sign = Terminal::styled(sign, emphasis);
+        anstream::eprintln!("{sign} {} {outcome}{time}", job.name());
+        let has_cause = !matches!(outcome, Outcome::Completed | Outcome::Vanished);
+        if has_cause && !self.is_local {
+            anstream::eprintln!("  the cause: modelarts explain {}", job.name());
+        }
+        if self.is_local {
+            return;
+        }
+        for (name, url) in job.outputs() {
+            let name = Terminal::styled(name, Emphasis::Bold);
+            anstream::eprintln!("  {name}  {url}");
+        }
+    }
+
+    /// Ends the command before the job has ended.
+    fn leave(&self, job: &Job, outcome: &str, status: ExitStatus) -> Followed {
+        let reason = match status {
+            ExitStatus::TimedOut => "the time limit passed",
+            _ => "interrupted",
+        };
+        let summary = match self.is_local {
+            true => format!("{reason}: the job is stopped"),
+            false => format!("{reason}: the job continues"),
+        };
+        anstream::eprintln!("\n{summary}");
+        if !self.is_local {
+            anstream::eprintln!("{}", self.way_back(job));
+        }
+        Followed {
+            end: JobEnd::new(job).ended_early(outcome, &summary),
+            status,
+            ended_early: true,
+        }
+    }
+
+    fn way_back(&self, job: &Job) -> String {
+        let name = job.name();
+        format!(
+            "  come back with: modelarts logs -f {name}\n  stop it with:   modelarts stop {name}"
+        )
+    }
+
+    /// Receives the outputs. Returns their directories.
+    async fn download(
+        &self,
+        job: &Job,
+        directory: &Path,
+    ) -> Result<BTreeMap<String, String>, Failure> {
+        let bars = Bars::new(self.session.terminal);
+        let drawn = bars.clone();
+        let mut download = job
+            .download_outputs(directory)
+            .on_progress(move |name, progress| drawn.update(name, progress));
+        if let Some(obs) = &self.obs {
+            download = download.obs(obs.clone());
+        }
+        let outputs = download.await;
+        bars.clear();
+        let mut directories = BTreeMap::new();
+        for output in outputs? {
+            let summary = &output.summary;
+            let files = summary.transferred.files + summary.unchanged.files;
+            let bytes = summary.transferred.bytes + summary.unchanged.bytes;
+            let place = output.directory.display();
+            done(
+                &output.name,
+                &format!("{} → {place}", files_text(files, bytes)),
+            );
+            if files > 0 {
+                directories.insert(output.name, place.to_string());
+            }
+        }
+        Ok(directories)
+    }
+}
+
+impl Followed {
+    /// Prints the end in the formats for programs.
+    pub(crate) fn print(
+        self,
+        session: &Session,
+        mut printer: Printer<'_>,
+    ) -> Result<ExitStatus, Failure> {
+        let Self { end, status, .. } = self;
+        match session.output.format {
+            Format::Ndjson => {
+                printer.print_item(&Item::End { end, time: now() })?;
+                printer.flush()?;
+            }
+            Format::Json | Format::Yaml => {
+                printer.flush()?;
+                drop(printer);
+                session.output.document(&end)?;
+            }
+            _ => printer.flush()?,
+        }
+        Ok(status)
+    }
+}
+
+/// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of the
+/// service do not matter in the text.
+pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
+    let selection = Selection::all();
+    let selection = match is_local {
+        true => selection.with_problems_only(),
+        false => selection,
+    };
+    Printer::new(session, selection)
+}
+
+impl Document for JobEnd {
+    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+        self.job.id.clone()
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.job.id)
+    }
+}
