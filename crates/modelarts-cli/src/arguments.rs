@@ -1,7 +1,7 @@
 //! Arguments of the program.
 
 use clap::{ArgAction, Args, CommandFactory, Parser};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{EnvFilter, fmt::format::FmtSpan};
 
 use crate::{commands::Command, context::CONTEXT_VARIABLE, output::OutputArguments};
 
@@ -12,7 +12,7 @@ Exit codes:
   1    refused by the service, the network or this machine
   2    wrong arguments
   3    refused by the check; nothing was sent
-  4    no such job
+  4    no such job, or no such object
   10   the job failed
   11   the job ended abnormally
   12   the job was terminated
@@ -50,7 +50,7 @@ pub(crate) struct GlobalArguments {
     /// Context: settings that `modelarts context` manages.
     #[arg(long, global = true, env = CONTEXT_VARIABLE, value_name = "NAME", help_heading = "Global")]
     pub(crate) context: Option<String>,
-    /// Prints requests on stderr; twice, also details of each attempt.
+    /// Prints requests with their request ids on stderr; twice, also details.
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global")]
     pub(crate) verbose: u8,
 }
@@ -68,12 +68,16 @@ pub(crate) fn set_up_log(verbose: u8) {
         1 => "debug",
         _ => "trace",
     };
-    let default = format!("off,modelarts_ext={level},modelarts_obs={level},modelarts_api={level}");
+    let default = format!(
+        "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},modelarts_api={level}"
+    );
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(false)
+        // The end of a call, with its status, attempts and request id.
+        .with_span_events(FmtSpan::CLOSE)
         // A closed stderr must not end the program.
         .log_internal_errors(false)
         .init();

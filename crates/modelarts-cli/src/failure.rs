@@ -1,6 +1,6 @@
 //! `Failure`: the reason why a command did not succeed.
 
-use std::{fmt, io};
+use std::{error::Error as _, fmt, io};
 
 use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
@@ -46,8 +46,8 @@ impl Failure {
             Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
                 ExitStatus::Unchecked
             }
-            // Such as a condition that the SDK rejects before anything is sent.
-            Self::Sdk(error) if error.kind() == ErrorKind::Invalid && error.attempts() == 0 => {
+            // Errors of local files have the error of the system as their source.
+            Self::Sdk(error) if error.kind() == ErrorKind::Invalid && error.source().is_none() => {
                 ExitStatus::Usage
             }
             Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,

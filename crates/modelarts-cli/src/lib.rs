@@ -16,6 +16,7 @@ mod program;
 mod progress;
 mod secrets;
 mod session;
+mod suggestion;
 mod terminal;
 
 pub use arguments::command;

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::jobs,
+    commands::{api, catalog, jobs, sync},
     failure::ErrorDocument,
     output::{Row, schema},
 };
@@ -22,6 +22,15 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<jobs::wait::WaitRow>();
     all.list::<jobs::results::JobResult>();
     all.document::<jobs::explain::DiagnosisDocument>("diagnosis");
+    all.list::<catalog::flavors::FlavorRow>();
+    all.list::<catalog::engines::EngineRow>();
+    all.list::<catalog::algorithms::AlgorithmRow>();
+    all.document::<catalog::algorithms::AlgorithmDetails>("algorithm");
+    all.list::<api::OperationRow>();
+    all.document::<api::OperationDetails>("operation");
+    all.document::<api::PreparedRequest>("request");
+    all.document::<sync::SyncReport>("sync");
+    all.document::<sync::SyncLine>("sync.line");
     all.0
 }
 

@@ -41,6 +41,18 @@ impl Output {
     }
 }
 
+impl Output {
+    /// Prints ids for the format `id`. Fails at the first row without one.
+    pub(crate) fn ids<'a>(
+        &self,
+        mut ids: impl Iterator<Item = Option<&'a str>>,
+    ) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        ids.try_for_each(|id| stdout.line(id.ok_or_else(no_id)?))?;
+        stdout.flush()
+    }
+}
+
 /// Returns the error of `-o id` for results without ids.
 pub(super) fn no_id() -> Failure {
     Failure::usage("--output id: the result has no id; the format must be another")

@@ -3,8 +3,7 @@
 use futures::{Stream, StreamExt};
 use modelarts_ext::Error;
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     failure::Failure,
@@ -66,7 +65,7 @@ struct Printer<'a, R: 'static> {
     /// Widths of the columns; `None` before the first page.
     layout: Option<Layout>,
     /// Rows of a document that is printed as a whole.
-    rows: Vec<Value>,
+    rows: Vec<R>,
 }
 
 impl<'a, R: Row> Printer<'a, R> {
@@ -96,10 +95,7 @@ impl<'a, R: Row> Printer<'a, R> {
                 Ok(())
             }
             Format::Json | Format::Yaml => {
-                for row in &rows {
-                    self.rows
-                        .push(serde_json::to_value(row).map_err(Failure::local)?);
-                }
+                self.rows.extend(rows);
                 Ok(())
             }
         }
@@ -145,9 +141,9 @@ impl<'a, R: Row> Printer<'a, R> {
 
     fn finish(self, stdout: &mut Stdout) -> Result<(), Failure> {
         match self.output.format {
-            Format::Json | Format::Yaml => self
-                .output
-                .print_json(stdout, &json!({ R::LIST: self.rows })),
+            Format::Json | Format::Yaml => {
+                self.output.print_json(stdout, &ListDocument(&self.rows))
+            }
             _ => Ok(()),
         }
     }
@@ -164,4 +160,15 @@ fn cells<R>(columns: &[&Column<R>], rows: &[R]) -> Vec<Vec<String>> {
         cells.collect()
     };
     rows.iter().map(row).collect()
+}
+
+/// The document of a list: an object with the rows.
+struct ListDocument<'a, R>(&'a [R]);
+
+impl<R: Row> Serialize for ListDocument<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(R::LIST, self.0)?;
+        map.end()
+    }
 }

@@ -19,7 +19,7 @@ pub(crate) use document::Document;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
 pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, bytes, duration, phase};
+pub(crate) use text::{age, bytes, duration, or_dash, phase, wrapped};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -66,17 +66,17 @@ impl Output {
     /// Prints JSON that another program defines, such as the service: without `schema_version`.
     pub(crate) fn foreign(&self, value: Value) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
-        self.print_values(&mut stdout, value)?;
+        self.print_filtered(&mut stdout, &value)?;
         stdout.flush()
     }
 
-    /// Prints one value of JSON with its version, as the format requires.
+    /// Prints one document of JSON with its version, as the format requires.
     pub(crate) fn print_json(
         &self,
         stdout: &mut Stdout,
-        value: &impl Serialize,
+        document: &impl Serialize,
     ) -> Result<(), Failure> {
-        self.print_values(stdout, with_version(value)?)
+        self.print_filtered(stdout, &Versioned::new(document))
     }
 
     /// Prints a body of a request, which has no version: JSON, or YAML in the formats for people.
@@ -86,49 +86,53 @@ impl Output {
             Format::Table | Format::Wide => {
                 stdout.write(&yaml_serde::to_string(&body).map_err(Failure::local)?)?;
             }
-            _ => self.print_values(&mut stdout, body)?,
+            _ => self.print_filtered(&mut stdout, &body)?,
         }
         stdout.flush()
     }
 
-    fn print_values(&self, stdout: &mut Stdout, value: Value) -> Result<(), Failure> {
-        let values = match &self.filter {
-            None => vec![value],
-            Some(filter) => filter.apply(value)?,
+    /// Prints a value, or the results of `--jq` for it.
+    fn print_filtered(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+        let Some(filter) = &self.filter else {
+            return self.print_value(stdout, value);
         };
-        for value in values {
-            match (self.format, &value) {
-                (Format::Yaml, _) => {
-                    let text = yaml_serde::to_string(&value).map_err(Failure::local)?;
-                    stdout.write(&text)?;
-                }
+        for result in filter.apply(serde_json::to_value(value).map_err(Failure::local)?)? {
+            match &result {
                 // As `jq --raw-output` does, so that the value can be used in a shell.
-                (_, Value::String(text)) if self.filter.is_some() => stdout.line(text)?,
-                (Format::Ndjson, _) => stdout.line(&value.to_string())?,
-                _ => {
-                    let text = serde_json::to_string_pretty(&value).map_err(Failure::local)?;
-                    stdout.line(&text)?;
-                }
+                Value::String(text) if self.format != Format::Yaml => stdout.line(text)?,
+                result => self.print_value(stdout, result)?,
             }
         }
         Ok(())
+    }
+
+    fn print_value(&self, stdout: &mut Stdout, value: &impl Serialize) -> Result<(), Failure> {
+        match self.format {
+            Format::Yaml => stdout.write(&yaml_serde::to_string(value).map_err(Failure::local)?),
+            Format::Ndjson => stdout.line(&serde_json::to_string(value).map_err(Failure::local)?),
+            _ => stdout.line(&serde_json::to_string_pretty(value).map_err(Failure::local)?),
+        }
+    }
+}
+
+/// A document with its version, in the order of its fields.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema_version: u32,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+impl<'a, T: Serialize> Versioned<'a, T> {
+    fn new(document: &'a T) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            document,
+        }
     }
 }
 
 /// Returns a document as JSON on one line.
 pub(crate) fn to_line(document: &impl Serialize) -> Result<String, Failure> {
-    Ok(with_version(document)?.to_string())
-}
-
-/// Returns the object with the field `schema_version` before the others.
-fn with_version(value: &impl Serialize) -> Result<Value, Failure> {
-    let mut versioned = serde_json::Map::new();
-    versioned.insert("schema_version".to_owned(), SCHEMA_VERSION.into());
-    match serde_json::to_value(value).map_err(Failure::local)? {
-        Value::Object(fields) => versioned.extend(fields),
-        other => {
-            versioned.insert("value".to_owned(), other);
-        }
-    }
-    Ok(Value::Object(versioned))
+    serde_json::to_string(&Versioned::new(document)).map_err(Failure::local)
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use console::measure_text_width;
 use modelarts_ext::types::Phase;
 
 use crate::terminal::{Emphasis, Terminal};
@@ -29,6 +30,35 @@ pub(crate) fn age(age: Duration) -> String {
     }
 }
 
+/// Returns a value as text, or `-`.
+pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
+    let text = value.map(|value| value.to_string());
+    text.filter(|text| !text.is_empty())
+        .unwrap_or_else(|| "-".to_owned())
+}
+
+/// Returns a text with line breaks between words, so that it fits on a terminal of this width.
+pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
+    let Some(width) = width.map(usize::from) else {
+        return text.to_owned();
+    };
+    let (mut lines, mut used) = (String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = measure_text_width(word);
+        let is_full = used + 1 + length > width;
+        if used > 0 {
+            lines.push(if is_full { '\n' } else { ' ' });
+        }
+        used = if used == 0 || is_full {
+            length
+        } else {
+            used + 1 + length
+        };
+        lines += word;
+    }
+    lines
+}
+
 /// Returns a number of bytes in binary units, such as `1.2 MiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
@@ -44,4 +74,17 @@ pub(crate) fn phase(phase: &Phase) -> String {
         _ => ("◌", Emphasis::Waiting),
     };
     Terminal::styled(format_args!("{sign} {phase}"), emphasis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_break_between_words() {
+        let text = "The service has no such job";
+        assert_eq!(wrapped(text, Some(12)), "The service\nhas no such\njob");
+        assert_eq!(wrapped(text, None), text);
+        assert_eq!(wrapped("unbreakable words", Some(5)), "unbreakable\nwords");
+    }
 }

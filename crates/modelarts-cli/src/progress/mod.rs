@@ -170,11 +170,16 @@ fn without(all: Amount, part: Amount) -> Amount {
     }
 }
 
+/// Returns a number of things, such as `1 file` or `4,000 files`.
+pub(crate) fn count(count: u64, name: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {name}{plural}", HumanCount(count))
+}
+
 /// Returns an amount as text, such as `12 files, 48.00 KiB`.
 pub(crate) fn amount(amount: Amount) -> String {
-    let plural = if amount.files == 1 { "" } else { "s" };
-    let (files, bytes) = (HumanCount(amount.files), BinaryBytes(amount.bytes));
-    format!("{files} file{plural}, {bytes}")
+    let bytes = BinaryBytes(amount.bytes);
+    format!("{}, {bytes}", count(amount.files, "file"))
 }
 
 /// Returns the result of a synchronization as text, such as `2 files, 1.00 KiB sent, 10 unchanged,

@@ -17,9 +17,23 @@ use crate::{
 const PROJECT: &str = "project_id";
 
 impl OperationCall {
-    /// Builds the request. Returns an error if a required parameter is missing or unknown to the
-    /// operation.
-    pub(super) fn request(&self) -> Result<Request, Error> {
+    /// Builds the request that [`send`](Self::send) would send, without its signature, for display.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let emulator = modelarts_emulator::Emulator::start().await?;
+    /// # let client = modelarts_ext::ClientBuilder::from_vars(emulator.vars()).build()?;
+    /// let request = client.operation("ShowTrainingQuotas")?.request()?;
+    /// assert_eq!(request.method().as_str(), "GET");
+    /// assert!(request.url().path().ends_with("/training-quotas"));
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if a parameter is unknown to the operation, missing or malformed.
+    pub fn request(&self) -> Result<Request, Error> {
         self.check_names()?;
         let mut path = self.operation.path.to_owned();
         let mut query = Vec::new();

@@ -1,0 +1,218 @@
+//! `modelarts sync`.
+
+mod report;
+
+pub(crate) use report::{SyncLine, SyncReport};
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use futures::TryStreamExt;
+use modelarts_obs::{
+    DirectorySync, Obs, ObsPath,
+    sync::{Summary, SyncEvent},
+};
+
+use crate::{
+    confirmation::confirm,
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::Format,
+    progress::{ProgressBars, count},
+    session::Session,
+    terminal,
+};
+
+/// Help of the rules.
+const LONG_HELP: &str = "\
+Contents are compared by size and checksum, so a second call transfers only what has changed, and a \
+call that was interrupted continues. Files of a directory go directly below the target, without the \
+name of the directory.
+
+Files that may hold credentials (.env, *.pem, clouds.yaml and the like), .git, __pycache__, \
+node_modules, virtual environments and what .modelartsignore matches are never sent; the output \
+names each of them.
+
+Examples:
+  modelarts sync ./data obs://my-bucket/data
+  modelarts sync obs://my-bucket/out/job-7 ./model
+  modelarts sync obs://my-bucket/data obs://other-bucket/data
+  modelarts sync ./data obs://my-bucket/data --delete --dry-run";
+
+#[derive(Debug, Args)]
+#[command(after_long_help = LONG_HELP)]
+pub(crate) struct Sync {
+    /// Source: a directory, a file, or an address such as obs://my-bucket/data.
+    #[arg(value_name = "SOURCE")]
+    source: String,
+    /// Target: a directory, or an address such as obs://my-bucket/data.
+    #[arg(value_name = "TARGET")]
+    target: String,
+    /// Deletes at the target what the source does not have. Asks before.
+    #[arg(long)]
+    delete: bool,
+    /// Prints what would be transferred and deleted, and changes nothing.
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Does not send what .gitignore matches. A .modelartsignore in the directory replaces it.
+    #[arg(long)]
+    gitignore: bool,
+    /// Number of requests at once.
+    #[arg(
+        long,
+        value_name = "REQUESTS",
+        default_value = "16",
+        value_parser = clap::value_parser!(u16).range(1..=1_000)
+    )]
+    transfers: u16,
+    /// Deletes without a question.
+    #[arg(short, long)]
+    yes: bool,
+}
+
+/// Source and target.
+enum Direction {
+    Up(PathBuf, ObsPath),
+    Down(ObsPath, PathBuf),
+    Copy(ObsPath, ObsPath),
+}
+
+impl Direction {
+    fn new(source: &str, target: &str) -> Result<Self, Failure> {
+        match (address("SOURCE", source)?, address("TARGET", target)?) {
+            (Some(source), Some(target)) => Ok(Self::Copy(source, target)),
+            (Some(source), None) => Ok(Self::Down(source, PathBuf::from(target))),
+            (None, Some(target)) => {
+                let path = Path::new(source);
+                if let Err(error) = path.metadata() {
+                    return Err(Failure::usage(format_args!(
+                        "SOURCE {source}: {error}; it must be a directory, a file or an obs:// \
+                         address"
+                    )));
+                }
+                Ok(Self::Up(path.to_owned(), target))
+            }
+            (None, None) => Err(Failure::usage(
+                "SOURCE and TARGET are paths of this machine; at least one must be an address such \
+                 as obs://my-bucket/data",
+            )),
+        }
+    }
+
+    fn sync(&self, obs: &Obs) -> DirectorySync {
+        match self {
+            Self::Up(source, target) => obs.sync_up(source, target),
+            Self::Down(source, target) => obs.sync_down(source, target),
+            Self::Copy(source, target) => obs.copy(source, target),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Up(..) => "upload",
+            Self::Down(..) => "download",
+            Self::Copy(..) => "copy",
+        }
+    }
+
+    /// Returns the transfer as a verb, and in the past tense.
+    fn verbs(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Up(..) => ("send", "sent"),
+            Self::Down(..) => ("receive", "received"),
+            Self::Copy(..) => ("copy", "copied"),
+        }
+    }
+}
+
+/// Parses an address of OBS; `None` for a path of this machine.
+fn address(name: &str, text: &str) -> Result<Option<ObsPath>, Failure> {
+    let Some((scheme, path)) = text.split_once("://") else {
+        return match text.is_empty() {
+            true => Err(Failure::usage(format_args!("{name} must not be empty"))),
+            false => Ok(None),
+        };
+    };
+    match scheme {
+        "obs" => text
+            .parse()
+            .map(Some)
+            .map_err(|error| Failure::usage(format_args!("{name}: {error}"))),
+        _ => Err(Failure::usage(format_args!(
+            "{name} {text}: it must be a path of this machine or an obs:// address, such as \
+             obs://{path}"
+        ))),
+    }
+}
+
+impl Sync {
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let direction = Direction::new(&self.source, &self.target)?;
+        if self.gitignore && !matches!(direction, Direction::Up(..)) {
+            return Err(Failure::usage(
+                "--gitignore: SOURCE must be a directory of this machine",
+            ));
+        }
+        if self.delete && !self.dry_run && !self.yes && !session.terminal.interactive {
+            // Nothing can be counted for a question that is not possible.
+            let action = format!("delete files at {}", self.target);
+            confirm(session.terminal, false, action)?;
+        }
+        let obs = Obs::new(session.client().await?)?;
+        let sync = direction
+            .sync(&obs)
+            .delete(self.delete)
+            .gitignore(self.gitignore)
+            .transfers(usize::from(self.transfers));
+        if self.delete && !self.dry_run && !self.yes {
+            let planned: Summary = sync.clone().dry_run(true).await?;
+            if planned.deleted > 0 {
+                let files = count(planned.deleted, "file");
+                let action = format!("delete {files} at {}", self.target);
+                confirm(session.terminal, false, action)?;
+            }
+        }
+        let transfer = self.transfer(session, &direction, sync.dry_run(self.dry_run));
+        tokio::select! {
+            report = transfer => {
+                let report = report?;
+                if session.output.format != Format::Ndjson {
+                    session.output.document(&report)?;
+                }
+                Ok(ExitStatus::Success)
+            }
+            _ = tokio::signal::ctrl_c() => {
+                terminal::note("interrupted; the same command continues from here");
+                Err(Failure::Status(ExitStatus::Interrupted))
+            }
+        }
+    }
+
+    /// Runs the synchronization. In the format `ndjson`, each event is printed.
+    async fn transfer(
+        &self,
+        session: &Session,
+        direction: &Direction,
+        sync: DirectorySync,
+    ) -> Result<SyncReport, Failure> {
+        let is_stream = session.output.format == Format::Ndjson;
+        let bars = ProgressBars::new(session.terminal, !is_stream && !self.dry_run);
+        let bar = bars.transfer("Sync");
+        let mut report = SyncReport::new(&self.source, &self.target, self.dry_run, direction);
+        let mut events = sync.stream();
+        while let Some(progress) = events.try_next().await? {
+            bar.update(&progress);
+            if is_stream && let Some(line) = SyncLine::new(&progress) {
+                session.output.item(&line)?;
+            }
+            match progress.event {
+                SyncEvent::Transferred { path, bytes } => report.transferred(path, bytes),
+                SyncEvent::Deleted { path } => report.deleted(path),
+                SyncEvent::Finished(summary) => report.finish(summary),
+                _ => {}
+            }
+        }
+        bar.clear();
+        Ok(report)
+    }
+}
