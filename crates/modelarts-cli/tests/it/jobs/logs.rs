@@ -176,6 +176,22 @@ async fn a_log_is_followed_to_the_end_of_the_job() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_exit_code_after_following_is_that_of_the_outcome_only_on_request() {
+    let (fixture, _) = with_logs("Failed", &["one\n"]).await;
+    fixture
+        .run("logs -f leaves")
+        .await
+        .code(0)
+        .stdout_eq("one\n");
+    fixture
+        .run("logs -f leaves --exit-code outcome")
+        .await
+        .code(10);
+    fixture.run("logs -f leaves --exit-code task").await.code(1);
+    fixture.run("logs leaves --exit-code task").await.code(2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_logs_of_all_tasks_are_followed_through_a_failure_of_the_service() {
     let (fixture, id) = with_logs("Running", &["a\n", "b\n"]).await;
     let mut program = fixture.spawn("logs -f leaves");
