@@ -106,7 +106,8 @@ fn another_shell_uses_the_emulator_by_its_context() {
     assert_eq!(
         fs::read_to_string(home.path().join("config.toml")).unwrap(),
         format!(
-            "{file}\n[context.dev]\ndata_dir = \"{}\"\nbucket = \"dev\"\n",
+            "{file}\n[context.dev]\ndata_dir = \"{}\"\nbucket = \"dev\"\nflavor = \
+             \"modelarts.vm.cpu.8u\"\n",
             data.display()
         )
     );
@@ -162,7 +163,7 @@ fn keys_project_and_settings_survive_a_restart() {
     let dev = DevProcess::start(home.path(), "--data-dir emulator --name lab --bucket mine");
     let (project, key) = (dev.ready["project_id"].clone(), keys(home.path()));
     assert_eq!(dev.end("TERM").0, Some(0));
-    run(home.path(), "context set lab flavor=modelarts.vm.cpu.8u").code(0);
+    run(home.path(), "context set lab flavor= prefix=mine").code(0);
     let dev = DevProcess::start(
         home.path(),
         "--data-dir emulator --name lab --on-stop leave",
@@ -170,9 +171,9 @@ fn keys_project_and_settings_survive_a_restart() {
     assert_eq!(dev.ready["project_id"], project);
     assert_eq!(dev.ready["bucket"], "mine");
     assert_eq!(keys(home.path()), key);
-    run(home.path(), "context show lab -o json --jq .flavor")
+    run(home.path(), "context show lab -o json --jq [.flavor,.prefix,.bucket]|@csv")
         .code(0)
-        .stdout_eq("modelarts.vm.cpu.8u\n");
+        .stdout_eq(",\"mine\",\"mine\"\n");
     let (code, stderr) = dev.end("TERM");
     assert_eq!(code, Some(0));
     assert!(stderr.ends_with(
