@@ -26,8 +26,7 @@ const WILDCARDS: &[(&str, &str)] = &[
     (r"\b[0-9a-f]{32}\b", "[..]"),
     (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "[..]"),
     (r"/code/[0-9a-f]{16}/\w+/", "/code/[..]/"),
-    (r"completed after .*", "completed after [..]"),
-    (r"failed after .*", "failed after [..]"),
+    (r"\bafter ([0-9]+[dhms])+\b", "after [..]"),
     // Widths of columns depend on the times.
     (r"\s+\d+s\s+\d+s\s+", "[..]"),
     (r"\b[0-9a-f]{8}\b", "[..]"),
