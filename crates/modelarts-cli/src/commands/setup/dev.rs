@@ -1,5 +1,10 @@
 //! `modelarts dev`.
 
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "the emulator runs jobs as processes of Unix")
+)]
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};

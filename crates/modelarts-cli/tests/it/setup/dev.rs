@@ -250,3 +250,73 @@ fn wrong_settings_are_refused_before_the_start() {
          it\n"
     );
 }
+
+/// Submits a job that runs for a long time, and waits until it runs.
+fn start_job(home: &Path) {
+    let work = home.join("work");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(work.join("train.py"), "import time\ntime.sleep(3600)\n").unwrap();
+    run(
+        home,
+        "--context dev submit work/train.py --name long --detach",
+    )
+    .code(0);
+    wait_until_running(home);
+}
+
+/// Waits until the only job runs.
+fn wait_until_running(home: &Path) {
+    loop {
+        match phase(home).as_str() {
+            "Running\n" => return,
+            phase => assert!(["Creating\n", "Pending\n"].contains(&phase), "{phase}"),
+        }
+    }
+}
+
+/// Returns the phase of the only job.
+fn phase(home: &Path) -> String {
+    let output = run(home, "--context dev ls --jq .jobs[0].phase").code(0);
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn jobs_are_stopped_at_the_end() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    start_job(home.path());
+    assert_eq!(dev.end("INT").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    assert_eq!(phase(home.path()), "Terminated\n");
+    assert_eq!(dev.end("INT").0, Some(0));
+}
+
+#[test]
+fn jobs_run_again_at_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant --on-stop leave");
+    start_job(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    wait_until_running(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+}
+
+#[test]
+fn a_kill_is_reported_and_does_not_prevent_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "");
+    assert_eq!(dev.end("KILL").0, None);
+    let output = run(home.path(), "--context dev doctor -o json").code(1);
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().iter();
+    let mut service = checks.filter(|check| check["check"] == "service");
+    assert_eq!(
+        service.next().unwrap()["advice"],
+        "the emulator has ended; start it with `modelarts dev`"
+    );
+    // The file with the old address is replaced.
+    let dev = DevProcess::start(home.path(), "--data-dir other");
+    run(home.path(), "--context dev ls -o id").code(0);
+    assert_eq!(dev.end("INT").0, Some(0));
+}
