@@ -19,7 +19,18 @@ use crate::{
     session::Session,
 };
 
+const EXAMPLES: &str = "\
+Examples:
+  modelarts submit train.py --flavor modelarts.vm.cpu.8u --data ./data --out train_url -p epochs=20
+  modelarts submit train.py --flavor modelarts.vm.cpu.8u -- --epochs 20 --lr 0.1
+  modelarts submit -f job.yaml --set spec.resource.node_count=4 --dry-run
+  modelarts submit train.py --detach -o id | modelarts wait -
+
+The script is started with --NAME=VALUE for each hyper-parameter, input and output. The code is the
+directory of the script, without what .gitignore or .modelartsignore leaves out.";
+
 #[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Submit {
     #[command(flatten)]
     job: JobFlags,

@@ -1,5 +1,12 @@
 //! Commands that create jobs.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
 mod check;
 mod exit_codes;
 mod fixtures;
