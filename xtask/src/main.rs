@@ -124,7 +124,14 @@ enum Command {
     },
     /// Runs clients of OBS against servers of the same API: boto3, the vendor's SDK, rclone, the AWS
     /// CLI and modelarts-obs; the emulator, moto and SeaweedFS
-    Obs,
+    Obs {
+        /// Measure transfers beside rclone and the AWS CLI instead; takes minutes
+        #[arg(long)]
+        speed: bool,
+        /// Number of rounds of each program, with --speed
+        #[arg(long, default_value_t = 5, requires = "speed")]
+        rounds: u32,
+    },
     /// Checks that operations added to a copy of the description can be called without new Rust
     /// code
     NewOperation,
@@ -136,10 +143,13 @@ enum Command {
         file: PathBuf,
     },
     /// Builds the files of a release of the description, in target/dist
+    #[command(args_conflicts_with_subcommands = true)]
     Dist {
         /// Build twice, and fail if the bytes differ
         #[arg(long)]
         check: bool,
+        #[command(subcommand)]
+        other: Option<Dist>,
     },
     /// Checks the order of modules that CONTRIBUTING.md shows
     Layers {
@@ -155,6 +165,19 @@ enum Command {
         /// Run only this check; may be given more than once
         #[arg(long, value_name = "NAME")]
         only: Vec<String>,
+    },
+}
+
+/// Releases other than that of the description.
+#[derive(Subcommand)]
+enum Dist {
+    /// Builds the package for Python in target/wheels: the programs modelarts and
+    /// modelarts-emulator, and a pytest plugin
+    Wheel {
+        /// Options of `maturin build`, such as --compatibility manylinux2014 --zig for a wheel that
+        /// runs on older systems than this one
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<String>,
     },
 }
 
@@ -221,13 +244,21 @@ fn run(command: Command) -> Result<ExitCode> {
             })
         }
         Command::NewOperation => new_operation::run(),
-        Command::Obs => Ok(match obs::run(true)? {
+        Command::Obs {
+            speed: true,
+            rounds,
+        } => obs::measure(rounds),
+        Command::Obs { .. } => Ok(match obs::run(true)? {
             Outcome::Passed => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
         }),
         Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),
-        Command::Dist { check } => dist::run(check),
+        Command::Dist {
+            other: Some(Dist::Wheel { options }),
+            ..
+        } => dist::wheel::run(&options),
+        Command::Dist { check, other: None } => dist::run(check),
         Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }

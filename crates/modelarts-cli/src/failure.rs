@@ -46,8 +46,13 @@ impl Failure {
             Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
                 ExitStatus::Unchecked
             }
-            // Errors of local files have the error of the system as their source.
-            Self::Sdk(error) if error.kind() == ErrorKind::Invalid && error.source().is_none() => {
+            // Such as a condition that the SDK rejects before anything is sent. Errors of local files
+            // have the error of the system as their source.
+            Self::Sdk(error)
+                if error.kind() == ErrorKind::Invalid
+                    && error.attempts() == 0
+                    && error.source().is_none() =>
+            {
                 ExitStatus::Usage
             }
             Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,

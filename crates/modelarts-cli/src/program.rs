@@ -1,6 +1,6 @@
 //! Entry point of the program: arguments, runtime, errors, exit code.
 
-use std::{env, process::ExitCode};
+use std::{env, ffi::OsString, process::ExitCode};
 
 use clap::{
     Parser,
@@ -17,10 +17,22 @@ use crate::{
     terminal::{self, Terminal},
 };
 
+/// First argument with which the program is `modelarts-emulator`. The wheel contains one file for
+/// both programs.
+#[cfg(unix)]
+const EMULATOR: &str = "emulator";
+
 /// Runs the program with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments: Vec<OsString> = env::args_os().collect();
+    #[cfg(unix)]
+    if arguments.get(1).is_some_and(|first| first == EMULATOR) {
+        let rest = arguments.into_iter().skip(2);
+        let name = OsString::from("modelarts-emulator");
+        return modelarts_emulator::program::run([name].into_iter().chain(rest));
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => return print_usage(&error),
     };
@@ -42,7 +54,8 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     crate::arguments::set_up_log(global.verbose);
     let terminal = Terminal::detect();
     let output = Output::new(global.output, terminal)?;
-    let session = Session::new(Selection::new(global.context), output, terminal);
+    let selection = Selection::new(global.context);
+    let session = Session::new(selection, output, terminal, crate::arguments::command);
     let mut builder = match arguments.command.runs_jobs() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),

@@ -16,15 +16,23 @@ pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,
     pub(crate) terminal: Terminal,
+    /// Returns the arguments of the program, for completion and manual pages.
+    pub(crate) command: fn() -> clap::Command,
     client: OnceCell<Client>,
 }
 
 impl Session {
-    pub(crate) fn new(selection: Selection, output: Output, terminal: Terminal) -> Self {
+    pub(crate) fn new(
+        selection: Selection,
+        output: Output,
+        terminal: Terminal,
+        command: fn() -> clap::Command,
+    ) -> Self {
         Self {
             selection,
             output,
             terminal,
+            command,
             client: OnceCell::new(),
         }
     }

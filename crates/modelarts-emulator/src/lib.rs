@@ -53,6 +53,8 @@ mod logs;
 mod metrics;
 #[cfg(feature = "obs")]
 mod obs;
+#[cfg(feature = "cli")]
+pub mod program;
 mod runner;
 mod scheduler;
 mod server;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::Error;
 
-/// A time, printed and serialized as RFC 3339 in UTC, such as `2026-01-15T08:30:45Z`.
+/// Time, printed and serialized as RFC 3339 in UTC, such as `2026-01-15T08:30:45Z`.
 ///
 /// Methods that take a time accept a `Timestamp` or a [`SystemTime`], and both compare with each
 /// other. The features `jiff` and `chrono` add conversions from and to the types of these crates.
@@ -31,17 +31,18 @@ use crate::error::Error;
 /// # Ok::<(), modelarts_ext::Error>(())
 /// ```
 ///
-/// The range is that of the years -9999 to 9999, with nanoseconds. A result or a converted time
-/// beyond it becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
+/// The range is the years -9999 to 9999, with a resolution of nanoseconds. A result or a converted
+/// time outside of the range becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation
+/// panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
 impl Timestamp {
-    /// The earliest time, in the year -9999.
+    /// Earliest time, in the year -9999.
     pub const MIN: Self = Self(jiff::Timestamp::MIN);
-    /// The latest time, on December 30 of the year 9999.
+    /// Latest time, on December 30 of the year 9999.
     pub const MAX: Self = Self(jiff::Timestamp::MAX);
-    /// The start of the year 1970, UTC.
+    /// Start of the year 1970, UTC.
     pub const UNIX_EPOCH: Self = Self(jiff::Timestamp::UNIX_EPOCH);
 
     /// Creates a time from milliseconds since the Unix epoch, the unit of the service.
@@ -50,7 +51,8 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(millis).map_or(Self::limit(millis < 0), Self)
     }
 
-    /// Returns the milliseconds since the Unix epoch, rounded towards it; negative before it.
+    /// Returns the milliseconds since the Unix epoch, rounded towards zero; negative for earlier
+    /// times.
     #[must_use]
     pub fn as_epoch_millis(self) -> i64 {
         self.0.as_millisecond()

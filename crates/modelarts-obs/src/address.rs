@@ -4,10 +4,10 @@ use std::{fmt, str::FromStr};
 
 use modelarts_ext::{Error, ErrorKind};
 
-/// The address of an object or of a directory in OBS: a bucket and a key.
+/// Address of an object or of a directory in OBS: a bucket and a key.
 ///
-/// `Display` writes it as `obs://bucket/key`. The key has no slash at its start and none at its
-/// end, so `obs://bucket/code/` and `/bucket/code` are the same address.
+/// `Display` writes the address as `obs://bucket/key`. The key has no leading and no trailing
+/// slash, so `obs://bucket/code/` and `/bucket/code` are the same address.
 ///
 /// ```
 /// use modelarts_obs::ObsPath;
@@ -24,11 +24,13 @@ pub struct ObsPath {
 }
 
 impl ObsPath {
-    /// Creates an address from a bucket and a key; an empty key is the bucket itself.
+    /// Creates an address from a bucket and a key. An empty key denotes the bucket itself. Leading
+    /// and trailing slashes of the key are removed.
     ///
     /// # Errors
-    /// Returns an error for an invalid name of a bucket (3 to 63 lower-case letters, digits,
-    /// hyphens and dots), and for a key that breaks the rules of [`check_key`].
+    /// Returns an error for an invalid name of a bucket, and for a key that [`check_key`] rejects.
+    /// The name of a bucket has 3 to 63 lower-case letters, digits, hyphens and dots, and begins
+    /// and ends with a letter or a digit.
     pub fn new(bucket: &str, key: &str) -> Result<Self, Error> {
         check_bucket(bucket)?;
         let key = key.trim_matches('/');
@@ -47,19 +49,21 @@ impl ObsPath {
         &self.bucket
     }
 
-    /// Returns the key, without a slash at its start and its end; empty for the bucket itself.
+    /// Returns the key, without leading and trailing slashes. The key of the bucket itself is
+    /// empty.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// Returns the last name of the key; `None` for a bucket.
+    /// Returns the last segment of the key: the name of the object or the directory. `None` for the
+    /// bucket itself.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.key.rsplit('/').next().filter(|name| !name.is_empty())
     }
 
-    /// Returns the address of `path` below this one.
+    /// Returns the address of a path relative to this address.
     ///
     /// # Errors
     /// Returns an error if the resulting key is invalid; see [`check_key`].
@@ -70,7 +74,7 @@ impl ObsPath {
         }
     }
 
-    /// Returns `true` if the other address is this one or below it.
+    /// Returns `true` if `other` is this address or an address below it.
     #[must_use]
     pub fn contains(&self, other: &Self) -> bool {
         let below = || other.key.strip_prefix(&self.key)?.chars().next();
@@ -101,7 +105,7 @@ impl From<&ObsPath> for String {
 impl FromStr for ObsPath {
     type Err = Error;
 
-    /// Parses `obs://bucket/key` or `/bucket/key`.
+    /// Parses an address of the form `obs://bucket/key` or `/bucket/key`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let rest = text.strip_prefix("obs://").or(text.strip_prefix('/'));
         let rest = rest.ok_or_else(|| {
@@ -114,8 +118,9 @@ impl FromStr for ObsPath {
     }
 }
 
-/// Checks the key of an object: 1 to 1,024 bytes, without control characters, without empty steps
-/// (`//`), and without the steps `.` and `..`, which the crate `object_store` does not send.
+/// Checks the key of an object. A valid key has 1 to 1,024 bytes and no ASCII control characters.
+/// It has no empty path segments (`//`), and no path segments `.` and `..`, which the crate
+/// `object_store` rejects.
 ///
 /// # Errors
 /// Returns an error that names the key and the rule.

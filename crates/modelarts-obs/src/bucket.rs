@@ -1,4 +1,4 @@
-//! [`Bucket`]: single objects.
+//! Operations on single objects of a bucket.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -16,7 +16,7 @@ use crate::{
     obs::store::Store,
 };
 
-/// A bucket, with its objects by their keys. Clones share connections.
+/// Bucket of OBS, or a subdirectory that is used as a bucket. Clones share connections.
 ///
 /// ```
 /// # use std::error::Error;
@@ -42,7 +42,7 @@ pub struct Bucket {
     store: Store,
 }
 
-/// An object: its key and its properties, without its contents.
+/// Key and properties of an object, without its contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectInfo {
     key: String,
@@ -52,7 +52,7 @@ pub struct ObjectInfo {
     sha256: Option<String>,
 }
 
-/// Name of the metadata with the checksum of an object that this crate wrote.
+/// Name of the metadata with the SHA-256 of the contents, which a synchronization stores.
 pub(crate) const SHA256: &str = "sha256";
 
 impl ObjectInfo {
@@ -68,20 +68,21 @@ impl ObjectInfo {
         self.size
     }
 
-    /// Returns the time of the last change.
+    /// Returns the time of the last modification, which in OBS is the time of the upload.
     #[must_use]
     pub fn modified(&self) -> SystemTime {
         self.modified
     }
 
-    /// Returns the entity tag, which changes with the contents.
+    /// Returns the entity tag, which changes with the contents. `None` if the server returned none.
     #[must_use]
     pub fn etag(&self) -> Option<&str> {
         self.etag.as_deref()
     }
 
     /// Returns the SHA-256 of the contents in hexadecimal digits, from the metadata of an object
-    /// that this crate uploaded. `None` in the items of a list, which has no metadata.
+    /// that a synchronization uploaded (see [`sync`](crate::sync)). `None` for other objects, such
+    /// as those of [`Bucket::put`], and in the items of a list, which contain no metadata.
     #[must_use]
     pub fn sha256(&self) -> Option<&str> {
         self.sha256.as_deref()
@@ -125,21 +126,22 @@ impl Bucket {
         &self.store
     }
 
-    /// Returns `true` if both are the same bucket of the same connection.
+    /// Returns `true` if both are the same bucket of the same connection, or the same local
+    /// directory.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.name == other.name && self.store.is_same_service(&other.store)
     }
 
-    /// Describes an operation on a key, for an error.
+    /// Returns the description of an operation on a key, for an error.
     fn doing(&self, verb: &str, key: &str) -> String {
         format!("{verb} obs://{}/{key}", self.name)
     }
 
-    /// Writes an object, and replaces an existing one. The contents are sent in one request, so they
-    /// should be small; [`sync_up`](crate::sync) sends files of any size.
+    /// Writes an object, and replaces an existing one. The contents are sent in one request, so
+    /// they should be small; [`sync_up`](crate::Obs::sync_up) uploads files of any size.
     ///
     /// # Errors
-    /// Returns an error for an invalid key, and for a rejection by OBS.
+    /// Returns an error for an invalid key, and if the request fails.
     pub async fn put(&self, key: &str, contents: impl Into<Bytes>) -> Result<(), Error> {
         let path = object_path(key)?;
         let contents = contents.into();
@@ -158,7 +160,8 @@ impl Bucket {
     /// Reads the contents of an object into memory.
     ///
     /// # Errors
-    /// Returns an error with [`is_not_found`](Error::is_not_found) if the object does not exist.
+    /// Returns an error for an invalid key, and if the request fails. The error has
+    /// [`is_not_found`](Error::is_not_found) if the object or the bucket does not exist.
     pub async fn get(&self, key: &str) -> Result<Bytes, Error> {
         let path = object_path(key)?;
         let get = |objects: Arc<dyn ObjectStore>| {
@@ -171,7 +174,8 @@ impl Bucket {
     /// Returns the properties of an object.
     ///
     /// # Errors
-    /// Returns an error with [`is_not_found`](Error::is_not_found) if the object does not exist.
+    /// Returns an error for an invalid key, and if the request fails. The error has
+    /// [`is_not_found`](Error::is_not_found) if the object or the bucket does not exist.
     pub async fn head(&self, key: &str) -> Result<ObjectInfo, Error> {
         let path = object_path(key)?;
         let head = |objects: Arc<dyn ObjectStore>| {
@@ -186,11 +190,13 @@ impl Bucket {
         Ok(ObjectInfo::new(found.meta, &found.attributes))
     }
 
-    /// Returns `true` if an object with this key exists. Some servers do not state that the bucket is
-    /// missing instead of the object, because the response has no body.
+    /// Returns `true` if an object with this key exists. For a bucket that does not exist, some
+    /// servers return the same response as for a missing object, because a response to HEAD has no
+    /// body; the result is then `false`.
     ///
     /// # Errors
-    /// Returns an error if OBS rejects the request, or states that the bucket does not exist.
+    /// Returns an error for an invalid key, if the request fails, and if the server reports that
+    /// the bucket does not exist.
     pub async fn exists(&self, key: &str) -> Result<bool, Error> {
         match self.head(key).await {
             Ok(_) => Ok(true),
@@ -199,8 +205,9 @@ impl Bucket {
         }
     }
 
-    /// Reads the objects below a directory, in the order of their keys; an empty directory is the
-    /// bucket. A request returns up to 1,000 objects.
+    /// Lists the objects below a directory; an empty directory denotes the bucket. OBS returns them
+    /// in the order of their keys, up to 1,000 in a response. The objects of a local directory are
+    /// in no particular order.
     pub fn list(&self, directory: &str) -> impl Stream<Item = Result<ObjectInfo, Error>> + use<> {
         let list = self
             .clone()
@@ -217,9 +224,10 @@ impl Bucket {
             directory => Some(object_path(directory)?),
         };
         let doing = self.doing("listing", &directory);
-        // The first page is read here, so that it is read again with new keys if necessary.
+        // The first page is requested within `call`, which repeats the request if the keys have
+        // expired.
         let start = |objects: Arc<dyn ObjectStore>| {
-            // Fused, because the end of an empty list is read twice.
+            // Fused, because the end of an empty list is polled twice.
             let mut pages = objects.list(prefix.as_ref()).fuse();
             async move { Ok((pages.try_next().await?, pages)) }
         };
@@ -228,15 +236,16 @@ impl Bucket {
         let all = stream::iter(first.map(Ok))
             .chain(rest)
             .map_ok(|meta| ObjectInfo::new(meta, &Attributes::default()));
-        // A marker of the directory itself has its key; the crate object_store cuts the slash.
+        // An object that stands for the directory itself is left out. The crate object_store
+        // removes the slash at the end of its key.
         let is_object = move |object: &ObjectInfo| object.key != directory;
         Ok(all.try_filter(move |object| ready(is_object(object))))
     }
 
-    /// Deletes an object. Returns `Ok` if it does not exist.
+    /// Deletes an object. Returns `Ok` if the object does not exist.
     ///
     /// # Errors
-    /// Returns an error for an invalid key, and for a rejection by OBS.
+    /// Returns an error for an invalid key, and if the request fails.
     pub async fn delete(&self, key: &str) -> Result<(), Error> {
         let path = object_path(key)?;
         let delete = |objects: Arc<dyn ObjectStore>| {
@@ -253,19 +262,20 @@ impl Bucket {
     /// Creates the bucket in the region of the connection.
     ///
     /// # Errors
-    /// Returns an error if the name is taken by another user, which is common, because all users of
-    /// the cloud share the names.
+    /// Returns an error if the request fails. OBS rejects a name that another user has taken,
+    /// because all users of the cloud share the names of buckets.
     pub async fn create(&self) -> Result<(), Error> {
         self.store.create_bucket(&self.name).await
     }
 }
 
-/// Returns `true` if the object is missing, and not the bucket.
+/// Returns `true` if the error reports that an object does not exist, and not that its bucket does
+/// not exist.
 pub(crate) fn is_missing_object(error: &Error) -> bool {
     error.is_not_found() && error.code() != Some("NoSuchBucket")
 }
 
-/// Converts a checked key.
+/// Checks a key, and converts it to a path of the crate `object_store`.
 pub(crate) fn object_path(key: &str) -> Result<Path, Error> {
     address::check_key(key)?;
     Path::parse(key).map_err(|error| address::invalid(format!("the key {key:?}: {error}")))

@@ -1,4 +1,5 @@
-//! Errors of OBS as errors of modelarts-ext: a message that names the object, a code and advice.
+//! Conversion of errors of OBS to errors of modelarts-ext, with a message that names the object, a
+//! code and advice.
 
 use std::{error::Error as StdError, io, iter, path::Path};
 
@@ -6,29 +7,29 @@ use http::HeaderMap;
 use modelarts_ext::{Error, ErrorKind};
 use serde::{Deserialize, Serialize};
 
-/// Headers with the id of a request, of OBS and of AWS.
+/// Response headers with the id of a request: the header of OBS, and the header of AWS.
 const REQUEST_ID_HEADERS: [&str; 2] = ["x-obs-request-id", "x-amz-request-id"];
-/// Begins the text of [`ErrorFacts`] in the errors of the crate `object_store`, which have the body
-/// of the response as a text only.
+/// Prefix of the text of [`ErrorFacts`] in the errors of the crate `object_store`, which contain
+/// the body of a response only as text.
 const MARKER: &str = "obs-error:";
 
-/// Codes for keys that are not valid any more, or never were.
+/// Error codes for access keys that have expired or do not exist.
 const EXPIRED: [&str; 3] = ["InvalidAccessKeyId", "ExpiredToken", "InvalidToken"];
 
-/// Facts of an error response.
+/// Facts of an error response, such as its status, code and message.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ErrorFacts {
     status: u16,
     code: Option<String>,
     message: Option<String>,
     request_id: Option<String>,
-    /// The address or the region that the bucket is in, if the request went to another one.
+    /// Endpoint or region of the bucket, if the request was sent to another one.
     right_place: Option<String>,
-    /// The access key that the request was signed with.
+    /// Access key that the request was signed with.
     access_key: Option<String>,
 }
 
-/// The body of an error response.
+/// Body of an error response, in XML.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct ErrorBody {
@@ -64,7 +65,7 @@ impl ErrorFacts {
         self
     }
 
-    /// Creates the facts of a bucket that is a local directory and does not exist.
+    /// Returns the facts for a local directory that is used as a bucket and does not exist.
     pub(crate) fn no_such_bucket() -> Self {
         Self {
             status: 404,
@@ -74,7 +75,7 @@ impl ErrorFacts {
         }
     }
 
-    /// Returns the facts as a text from which [`find`](Self::find) reads them.
+    /// Returns the facts as text, which [`find`](Self::find) parses.
     pub(crate) fn to_text(&self) -> String {
         let json = serde_json::to_string(self).unwrap_or_default();
         format!("{MARKER}{json}")
@@ -97,7 +98,7 @@ impl ErrorFacts {
         })
     }
 
-    /// Returns advice for the code.
+    /// Returns advice for the status and the code.
     fn advice(&self) -> Option<String> {
         let advice = match self.code.as_deref() {
             _ if matches!(self.status, 301 | 307 | 308) || self.right_place.is_some() => {
@@ -110,7 +111,7 @@ impl ErrorFacts {
             Some("NoSuchBucket") => {
                 "check the name and the region of the bucket, or create it with Bucket::create"
             }
-            // A response to HEAD has no code.
+            // A response to HEAD has no body, and may have no code.
             code if code == Some("AccessDenied") || code.is_none() && self.status == 403 => {
                 "check that the policies of the user and of the bucket admit this request; an \
                  IAM policy for OBS takes up to 15 minutes to apply"
@@ -136,16 +137,17 @@ impl ErrorFacts {
     }
 }
 
-/// Returns the access key that OBS rejects as expired or unknown.
+/// Returns the access key that OBS rejected as expired or unknown; `None` for any other error.
 pub(crate) fn rejected_key(error: &object_store::Error) -> Option<String> {
     let facts = ErrorFacts::find(error)?;
     let is_rejected = EXPIRED.contains(&facts.code.as_deref()?);
     facts.access_key.filter(|_| is_rejected)
 }
 
-/// Converts an error. `doing` describes the operation, such as `writing obs://bucket/key`.
+/// Converts an error to an error of modelarts-ext. `doing` describes the operation, such as
+/// `writing obs://bucket/key`.
 pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
-    // An error of the credentials of the client.
+    // Errors of the provider of credentials are returned unchanged.
     if let Some(cause) = chain(error).find_map(|cause| cause.downcast_ref::<Error>()) {
         return cause.clone();
     }
@@ -167,7 +169,7 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     }
     let (kind, reason) = match error {
         object_store::Error::NotFound { .. } => (ErrorKind::NotFound, "no such object".to_owned()),
-        // Other tools can write keys that are not paths. Keys of this crate are checked before.
+        // Keys that other tools wrote may not be valid paths. Keys from callers are checked before.
         object_store::Error::InvalidPath { source } => {
             let advice = "rename or delete the object with another tool, or choose a directory \
                           without it";
@@ -185,7 +187,7 @@ pub(crate) fn convert(error: &object_store::Error, doing: &str) -> Error {
     Error::new(kind, format!("{doing}: {reason}"))
 }
 
-/// Returns the kind of an error without a response.
+/// Returns the kind of an error for which no error response was received.
 fn kind_of(error: &object_store::Error) -> ErrorKind {
     let is_local = |cause: &&(dyn StdError + 'static)| cause.is::<std::io::Error>();
     let http = chain(error).find_map(|cause| cause.downcast_ref::<reqwest::Error>());
@@ -205,7 +207,8 @@ fn chain<'a>(error: &'a object_store::Error) -> impl Iterator<Item = &'a (dyn St
     iter::successors(Some(first), |error| StdError::source(*error))
 }
 
-/// Converts an error of the local file system. `doing` describes the operation, such as `reading`.
+/// Creates the error for a failure of the local file system. `doing` describes the operation, such
+/// as `reading`.
 pub(crate) fn local(doing: &str, path: &Path, failure: &io::Error) -> Error {
     let advice = match failure.kind() {
         io::ErrorKind::PermissionDenied => "check the permissions of the file and its directory",

@@ -2,15 +2,37 @@
 //! Telekom Cloud.
 //!
 //! A training job reads its code and its data from OBS, and writes its results to OBS. This crate
-//! brings local directories there and results back. It uses the credentials, the region and the
-//! retry policy of a [`Client`](modelarts_ext::Client) of modelarts-ext.
+//! uploads local code and data for a job, and downloads the results. It uses the credentials, the
+//! region and the retry policy of a [`Client`](modelarts_ext::Client) of modelarts-ext.
 //!
-//! ```no_run
-//! # async fn run() -> Result<(), modelarts_ext::Error> {
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use modelarts_emulator::{Emulator, Timing};
 //! use modelarts_ext::Client;
 //! use modelarts_obs::{CreateJobExt, JobExt, Staging};
 //!
+//! # let root = tempfile::tempdir()?;
+//! # std::env::set_current_dir(&root)?;
+//! # std::fs::create_dir_all("src")?;
+//! # std::fs::create_dir_all("data")?;
+//! # std::fs::write("data/rows.csv", "1\n2\n")?;
+//! # std::fs::write("src/train.py", "import sys, pathlib
+//! # given = dict(a.lstrip('-').split('=', 1) for a in sys.argv[1:] if '=' in a)
+//! # rows = pathlib.Path(given['data_url'], 'rows.csv').read_text().split()
+//! # pathlib.Path(given['train_url'], 'model.txt').write_text(str(len(rows)))
+//! # ")?;
+//! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
+//! # let (vars, cache) = (emulator.vars(), root.path().join("cache").display().to_string());
+//! # let vars = move |name: &str| match name {
+//! #     "MODELARTS_CACHE_DIR" => Some(cache.clone()),
+//! #     _ => vars(name),
+//! # };
+//! # let connect = || -> Result<Client, modelarts_ext::Error> {
 //! let client = Client::from_env()?;
+//! # Ok(client) };
+//! # let client = modelarts_ext::ClientBuilder::from_vars(vars).build()?;
+//! # modelarts_obs::Obs::new(&client)?.bucket("my-bucket")?.create().await?;
 //! let staging = Staging::new(&client).bucket("my-bucket");
 //! let job = client
 //!     .training_jobs()
@@ -25,28 +47,30 @@
 //!     .await?;
 //! job.wait().await?.success()?;
 //! job.download_outputs("./out").await?;
+//! # assert_eq!(std::fs::read_to_string("out/train_url/model.txt")?, "2");
+//! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
 //!
-//! | | for |
+//! | type | purpose |
 //! |---|---|
-//! | [`Staging`] | local code and data of a job, and its outputs |
-//! | [`Obs`] | the connection to OBS, or to a local directory in its place |
-//! | [`Bucket`] | single objects: put, get, head, list, delete |
-//! | [`DirectorySync`] | whole directories: [`Obs::sync_up`], [`Obs::sync_down`], [`Obs::copy`] |
+//! | [`Staging`] | the bucket and the prefix for code, data and outputs of jobs |
+//! | [`Obs`] | the connection to OBS, or to a local directory instead |
+//! | [`Bucket`] | operations on single objects: put, get, head, list, delete |
+//! | [`DirectorySync`] | synchronization of directories: [`Obs::sync_up`], [`Obs::sync_down`], [`Obs::copy`] |
 //!
-//! | variable | |
+//! | variable | meaning |
 //! |---|---|
-//! | `MODELARTS_OBS_BUCKET` | the bucket of [`Staging`] |
-//! | `MODELARTS_OBS_PREFIX` | the prefix of its keys; `modelarts` if it is not set |
-//! | `MODELARTS_OBS_ENDPOINT` | the address of OBS; that of the region if it is not set. `file:///data/obs` is a local directory |
-//! | `MODELARTS_CACHE_DIR` | the directory with checksums of files and the state of unfinished transfers |
+//! | `MODELARTS_OBS_BUCKET` | bucket of [`Staging`], unless [`Staging::bucket`] sets it |
+//! | `MODELARTS_OBS_PREFIX` | prefix of the keys of [`Staging`], unless [`Staging::prefix`] sets it; default: `modelarts` |
+//! | `MODELARTS_OBS_ENDPOINT` | address of OBS, or of a local directory, such as `file:///data/obs`; default: the address of OBS in the region |
+//! | `MODELARTS_CACHE_DIR` | directory of the cache, with checksums and the state of incomplete transfers; default: in the cache directory of the user, such as `~/.cache/modelarts` |
 //!
 //! Region and credentials are those of the client; see
 //! [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env).
 //!
-//! Requests have AWS signatures of version 4, which OBS accepts beside its own. The crate
-//! `object_store` sends them.
+//! Requests are signed with AWS Signature Version 4, which OBS accepts in addition to its own
+//! scheme. The crate `object_store` builds and signs them.
 
 pub mod address;
 pub mod bucket;

@@ -17,6 +17,7 @@ mod official;
 mod server;
 mod shapes;
 mod timing;
+mod tool;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -60,6 +61,11 @@ enum Command {
     Decode,
     /// A long list over a slow connection, with one page in flight and with eight
     InFlight,
+    /// The command-line tool, compared with an empty program, curl and the library
+    Tool,
+    /// Do what the command-line tool does with the library alone; started by `tool`
+    #[command(hide = true)]
+    Baseline { baseline: tool::Baseline },
     /// Memory usage of reading a list of a million events
     Memory,
     /// Serve a job and its events; started by the other commands
@@ -79,6 +85,8 @@ fn main() -> Result<()> {
         Some(Command::Serve { events, delay }) => server::run(events, Duration::from_millis(delay)),
         Some(Command::Decode) => decode::compare(),
         Some(Command::InFlight) => in_flight::compare(),
+        Some(Command::Tool) => tool::measure(),
+        Some(Command::Baseline { baseline }) => tool::run(baseline),
         Some(Command::Memory) => memory::measure(),
         Some(Command::EmulatorListing) => listing::measure(),
         Some(Command::Get) => calls::get(),

@@ -1,8 +1,8 @@
 """Clients of OBS behind one interface.
 
-`names` returns the keys below a prefix: those of the next level, with a delimiter, if the client
-supports one (`delimits`), otherwise all. `part` is None for a client without ranges. An error of a
-server is an exception whose text contains the code.
+`names` returns the keys below a prefix: the keys of the next level if the client supports a
+delimiter (`delimits`), otherwise all keys. `part` is None for a client without ranges. An error of
+a server is raised as an exception whose text contains the error code.
 """
 
 import json
@@ -19,7 +19,7 @@ TRANSFERS = 16
 
 @dataclass(frozen=True)
 class Place:
-    """A server, with keys for it."""
+    """Address of a server, with access keys."""
 
     url: str
     access_key: str
@@ -184,7 +184,7 @@ class Program:
         environment = {
             "PATH": path,
             "HOME": os.environ["HOME"],
-            # Names of files are UTF-8.
+            # File names are encoded in UTF-8.
             "LC_ALL": "C.UTF-8",
             **self.variables(),
         }
@@ -210,7 +210,7 @@ class ModelartsObs(Program):
 
     def variables(self):
         return {
-            # Only OBS is called.
+            # The client calls only OBS, so this endpoint is not used.
             "MODELARTS_ENDPOINT": "http://127.0.0.1:1",
             "HUAWEICLOUD_SDK_PROJECT_ID": "none",
             "MODELARTS_CACHE_DIR": os.environ["MODELARTS_CACHE_DIR"],

@@ -2,8 +2,8 @@
 
 usage: main.py [--all]
 
-Without --all: boto3, the vendor's SDK and modelarts-obs on the emulator, modelarts-obs and boto3 on
-moto. With --all also rclone, the AWS CLI, and SeaweedFS, which are packages of all.txt.
+Without --all, boto3, the vendor's SDK and modelarts-obs run against the emulator, and modelarts-obs
+and boto3 against moto. With --all, rclone, the AWS CLI and SeaweedFS (from all.txt) run, too.
 """
 
 import logging
@@ -20,7 +20,7 @@ OURS = [Boto3, Esdk, ModelartsObs]
 
 
 def check_writer(writer, bucket, files, many):
-    """Makes a bucket, fills it, copies an object and deletes one."""
+    """Creates a bucket, uploads files, copies an object and deletes another one."""
     writer.make(bucket)
     writer.send(files, bucket, "data")
     writer.send(many, bucket, "many")
@@ -33,7 +33,7 @@ def check_writer(writer, bucket, files, many):
 
 
 def check_reader(reader, bucket, directory):
-    """Compares the contents of a bucket, its lists and a range."""
+    """Checks the contents of a bucket, its lists and a range of an object."""
     reader.receive(bucket, "data", directory / "data")
     tree.compare(directory / "data")
     reader.receive(bucket, "other", directory / "other")

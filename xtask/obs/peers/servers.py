@@ -1,4 +1,4 @@
-"""Servers with the API of OBS, each as a context manager that returns its place."""
+"""Servers with the API of OBS, as context managers that yield their addresses and access keys."""
 
 import json
 import os
@@ -17,7 +17,7 @@ TOKEN = "a-token"
 
 
 class Emulator:
-    """The emulator of this repository, with jobs that run in this environment of Python."""
+    """The emulator of this repository, which runs jobs in the current Python environment."""
 
     name = "emulator"
 
@@ -71,7 +71,7 @@ def moto():
             "iam", endpoint_url=url, aws_access_key_id="a", aws_secret_access_key="b",
             region_name="us-east-1",
         )
-        # Number of requests that need no keys.
+        # Sets the number of requests that moto accepts without a valid signature.
         count = urllib.request.Request(
             f"{url}/moto-api/reset-auth", b"3", {"Content-Type": "text/plain"}
         )
@@ -127,7 +127,7 @@ def seaweedfs(directory):
             wait_for(place)
             yield place
         finally:
-            # A regular end waits for its parts.
+            # A regular shutdown waits for all components of the server.
             process.kill()
 
 

@@ -1,12 +1,12 @@
-"""Files that every client sends and receives."""
+"""Files that every client uploads and downloads."""
 
 import hashlib
 
-# Names, with the number of bytes.
+# Names and sizes in bytes.
 FILES = {
     "kilobyte.bin": 1024,
     "empty": 0,
-    # Clients send it in parts.
+    # Clients upload this file in parts.
     "large.bin": 40 << 20,
     "with blank.txt": 10,
     "a+b=c&d;e,f'g(h).txt": 11,
@@ -14,14 +14,14 @@ FILES = {
     "a%2Fb.txt": 13,
     "/".join(str(step) for step in range(1, 21)) + "/deep.txt": 14,
 }
-# Number of objects of the list: three pages.
+# Number of objects in the list, which has three pages.
 MANY = 2500
-# Bytes around the end of the first part of 8 MiB.
+# Range of bytes around the end of the first part of 8 MiB.
 RANGE = ((8 << 20) - 50, (8 << 20) + 49)
 
 
 def contents(name, size):
-    """Returns bytes that differ from name to name, and with a period that no part has."""
+    """Returns bytes that depend on the name. The period of 31 does not divide the size of a part."""
     pattern = hashlib.sha256(name.encode()).digest()[:31]
     return (pattern * (size // 31 + 1))[:size]
 

@@ -1,5 +1,5 @@
-//! modelarts-obs as a program. It takes its settings from the environment, and one command with its
-//! arguments. The scripts of `cargo xtask obs` call it like the programs of other clients.
+//! Command-line client based on modelarts-obs, with settings from the environment. The scripts of
+//! `cargo xtask obs` run it in the same way as the programs of other clients.
 
 use std::path::PathBuf;
 
@@ -71,7 +71,8 @@ async fn main() -> Result<()> {
             source,
             target,
         } => {
-            // A single object keeps its name, so the copy is renamed by hand: the contents are small.
+            // `Obs::copy` keeps the name of a single object, so the object is read and written
+            // under the new name. The contents are small.
             let bucket = obs.bucket(&bucket)?;
             bucket.put(&target, bucket.get(&source).await?).await?;
         }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use super::{
     citations, clients, features, links,
     outcome::{Check, Outcome, passes},
-    package, pytest, redocly, schemathesis, vitest,
+    package, pytest, redocly, schemathesis, vitest, wheel,
 };
 use crate::{
     instructions,
@@ -144,6 +144,11 @@ pub const ALL: &[Check] = &[
         name: "vitest",
         about: "the same suite for Node passes",
         run: vitest::run,
+    },
+    Check {
+        name: "wheel",
+        about: "the package for Python can be installed, and its programs and fixture work",
+        run: wheel::run,
     },
     Check {
         name: "obs",

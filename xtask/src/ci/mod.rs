@@ -13,6 +13,7 @@ mod redocly;
 mod schemathesis;
 mod table;
 mod vitest;
+mod wheel;
 
 use std::{
     env,

@@ -14,7 +14,7 @@ use crate::workspace::{self, cargo};
 
 const PASSWORD: &str = "a-password";
 const TOKEN: &str = "a-token";
-/// The OBS directory with the code of the jobs.
+/// The OBS directory of the sample programs. Its subdirectory `code` contains the code of the jobs.
 const OBS: &str = "obs://example";
 const CODE: &str = "\
 import argparse

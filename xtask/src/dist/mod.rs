@@ -1,8 +1,10 @@
 //! `cargo xtask dist`: builds a release of the description in `target/dist`, as a folder and as an
-//! archive with checksums.
+//! archive with checksums. `cargo xtask dist wheel` builds the package for Python.
 
 mod archive;
 mod files;
+mod notices;
+pub mod wheel;
 
 use std::{fs, path::Path, process::ExitCode};
 

@@ -6,19 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::{context::fields, failure::Failure};
 
 /// Variable with the path of the file.
 pub(crate) const CONFIG_VARIABLE: &str = "MODELARTS_CONFIG";
 
 /// Contents of the file.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigFile {
-    /// Context of commands without `--context`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Context of commands without `--context`. An empty text counts as none.
+    #[serde(default)]
     pub(crate) current: Option<String>,
     /// Contexts by name.
     #[serde(default, rename = "context")]
@@ -26,7 +27,7 @@ pub(crate) struct ConfigFile {
 }
 
 /// Settings of one context. They take precedence over variables of the environment.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Context {
     /// Region, such as `eu-de`.
@@ -105,26 +106,93 @@ impl ConfigFile {
 
     /// Reads the file. A file that does not exist has no contexts.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => {
-                return Err(Failure::usage(format_args!(
-                    "cannot read the contexts in {}: {error}",
-                    path.display()
-                )));
-            }
-        };
-        toml::from_str(&text).map_err(|error| {
-            let line = error
-                .span()
-                .map(|span| text[..span.start].lines().count().max(1));
+        Self::parse(path, &Self::read_text(path)?)
+    }
+
+    /// Returns the text of the file; an empty one if it does not exist.
+    pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            Err(error) => Err(Failure::usage(format_args!(
+                "cannot read the contexts in {}: {error}",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Parses the text of the file. Errors name the line.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self, Failure> {
+        let mut file: Self = toml_edit::de::from_str(text).map_err(|error| {
+            let start = error.span().map(|span| span.start);
+            let line = start.and_then(|start| text.get(..start));
+            let line = line.map(|before| before.matches('\n').count() + 1);
             let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+            let message = error.message();
+            let unknown = message.strip_prefix("unknown field `");
+            let unknown = unknown.and_then(|rest| rest.split_once('`'));
+            let problem = match unknown {
+                // The fields of the file itself have no rules of their own.
+                Some((name, rest)) if !rest.contains("`current`") => {
+                    format!("unknown field {name:?}; {}", fields::unknown(name))
+                }
+                _ => format!("{message}; edit the file, or delete it"),
+            };
+            Failure::usage(format_args!("{}{line}: {problem}", path.display()))
+        })?;
+        file.current = file.current.filter(|name| !name.is_empty());
+        Ok(file)
+    }
+
+    /// Returns the context of this name.
+    pub(crate) fn context(&self, path: &Path, name: &str) -> Result<&Context, Failure> {
+        self.contexts.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.contexts.keys().map(String::as_str).collect();
+            let rule = match known.is_empty() {
+                true => format!(
+                    "there are none; create it with `modelarts context set {name} region=…`"
+                ),
+                false => format!("it must be one of: {}", known.join(", ")),
+            };
             Failure::usage(format_args!(
-                "{}{line}: {}; edit the file, or delete it",
-                path.display(),
-                error.message()
+                "no context is named {name:?} in {}; {rule}",
+                path.display()
             ))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_fields_is_that_of_the_type() {
+        let text = Some("x".to_owned());
+        let path = Some(PathBuf::from("x"));
+        let all = Context {
+            region: text.clone(),
+            project_id: text.clone(),
+            endpoint: text.clone(),
+            obs_endpoint: text.clone(),
+            bucket: text.clone(),
+            prefix: text.clone(),
+            credentials_file: path.clone(),
+            os_cloud: text.clone(),
+            flavor: text.clone(),
+            pool: text,
+            data_dir: path,
+        };
+        let value = serde_json::to_value(all).unwrap();
+        let mut names: Vec<&str> = value
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        let mut listed: Vec<&str> = fields::FIELDS.iter().map(|(name, _)| *name).collect();
+        names.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(names, listed);
     }
 }

@@ -15,8 +15,11 @@
 //! flavor = "modelarts.vm.cpu.8u"
 //! ```
 
+mod edit;
+pub(crate) mod fields;
 mod file;
 mod selection;
 
+pub(crate) use edit::ConfigEdit;
 pub(crate) use file::{ConfigFile, Context};
-pub(crate) use selection::{CONNECTION_FILE, CONTEXT_VARIABLE, Selection};
+pub(crate) use selection::{CONNECTION_FILE, CONTEXT_VARIABLE, Selection, connection};

@@ -1,6 +1,6 @@
 //! `Selection`: the context that a command uses, and the environment of its client.
 
-use std::{cell::OnceCell, collections::BTreeMap, env, fs, path::PathBuf};
+use std::{cell::OnceCell, collections::BTreeMap, env, fs, io, path::Path};
 
 use modelarts_ext::config::Environment;
 
@@ -25,9 +25,14 @@ pub(crate) struct Selection {
 impl Selection {
     pub(crate) fn new(requested: Option<String>) -> Self {
         Self {
-            requested,
+            requested: requested.filter(|name| !name.is_empty()),
             found: OnceCell::new(),
         }
+    }
+
+    /// Returns the name in `--context` or in its variable; it may not exist.
+    pub(crate) fn requested(&self) -> Option<&str> {
+        self.requested.as_deref()
     }
 
     /// Returns the name of the context; `None` if none is selected.
@@ -46,17 +51,10 @@ impl Selection {
         }
         let path = ConfigFile::path()?;
         let file = ConfigFile::read(&path)?;
-        let name = self.requested.clone().or(file.current);
+        let name = self.requested.clone().or(file.current.clone());
         let context = match &name {
             None => Context::default(),
-            Some(name) => file.contexts.get(name).cloned().ok_or_else(|| {
-                let known: Vec<&str> = file.contexts.keys().map(String::as_str).collect();
-                Failure::usage(format_args!(
-                    "no context is named {name:?} in {}; it must be one of: {}",
-                    path.display(),
-                    known.join(", ")
-                ))
-            })?,
+            Some(name) => file.context(&path, name)?.clone(),
         };
         Ok(self.found.get_or_init(|| (name, context)))
     }
@@ -82,7 +80,7 @@ impl Selection {
             }
             return Ok(environment);
         };
-        let mut variables = self.connection(&directory.join(CONNECTION_FILE))?;
+        let mut variables = self.connection(directory)?;
         let set = context.variables();
         variables.extend(
             set.into_iter()
@@ -94,16 +92,35 @@ impl Selection {
     }
 
     /// Reads the variables of the client of an emulator.
-    fn connection(&self, path: &PathBuf) -> Result<BTreeMap<String, String>, Failure> {
-        let place = path.display();
+    fn connection(&self, directory: &Path) -> Result<BTreeMap<String, String>, Failure> {
         let name = self.name()?.unwrap_or_default();
-        let text = fs::read_to_string(path).map_err(|error| {
+        connection(directory)?.ok_or_else(|| {
             Failure::usage(format_args!(
-                "the emulator of the context {name} has never run: {place}: {error}; start it with \
-                 `modelarts dev`"
+                "the emulator of the context {name} is not running; start it with `modelarts dev \
+                 --name {name} --data-dir {}`",
+                directory.display()
             ))
-        })?;
-        serde_json::from_str(&text)
-            .map_err(|error| Failure::usage(format_args!("{place}: {error}; delete the file")))
+        })
     }
+}
+
+/// Reads the variables of the client of the emulator in a data directory; `None` if it is not
+/// running.
+pub(crate) fn connection(directory: &Path) -> Result<Option<BTreeMap<String, String>>, Failure> {
+    let path = directory.join(CONNECTION_FILE);
+    let place = path.display();
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::usage(format_args!("cannot read {place}: {error}"))),
+    };
+    // The message of the parser could quote a key.
+    let parsed = serde_json::from_str(&text);
+    parsed.map(Some).map_err(|error| {
+        let line = error.line();
+        Failure::usage(format_args!(
+            "{place}, line {line}: it must be a JSON object with texts; delete the file, and start \
+             `modelarts dev` again"
+        ))
+    })
 }

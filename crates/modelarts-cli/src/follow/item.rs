@@ -165,7 +165,7 @@ impl JobEnd {
             task: None,
             seconds: job.time_run().map(|time| time.as_secs_f64()),
             outputs: outputs
-                .map(|(name, url)| (name.to_owned(), url.to_owned()))
+                .map(|(name, url)| (name.to_owned(), address(url)))
                 .collect(),
             downloaded: BTreeMap::new(),
         }
@@ -197,5 +197,14 @@ impl JobEnd {
 
 /// Returns the present time, RFC 3339.
 pub(crate) fn now() -> String {
-    Timestamp::from(SystemTime::now()).to_string()
+    let now = Timestamp::from(SystemTime::now()).as_epoch_millis();
+    Timestamp::from_epoch_millis(now).to_string()
+}
+
+/// Returns an address in OBS in the form `obs://bucket/key`. The service returns `/bucket/key`.
+pub(crate) fn address(url: &str) -> String {
+    match url.starts_with('/') {
+        true => format!("obs:/{url}"),
+        false => url.to_owned(),
+    }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, Stdout},
+    output::{Format, Output, Stdout, to_line},
 };
 
 /// A result that is not a list, such as a job with its details.
@@ -39,9 +39,22 @@ impl Output {
         }
         stdout.flush()
     }
-}
 
-impl Output {
+    /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
+    /// there is no text for people.
+    pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {}
+            Format::Json if self.filter.is_none() => {
+                stdout.line(&to_line(document)?)?;
+            }
+            Format::Id => return Err(no_id()),
+            _ => self.print_json(&mut stdout, document)?,
+        }
+        stdout.flush()
+    }
+
     /// Prints ids for the format `id`. Fails at the first row without one.
     pub(crate) fn ids<'a>(
         &self,

@@ -70,6 +70,18 @@ impl Output {
         stdout.flush()
     }
 
+    /// Prints the body of a request, which has no version: JSON, or YAML in the formats for people.
+    pub(crate) fn body(&self, body: &Value) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {
+                stdout.write(&yaml_serde::to_string(body).map_err(Failure::local)?)?;
+            }
+            _ => self.print_filtered(&mut stdout, body)?,
+        }
+        stdout.flush()
+    }
+
     /// Prints one document of JSON with its version, as the format requires.
     pub(crate) fn print_json(
         &self,
@@ -77,18 +89,6 @@ impl Output {
         document: &impl Serialize,
     ) -> Result<(), Failure> {
         self.print_filtered(stdout, &Versioned::new(document))
-    }
-
-    /// Prints a body of a request, which has no version: JSON, or YAML in the formats for people.
-    pub(crate) fn body(&self, body: Value) -> Result<(), Failure> {
-        let mut stdout = Stdout::lock();
-        match self.format {
-            Format::Table | Format::Wide => {
-                stdout.write(&yaml_serde::to_string(&body).map_err(Failure::local)?)?;
-            }
-            _ => self.print_filtered(&mut stdout, &body)?,
-        }
-        stdout.flush()
     }
 
     /// Prints a value, or the results of `--jq` for it.

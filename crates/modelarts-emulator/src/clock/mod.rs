@@ -1,8 +1,10 @@
 //! Clock of the emulator, the source of its delays, time limits and dates.
 //!
 //! [`SystemClock`], the default, follows the system time. A [`ManualClock`] changes only when a
-//! test advances it, so tests need not wait for simulated delays. If several timers are due during
-//! one advance, each is processed at its own time. Processes of jobs run in real time.
+//! test advances it, so tests need not wait for simulated delays.
+//! [`Emulator::advance`](crate::emulator::Emulator::advance) stops at the time of each due timer,
+//! so that each is processed at its own time. [`ManualClock::advance`] moves the time in one step.
+//! Processes of jobs run in real time.
 //!
 //! ```
 //! use std::sync::Arc;

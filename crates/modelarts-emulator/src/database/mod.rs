@@ -492,7 +492,8 @@ mod tests {
         );
     }
 
-    /// After a failure, all callers receive the error, and committed changes are preserved.
+    /// After a failed change, waiting and later callers receive an error, and committed changes are
+    /// preserved.
     #[tokio::test]
     async fn a_failure_reaches_all_waiters() {
         let directory = tempfile::tempdir().unwrap();

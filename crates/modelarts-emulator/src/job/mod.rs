@@ -52,7 +52,8 @@ pub(crate) struct Job {
     /// Members changed after the job was created, which override those of the request.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     changed: Map<String, Value>,
-    /// Priority, 1 to 3. It can be changed while the job is queued.
+    /// Priority: 0 to 3 in a create request, 1 to 3 in a change request (SOURCES D-68). It can be
+    /// changed while the job is queued.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
     /// Number of times the job has been scheduled.

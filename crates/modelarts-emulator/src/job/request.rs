@@ -241,7 +241,7 @@ impl JobRequest {
             .unwrap_or_default()
     }
 
-    /// Returns the priority, 1 to 3. Default: 1.
+    /// Returns the priority. Default: 1. The values 0 to 3 are accepted (SOURCES D-68).
     pub(crate) fn priority(&self) -> i64 {
         let priority = self.body.pointer("/spec/schedule_policy/priority");
         priority.and_then(Value::as_i64).unwrap_or(1)

@@ -1,4 +1,4 @@
-//! Users of requests to OBS: their keys and security tokens, and the bucket in a host name.
+//! Authentication of requests to OBS by access keys and security tokens, and buckets in host names.
 
 use std::sync::{Arc, OnceLock};
 
@@ -40,7 +40,8 @@ impl S3Host for Hosts {
     }
 }
 
-/// Names of buckets: s3s accepts all, and the operations state the rule.
+/// Validation of bucket names, which accepts all names. The operations check the names and return
+/// errors that state the rule.
 pub(super) struct AnyName;
 
 impl s3s::validation::NameValidation for AnyName {
@@ -59,7 +60,7 @@ impl S3Auth for Keys {
     }
 }
 
-/// Returns a key of the emulator's accounts.
+/// Returns an access key of the accounts of the emulator.
 fn known_key(state: &EmulatorState, access_key: &str) -> S3Result<KnownKey> {
     let found = state.accounts.key(access_key);
     found.map_err(S3Error::internal_error)?.ok_or_else(|| {
@@ -93,7 +94,7 @@ impl S3Access for Access {
     }
 }
 
-/// State of one request, which the check of its access fills.
+/// State of one request, which [`Access`] sets.
 #[derive(Debug, Default)]
 pub(super) struct ObsRequest {
     /// Name of the operation, such as `obs.GetObject`.
@@ -102,8 +103,8 @@ pub(super) struct ObsRequest {
 }
 
 impl ObsRequest {
-    /// Counts the request, and takes the fault of its response. The error prevents the execution of
-    /// the operation if the fault replaces it.
+    /// Counts the request, and takes the next fault of its operation. Returns an error if the fault
+    /// replaces the response, so that the operation is not executed.
     fn begin(&self, state: &EmulatorState, operation: &str) -> S3Result<()> {
         let Some(operation) = obs_operation(operation) else {
             return Ok(());

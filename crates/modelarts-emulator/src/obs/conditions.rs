@@ -24,13 +24,13 @@ pub(super) struct Conditions {
 }
 
 impl Conditions {
-    /// Returns true if there is no condition.
+    /// Returns true if the request has no condition.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Checks the conditions of a read. An unchanged object is the error `NotModified`, with the
-    /// ETag and the time of the object.
+    /// Checks the conditions of a read. For an unchanged object, returns the error `NotModified`
+    /// with the ETag and the time of the object.
     pub(super) fn check_read(&self, object: &StoredObject) -> S3Result<()> {
         self.check_equal(object)?;
         if self.is_unchanged(object) {
@@ -50,7 +50,7 @@ impl Conditions {
         Ok(())
     }
 
-    /// Checks the conditions of a write, in which `object` is the one to be replaced.
+    /// Checks the conditions of a write. `object` is the object that the write replaces.
     pub(super) fn check_write(&self, object: Option<&StoredObject>) -> S3Result<()> {
         match (&self.if_none_match, object) {
             (Some(ETagCondition::Any), Some(_)) => return Err(failed("the object exists")),

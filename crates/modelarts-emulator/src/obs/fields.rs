@@ -13,7 +13,7 @@ use crate::obs::pages::Entry;
 
 /// Maximum number of rows of a page.
 const MAX_ROWS: i32 = 1000;
-/// Type of an object that was stored without one.
+/// Content type of an object that was stored without a type.
 pub(super) const DEFAULT_TYPE: &str = "binary/octet-stream";
 /// Characters that `encoding-type=url` encodes.
 const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -23,7 +23,7 @@ const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b'/');
 
-/// Reads the headers that are stored with an object from the input of an operation.
+/// Creates the headers that are stored with an object from the input of an operation.
 macro_rules! stored_headers {
     ($input:expr) => {
         $crate::obs::records::StoredHeaders {
@@ -38,7 +38,7 @@ macro_rules! stored_headers {
     };
 }
 
-/// Reads the conditions of a read.
+/// Creates the conditions of a read from the input of an operation.
 macro_rules! read_conditions {
     ($input:expr) => {
         $crate::obs::conditions::Conditions {
@@ -50,7 +50,7 @@ macro_rules! read_conditions {
     };
 }
 
-/// Reads the conditions on the source of a copy.
+/// Creates the conditions on the source of a copy from the input of an operation.
 macro_rules! source_conditions {
     ($input:expr) => {
         $crate::obs::conditions::Conditions {
@@ -64,7 +64,8 @@ macro_rules! source_conditions {
 
 pub(super) use {read_conditions, source_conditions, stored_headers};
 
-/// Returns the number of rows of a page: at most 1,000.
+/// Returns the maximum number of rows of a page: the given number, or else 1,000, which is also the
+/// maximum.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {
         rows @ 0.. => Ok(rows.min(MAX_ROWS)),
@@ -75,12 +76,12 @@ pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     }
 }
 
-/// Returns the delimiter of a list; an empty one is none.
+/// Returns the delimiter of a list; `None` if it is missing or empty.
 pub(super) fn delimiter(given: Option<&str>) -> Option<String> {
     given.filter(|given| !given.is_empty()).map(str::to_owned)
 }
 
-/// Returns true if the texts of a list are to be encoded as parts of a URL.
+/// Returns true if the request requires that the texts of a list are URL-encoded.
 pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     match encoding.map(EncodingType::as_str) {
         None | Some("") => Ok(false),
@@ -92,7 +93,7 @@ pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     }
 }
 
-/// Encodes a text of a list, if the request asks for it.
+/// URL-encodes a text of a list, if `url` is true.
 pub(super) fn encoded(text: String, url: bool) -> String {
     match url {
         true => utf8_percent_encode(&text, URL_ENCODED).to_string(),
@@ -115,7 +116,7 @@ pub(super) fn decode_token(token: &str) -> S3Result<String> {
     Ok(decoded.into_owned())
 }
 
-/// Returns the rows of the objects of a page.
+/// Converts the objects of a page to rows of a response.
 pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) -> Vec<Object> {
     let rows = entries.into_iter().map(|entry| Object {
         e_tag: Some(ETag::Strong(entry.etag)),
@@ -131,7 +132,7 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
     rows.collect()
 }
 
-/// Returns the rows of the common prefixes of a page.
+/// Converts the common prefixes of a page to rows of a response.
 pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPrefix> {
     let rows = prefixes.into_iter().map(|prefix| CommonPrefix {
         prefix: Some(encoded(prefix, url)),
@@ -139,7 +140,8 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPre
     rows.collect()
 }
 
-/// Returns the encodings of the content. `aws-chunked` is an encoding of the request only.
+/// Returns the encodings of the content, without `aws-chunked`, which is an encoding of the request
+/// only.
 pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     let given = given?;
     let kept = given.split(',').map(str::trim);
@@ -149,7 +151,7 @@ pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
-/// Refuses requests for a version or a part of an object, which the emulator does not store.
+/// Rejects requests for a version or a part of an object, because the emulator stores neither.
 pub(super) fn no_versions(version: Option<&str>, part_number: Option<i32>) -> S3Result<()> {
     if version.is_some_and(|version| version != "null") {
         return Err(s3_error!(

@@ -6,10 +6,10 @@ use s3s::{S3Error, S3Result, s3_error};
 
 use crate::files::confined_dir::PART_PREFIX;
 
-/// Maximum length of a step of a key in bytes: that of a file name.
+/// Maximum length of a segment of a key, in bytes: the maximum length of a file name.
 const MAX_STEP: usize = 255;
 
-/// Name of an object: its bucket and its key, which a directory tree can hold.
+/// Bucket and key of an object. The key is a valid path in a directory tree.
 #[derive(Clone, Debug)]
 pub(super) struct ObjectName {
     pub(super) bucket: String,
@@ -20,7 +20,8 @@ impl ObjectName {
     /// Parses the name of an object.
     ///
     /// # Errors
-    /// If a directory tree cannot hold the key; the message states the rule.
+    /// Returns an error if the key is not a valid path in a directory tree; the message states the
+    /// rule.
     pub(super) fn parse(bucket: &str, key: &str) -> S3Result<Self> {
         let steps = key.strip_suffix('/').unwrap_or(key);
         for step in steps.split('/') {
@@ -32,12 +33,12 @@ impl ObjectName {
         })
     }
 
-    /// Returns true if the key ends with a slash: the object is a directory marker.
+    /// Returns true if the object is a directory marker, whose key ends with a slash.
     pub(super) fn is_marker(&self) -> bool {
         self.key.ends_with('/')
     }
 
-    /// Returns the path below the OBS root.
+    /// Returns the path relative to the OBS root.
     pub(super) fn relative(&self) -> PathBuf {
         Path::new(&self.bucket).join(self.key.trim_end_matches('/'))
     }
@@ -65,7 +66,7 @@ fn check_step(key: &str, step: &str) -> S3Result<()> {
     ))
 }
 
-/// Returns true if a directory of this name in the OBS root is a bucket.
+/// Returns true if a directory with this name in the OBS root is a bucket.
 pub(super) fn may_be_bucket(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with('.')

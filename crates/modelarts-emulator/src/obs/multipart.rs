@@ -1,4 +1,4 @@
-//! Operations of uploads in parts.
+//! Operations on uploads in parts.
 
 use std::io::{Seek, SeekFrom};
 
@@ -15,7 +15,7 @@ use crate::obs::{
     uploads::check_part_number,
 };
 
-/// The operations; those of the trait of s3s call them.
+/// The implementation of the trait `S3` calls these operations.
 impl ObsService {
     pub(super) async fn do_create_multipart_upload(
         &self,

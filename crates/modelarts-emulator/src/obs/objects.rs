@@ -1,8 +1,8 @@
 //! Objects as files below the OBS root.
 //!
 //! An object is written to a temporary file in the data directory, which is renamed when it is
-//! complete. Its ETag, headers and metadata are a record in the database. A key that ends with a
-//! slash is a directory, if it was stored as an empty object.
+//! complete. A record in the database contains its ETag, headers and metadata. A key that ends with
+//! a slash denotes a directory that was stored as an empty object.
 
 use std::{
     fs::{self, File, Permissions},
@@ -110,7 +110,7 @@ impl ObjectStore {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(read_error(error, || no_such_key(&name.key))),
         };
-        // Opening a pipe would wait for its writer.
+        // Opening a named pipe would wait for a writer.
         if fs::metadata(&path).is_ok_and(|there| !there.is_file() && !there.is_dir()) {
             return Ok(None);
         }
@@ -224,7 +224,7 @@ impl ObjectStore {
         })
     }
 
-    /// Moves a complete file to its place.
+    /// Moves a complete file to the path of its object.
     fn place(&self, name: &ObjectName, file: NamedTempFile) -> S3Result<fs::Metadata> {
         let relative = name.relative();
         let directory = self.root.directory(relative.parent().unwrap_or(&relative));
@@ -249,7 +249,7 @@ impl ObjectStore {
         }
     }
 
-    /// Deletes an object, if it exists, and the directories that only its key needs.
+    /// Deletes an object, if it exists, and directories that are empty afterwards.
     pub(super) fn delete(&self, bucket: &str, key: &str) -> S3Result<()> {
         let _guard = self.lock.write();
         let directory = self.bucket(bucket)?;
@@ -279,8 +279,8 @@ impl ObjectStore {
         self.prune(&directory, path, name)
     }
 
-    /// Removes the directory of a deleted marker, and the parents of a deleted object, as long as
-    /// they are empty and no markers.
+    /// Removes the directory of a deleted marker and the parent directories of a deleted object, as
+    /// long as they are empty and not markers.
     fn prune(&self, bucket: &Path, path: PathBuf, deleted: ObjectName) -> S3Result<()> {
         let mut name = deleted;
         let mut directory = path;
@@ -319,7 +319,7 @@ fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
         .metadata()
 }
 
-/// Removes a tree of directories that contains nothing else.
+/// Removes a directory tree without files.
 fn remove_directories(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -331,10 +331,10 @@ fn remove_directories(path: &Path) -> io::Result<()> {
     fs::remove_dir(path)
 }
 
-/// Converts a failure to create the directory of a key.
+/// Converts a failure to create the directory of a key to an S3 error.
 fn write_error(error: io::Error, key: &str) -> S3Error {
     match error.kind() {
-        // A step exists and is a file, or a link leads out of the root.
+        // A segment of the path is a file, or a link leads out of the root.
         io::ErrorKind::Other => s3_error!(
             InvalidArgument,
             "The key {key:?} cannot be stored, because this emulator stores objects as files: {error}."

@@ -1,8 +1,8 @@
 //! Pages of the list of objects, in the order of the bytes of their keys.
 //!
-//! The order of keys is not that of directory entries: `a-b` comes before `a/b`, and the directory
-//! `a` after the file `a-b`. Entries are therefore compared with a slash after the name of a
-//! directory.
+//! The order of keys differs from that of directory entries: `a-b` comes before `a/b`, and the
+//! directory `a` after the file `a-b`. Entries are therefore compared with a slash after the name
+//! of a directory.
 
 use std::{
     fs::{self, Metadata},
@@ -30,9 +30,9 @@ const MAX_KEY: usize = 1024;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selection<'a> {
     pub(super) prefix: &'a str,
-    /// Keys with the same text up to the first delimiter after the prefix are one entry.
+    /// Keys with the same text up to the first delimiter after the prefix form one entry.
     pub(super) delimiter: Option<&'a str>,
-    /// Key or common prefix after which the page begins; empty at the beginning.
+    /// Key or common prefix after which the page begins; empty for the first page.
     pub(super) after: &'a str,
     /// Maximum number of keys and common prefixes.
     pub(super) max: usize,
@@ -105,7 +105,7 @@ struct Walk<'a> {
     /// Last key or common prefix of the page.
     last: String,
     truncated: bool,
-    /// Real paths of the directories on the way to the one that is visited.
+    /// Real paths of the current directory and of the directories through which it was reached.
     ancestors: Vec<PathBuf>,
 }
 
@@ -139,7 +139,8 @@ impl<'a> Walk<'a> {
             let Some(parent) = path else { return Ok(()) };
             self.ancestors.push(parent);
             path = self.resolve(&relative)?;
-            // As in a list without the prefix, links in a circle are followed once.
+            // As in a list without the prefix, a link to a directory that contains the link is not
+            // followed.
             if path.as_ref().is_some_and(|path| self.is_circle(path)) {
                 return Ok(());
             }
@@ -168,7 +169,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns true if a real path is one of the directories on the way, or contains one.
+    /// Returns true if a real path is in `ancestors`, or contains a path in it.
     fn is_circle(&self, real: &Path) -> bool {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }
@@ -216,7 +217,7 @@ impl<'a> Walk<'a> {
             } else {
                 match fs::metadata(&path) {
                     Ok(metadata) => self.add(key, Some(metadata)),
-                    // The file was deleted meanwhile.
+                    // The file was deleted after the directory was read.
                     Err(_) => continue,
                 }
             };
@@ -240,7 +241,7 @@ impl<'a> Walk<'a> {
         let mut key = below.to_owned();
         for entry in entries {
             let entry = entry?;
-            // A key is a text.
+            // A name that is not valid UTF-8 cannot be a key.
             let Ok(mut name) = entry.file_name().into_string() else {
                 continue;
             };
@@ -255,7 +256,7 @@ impl<'a> Walk<'a> {
             }
             key.truncate(below.len());
             key.push_str(&name);
-            // All keys in a directory follow its own.
+            // The keys in a directory follow the key of the directory.
             let follows = *key > *after || (is_directory && after.starts_with(&key));
             let selected = key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
             if follows && selected && key.len() <= MAX_KEY {
@@ -266,8 +267,8 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Returns true for a directory, false for a file, and nothing for other entries: links that
-    /// lead nowhere, out of the root or in a circle, and devices.
+    /// Returns true for a directory, false for a file, and `None` for other entries: devices,
+    /// broken links, and links that lead out of the root or to a directory that contains them.
     fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {
@@ -282,7 +283,7 @@ impl<'a> Walk<'a> {
         (kind.is_dir() || kind.is_file()).then(|| kind.is_dir())
     }
 
-    /// Returns true if a directory contains a key with this prefix after the beginning of the page.
+    /// Returns true if a directory contains a key with this prefix after the start of the page.
     fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
         let selection = Selection {
             prefix,
@@ -322,7 +323,7 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Breaks if the page is full, so that one more entry follows.
+    /// Counts an entry. Breaks if the page is already full, so another page follows.
     fn count(&mut self, next: &str) -> ControlFlow<()> {
         if self.found.len() + self.common_prefixes.len() == self.selection.max {
             self.truncated = true;
@@ -332,7 +333,7 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Adds the ETags of the objects.
+    /// Returns the page, with the ETags of the objects.
     fn into_page(self) -> S3Result<Page> {
         let Self { store, bucket, .. } = self;
         let entries = store.database.read(|connection| {

@@ -1,4 +1,4 @@
-//! Records of objects in the database: ETag, metadata and headers, which a file cannot hold.
+//! Records of objects in the database: ETag, metadata and headers, which a file cannot store.
 
 use std::{collections::HashMap, fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
@@ -12,8 +12,8 @@ use crate::{
     obs::transfer::hex,
 };
 
-/// Size, modification time in nanoseconds and inode of a file, by which a change of the file is
-/// recognised.
+/// Size in bytes, modification time in nanoseconds, and inode of a file, which show a change of the
+/// file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     pub(super) size: i64,
@@ -52,9 +52,9 @@ pub(super) struct StoredHeaders {
     pub(super) metadata: HashMap<String, String>,
 }
 
-/// ETag of an empty object: the MD5 of nothing.
+/// ETag of an empty object: the MD5 of empty content.
 pub(super) const EMPTY_ETAG: &str = "d41d8cd98f00b204e9800998ecf8427e";
-/// Object without its content.
+/// Properties of an object.
 #[derive(Clone, Debug)]
 pub(super) struct StoredObject {
     pub(super) size: u64,
@@ -64,7 +64,7 @@ pub(super) struct StoredObject {
     pub(super) headers: StoredHeaders,
 }
 
-/// Record of an object.
+/// Record of an object, valid while its file has the same identity.
 #[derive(Clone, Debug)]
 pub(super) struct Record {
     pub(super) identity: Identity,
@@ -86,7 +86,7 @@ pub(super) fn unknown_etag(identity: Identity) -> String {
     format!("{}-0", hex(&digest))
 }
 
-/// Returns the record of an object. It may belong to an earlier content of the file.
+/// Returns the record of an object. The record may belong to an earlier content of the file.
 pub(super) fn find(
     connection: &Connection,
     bucket: &str,

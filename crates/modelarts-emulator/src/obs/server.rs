@@ -1,4 +1,5 @@
-//! Requests to OBS: hosts, faults, counts and logs around the service of s3s.
+//! Processing of requests to OBS: host check, injected faults, counts and logs around the service
+//! of s3s.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -37,18 +38,18 @@ use crate::{
 /// Header with the date of a signature.
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// OBS of an emulator, without its socket.
+/// OBS service of an emulator, without its listener.
 struct ObsServer {
     state: Arc<EmulatorState>,
     service: S3Service,
-    /// Port of the listener, which is that of the emulator's own origin.
+    /// Port of the listener, for the check of the headers `Host` and `Origin`.
     port: u16,
 }
 
 /// Builds the routes of OBS. The objects are the files below `root`.
 ///
 /// # Errors
-/// If the directory of uploads cannot be created in the data directory.
+/// Returns an error if the directory of uploads cannot be created in the data directory.
 pub(crate) fn router(
     state: Arc<EmulatorState>,
     root: ConfinedDir,
@@ -75,7 +76,7 @@ pub(crate) fn router(
 }
 
 impl ObsServer {
-    /// Responds to a request when its changes are stored.
+    /// Responds to a request after its changes are stored.
     async fn serve(&self, request: Request) -> Response {
         let request_id = new_request_id();
         let (method, uri) = (request.method().clone(), request.uri().clone());
@@ -174,14 +175,15 @@ fn error_response(error: S3Error) -> Response {
     }
 }
 
-/// Returns a response for which the server sends nothing and cuts the connection.
+/// Returns a response for which the server closes the connection without sending data.
 fn cut() -> Response {
     let mut response = StatusCode::SERVICE_UNAVAILABLE.into_response();
     response.extensions_mut().insert(Cut::BeforeAnswer);
     response
 }
 
-/// Returns the response that replaces an operation, with an error in the form of OBS.
+/// Returns the response with which a fault replaces an operation, with an error in the format of
+/// OBS.
 fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
     let (status, retry_after, code, message) = match fault {
         Fault::Status {

@@ -1,4 +1,4 @@
-//! Operations of OBS, on the store of objects.
+//! Operations of OBS on buckets and objects.
 
 use std::{
     fs::File,
@@ -25,7 +25,7 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Implementation of the operations.
+/// Implementation of the operations of OBS.
 pub(super) struct ObsService {
     store: Arc<ObjectStore>,
     state: Arc<EmulatorState>,
@@ -198,7 +198,7 @@ impl S3 for ObsService {
         }))
     }
 
-    /// Returns that the bucket has no versions.
+    /// Returns an empty configuration, because buckets have no versions.
     async fn get_bucket_versioning(
         &self,
         req: S3Request<GetBucketVersioningInput>,

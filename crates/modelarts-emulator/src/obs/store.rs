@@ -1,4 +1,4 @@
-//! Store of objects: its directories, buckets and temporary files.
+//! Store of objects, with its directories, buckets and temporary files.
 
 use std::{
     fs::{self, Permissions},
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Directory of temporary files and parts, in the data directory.
+/// Name of the directory of temporary files and parts, in the data directory.
 const INCOMING: &str = "obs-uploads";
 
 /// Objects below the OBS root, with their records.
@@ -72,7 +72,7 @@ impl ObjectStore {
     /// Creates a temporary file for the content of an object or of a part.
     pub(super) fn temporary(&self) -> S3Result<NamedTempFile> {
         tempfile::Builder::new()
-            // The umask of the process applies, as it does to files that jobs write.
+            // The umask of the process applies, as for files that jobs write.
             .permissions(Permissions::from_mode(0o666))
             .tempfile_in(&self.incoming)
             .map_err(io_error)
@@ -95,7 +95,8 @@ impl ObjectStore {
     }
 }
 
-/// Returns true if nothing exists at a path: the last step or one before it is missing, or a file.
+/// Returns true if an error means that a path does not exist: a segment is missing, or a parent is
+/// a file.
 pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -103,7 +104,8 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-/// Converts a failure to find a file.
+/// Converts a failure to find a file to an S3 error. `missing` creates the error for a missing
+/// file.
 pub(super) fn read_error(error: io::Error, missing: impl FnOnce() -> S3Error) -> S3Error {
     match error.kind() {
         _ if is_missing(&error) => missing(),

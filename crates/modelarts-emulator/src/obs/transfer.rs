@@ -1,4 +1,4 @@
-//! Transfer of bytes between connections and files. Disk access happens on blocking threads, in
+//! Transfer of bytes between connections and files. Files are accessed on blocking threads, in
 //! large chunks, while the connection transfers the next or the previous chunk.
 
 use std::{
@@ -21,7 +21,7 @@ use s3s::{
 use tempfile::NamedTempFile;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-/// Number of bytes that are read or written at once.
+/// Number of bytes that are read or written in one step.
 const CHUNK: usize = 512 << 10;
 
 /// Runs blocking work, such as access to files, outside the asynchronous threads.
@@ -34,7 +34,7 @@ pub(super) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Converts a failure of the file system.
+/// Converts a failure of the file system to an S3 error.
 pub(super) fn io_error(error: io::Error) -> S3Error {
     if error.kind() != io::ErrorKind::StorageFull {
         return s3_error!(InternalError, "The files of OBS cannot be used: {error}.");
@@ -62,7 +62,8 @@ pub(super) struct Received {
 }
 
 impl Received {
-    /// Returns a file that was joined from parts. Its digests are those of the parts.
+    /// Creates the result for a file that was joined from parts. Its digests are not computed,
+    /// because the ETag of the object consists of the digests of the parts.
     pub(super) fn of_parts(file: NamedTempFile, length: u64) -> Self {
         Self {
             file,
@@ -109,7 +110,7 @@ impl Writing {
     }
 }
 
-/// Digests that a client has declared for a body, in headers or in trailers.
+/// Length and digests that a client has declared for a body, in headers or in trailers.
 pub(super) struct Declared {
     pub(super) length: Option<i64>,
     pub(super) md5: Option<String>,
@@ -117,7 +118,7 @@ pub(super) struct Declared {
     pub(super) trailers: Option<TrailingHeaders>,
 }
 
-/// Headers of checksums.
+/// Headers with checksums.
 const CHECKSUMS: [&str; 5] = [
     "x-amz-checksum-crc32",
     "x-amz-checksum-crc32c",
@@ -201,8 +202,8 @@ impl Declared {
     }
 }
 
-/// File that is being written, with a second buffer: one is filled by the connection while the
-/// other one is written.
+/// File that is being written, with a second buffer: the connection fills one buffer while the
+/// other is written.
 enum Disk {
     Idle(Box<Writing>, Vec<u8>),
     Busy(JoinHandle<io::Result<(Box<Writing>, Vec<u8>)>>),
@@ -258,7 +259,8 @@ pub(super) async fn receive(
     Ok(received)
 }
 
-/// Converts a failure of a body. The types of s3s are private, so that their texts are compared.
+/// Converts a failure of a body to an S3 error. The error types of s3s are private, so their texts
+/// are compared.
 fn body_error(error: StdError) -> S3Error {
     let text = error.to_string();
     if text.contains("Sha256Mismatch") {
@@ -295,7 +297,8 @@ pub(super) fn copy(source: &mut impl Read, file: NamedTempFile) -> io::Result<Re
 /// Read of the next chunk of a file: the chunk, the file and the number of bytes after the chunk.
 type Reading = JoinHandle<io::Result<(Bytes, File, u64)>>;
 
-/// Starts to read the next chunk of a file, of which `rest` bytes belong to the body.
+/// Starts to read the next chunk of a file. `rest` is the number of remaining bytes of the body;
+/// `None` if it is 0.
 fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     let length = rest.min(CHUNK as u64);
     (length > 0).then(|| {

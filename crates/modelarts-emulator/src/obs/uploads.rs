@@ -150,8 +150,8 @@ impl ObjectStore {
         })
     }
 
-    /// Returns a page of the uploads of a bucket, by key and start, after the upload with this key
-    /// and id.
+    /// Returns a page of the uploads of a bucket, sorted by key and start. The page begins after
+    /// the upload with this key and id.
     pub(super) fn uploads_page(
         &self,
         bucket: &str,
@@ -196,7 +196,7 @@ impl ObjectStore {
         Ok(page)
     }
 
-    /// Returns all uploads of a bucket, by key and start.
+    /// Returns all uploads of a bucket, sorted by key and start.
     fn uploads(&self, bucket: &str) -> S3Result<Vec<Upload>> {
         self.query(|connection| {
             let sql = "SELECT id, key, started FROM obs_uploads WHERE bucket = ?1
@@ -233,7 +233,7 @@ impl ObjectStore {
         let mut file = self.temporary()?;
         let mut length = 0;
         for path in files {
-            // The system copies the bytes, without a way through this process.
+            // The kernel copies the bytes, so they do not pass through this process.
             let copied =
                 File::open(path).and_then(|mut part| io::copy(&mut part, file.as_file_mut()));
             length += match copied {
@@ -309,7 +309,7 @@ impl ObjectStore {
         self.end_upload(id)
     }
 
-    /// Deletes the uploads of a bucket that is deleted. The caller holds the lock.
+    /// Deletes all uploads of a deleted bucket. The caller holds the lock.
     pub(super) fn forget_uploads(&self, bucket: &str) -> S3Result<()> {
         for upload in self.uploads(bucket)? {
             self.end_upload(&upload.id)?;
@@ -351,7 +351,7 @@ impl ObjectStore {
     }
 }
 
-/// Checks the number of a part.
+/// Checks that the number of a part is 1 to [`MAX_PART`].
 pub(super) fn check_part_number(number: i32) -> S3Result<()> {
     if (1..=MAX_PART).contains(&number) {
         return Ok(());

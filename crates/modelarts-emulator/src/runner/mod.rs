@@ -230,7 +230,8 @@ impl Runner {
         }
     }
 
-    /// Kills all workers without waiting for their end. Called when the emulator is dropped.
+    /// Kills all workers without waiting for their end. Called when the emulator is dropped, and
+    /// when the workers have not ended within the grace period of a shutdown.
     pub(crate) fn kill_all(&self) {
         match self {
             Self::Process(runner) => runner.runs.watchdog.end_all(),

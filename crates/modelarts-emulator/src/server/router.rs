@@ -5,10 +5,12 @@ use std::{collections::HashMap, sync::Arc};
 use axum::{
     Router,
     extract::{Path, Request, State, rejection::PathRejection},
+    http::{HeaderValue, header::DATE},
     middleware::{self, Next},
     response::{IntoResponse, Response},
     routing::{MethodFilter, any, on},
 };
+use jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::{
     catalog::operations::Operation,
@@ -76,6 +78,7 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
             Arc::clone(&state),
             refuse_web_pages,
         ))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), date))
         .with_state(state)
 }
 
@@ -92,6 +95,17 @@ async fn refuse_web_pages(
             refusal.into_response()
         }
     }
+}
+
+/// Adds the header `Date`, with which clients compare their clock with that of the service.
+async fn date(State(state): State<Arc<EmulatorState>>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let date = jiff::Timestamp::try_from(state.clock.now())
+        .and_then(|now| DateTimePrinter::new().timestamp_to_rfc9110_string(&now));
+    if let Some(date) = date.ok().and_then(|date| HeaderValue::try_from(date).ok()) {
+        response.headers_mut().insert(DATE, date);
+    }
+    response
 }
 
 /// Delays every response until the database has committed, so that no confirmed change can be lost.

@@ -90,7 +90,8 @@ impl Client {
         rows.list()
     }
 
-    /// Lists the quotas with their usage. Huawei Cloud only.
+    /// Lists the quotas of a user with their usage. Huawei Cloud only. The request names no user,
+    /// and no document states whose quotas the service then returns.
     pub fn quotas(&self) -> List<TrainingQuota> {
         let rows = RowSource::new(
             self,

@@ -120,6 +120,26 @@ struct Location {
     /// The address of IAM in the settings or of the source of the credentials.
     iam: Option<String>,
     environment: Environment,
+    /// The setting that the endpoint is from.
+    endpoint_origin: Arc<str>,
+    /// The setting that the region is from; `None` if there is no region.
+    region_origin: Option<Arc<str>>,
+}
+
+/// Origins of the settings of a client, for messages: the names of variables, the paths of files, or
+/// methods of the builder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SettingOrigins<'a> {
+    /// Origin of [`Client::endpoint`]; `the region` if no setting has it.
+    pub endpoint: &'a str,
+    /// Origin of [`Client::region`]; `None` if there is no region.
+    pub region: Option<&'a str>,
+    /// Origin of [`Client::project_id`]; `the look-up in IAM` if no setting has it.
+    pub project: &'a str,
+    /// Origin of [`Client::credentials`]; `None` for those of
+    /// [`ClientBuilder::credentials`](ClientBuilder::credentials).
+    pub credentials: Option<&'a str>,
 }
 
 impl Location {
@@ -320,6 +340,37 @@ impl Client {
     /// Returns an error for an invalid regions file.
     pub fn iam_endpoint(&self) -> Result<Option<String>, Error> {
         self.0.location.iam_endpoint()
+    }
+
+    /// Returns the origins of the settings.
+    ///
+    /// ```
+    /// use modelarts_ext::ClientBuilder;
+    ///
+    /// # fn main() -> Result<(), modelarts_ext::Error> {
+    /// let client = ClientBuilder::from_vars(|name| match name {
+    ///     "HUAWEICLOUD_SDK_AK" => Some("AK".to_owned()),
+    ///     "HUAWEICLOUD_SDK_SK" => Some("SK".to_owned()),
+    ///     "HW_PROJECT_ID" => Some("0123456789abcdef0123456789abcdef".to_owned()),
+    ///     _ => None,
+    /// })
+    /// .region("eu-de")
+    /// .build()?;
+    /// let origins = client.origins();
+    /// assert_eq!((origins.endpoint, origins.region), ("the region", Some("region()")));
+    /// assert_eq!(origins.project, "HW_PROJECT_ID");
+    /// assert_eq!(origins.credentials, Some("HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK"));
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn origins(&self) -> SettingOrigins<'_> {
+        let (location, transport) = (&self.0.location, &self.0.transport);
+        SettingOrigins {
+            endpoint: &location.endpoint_origin,
+            region: location.region_origin.as_deref(),
+            project: &transport.project_origin,
+            credentials: transport.credentials_origin.as_deref(),
+        }
     }
 
     /// Returns the environment that the settings are from; an empty one if the builder had none.

@@ -151,6 +151,17 @@ impl ClientBuilder {
                 .unwrap_or_else(|| "the source of the credentials".into()),
             (None, None) => "the look-up in IAM".into(),
         };
+        let endpoint_origin = match (&self.endpoint, environment.first(ENDPOINT)) {
+            (Some(_), _) => "endpoint()",
+            (None, Some((name, _))) => name,
+            (None, None) => "the region",
+        };
+        let region_origin: Option<Arc<str>> = match (&self.region, environment.first(REGION)) {
+            (Some(_), _) => Some("region()".into()),
+            (None, Some((name, _))) => Some(name.into()),
+            (None, None) if region.is_some() => found.and_then(|found| found.origin.clone()),
+            (None, None) => None,
+        };
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -192,9 +203,12 @@ impl ClientBuilder {
             None => AGENT.to_owned(),
         };
         let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let make_http = Arc::new(move |secure: bool, direct: bool| {
-            connection::client(secure, direct, connect_timeout, &roots, &agent)
+        let settings = Arc::new(move |secure: bool, direct: bool| {
+            connection::builder(secure, direct, connect_timeout, &roots, &agent)
         });
+        let secure_settings = Arc::clone(&settings);
+        let make_http =
+            move |secure: bool, direct: bool| connection::build(settings(secure, direct)?);
         let http = make_http(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
         let outside = loopback && !(found.fixed && project.id.is_some());
@@ -205,10 +219,8 @@ impl ClientBuilder {
                 Some(Err(_)) | None => http.clone(),
             },
             clock: Arc::clone(&self.clock),
-            secure: loopback.then(|| {
-                let make_http = Arc::clone(&make_http);
-                Arc::new(SecureHttp::new(move |direct| make_http(true, direct)))
-            }),
+            is_secure: !loopback,
+            secure: Arc::new(SecureHttp::new(move |direct| secure_settings(true, direct))),
         };
         let connector = self.connector.unwrap_or_else(|| {
             let make = Box::new(move |reach| match reach {
@@ -218,12 +230,15 @@ impl ClientBuilder {
             Arc::new(ReqwestConnector::new(http.clone(), secure, make))
         });
         let region = region.or_else(|| endpoints::region_of(&endpoint));
+        let of_endpoint = region.is_some().then(|| "the endpoint".into());
         Ok(ResolvedConfig {
             location: Location {
                 cloud,
                 region,
                 iam: hints.iam.or(given),
                 environment,
+                endpoint_origin: endpoint_origin.into(),
+                region_origin: region_origin.or(of_endpoint),
             },
             transport: HttpTransport {
                 endpoint,

@@ -225,6 +225,20 @@ fn read_clouds(
     Ok(Some((path, clouds)))
 }
 
+/// Returns the paths of `clouds.yaml` and `secure.yaml` that exist.
+pub(super) fn paths(environment: &Environment) -> impl Iterator<Item = PathBuf> {
+    let kinds = [(FILE, "clouds"), (SECURE_FILE, "secure")];
+    kinds.into_iter().filter_map(|(variable, stem)| {
+        match environment.variable(variable).map(PathBuf::from) {
+            Some(given) => Some(given).filter(|path| path.exists()),
+            None => {
+                let mut usual = usual_paths(environment, stem).into_iter();
+                usual.find(|path| path.exists())
+            }
+        }
+    })
+}
+
 /// Returns the usual paths of a file: in the current directory, in the configuration directory of
 /// the user, and in that of the system.
 fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {

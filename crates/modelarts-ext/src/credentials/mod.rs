@@ -68,6 +68,7 @@ pub(crate) mod source;
 mod temporary_keys;
 
 pub use cache::{CachedProvider, FetchCredentials, Fetched};
+pub use chain::files;
 pub use metadata::Metadata;
 pub use oidc::Oidc;
 pub use password::Password;
@@ -216,8 +217,10 @@ pub struct ProviderContext {
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
-    /// The HTTP client for https if `http` has no certificates; `None` if it has them.
-    pub(crate) secure: Option<Arc<SecureHttp>>,
+    /// `true` if `http` can be used for every address with https.
+    pub(crate) is_secure: bool,
+    /// Further HTTP clients for https.
+    pub(crate) secure: Arc<SecureHttp>,
 }
 
 impl ProviderContext {
@@ -227,12 +230,15 @@ impl ProviderContext {
     /// # Errors
     /// Returns an error if TLS cannot be set up.
     pub fn new(clock: impl Clock) -> Result<Self, Error> {
-        let http = |secure| connection::client(secure, false, CONNECT_TIMEOUT, &[], AGENT);
+        let settings =
+            |secure, direct| connection::builder(secure, direct, CONNECT_TIMEOUT, &[], AGENT);
+        let http = |secure| connection::build(settings(secure, false)?);
         Ok(Self {
             // As in a client, addresses on this machine are reachable even without certificates.
             http: http(true).or_else(|_| http(false))?,
             clock: Arc::new(clock),
-            secure: None,
+            is_secure: true,
+            secure: Arc::new(SecureHttp::new(move |direct| settings(true, direct))),
         })
     }
 
@@ -243,41 +249,81 @@ impl ProviderContext {
     /// # Errors
     /// Returns an error if TLS cannot be set up.
     pub fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
-        match (url.scheme(), &self.secure) {
-            ("https", None) => Ok(self.http.clone()),
-            ("https", Some(secure)) => secure.client(is_loopback(url)),
-            _ => connection::client(false, true, CONNECT_TIMEOUT, &[], AGENT),
+        match url.scheme() {
+            "https" if self.is_secure => Ok(self.http.clone()),
+            "https" => self.secure.client(is_loopback(url)),
+            _ => connection::build(unencrypted()?),
+        }
+    }
+
+    /// Returns the HTTP client for an address like [`client_for`](Self::client_for), but one that
+    /// does not decode bodies. A body with `Content-Encoding: gzip` is received as the server stores
+    /// it, with its `Content-Length`, so that sizes and checksums of files are right.
+    ///
+    /// # Errors
+    /// Returns an error if TLS cannot be set up.
+    pub fn raw_client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+        match url.scheme() {
+            "https" => self.secure.raw_client(is_loopback(url)),
+            _ => connection::build(connection::without_decoding(unencrypted()?)),
         }
     }
 }
 
-/// HTTP client for https, which is created when it is first used: a client for a service on this
-/// machine works without the certificates of the platform.
+/// Returns the settings of an HTTP client without TLS.
+fn unencrypted() -> Result<reqwest::ClientBuilder, Error> {
+    connection::builder(false, true, CONNECT_TIMEOUT, &[], AGENT)
+}
+
+/// HTTP clients for https, which are created when they are first used: a client for a service on
+/// this machine works without the certificates of the platform.
 pub(crate) struct SecureHttp {
-    /// Creates a client, which uses no proxy if the argument is `true`.
-    make: Box<dyn Fn(bool) -> Result<reqwest::Client, Error> + Send + Sync>,
+    /// Returns the settings of a client, which uses no proxy if the argument is `true`.
+    settings: Box<dyn Fn(bool) -> Result<reqwest::ClientBuilder, Error> + Send + Sync>,
     /// The client for other machines.
     made: OnceLock<reqwest::Client>,
+    /// The client for other machines that does not decode bodies.
+    raw: OnceLock<reqwest::Client>,
 }
 
 impl SecureHttp {
     pub(crate) fn new(
-        make: impl Fn(bool) -> Result<reqwest::Client, Error> + Send + Sync + 'static,
+        settings: impl Fn(bool) -> Result<reqwest::ClientBuilder, Error> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            make: Box::new(make),
+            settings: Box::new(settings),
             made: OnceLock::new(),
+            raw: OnceLock::new(),
         }
     }
 
     fn client(&self, direct: bool) -> Result<reqwest::Client, Error> {
-        match self.made.get() {
-            _ if direct => (self.make)(true),
-            Some(made) => Ok(made.clone()),
-            None => {
-                let made = (self.make)(false)?;
-                Ok(self.made.get_or_init(|| made).clone())
-            }
+        let make = || connection::build((self.settings)(direct)?);
+        match direct {
+            true => make(),
+            false => get_or_make(&self.made, make),
+        }
+    }
+
+    fn raw_client(&self, direct: bool) -> Result<reqwest::Client, Error> {
+        let make = || connection::build(connection::without_decoding((self.settings)(direct)?));
+        match direct {
+            true => make(),
+            false => get_or_make(&self.raw, make),
+        }
+    }
+}
+
+/// Returns the client of a cell, which is created if the cell is empty.
+fn get_or_make(
+    cell: &OnceLock<reqwest::Client>,
+    make: impl FnOnce() -> Result<reqwest::Client, Error>,
+) -> Result<reqwest::Client, Error> {
+    match cell.get() {
+        Some(made) => Ok(made.clone()),
+        None => {
+            let made = make()?;
+            Ok(cell.get_or_init(|| made).clone())
         }
     }
 }

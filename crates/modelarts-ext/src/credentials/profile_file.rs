@@ -1,6 +1,6 @@
 //! Credentials file of the official SDK.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
     config::{endpoints::ProjectRef, environment::Environment, files},
@@ -13,13 +13,22 @@ use crate::{
 
 /// Variable that names a file to read instead of the usual one.
 const FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
+/// The usual file, below the home directory.
+const USUAL: &str = ".huaweicloud/credentials";
 /// The section for services with projects, such as `ModelArts`.
 const SECTION: &str = "basic";
+
+/// Returns the path of the file, which may not exist.
+pub(super) fn path(environment: &Environment) -> Option<PathBuf> {
+    let usual = || Some(environment.home.as_ref()?.join(USUAL));
+    let given = environment.variable(FILE).map(PathBuf::from);
+    given.or_else(usual)
+}
 
 /// Searches `~/.huaweicloud/credentials` for credentials.
 pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     let usual = environment.home.as_ref();
-    let usual = usual.map(|home| home.join(".huaweicloud/credentials"));
+    let usual = usual.map(|home| home.join(USUAL));
     let Some((path, text)) = files::find(environment, FILE, usual.as_slice())? else {
         return Ok(Lookup::NotFound(match usual {
             Some(path) => format!("{}: there is no such file", path.display()),

@@ -16,21 +16,23 @@ use crate::{
     http::signing::SigningScheme,
 };
 
-/// The default lifetime of keys. They are renewed before it ends, so it does not limit an upload.
+/// Default lifetime of keys. Keys are renewed before they expire, so the lifetime does not limit an
+/// upload.
 const DURATION: Duration = Duration::from_secs(60 * 60);
-/// The shortest and the longest lifetime that IAM accepts, in seconds.
+/// Minimum and maximum lifetime that IAM accepts, in seconds.
 const DURATION_RANGE: std::ops::RangeInclusive<u64> = 15 * 60..=24 * 60 * 60;
 
 /// Advice for a rejected token.
 const TOKEN_ADVICE: &str = "check that the token has not expired, and that it was issued by this \
                             IAM for a user who may have access keys";
 
-/// Exchanges the token of another provider, such as [`Password`](super::Password), for temporary
-/// keys of IAM.
+/// Source of temporary keys of IAM, issued for the token of another provider, such as
+/// [`Password`](super::Password).
 ///
-/// Services with signatures, such as OBS, accept no tokens. The keys have the permissions of the
-/// token. They are valid for an hour, see [`duration`](Self::duration), and are renewed five
-/// minutes before they expire.
+/// Services that require signatures, such as OBS, accept no tokens. The keys have the permissions
+/// of the token. By default, they are valid for an hour (see [`duration`](Self::duration)), and are
+/// renewed five minutes before they expire. Keys with a lifetime below 20 minutes are renewed after
+/// three quarters of it.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -60,8 +62,8 @@ pub struct TemporaryKeys {
 }
 
 impl TemporaryKeys {
-    /// Creates a source for the token of a provider. `iam` is the address of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`. `http` is admitted only for this machine.
+    /// Creates a source of keys for the token of a provider. `iam` is the address of IAM, such as
+    /// `https://iam.eu-de.otc.t-systems.com`. `http` is accepted only for this machine.
     pub fn new(iam: impl Into<String>, token: impl ProvideCredentials) -> Self {
         Self {
             iam: AuthServer::new("IAM", iam),
@@ -110,7 +112,8 @@ impl FetchCredentials for TemporaryKeys {
             self.check()?;
             let token = self.token.credentials(context).await?;
             match self.exchange(context, &token).await {
-                // The token may have been revoked, or its clock may be wrong.
+                // The token may have been revoked, or its expiry may have been missed because of a
+                // wrong clock.
                 Err(error) if error.status() == Some(401) && self.token.renew(&token) => {
                     let token = self.token.credentials(context).await?;
                     self.exchange(context, &token).await

@@ -9,15 +9,15 @@ pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// `User-Agent` header of this crate.
 pub(crate) const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
-/// Creates an HTTP client. A `secure` client requires the certificates of the platform, and also
-/// trusts `roots` (PEM). A `direct` client uses no proxy.
-pub(crate) fn client(
+/// Returns the settings of an HTTP client. A `secure` client requires the certificates of the
+/// platform, and also trusts `roots` (PEM). A `direct` client uses no proxy.
+pub(crate) fn builder(
     secure: bool,
     direct: bool,
     connect_timeout: Duration,
     roots: &[Vec<u8>],
     agent: &str,
-) -> Result<reqwest::Client, Error> {
+) -> Result<reqwest::ClientBuilder, Error> {
     let mut http = reqwest::Client::builder()
         // Following a redirect would forward the credentials to another host.
         .redirect(reqwest::redirect::Policy::none())
@@ -29,8 +29,18 @@ pub(crate) fn client(
     if direct {
         http = http.no_proxy();
     }
-    configure_tls(http, secure, roots)?
-        .build()
+    configure_tls(http, secure, roots)
+}
+
+/// Returns the settings of an HTTP client that does not decode bodies, whichever features of reqwest
+/// the program enables.
+pub(crate) fn without_decoding(http: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
+    http.no_gzip().no_brotli().no_zstd().no_deflate()
+}
+
+/// Creates an HTTP client.
+pub(crate) fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
+    http.build()
         .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 

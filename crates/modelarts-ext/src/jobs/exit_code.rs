@@ -31,8 +31,8 @@ pub(crate) fn exit_code_text(code: i64) -> String {
     }
 }
 
-/// Returns the signal of an exit code above 128 with its usual reason, such as `128 + SIGKILL, often
-/// out of memory`.
+/// Returns the signal of an exit code above 128 with its usual reason, such as `128 + SIGKILL,
+/// often out of memory`.
 pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     let signal = usize::try_from(code.checked_sub(129)?).ok()?;
     Some(match SIGNALS.get(signal)? {

@@ -51,8 +51,8 @@
 //! Huawei Cloud.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
-// `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`, `create`,
-// `submit_all`. Modules that repeat requests use `polling`.
+// `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`,
+// `create`, `submit_all`. Modules that repeat requests use `polling`.
 
 pub mod create;
 mod details;

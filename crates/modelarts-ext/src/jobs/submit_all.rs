@@ -26,8 +26,8 @@ use crate::{
     },
 };
 
-/// Submission of several jobs, and the wait for their ends. Await it for all results in the order
-/// of the jobs, or take each from [`stream`](Self::stream) when it is known.
+/// Submission of several jobs, and the wait for their ends. Awaiting it returns all results in the
+/// order of the jobs; [`stream`](Self::stream) returns each result when it is known.
 ///
 /// Jobs are submitted in their order, one after another, while fewer than
 /// [`at_most`](Self::at_most) of them are unfinished. The wait for their ends reads all of them
@@ -40,12 +40,12 @@ use crate::{
 ///
 /// - A job that breaks a rule of [`CreateJob::check`], or that has the name of an earlier job of
 ///   the same workspace. All jobs are checked before the first is submitted, and these errors are
-///   the first items of the stream: a program that ends at the first of them has sent nothing.
-/// - An error of [`CreateJob::submit`], such as a wrong flavor or a full quota. If it
-///   [is uncertain](Error::is_uncertain), the job may run in addition to the others.
-/// - An error of the wait that is not transient, or that persists for 15 minutes. It is the error
-///   of all remaining jobs, and no further job is submitted. Submitted jobs continue.
-/// - An invalid option, such as `at_most` of 0. It is the error of every job, and nothing is sent.
+///   the first items of the stream, so a program can stop at the first of them before any request.
+/// - An error of [`CreateJob::submit`], such as a wrong flavor or a full quota. If the error
+///   [is uncertain](Error::is_uncertain), the service may have created the job.
+/// - An error of the wait that is not transient, or that persists for 15 minutes. All remaining
+///   jobs get this error, and no further job is submitted. Submitted jobs continue.
+/// - An invalid option, such as `at_most` of 0. Every job gets this error, and no request is sent.
 ///
 /// A job that fails on the service is not an error; see [`Waited::success`].
 #[derive(Clone, Debug)]
@@ -63,9 +63,8 @@ type IndexedResult = (usize, Result<Waited, Error>);
 impl TrainingJobs {
     /// Submits jobs, a few at a time, and waits for their ends.
     ///
-    /// Each job looks up its algorithm and its flavor before it is created. For clones of one job,
-    /// [`look_up`](CreateJob::look_up) it before it is cloned, which saves these calls for each
-    /// clone.
+    /// Each job looks up its algorithm and its flavor before it is created. To save these calls for
+    /// clones of one job, call [`look_up`](CreateJob::look_up) before the job is cloned.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -109,15 +108,15 @@ impl TrainingJobs {
 
 impl SubmitAll {
     /// Sets the maximum number of jobs that are unfinished at the same time, at least 1. Default
-    /// 10, which is also the most that one request reads.
+    /// 10, which is also the maximum number of jobs that one request can search for by their ids.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
         self
     }
 
-    /// Sets the time limit of all jobs together. Submitted jobs that have not ended by then have
+    /// Sets the time limit of all jobs together. Submitted jobs that have not ended by then get
     /// [`Outcome::TimedOut`](crate::Outcome::TimedOut) and continue; jobs that have not been
-    /// submitted have an error of [`ErrorKind::Timeout`]. A submission in progress is completed
+    /// submitted get an error of kind [`ErrorKind::Timeout`]. A submission in progress is completed
     /// first. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
@@ -197,9 +196,9 @@ impl IntoFuture for SubmitAll {
 struct SubmitAllState {
     poller: Poller,
     at_most: usize,
-    /// The jobs that have not been submitted, with their indices.
+    /// Jobs that have not been submitted, with their indices.
     waiting: VecDeque<(usize, CreateJob)>,
-    /// The indices of the submitted jobs, by their ids.
+    /// Indices of the submitted jobs, by their ids.
     submitted: HashMap<String, usize>,
     errors: VecDeque<(usize, Error)>,
 }
@@ -239,7 +238,7 @@ impl SubmitAllState {
             if let Some((index, error)) = self.errors.pop_front() {
                 return Some((index, Err(error)));
             }
-            // A program may end at a result, so results are returned before further submissions.
+            // A program may stop at a result, so results are returned before further submissions.
             if let Some(waited) = self.poller.next_result().await {
                 if let Some(index) = self.submitted.remove(waited.job().id()) {
                     return Some((index, Ok(waited)));

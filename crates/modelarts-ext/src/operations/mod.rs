@@ -1,12 +1,12 @@
 //! Calls of operations by name, for all operations of the description.
 //!
-//! Some programs receive the name of an operation as a string, such as a command-line tool. Other
-//! programs need the JSON of the service. Both can use an [`OperationCall`]. Its parameters are
-//! validated against the description. The call is signed and retried like every other call, and a
-//! list is read page by page.
+//! An [`OperationCall`] is intended for programs that receive the name of an operation as a string,
+//! such as command-line tools, and for programs that need the JSON of the service. Its parameters
+//! and its body are validated against the description. The call is authenticated and retried like
+//! every other call, and a list is read page by page.
 //!
-//! Common operations also have dedicated methods, and [`Client::call`] calls all operations as
-//! generated code.
+//! Common operations also have dedicated methods. With [`Client::call`], a program can send the
+//! generated call of any operation, whose request and response have Rust types.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -16,11 +16,11 @@ use crate::{
     },
 };
 
-/// Returns the pages of these searches. Each search is read with these options.
+/// Returns the pages of several searches as one list. Each search is read with these options.
 ///
 /// # Errors
 ///
-/// Returns an error if the position to resume is in none of the searches.
+/// Returns an error if the position from which the list is resumed is in none of the searches.
 pub(super) fn pages<T: Send + 'static>(
     searches: Vec<Search<T>>,
     pagination: Pagination,
@@ -67,9 +67,9 @@ struct Reader<T> {
     is_alone: bool,
     left: VecDeque<Search<T>>,
     current: Option<Current<T>>,
-    /// The position in the first search that is left.
+    /// Position at which the first remaining search is resumed.
     resume: Option<Position>,
-    /// The number of rows of the searches that were read completely.
+    /// Number of rows of the searches that were read completely.
     rows_before: u64,
     /// `true` until a page was returned.
     is_first: bool,
@@ -82,7 +82,7 @@ struct Current<T> {
     name: String,
     includes: Box<dyn Fn(&T) -> bool + Send + Sync>,
     pages: PageStream<Page<T>>,
-    /// The number of rows that were read.
+    /// Number of rows that were read.
     rows: u64,
 }
 
@@ -108,7 +108,7 @@ impl<T: Send + 'static> Reader<T> {
                     current.rows = page.position.read;
                     page.items.retain(&current.includes);
                     page.position = here(page.position);
-                    // Each search states a number of its own.
+                    // Each search has its own total, so a list of several searches has none.
                     page.total = page.total.filter(|_| self.is_alone);
                     let is_first = mem::take(&mut self.is_first);
                     if is_first || !page.items.is_empty() || page.skipped > 0 {

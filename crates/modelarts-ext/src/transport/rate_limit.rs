@@ -1,4 +1,4 @@
-//! Rate limit: spreads the calls of a wait evenly over time.
+//! Rate limit, which spreads the calls of a wait evenly over time.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -9,7 +9,7 @@ use crate::{clock::Clock, error::Error};
 
 /// Maximum time between two calls: one day. Longer times could overflow when multiplied.
 const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
-/// The number of calls that may wait for their turn at the same time. A turn that is further ahead
+/// Maximum number of calls that wait for their turn at the same time. A turn that is further ahead
 /// was reserved before the clock was set back.
 const MAX_WAITING: u32 = 8;
 
@@ -21,7 +21,7 @@ const MAX_WAITING: u32 = 8;
 pub(crate) struct RateLimit {
     spacing: Duration,
     burst: u32,
-    /// The time of the next call if calls were spread evenly.
+    /// Time of the next call if calls were spread evenly.
     next: Mutex<SystemTime>,
 }
 
@@ -29,7 +29,7 @@ impl RateLimit {
     /// Creates a limit of `per_second` calls a second, with bursts of up to `burst` calls.
     ///
     /// # Errors
-    /// A rate that is not above 0.
+    /// Returns an error if the rate is not above 0.
     pub(crate) fn new(per_second: f64, burst: u32) -> Result<Self, Error> {
         if per_second.is_nan() || per_second <= 0.0 {
             return Err(Error::invalid(format!(
@@ -49,7 +49,8 @@ impl RateLimit {
         self.spacing
     }
 
-    /// Waits until the next call may be made. A turn that is not used is lost.
+    /// Waits until the next call may be made. If the future is dropped, its turn is not given to
+    /// another call.
     pub(crate) async fn turn(&self, clock: &dyn Clock) {
         let pause = self.reserve(clock.now());
         if !pause.is_zero() {
@@ -86,7 +87,7 @@ mod tests {
     fn calls_are_spread_evenly() {
         let limit = RateLimit::new(2.0, 1).unwrap();
         assert_eq!(limit.spacing(), Duration::from_millis(500));
-        // Unused time is not saved.
+        // Time without calls permits no burst.
         assert_eq!(
             pauses(&limit, &[0, 0, 600, 5000, 5100, 5500]),
             [0, 500, 400, 0, 400, 500]

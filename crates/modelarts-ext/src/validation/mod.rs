@@ -1,4 +1,4 @@
-//! Validation of a job before it is sent: the report, and the specs that it uses.
+//! Validation of a job before its creation: the report, and the specs of its algorithm and flavor.
 //!
 //! The service reports one error of an invalid job at a time, and a job may wait in a queue before
 //! it fails. The validation reads the whole request body, and reports all problems that it detects.
@@ -31,9 +31,11 @@
 //! ```
 //!
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request.
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) validates before it sends the
-//! create request. [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs
-//! of the algorithm and the flavor from the service. The caller can also set the specs.
+//! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs of the algorithm
+//! and the flavor from the service; the caller can also set them.
+//! [`CreateJob::validate`](crate::jobs::create::CreateJob::validate) reads the specs and validates,
+//! and [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does the same before it sends
+//! the create request.
 
 // `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
 // limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the

@@ -380,3 +380,41 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
          endpoint"
     );
 }
+
+#[test]
+fn the_origins_of_settings_are_returned() {
+    let client = built(&[ENDPOINT, PROJECT, KEYS[0], KEYS[1]]);
+    let origins = client.origins();
+    assert_eq!(
+        (origins.endpoint, origins.region),
+        ("MODELARTS_ENDPOINT", None)
+    );
+    assert_eq!(origins.project, "HUAWEICLOUD_SDK_PROJECT_ID");
+    let keys = "HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK";
+    assert_eq!(origins.credentials, Some(keys));
+    let endpoint = (ENDPOINT.0, "https://modelarts.eu-de.otc.t-systems.com");
+    let client = built(&[endpoint, PROJECT, KEYS[0], KEYS[1]]);
+    assert_eq!(client.origins().region, Some("the endpoint"));
+    let client = built(&[("OS_REGION_NAME", "eu-de"), PROJECT, KEYS[0], KEYS[1]]);
+    let origins = client.origins();
+    assert_eq!(
+        (origins.endpoint, origins.region),
+        ("the region", Some("OS_REGION_NAME"))
+    );
+    let client = vars(&[])
+        .endpoint(ENDPOINT.1)
+        .region("eu-de")
+        .project_id("p1")
+        .credentials(Credentials::keys("AK1", "SK1"))
+        .build()
+        .unwrap();
+    let origins = client.origins();
+    assert_eq!(
+        (origins.endpoint, origins.region),
+        ("endpoint()", Some("region()"))
+    );
+    assert_eq!(
+        (origins.project, origins.credentials),
+        ("project_id()", None)
+    );
+}

@@ -1,5 +1,5 @@
-//! Job of the quick start: detects rust on leaves. The same code runs on the emulator and on the
-//! service.
+//! Job of the quick start, which trains a model to detect rust on leaves. The same code runs on the
+//! emulator and on the service.
 
 use std::path::Path;
 

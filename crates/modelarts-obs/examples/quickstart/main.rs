@@ -54,8 +54,8 @@ The same program runs on the service, with these variables:
     Ok(completed)
 }
 
-/// Sends code and data, submits the job, waits for its end, and receives the model. Returns `true`
-/// if the job completed.
+/// Uploads code and data, submits the job, waits for its end, and downloads the model. Returns
+/// `true` if the job completed.
 async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool, Box<dyn Error>> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample");
     let staged = job::job(client, staging, &sample, flavor).upload().await?;
@@ -70,7 +70,7 @@ async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool,
     let job = staged.job.submit().await?;
     println!("Submitted {} as {}\n", job.name(), job.id());
 
-    // The emulator needs no pauses; for the service, the defaults are recommended.
+    // Short intervals are suitable only for the emulator.
     let local = client.endpoint().starts_with("http://");
     let interval = match local {
         true => Duration::from_millis(200),

@@ -1,4 +1,4 @@
-//! Credentials of a client as keys for signatures of AWS.
+//! Conversion of the credentials of a client to access keys for AWS signatures.
 
 use std::{fmt, sync::Arc};
 
@@ -10,15 +10,17 @@ use modelarts_ext::{
 use object_store::{CredentialProvider, aws::AwsCredential};
 use parking_lot::Mutex;
 
-/// Provider of the keys, which takes them from the provider of the client before every request, so
-/// that they are renewed during a long upload. A token of IAM is exchanged for temporary keys.
+/// Provider of access keys for the crate `object_store`. It requests them from the provider of the
+/// client before every request, so that they are renewed during a long upload. It exchanges an IAM
+/// token for temporary keys.
 pub(super) struct KeyProvider {
     credentials: Arc<dyn ProvideCredentials>,
-    /// Temporary keys for the token of the client; `None` if the address of IAM is not known.
+    /// Provider of temporary keys for the token of the client; `None` if the address of IAM is not
+    /// known.
     temporary: Option<Arc<dyn ProvideCredentials>>,
     context: ProviderContext,
     retry: RetryPolicy,
-    /// The last keys, and the provider that returned them.
+    /// Last credentials, and the provider that returned them.
     last: Mutex<Option<(Arc<dyn ProvideCredentials>, Credentials)>>,
 }
 
@@ -36,7 +38,7 @@ impl KeyProvider {
         })
     }
 
-    /// Returns the keys that are valid now.
+    /// Returns valid access keys, and keeps them for [`renew`](Self::renew).
     pub(super) async fn keys(&self) -> Result<AwsCredential, Error> {
         let mut provider = &self.credentials;
         let mut credentials = self.request(provider).await?;
@@ -54,7 +56,8 @@ impl KeyProvider {
         Ok(keys)
     }
 
-    /// Requests credentials, with the retry policy of the client.
+    /// Returns the cached credentials of a provider, or requests new ones with the retry policy of
+    /// the client.
     async fn request(&self, provider: &Arc<dyn ProvideCredentials>) -> Result<Credentials, Error> {
         if let Some(credentials) = provider.cached() {
             return Ok(credentials);
@@ -78,13 +81,13 @@ impl KeyProvider {
         }
     }
 
-    /// Drops the keys with this access key, which OBS rejected. Returns `true` if there may be newer
-    /// ones.
+    /// Discards the credentials with this access key, which OBS rejected. Returns `true` if the
+    /// provider may have newer ones.
     pub(super) fn renew(&self, access_key: &str) -> bool {
         let last = self.last.lock().clone();
         last.is_some_and(|(provider, last)| match last.access_keys() {
             Some(keys) if keys.access_key == access_key => provider.renew(&last),
-            // Another call has replaced the rejected keys.
+            // Another call has already replaced the rejected keys.
             _ => true,
         })
     }

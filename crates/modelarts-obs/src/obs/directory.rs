@@ -1,4 +1,4 @@
-//! A local directory in place of a bucket.
+//! Local directory that is used as a bucket.
 
 use std::{
     fmt, fs, io,
@@ -13,12 +13,13 @@ use object_store::{
     local::LocalFileSystem, path::Path,
 };
 
-/// The files of a directory as objects. The crate `object_store` follows links, also those that
-/// lead out of the directory; objects behind them do not exist here.
+/// Object store whose objects are the files of a directory. The crate `object_store` also follows
+/// links that lead out of the directory. This type rejects operations on objects behind such links,
+/// and omits these objects from lists.
 #[derive(Debug)]
 pub(super) struct Directory {
     files: LocalFileSystem,
-    /// The canonical path.
+    /// Canonical path of the directory.
     root: PathBuf,
 }
 
@@ -32,7 +33,8 @@ impl Directory {
         })
     }
 
-    /// Checks that the file of an object is in the directory, or will be if it does not exist.
+    /// Checks that the file of an object is in the directory. If the file does not exist, its
+    /// nearest existing ancestor must be in the directory.
     fn check(&self, location: &Path) -> Result<()> {
         let path = self.files.path_to_filesystem(location)?;
         let existing = path
@@ -51,10 +53,11 @@ impl Directory {
         }
     }
 
-    /// Returns a filter of listed objects.
+    /// Returns a filter that keeps the listed objects whose files are in the directory.
     fn filter(&self) -> impl FnMut(&ObjectMeta) -> bool + use<> {
         let (files, root) = (self.files.clone(), self.root.clone());
-        // The files of a directory are listed one after the other.
+        // The result for the last parent is kept, because the files of a directory are listed one
+        // after the other.
         let mut last = None;
         move |object| {
             let Ok(path) = files.path_to_filesystem(&object.location) else {

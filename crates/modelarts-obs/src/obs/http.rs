@@ -1,4 +1,5 @@
-//! HTTP client of the crate `object_store`: time limits, and the facts of error responses.
+//! HTTP client for the crate `object_store`, with time limits and with [`ErrorFacts`] as the bodies
+//! of error responses.
 
 use std::time::Duration;
 
@@ -19,15 +20,17 @@ use crate::error::ErrorFacts;
 
 /// Time limit for the headers of a response, and for each part of its body.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Time limit for the headers of a response if the server copies bytes before it responds: up to
-/// 5 GiB of a copy, and all parts of an upload.
+/// Time limit for the headers of a response if the server copies contents before it responds: a
+/// copy of up to 5 GiB, or the completion of an upload in parts.
 const COPY_TIMEOUT: Duration = Duration::from_secs(15 * 60);
-/// The lowest speed of an upload that is not taken for a broken connection, in bytes per second.
+/// Minimum speed of an upload, in bytes per second. It determines the time limit of a request with
+/// a body.
 const MIN_SPEED: u64 = 32 << 10;
-/// The maximum size of an error response that is read.
+/// Maximum size of the body of an error response, in bytes. A longer body counts as empty.
 const MAX_ERROR_BODY: usize = 64 << 10;
 
-/// Sends requests with a reqwest client, which has the certificates of the modelarts-ext client.
+/// HTTP client with time limits. The inner client has the certificates of the modelarts-ext client.
+/// It does not decode bodies, so that the contents of an object are those that are stored.
 #[derive(Clone, Debug)]
 pub(super) struct TimedClient(pub(super) reqwest::Client);
 
@@ -39,8 +42,9 @@ impl HttpConnector for TimedClient {
 
 #[async_trait]
 impl HttpService for TimedClient {
-    /// Sends a request. The time limit is a minute, or 15 minutes if the server copies bytes, and for
-    /// a request with a body the time that it takes at 32 KiB/s in addition.
+    /// Sends a request, and waits for the headers of the response. The time limit is 1 minute, or
+    /// 15 minutes if the server copies contents. A request with a body has additional time, as if
+    /// it were sent at 32 KiB/s.
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let length = request.body().content_length();
         let authorization = request.headers().get(AUTHORIZATION).cloned();
@@ -51,7 +55,7 @@ impl HttpService for TimedClient {
         let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;
         let body = if is_error {
             let body = limit(RESPONSE_TIMEOUT, async {
-                // An error response that is too long or cut off counts as empty.
+                // The body of an error response counts as empty if it is too long or incomplete.
                 let body = Limited::new(body, MAX_ERROR_BODY).collect().await;
                 Ok(body.map_or(Bytes::new(), http_body_util::Collected::to_bytes))
             });
@@ -59,7 +63,8 @@ impl HttpService for TimedClient {
             let facts = ErrorFacts::of_response(parts.status.as_u16(), &parts.headers, &body)
                 .with_access_key(authorization.as_ref().and_then(access_key));
             if parts.status.is_redirection() {
-                // The crate object_store would report a missing address instead of the facts.
+                // For a redirection, the crate object_store would return an error without the
+                // facts.
                 parts.status = StatusCode::MISDIRECTED_REQUEST;
             }
             let text = Full::new(facts.to_text().into());
@@ -69,7 +74,7 @@ impl HttpService for TimedClient {
                 let next = limit(RESPONSE_TIMEOUT, async { stream.next().await.transpose() });
                 Some((next.await.transpose()?, stream))
             });
-            // Readers poll a body again after its end.
+            // Readers poll the body again after its end.
             let chunks = chunks.fuse();
             let frames = chunks.map_ok(Frame::data).boxed();
             HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
@@ -92,13 +97,13 @@ fn response_timeout(request: &HttpRequest) -> Duration {
     }
 }
 
-/// Returns the access key in a signature.
+/// Returns the access key in an `Authorization` header.
 fn access_key(authorization: &HeaderValue) -> Option<String> {
     let (_, scope) = authorization.to_str().ok()?.split_once("Credential=")?;
     Some(scope.split_once('/')?.0.to_owned())
 }
 
-/// Limits the time of a part of a call.
+/// Limits the time of one part of a call.
 async fn limit<T>(
     timeout: Duration,
     part: impl Future<Output = Result<T, HttpError>>,

@@ -1,7 +1,8 @@
-//! [`Obs`], the connection to OBS.
+//! Connection to OBS.
 //!
-//! `place` decides from the address where the objects are, `credentials` converts the credentials of
-//! the client, and `http` sends the requests of the crate `object_store`.
+//! `place` parses the address of OBS, `credentials` converts the credentials of the client, and
+//! `http` sends the requests of the crate `object_store`. `store` provides the objects of one
+//! bucket, and `directory` those of a local directory.
 
 mod credentials;
 mod directory;
@@ -26,7 +27,7 @@ use crate::{
     },
 };
 
-/// The connection to OBS, or to a local directory in its place. Clones share connections.
+/// Connection to OBS, or to a local directory instead. Clones share connections.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), modelarts_ext::Error> {
@@ -38,7 +39,7 @@ use crate::{
 /// # Ok(()) }
 /// ```
 ///
-/// The address is that of [`Client::obs_endpoint`]: the variable `MODELARTS_OBS_ENDPOINT`, else the
+/// [`Client::obs_endpoint`] returns the address: the variable `MODELARTS_OBS_ENDPOINT`, or else the
 /// endpoint of OBS in the region of the client.
 ///
 /// | address | objects |
@@ -47,17 +48,17 @@ use crate::{
 /// | `http://127.0.0.1:9000` | a server on this machine, with the bucket in the path |
 /// | `file:///data/obs` | a local directory, with a subdirectory for each bucket |
 ///
-/// Checksums of files and the state of unfinished transfers are kept in the directory
-/// `MODELARTS_CACHE_DIR`, else in that of the user for caches (`~/.cache/modelarts` on Linux). It can
-/// be deleted at any time.
+/// The cache contains checksums of files and objects, and the state of incomplete transfers. Its
+/// directory is `MODELARTS_CACHE_DIR`, or else a directory in the cache directory of the user
+/// (`~/.cache/modelarts` on Linux). The cache can be deleted at any time.
 #[derive(Clone)]
 pub struct Obs {
     inner: Arc<Inner>,
-    /// `None` if the user has no directory for caches.
+    /// Directory of the cache. `None` if the user has no cache directory.
     cache: Option<Arc<Path>>,
 }
 
-/// Variable with the directory of the cache.
+/// Environment variable with the directory of the cache.
 const CACHE_VARIABLE: &str = "MODELARTS_CACHE_DIR";
 
 struct Inner {
@@ -75,11 +76,11 @@ impl fmt::Debug for Obs {
 }
 
 impl Obs {
-    /// Creates the connection with the settings of a client: address, region, credentials, retry
-    /// policy, certificates. Nothing is sent.
+    /// Creates a connection with the settings of a client: address, region, credentials, retry
+    /// policy and certificates. No request is sent.
     ///
     /// # Errors
-    /// Returns an error if the address is not known or invalid.
+    /// Returns an error if the address of OBS is not known or is invalid.
     pub fn new(client: &Client) -> Result<Self, Error> {
         let address = client.obs_endpoint()?.ok_or_else(|| {
             Error::new(
@@ -91,11 +92,12 @@ impl Obs {
         Self::with_address(client, &address)
     }
 
-    /// Creates the connection like [`new`](Self::new), with this address.
+    /// Creates a connection like [`new`](Self::new), with this address of OBS.
     ///
     /// # Errors
-    /// Returns an error if the address is invalid. It must be a scheme and a host, with https
-    /// unless it is on this machine, or a `file://` URL with an absolute path.
+    /// Returns an error if the address is invalid. An address is a host, optionally with a scheme
+    /// and a port, or a `file://` URL with an absolute path. The scheme `http` is accepted only for
+    /// this machine.
     pub fn with_address(client: &Client, address: &str) -> Result<Self, Error> {
         let place = Place::parse(address)?;
         let connection = match &place {
@@ -110,8 +112,9 @@ impl Obs {
         })
     }
 
-    /// Takes a local directory in place of OBS, such as the OBS root of the emulator. Each bucket is
-    /// a subdirectory. Links that lead out of it are not followed.
+    /// Creates a connection to a local directory instead of OBS, such as the OBS root of the
+    /// emulator. Each bucket is a subdirectory. Links that lead out of the subdirectory are not
+    /// followed.
     #[must_use]
     pub fn directory(root: impl Into<PathBuf>) -> Self {
         Self {
@@ -130,21 +133,23 @@ impl Obs {
         self
     }
 
-    /// Returns the directory of the cache; `None` if there is none.
+    /// Returns the directory of the cache; `None` if the user has no cache directory.
     pub(crate) fn cache_dir(&self) -> Option<&Path> {
         self.cache.as_deref()
     }
 
-    /// Returns the address, for messages.
+    /// Returns the address of OBS or of the local directory, for messages.
     #[must_use]
     pub fn address(&self) -> String {
         self.inner.place.to_string()
     }
 
-    /// Returns a bucket. Nothing is sent, so the bucket may not exist.
+    /// Returns a bucket. No request is sent, so the bucket need not exist.
     ///
     /// # Errors
-    /// Returns an error for an invalid name; see [`ObsPath::new`].
+    /// Returns an error for an invalid name; see [`ObsPath::new`]. A name with dots is also an
+    /// error if it becomes part of a host name with https, because the certificate of OBS does not
+    /// cover the host.
     pub fn bucket(&self, name: &str) -> Result<Bucket, Error> {
         let address = ObsPath::new(name, "")?;
         let store = match (&self.inner.place, &self.inner.connection) {
@@ -161,7 +166,8 @@ impl Obs {
     }
 }
 
-/// Returns the directory of the user for caches of this crate.
+/// Returns the default cache directory: `MODELARTS_CACHE_DIR` if the path is absolute, or else
+/// `modelarts` in the cache directory of the user.
 fn user_cache() -> Option<PathBuf> {
     let variable = |name: &str| {
         let path = env::var_os(name).map(PathBuf::from);

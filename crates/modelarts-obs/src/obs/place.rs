@@ -1,20 +1,20 @@
-//! Place of the objects, parsed from an address.
+//! Location of the buckets, parsed from an address.
 
 use std::{fmt, path::PathBuf};
 
 use modelarts_ext::{Error, ErrorKind};
 use url::{Host, Url};
 
-/// The place of the objects.
+/// Location of the buckets.
 pub(crate) enum Place {
-    /// A server.
+    /// Server with the API of OBS.
     Service {
         endpoint: Url,
-        /// `true` if the bucket is part of the host name. OBS rejects requests with the bucket in
-        /// the path; a server that is reached by an IP address needs them.
+        /// `true` if the bucket is part of the host name, which OBS requires. A server at an IP
+        /// address or `localhost` has the bucket in the path.
         virtual_hosts: bool,
     },
-    /// A local directory.
+    /// Local directory, with a subdirectory for each bucket.
     Directory(PathBuf),
 }
 
@@ -99,7 +99,7 @@ impl Place {
     }
 }
 
-/// Returns an address without user, password and query, which may be secrets.
+/// Returns an address without user name, password, query and fragment, which may be secrets.
 fn without_user(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let address = &address[..end];

@@ -16,11 +16,11 @@ use crate::{
     obs::{credentials::KeyProvider, directory::Directory, http::TimedClient, place::Place},
 };
 
-/// Region in signatures for an address outside of the clouds: that of AWS without a name, which
-/// servers with its API accept.
+/// Region in signatures if the client has no region. It is the default region of AWS, which servers
+/// with a compatible API accept.
 const DEFAULT_REGION: &str = "us-east-1";
 
-/// The shortest and the longest pause between two attempts.
+/// Minimum and maximum of the pauses between two attempts.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_secs(60 * 60));
 
 /// Settings that all buckets of a service share.
@@ -37,7 +37,7 @@ impl Connection {
         let policy = client.retry_policy();
         Ok(Self {
             keys: Arc::new(KeyProvider::new(client)?),
-            http: TimedClient(context.client_for(endpoint)?),
+            http: TimedClient(context.raw_client_for(endpoint)?),
             retry: RetryConfig {
                 backoff: backoff(policy),
                 max_retries: policy.max_attempts.saturating_sub(1) as usize,
@@ -48,8 +48,8 @@ impl Connection {
     }
 }
 
-/// Returns the pauses between attempts. The crate `object_store` panics without a pause, with a first
-/// one longer than the others, and with pauses of millennia.
+/// Returns the pauses between attempts. The crate `object_store` panics if the first pause is zero
+/// or longer than the maximum, and if a pause lasts thousands of years.
 fn backoff(policy: &RetryPolicy) -> BackoffConfig {
     let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
     BackoffConfig {
@@ -59,15 +59,15 @@ fn backoff(policy: &RetryPolicy) -> BackoffConfig {
     }
 }
 
-/// The objects of one bucket. Clones share connections.
+/// Objects of one bucket. Clones share connections.
 #[derive(Clone)]
 pub(crate) enum Store {
     Service(Arc<Service>),
-    /// A local directory, which may not exist.
+    /// Local directory, which may not exist.
     Directory(PathBuf),
 }
 
-/// A bucket of a server.
+/// Bucket of a server.
 pub(crate) struct Service {
     objects: Arc<AmazonS3>,
     keys: Arc<KeyProvider>,
@@ -86,14 +86,14 @@ impl Store {
         let store = AmazonS3Builder::new()
             .with_bucket_name(bucket)
             .with_region(&connection.region)
-            // With virtual hosts, the crate takes the endpoint as it is, without the bucket.
+            // In this mode, the crate uses the endpoint unchanged, and does not add the bucket.
             .with_virtual_hosted_style_request(true)
             .with_endpoint(url.as_str().trim_end_matches('/'))
             .with_credentials(Arc::clone(&connection.keys) as _)
             .with_retry(connection.retry.clone())
             .with_allow_http(true)
             .with_disable_tagging(true)
-            // A deletion of many objects reports errors without status and request id.
+            // The errors of a bulk deletion contain no status and no request id.
             .with_disable_bulk_delete(true)
             .with_http_connector(connection.http.clone())
             .build();
@@ -109,7 +109,7 @@ impl Store {
         })))
     }
 
-    /// Returns the objects. A bucket that is a local directory must exist.
+    /// Returns the object store of the bucket. A bucket that is a local directory must exist.
     fn objects(&self) -> object_store::Result<Arc<dyn ObjectStore>> {
         match self {
             Self::Service(service) => Ok(Arc::clone(&service.objects) as _),
@@ -118,7 +118,7 @@ impl Store {
         }
     }
 
-    /// Returns the uploads in parts, which a local directory does not have.
+    /// Returns the interface for uploads in parts; `None` for a local directory.
     pub(crate) fn parts(&self) -> Option<Arc<dyn MultipartStore>> {
         match self {
             Self::Service(service) => Some(Arc::clone(&service.objects) as _),
@@ -126,12 +126,12 @@ impl Store {
         }
     }
 
-    /// Returns `true` if objects have metadata, which files do not have.
+    /// Returns `true` if objects have metadata. The files of a local directory have none.
     pub(crate) fn has_metadata(&self) -> bool {
         matches!(self, Self::Service(_))
     }
 
-    /// Returns `true` if the objects of both are at the same place.
+    /// Returns `true` if both are the same bucket of one connection, or the same local directory.
     pub(crate) fn is_same_service(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Service(a), Self::Service(b)) => a.url == b.url && Arc::ptr_eq(&a.keys, &b.keys),
@@ -170,7 +170,8 @@ impl Store {
         }
     }
 
-    /// Drops the keys that OBS rejected in this error. Returns `true` if there may be newer ones.
+    /// Discards the keys that OBS rejected with this error. Returns `true` if the provider of the
+    /// keys may have newer ones.
     fn renew(&self, error: &object_store::Error) -> bool {
         match (self, error::rejected_key(error)) {
             (Self::Service(service), Some(access_key)) => service.keys.renew(&access_key),
@@ -194,7 +195,7 @@ impl Store {
 }
 
 impl Service {
-    /// Creates the bucket. The API of OBS that is compatible with that of AWS has the region in
+    /// Creates the bucket. In the AWS-compatible API of OBS, the request contains the region as
     /// `LocationConstraint` (`en-us_topic_0125560305`).
     async fn create_bucket(&self) -> object_store::Result<()> {
         let failed =

@@ -1,4 +1,4 @@
-//! Staging of a code directory at an address by its contents.
+//! Staging of a code directory at an address that depends on its contents.
 
 use std::{
     collections::BTreeMap,
@@ -30,10 +30,10 @@ use crate::{
     },
 };
 
-/// Name of the object that is written when a code directory is complete.
+/// Name of the object that is written after all files of a code directory.
 const MANIFEST: &str = "manifest.json";
 
-/// Staging of a code directory. Await it for its [`StagedDir`].
+/// Staging of a code directory. Awaiting it returns a [`StagedDir`].
 #[must_use = "nothing is sent unless it is awaited"]
 pub struct StageCode {
     staging: Staging,
@@ -45,16 +45,17 @@ pub struct StageCode {
 }
 
 impl Staging {
-    /// Sends a code directory to an address that depends on its contents. If OBS has the same code
-    /// already, one HEAD request is sent and nothing else.
+    /// Uploads a code directory to an address that depends on its contents. If OBS already has the
+    /// same code, the only request is a HEAD request for its manifest.
     ///
     /// The patterns of `.gitignore` apply, or those of `.modelartsignore` if the directory has one.
-    /// [`sync`](crate::sync) has the list of what is always left out.
+    /// The module [`sync`](crate::sync) lists the files that are always left out.
     ///
     /// # Errors
-    /// Before anything is sent: a directory that does not exist or has no files, a boot file that
-    /// is missing, and a directory that breaks a limit of the service: 1,000 files, 5 GB, 32 levels.
-    /// Files that are left out do not count. Errors of [`Obs::sync_up`].
+    /// Returns an error before the upload if the directory does not exist or has no files, if the
+    /// boot file is missing or left out, and if the directory exceeds a limit of the service: 1,000
+    /// files, 5 GB, 32 levels. Files that are left out do not count. The upload returns the errors
+    /// of [`Obs::sync_up`], and an error if the directory changes meanwhile.
     pub fn code(&self, directory: impl AsRef<Path>) -> StageCode {
         StageCode {
             staging: self.clone(),
@@ -68,21 +69,21 @@ impl Staging {
 }
 
 impl StageCode {
-    /// Sets the script that a job starts, a path in the directory such as `train.py`, which is
-    /// checked before anything is sent.
+    /// Sets the script that a job starts, as a path in the directory, such as `train.py`. It is
+    /// checked before the upload.
     pub fn boot_file(mut self, path: impl Into<String>) -> Self {
         self.boot_file = Some(path.into());
         self
     }
 
-    /// Leaves out a file or a directory: a path in the code directory, with slashes. Use it for data
-    /// that is staged by itself.
+    /// Leaves out a file or a directory: a path in the code directory, with slashes. Intended for
+    /// data that is staged separately.
     pub fn exclude(mut self, path: impl Into<String>) -> Self {
         self.excluded.push(path.into());
         self
     }
 
-    /// Reports what would be sent, and changes nothing. Default: `false`.
+    /// Reports the files that would be uploaded, and changes no objects. Default: `false`.
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self
@@ -123,23 +124,23 @@ impl fmt::Debug for StageCode {
     }
 }
 
-/// A code directory that was read and has an address.
+/// Code directory with its files and its address.
 pub(super) struct Code {
     directory: LocalDir,
     files: Vec<File>,
     stamps: BTreeMap<String, Stamp>,
     skipped: Vec<Skipped>,
-    /// Paths that are not sent.
+    /// Excluded paths.
     excluded: Vec<String>,
-    /// The address of the files.
+    /// Address of the files.
     pub(super) path: ObsPath,
     manifest: ObsPath,
-    /// Findings about the limits of the service.
+    /// Violations of limits of the service, and warnings.
     pub(super) report: Report,
 }
 
 impl Code {
-    /// Reads a code directory. Nothing is sent.
+    /// Reads a code directory, and computes its address. No request is sent.
     pub(super) async fn read(
         staging: &Staging,
         directory: &Path,
@@ -158,7 +159,8 @@ impl Code {
                 .iter()
                 .map(|(path, file)| (path.as_str(), file.stamp.size));
             let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
-            // A directory that breaks a limit is not read, because it may be very large.
+            // The files of a directory that exceeds a limit are not read, because they may be very
+            // large.
             let files = match report.is_ok() {
                 true => hash_files(&obs, &directory.path, &listing)?,
                 false => Vec::new(),
@@ -179,7 +181,7 @@ impl Code {
         .await
     }
 
-    /// Sends the files that OBS does not have, and then the manifest.
+    /// Uploads the files that OBS does not have, and then the manifest.
     pub(super) async fn send(
         self,
         staging: &Staging,
@@ -205,7 +207,7 @@ impl Code {
         }
         let sync = sync
             .gitignore(true)
-            // What an earlier call left there whose files changed meanwhile.
+            // Deletes the files that an earlier call uploaded before the directory changed.
             .delete(true)
             .dry_run(dry_run);
         let summary = run(sync, on_progress).await?;
@@ -223,7 +225,7 @@ impl Code {
         Ok(StagedDir { path, summary })
     }
 
-    /// Returns the summary for code that OBS has.
+    /// Returns the summary for code that OBS already has.
     fn unchanged(&self) -> Summary {
         let unchanged = Amount {
             files: self.files.len() as u64,
@@ -237,7 +239,7 @@ impl Code {
     }
 }
 
-/// Lists the files that are sent, and those that are left out. Blocks.
+/// Lists the files of the code, and the files that are left out. Blocks.
 fn list(
     root: &Path,
     excluded: &[String],
@@ -287,7 +289,7 @@ fn require_sent(root: &Path, boot_file: &str, skipped: &[Skipped]) -> Result<(),
     }
 }
 
-/// Computes the checksums of the files, or takes them from the cache. Blocks.
+/// Returns the files with their checksums from the cache, or computes the checksums. Blocks.
 fn hash_files(
     obs: &Obs,
     root: &Path,
@@ -339,13 +341,13 @@ fn is_executable(_: &fs::Metadata) -> bool {
     false
 }
 
-/// Returns the first digits of a SHA-256 over paths, executable bits and contents. The name of the
-/// directory is a part of the paths, because the address ends in it.
+/// Returns the first 16 digits of a SHA-256 over paths, executable bits and contents. The paths
+/// begin with the name of the directory, because the name is the last segment of the address.
 fn hash(name: &str, files: &[File]) -> String {
     let mut hasher = Hasher::new(false);
     for file in files {
         let mode = if file.executable { 'x' } else { '-' };
-        // A path has no NUL.
+        // The separator is NUL, which no path contains.
         let line = format!("{name}/{}\0{mode}{}\n", file.path, file.sha256);
         hasher.update(line.as_bytes());
     }
@@ -354,7 +356,7 @@ fn hash(name: &str, files: &[File]) -> String {
     hash
 }
 
-/// Checks that the directory has the files that its address was computed from. Blocks.
+/// Checks that the directory still has the files from which its address was computed. Blocks.
 fn require_unchanged(
     root: &Path,
     excluded: &[String],

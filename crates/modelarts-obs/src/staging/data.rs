@@ -1,4 +1,5 @@
-//! Staging of a data directory at an address by its user, machine and path.
+//! Staging of a data directory at an address that depends on the project, the user, the machine and
+//! the path.
 
 use std::{
     env, fmt, fs,
@@ -20,7 +21,7 @@ use crate::{
     },
 };
 
-/// Staging of a data directory. Await it for its [`StagedDir`].
+/// Staging of a data directory. Awaiting it returns a [`StagedDir`].
 #[must_use = "nothing is sent unless it is awaited"]
 pub struct StageData {
     staging: Staging,
@@ -30,26 +31,27 @@ pub struct StageData {
 }
 
 impl Staging {
-    /// Mirrors a data directory at an address that depends on user, machine and path: sends what
-    /// changed, and deletes what is gone.
+    /// Mirrors a data directory at an address that depends on the project, the user, the machine
+    /// and the path. Uploads new and changed files, and deletes the objects of deleted files.
     ///
-    /// The machine is its host name, and its id in `/etc/machine-id` if it has one. The id of the
-    /// project of the client counts as well. Machines that are equal in all of these, such as
-    /// containers of one image with a fixed host name, share an address, and each deletes the files
-    /// of the others. Give each a [`prefix`](Staging::prefix) of its own.
+    /// The host name identifies the machine, together with the id in `/etc/machine-id`, if this
+    /// file exists. Machines that have the same host name and id, such as containers of one image
+    /// with a fixed host name, share an address. Each of them then deletes the files of the others,
+    /// unless each has its own [`prefix`](Staging::prefix).
     ///
-    /// The patterns of `.modelartsignore` apply, those of `.gitignore` do not.
-    /// [`sync`](crate::sync) has the list of what is always left out.
+    /// The patterns of `.modelartsignore` apply, and those of `.gitignore` do not. The module
+    /// [`sync`](crate::sync) lists the files that are always left out.
     ///
-    /// If something changed, the service is searched for jobs that have not ended and whose inputs
-    /// or volumes are this directory, one above or one below. The search covers the workspace `0`,
-    /// and the workspace of a job that is staged by
-    /// [`CreateJobExt::stage`](crate::CreateJobExt::stage). A job that another user submits during
-    /// the upload is not found.
+    /// If the directory has changes, this method searches the service for jobs that have not ended
+    /// and that have an input or a volume at, above or below this address. The search sets no
+    /// workspace, which means workspace `0` according to the reference (`openapi/SOURCES.md`,
+    /// D-109). For a job that is staged by [`CreateJobExt::stage`](crate::CreateJobExt::stage), the
+    /// workspace of the job is searched, too. A job that is submitted during the upload is not
+    /// found.
     ///
     /// # Errors
-    /// Before anything is sent: a directory that does not exist or has no files, and jobs that read
-    /// the data. Errors of [`Obs::sync_up`](crate::Obs::sync_up).
+    /// Returns an error before the upload if the directory does not exist or has no files, and if
+    /// such jobs exist. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up).
     pub fn data(&self, directory: impl AsRef<Path>) -> StageData {
         StageData {
             staging: self.clone(),
@@ -61,7 +63,8 @@ impl Staging {
 }
 
 impl StageData {
-    /// Reports what would be sent and deleted, and changes nothing. Default: `false`.
+    /// Reports the files that would be uploaded and deleted, and changes no objects. Default:
+    /// `false`.
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self
@@ -99,13 +102,13 @@ impl fmt::Debug for StageData {
     }
 }
 
-/// A data directory that has an address.
+/// Data directory with its address.
 pub(super) struct Data {
     directory: LocalDir,
     pub(super) path: ObsPath,
 }
 
-/// Differences of a data directory from its objects.
+/// Differences between a data directory and its objects.
 pub(super) struct Changes(Summary);
 
 impl Changes {
@@ -115,7 +118,7 @@ impl Changes {
 }
 
 impl Data {
-    /// Finds a data directory. Nothing is sent.
+    /// Finds a data directory, and computes its address. No request is sent.
     pub(super) async fn find(staging: &Staging, directory: &Path) -> Result<Self, Error> {
         let root = staging.root()?;
         let directory = LocalDir::find(directory, "data").await?;
@@ -135,10 +138,10 @@ impl Data {
         })
     }
 
-    /// Compares the directory with its objects. Nothing is sent.
+    /// Compares the directory with its objects, and changes nothing.
     ///
     /// # Errors
-    /// Returns an error if there are changes, and jobs that have not ended read the objects.
+    /// Returns an error if changes exist and jobs that have not ended read the objects.
     pub(super) async fn compare(
         &self,
         staging: &Staging,
@@ -152,7 +155,7 @@ impl Data {
         Ok(changes)
     }
 
-    /// Sends and deletes what changed.
+    /// Uploads new and changed files, and deletes the objects of deleted files.
     pub(super) async fn send(
         self,
         staging: &Staging,
@@ -176,13 +179,14 @@ impl Data {
     }
 }
 
-/// Returns the id of this machine, which distinguishes machines of one name; empty outside of Linux.
+/// Returns the id of this machine, which distinguishes machines with the same host name. Empty if
+/// `/etc/machine-id` does not exist.
 fn machine_id() -> String {
     let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     id.trim().to_owned()
 }
 
-/// Returns the name of the user of this machine, as one step of a key.
+/// Returns the name of the local user, as one segment of a key.
 fn user() -> String {
     let names = ["USER", "LOGNAME", "USERNAME"];
     let name = names.iter().find_map(|name| env::var(name).ok());

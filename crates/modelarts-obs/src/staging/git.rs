@@ -1,8 +1,8 @@
 //! Commit of a code directory, read from the files of its repository without running git.
 //!
-//! Git keeps the size, the time of change and the checksum of each file of the last checkout or
-//! `git add` in the index. A file that is as the index has it, and an index without changes since
-//! the last commit, make a clean directory.
+//! The index of git contains the size, the modification time and the checksum of each file at the
+//! last checkout or `git add`. A directory is clean if its files match the index, and the index has
+//! no changes since the last commit.
 
 use std::{
     collections::BTreeMap,
@@ -14,18 +14,19 @@ use std::{
 use ring::digest;
 use serde::Serialize;
 
-/// Size of an entry of the index before its path, without the flags of version 3.
+/// Size of an entry of the index before its path, in bytes, without the second word of flags in
+/// version 3.
 const ENTRY: usize = 62;
-/// Type of an entry in its mode.
+/// Bits of the file type in the mode of an entry.
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
 const LINK: u32 = 0o120_000;
-/// Flag of an entry that has a second word of flags.
+/// Flag of an entry with a second word of flags.
 const EXTENDED: u32 = 0x4000;
-/// Flag of the second word, of a file that is not in the work tree on purpose.
+/// Flag in the second word for a file that a sparse checkout omits.
 const SKIP_WORKTREE: u32 = 0x4000;
 
-/// Commit of a directory, and its difference from the commit.
+/// Commit of a directory, and whether the directory differs from it.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Revision {
     commit: String,
@@ -35,8 +36,9 @@ pub(super) struct Revision {
 }
 
 impl Revision {
-    /// Finds the repository of a directory, and compares these files with its index: their paths in
-    /// the directory, and `true` for an executable one. Blocks.
+    /// Finds the repository of a directory, and compares files with its index. `files` contains
+    /// their paths in the directory, with `true` for executable files. Returns `None` outside of a
+    /// repository, and before its first commit. Blocks.
     pub(super) fn find(directory: &Path, files: &[(&str, bool)]) -> Option<Self> {
         let mut above = directory.ancestors();
         let (root, git) = above.find_map(|root| Some((root, git_dir(&root.join(".git"))?)))?;
@@ -51,7 +53,8 @@ impl Revision {
     }
 }
 
-/// Returns the directory of a repository. In a linked work tree, `.git` is a file with its path.
+/// Returns the git directory at a path `.git`. In a linked work tree, `.git` is a file that
+/// contains the path.
 fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_owned());
@@ -71,7 +74,7 @@ fn head(git: &Path) -> Option<String> {
     let Some(name) = head.strip_prefix("ref:").map(str::trim) else {
         return Some(head).filter(is_id);
     };
-    // Linked work trees share the branches of the main one.
+    // Linked work trees share the branches of the main work tree.
     let shared = read(git.join("commondir")).map_or(git.to_owned(), |path| git.join(path));
     let packed = || {
         let packed = read(shared.join("packed-refs"))?;
@@ -82,10 +85,10 @@ fn head(git: &Path) -> Option<String> {
     read(shared.join(name)).or_else(packed).filter(is_id)
 }
 
-/// The files of an index.
+/// Index of a repository.
 struct Index {
     entries: BTreeMap<String, Entry>,
-    /// `true` if the index is that of a commit.
+    /// `true` if the index has no changes since the last commit.
     is_committed: bool,
 }
 
@@ -93,14 +96,14 @@ struct Entry {
     modified: (u32, u32),
     mode: u32,
     size: u32,
-    /// SHA-1 of the contents, with a header.
+    /// SHA-1 of a header and the contents, as git computes it.
     id: [u8; 20],
-    /// `true` if the file is not in the work tree on purpose.
+    /// `true` if a sparse checkout omits the file.
     is_sparse: bool,
 }
 
 impl Index {
-    /// Parses an index of version 2 or 3 with SHA-1. Returns `None` for any other.
+    /// Parses an index of version 2 or 3 with SHA-1. Returns `None` for any other format.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| {
             let digits = bytes.get(at..at + 4)?.try_into().ok()?;
@@ -112,7 +115,7 @@ impl Index {
         let mut entries = BTreeMap::new();
         let mut at = 12;
         for _ in 0..number(8)? {
-            // The flags are the last two bytes before the path, or before further flags.
+            // The flags are the last two bytes before the path, or before the second word of flags.
             let is_extended = number(at + ENTRY - 4)? & EXTENDED != 0;
             let is_sparse = is_extended && number(at + ENTRY - 2)? & SKIP_WORKTREE != 0;
             let start = at + ENTRY + if is_extended { 2 } else { 0 };
@@ -127,7 +130,7 @@ impl Index {
             };
             let path = String::from_utf8_lossy(&rest[..length]).into_owned();
             entries.insert(path, entry);
-            // Entries are padded with 1 to 8 zeros to a multiple of 8.
+            // Entries are padded with 1 to 8 zero bytes to a multiple of 8.
             at += (start - at + length + 8) & !7;
         }
         Some(Self {
@@ -136,7 +139,8 @@ impl Index {
         })
     }
 
-    /// Returns `true` if files of the directory differ from the index, are not in it, or are gone.
+    /// Returns `true` if files of the directory differ from the index or are not in it, if files of
+    /// the index are missing, or if the index has changes since the last commit.
     fn differs(&self, root: &Path, directory: &Path, files: &[(&str, bool)]) -> bool {
         let prefix = directory.strip_prefix(root).unwrap_or(Path::new(""));
         let steps = prefix.iter().map(|step| step.to_string_lossy() + "/");
@@ -191,20 +195,20 @@ impl Entry {
     }
 }
 
-/// Returns `true` if the extensions of an index have a valid tree of the whole repository, which
-/// `git add` invalidates and a commit restores. `None` if they have no tree.
+/// Returns `true` if the cache of trees in an index has a valid root tree. `git add` invalidates
+/// it, and a commit restores it. `None` if the index has no such cache.
 fn is_committed(mut extensions: &[u8]) -> Option<bool> {
     loop {
         let (name, rest) = extensions.split_at_checked(4)?;
         let (size, rest) = rest.split_at_checked(4)?;
-        // A split index has its entries in another file.
+        // The entries of a split index are in another file.
         if name == b"link" {
             return None;
         }
         let size = u32::from_be_bytes(size.try_into().ok()?);
         let (data, rest) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         if name == b"TREE" {
-            // The root has an empty path and the number of its entries, -1 if it is not valid.
+            // The root has an empty path and the number of its entries, or -1 if it is not valid.
             return Some(!data.starts_with(b"\0-1 "));
         }
         extensions = rest;
@@ -273,34 +277,35 @@ mod tests {
         };
         assert_eq!(repository.revision(&FILES), expect(false));
 
-        // The same contents with another time, a file elsewhere, and one that is left out.
+        // A new modification time, a change outside of the directory and a file that is left out
+        // are no differences.
         repository.write("src/train.py", "1");
         repository.write("README", "4");
         assert_eq!(repository.revision(&FILES[1..]), expect(false));
         repository.git(&["checkout", "--quiet", "README"]);
-        // A file that git does not have.
+        // An untracked file is a difference.
         assert_eq!(
             repository.revision(&["lib/a.py", "new.py", "train.py"]),
             expect(true)
         );
-        // Other contents of the same size; then these contents, staged.
+        // Other contents of the same size are a difference, also after they are staged.
         repository.write("src/train.py", "5");
         assert_eq!(repository.revision(&FILES), expect(true));
         repository.git(&["add", "."]);
         assert_eq!(repository.revision(&FILES), expect(true));
         repository.git(&["reset", "--quiet", "--hard"]);
         assert_eq!(repository.revision(&FILES), expect(false));
-        // A file that is gone.
+        // A deleted file is a difference.
         fs::remove_file(repository.0.path().join("src/lib/a.py")).unwrap();
         assert_eq!(repository.revision(&FILES[1..]), expect(true));
         repository.git(&["reset", "--quiet", "--hard"]);
 
-        // References may be in one file, and a commit may be checked out without a branch.
+        // References may be packed into one file, and a commit may be checked out without a branch.
         repository.git(&["pack-refs", "--all"]);
         assert_eq!(repository.revision(&FILES), expect(false));
         repository.git(&["checkout", "--quiet", "--detach"]);
         assert_eq!(repository.revision(&FILES), expect(false));
-        // A linked work tree.
+        // A linked work tree is found, too.
         let other = repository.0.path().join("other");
         repository.git(&["worktree", "add", "--quiet", "-b", "side", "other"]);
         assert_eq!(revision(&other.join("src"), &FILES), expect(false));

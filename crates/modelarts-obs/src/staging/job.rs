@@ -15,10 +15,10 @@ use crate::{
     sync::progress::Progress,
 };
 
-/// Methods of this crate for a [`CreateJob`].
+/// Extension of [`CreateJob`] with local directories.
 pub trait CreateJobExt {
     /// Stages directories for the job: its code and its data are local directories, and its outputs
-    /// get new addresses. [`staging`](crate::staging) has an example.
+    /// get new addresses. The module [`staging`](crate::staging) contains an example.
     fn stage(self, staging: &Staging) -> StageJob;
 }
 
@@ -40,8 +40,8 @@ impl CreateJobExt for CreateJob {
     }
 }
 
-/// A job whose code and data are local directories. The setters do not fail, and nothing is sent
-/// before [`submit`](Self::submit) or [`upload`](Self::upload).
+/// Job whose code and data are local directories. The setters do not fail, and no request is sent
+/// before [`submit`](Self::submit), [`upload`](Self::upload) or [`dry_run`](Self::dry_run).
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct StageJob {
@@ -54,19 +54,19 @@ pub struct StageJob {
     on_checked: OnChecked,
 }
 
-/// Receives the progress of a part.
+/// Function that receives the progress of a part.
 type OnPart = Arc<dyn Fn(&StagedPart, &Progress) + Send + Sync>;
 
-/// Receives the warnings of the check.
+/// Function that receives the warnings of the check.
 type OnChecked = Arc<dyn Fn(&[Warning]) + Send + Sync>;
 
-/// Part of a job that is sent.
+/// Part of a job that is uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StagedPart {
-    /// The code.
+    /// Code of the job.
     Code,
-    /// The data of the input of this name.
+    /// Data of the input with this name.
     Data(String),
 }
 
@@ -79,22 +79,22 @@ impl fmt::Display for StagedPart {
     }
 }
 
-/// A job whose directories are in OBS.
+/// Job whose directories are in OBS.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct StagedJob {
-    /// The job, with the addresses. [`CreateJob::submit`] creates it.
+    /// Job with the addresses of its directories. [`CreateJob::submit`] creates it.
     pub job: CreateJob,
-    /// The code, if the job has any.
+    /// Staged code, if the job has any.
     pub code: Option<StagedDir>,
-    /// The data, by the names of the inputs.
+    /// Staged data, with the names of the inputs.
     pub data: Vec<(String, StagedDir)>,
-    /// The addresses of the outputs, by their names.
+    /// Addresses of the outputs, with their names.
     pub outputs: Vec<(String, ObsPath)>,
 }
 
 impl StageJob {
-    /// Sets the code directory and the script in it that is started, such as `train.py`. With
+    /// Sets the code directory, and the script in it that the job starts, such as `train.py`. With
     /// `None` for the script, the job needs a [`command`](CreateJob::command); the code is in
     /// `${MA_JOB_DIR}/<name of the directory>`. Directories in it that are [`data`](Self::data) are
     /// not sent with the code.
@@ -108,9 +108,9 @@ impl StageJob {
         self
     }
 
-    /// Adds an input with the files of a local directory. The script receives `--<name>=<directory>`.
-    /// It replaces the data of an input of the same name, such as that of a copied job, and keeps its
-    /// other settings.
+    /// Adds an input with the files of a local directory. The script receives
+    /// `--<name>=<directory>`. If the job has an input of the same name, such as a copied job, its
+    /// address is replaced, and its other settings remain.
     pub fn data(mut self, name: impl Into<String>, directory: impl AsRef<Path>) -> Self {
         let (name, directory) = (name.into(), directory.as_ref().to_owned());
         self.data.retain(|(other, _)| *other != name);
@@ -119,9 +119,9 @@ impl StageJob {
     }
 
     /// Adds an output with a new address. The script receives `--<name>=<directory>`, and
-    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) receives its files. It replaces
-    /// the address of an output of the same name, such as that of a copied job, and keeps its other
-    /// settings.
+    /// [`JobExt::download_outputs`](crate::JobExt::download_outputs) downloads the files of the
+    /// output. If the job has an output of the same name, such as a copied job, its address is
+    /// replaced, and its other settings remain.
     pub fn output(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.outputs.retain(|other| *other != name);
@@ -146,22 +146,23 @@ impl StageJob {
         self
     }
 
-    /// Checks the job with the addresses that it will have, sends what OBS does not have, and
-    /// creates the job exactly once, as [`CreateJob::submit`] does.
+    /// Validates the job with its addresses, uploads the files that OBS does not have, and creates
+    /// the job exactly once, like [`CreateJob::submit`].
     ///
-    /// If the job cannot be created, its code and data remain in OBS. The next call finds them
-    /// there.
+    /// If the job cannot be created, its code and data remain in OBS, and the next call does not
+    /// upload them again.
     ///
     /// # Errors
-    /// Before anything is sent: all violations of the job and of the limits of its code in one
-    /// error, a directory that does not exist or has no files, and data that other jobs read. Errors
-    /// of [`Obs::sync_up`](crate::Obs::sync_up) and of [`CreateJob::submit`].
+    /// Returns an error before the upload if the job or its code has violations, which one error
+    /// lists, if a directory does not exist or has no files, and if other jobs read data that has
+    /// changes. The upload returns the errors of [`Obs::sync_up`](crate::Obs::sync_up), and the
+    /// submission those of [`CreateJob::submit`].
     pub async fn submit(self) -> Result<Job, Error> {
         self.upload().await?.job.submit().await
     }
 
-    /// Checks the job and sends its directories like [`submit`](Self::submit), without creating the
-    /// job.
+    /// Validates the job and uploads its directories like [`submit`](Self::submit), but does not
+    /// create the job.
     ///
     /// # Errors
     /// Same as [`submit`](Self::submit).
@@ -169,8 +170,8 @@ impl StageJob {
         self.send(false).await
     }
 
-    /// Checks the job and compares its directories with OBS, and changes nothing. The summaries have
-    /// the files that would be sent.
+    /// Validates the job and compares its directories with OBS, without changing objects. The
+    /// summaries contain the files that would be uploaded.
     ///
     /// # Errors
     /// Same as [`upload`](Self::upload).
@@ -212,7 +213,7 @@ impl StageJob {
 
         let (job, mut report) = job.validate().await?;
         if let Some(code) = &code {
-            // Both reports have the rules on the name of the boot file.
+            // Both reports contain the violations of rules on the name of the boot file.
             let mut violations = code.report.violations.clone();
             violations.retain(|new| {
                 let same =
@@ -288,7 +289,7 @@ fn data_inside(code: &Path, data: &[(String, PathBuf)]) -> Vec<String> {
     inside.collect()
 }
 
-/// Returns a path without `./` at its start.
+/// Returns a path without leading `./`.
 fn without_dot(path: &str) -> &str {
     let mut path = path;
     while let Some(rest) = path.strip_prefix("./") {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::staging::{LocalDir, git::Revision};
 
-/// Version of the format.
+/// Version of the format of the manifest.
 const VERSION: u32 = 1;
 
 /// Origin and files of a staged code directory.
@@ -19,13 +19,13 @@ pub(super) struct Manifest {
     tool: &'static str,
     host: String,
     name: String,
-    /// `None` outside of a repository, and before its first commit.
+    /// Commit of the directory; `None` outside of a repository, and before its first commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     git: Option<Revision>,
     files: Vec<File>,
 }
 
-/// A file of a code directory.
+/// File of a code directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct File {
     /// Path relative to the directory, with slashes.
@@ -36,7 +36,7 @@ pub(super) struct File {
 }
 
 impl Manifest {
-    /// Describes a directory. Blocks.
+    /// Creates the manifest of a directory. Blocks.
     pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
         let modes = files
             .iter()

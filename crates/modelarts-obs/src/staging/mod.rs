@@ -1,8 +1,8 @@
-//! [`Staging`]: local code and data at addresses that a job can use.
+//! Staging of local code and data in OBS for training jobs.
 //!
-//! A training job reads its code and its data from OBS. Staging sends local directories there,
-//! chooses their addresses, and sends only what OBS does not have. [`CreateJobExt::stage`] does so
-//! for the directories of a job, and [`JobExt::download_outputs`] receives what the job wrote.
+//! A training job reads its code and its data from OBS. [`Staging`] chooses addresses for local
+//! directories, and uploads the files that OBS does not have. [`CreateJobExt::stage`] stages the
+//! directories of a job, and [`JobExt::download_outputs`] downloads its outputs.
 //!
 //! ```
 //! # #[tokio::main]
@@ -50,29 +50,33 @@
 //!
 //! # Addresses
 //!
-//! | | address |
+//! | content | address |
 //! |---|---|
 //! | code | `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over paths, executable bits and contents |
 //! | manifest | `obs://BUCKET/PREFIX/code/<hash>/manifest.json` |
 //! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the project, the id and the name of the machine, and the path of the directory |
 //! | output | `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/` |
 //!
-//! `<name>` is the last name of the local directory, which the service keeps: code from `./src` is
-//! in `${MA_JOB_DIR}/src`.
+//! For code and data, `<name>` is the name of the local directory, which the service keeps: code
+//! from `./src` is in `${MA_JOB_DIR}/src`. For an output, `<name>` is the name of the output.
 //!
-//! The same code has the same address, so a job never runs with code that changed after its
-//! submission, and several jobs share it. The manifest is written last. If it exists, the code is
-//! complete, and nothing but a HEAD request is sent. It is a JSON object with the fields `version`
-//! (1), `created` (RFC 3339), `tool`, `host`, `name`, `files` (each with `path`, `size`, `sha256`,
-//! `executable`), and `git` with `commit` and `dirty`, if the directory is in a repository. `dirty`
-//! is `true` if a file differs from the index or is not in it, or if the index has changes that were
-//! not committed. It is missing if the index has a format that this crate does not read.
+//! Equal code directories have the same address. Several jobs can share it, and a job never runs
+//! code that changed after its submission. The manifest is uploaded last, so its existence means
+//! that the code is complete; then the only request is a HEAD request for the manifest. The
+//! manifest is a JSON object with the fields `version` (1), `created` (RFC 3339), `tool`, `host`,
+//! `name`, `files` (each with `path`, `size`, `sha256`, `executable`), and `git` with `commit` and
+//! `dirty`, if the directory is in a repository with a commit. `dirty` is `true` if a file differs
+//! from the index or is not in it, if a file of the index is missing, or if the index has changes
+//! that were not committed. The field is omitted if the index has a format that this crate does not
+//! read.
 //!
-//! Data is mirrored: files that are gone are deleted in OBS. It is not changed while a job reads it.
+//! Data is mirrored: the objects of deleted files are deleted. If a job reads the data,
+//! [`Staging::data`] returns an error instead of changing it.
 //!
-//! Nothing is deleted that other jobs use. The lifecycle rules of a bucket can delete old objects
-//! below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the files expire before their
-//! manifest, which is younger, and a job in between would start without code.
+//! Staging deletes no code and no outputs of jobs. Lifecycle rules of the bucket can delete old
+//! objects below `PREFIX/out`. They must not delete objects below `PREFIX/code`: the manifest is
+//! younger than the files and would expire later, and a job that is submitted in between would
+//! start without code.
 
 mod code;
 mod data;
@@ -103,15 +107,15 @@ use crate::{
     },
 };
 
-/// Variable with the bucket.
+/// Environment variable with the name of the bucket.
 const BUCKET: &str = "MODELARTS_OBS_BUCKET";
-/// Variable with the prefix.
+/// Environment variable with the prefix of the keys.
 const PREFIX: &str = "MODELARTS_OBS_PREFIX";
 const DEFAULT_PREFIX: &str = "modelarts";
-/// Digits of the checksum in an address.
+/// Number of hexadecimal digits of the checksum in an address.
 const HASH_DIGITS: usize = 16;
 
-/// The bucket and the prefix below which code, data and outputs of jobs are. Clones are cheap.
+/// Bucket and prefix for the code, the data and the outputs of jobs. Clones are cheap.
 ///
 /// ```
 /// # fn main() -> Result<(), modelarts_ext::Error> {
@@ -137,8 +141,8 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Takes the bucket from the variable `MODELARTS_OBS_BUCKET` and the prefix from
-    /// `MODELARTS_OBS_PREFIX`, by default `modelarts`. Nothing is sent.
+    /// Creates a staging with the bucket in the variable `MODELARTS_OBS_BUCKET` and the prefix in
+    /// `MODELARTS_OBS_PREFIX`, by default `modelarts`. No request is sent.
     pub fn new(client: &Client) -> Self {
         Self {
             client: client.clone(),
@@ -148,25 +152,26 @@ impl Staging {
         }
     }
 
-    /// Sets the bucket, which must exist and be in the region of the jobs.
+    /// Sets the bucket, which must exist in the region of the jobs.
     pub fn bucket(mut self, name: impl Into<String>) -> Self {
         self.bucket = Some(name.into());
         self
     }
 
-    /// Sets the prefix of all keys, such as `teams/vision`. An empty prefix is the bucket itself.
+    /// Sets the prefix of all keys, such as `teams/vision`. An empty prefix denotes the bucket
+    /// itself.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = Some(prefix.into());
         self
     }
 
-    /// Sets the connection. Default: [`Obs::new`] with the client.
+    /// Sets the connection to OBS. Default: [`Obs::new`] with the client.
     pub fn obs(mut self, obs: Obs) -> Self {
         self.obs = Some(obs);
         self
     }
 
-    /// Returns the connection.
+    /// Returns the connection to OBS.
     ///
     /// # Errors
     /// Same as [`Obs::new`].
@@ -174,10 +179,10 @@ impl Staging {
         self.obs.clone().map_or_else(|| Obs::new(&self.client), Ok)
     }
 
-    /// Returns the address below which everything is staged.
+    /// Returns the address of the prefix in the bucket, below which all directories are staged.
     ///
     /// # Errors
-    /// Returns an error if no bucket is set, and for an invalid bucket or prefix.
+    /// Returns an error if no bucket is set, and if the bucket or the prefix is invalid.
     pub fn root(&self) -> Result<ObsPath, Error> {
         let environment = self.client.environment();
         let bucket = self.bucket.clone().or_else(|| environment.variable(BUCKET));
@@ -191,18 +196,19 @@ impl Staging {
         ObsPath::new(&bucket, prefix.as_deref().unwrap_or(DEFAULT_PREFIX))
     }
 
-    /// Returns a new address for an output, which no job has used. Outputs of a job that is staged
-    /// by [`CreateJobExt::stage`] have the name of the job in their addresses; this one has the date.
+    /// Returns a new address for an output, with the current date and a random number. The outputs
+    /// of a job that is staged by [`CreateJobExt::stage`] have the name of the job in place of the
+    /// date.
     ///
     /// # Errors
-    /// Same as [`root`](Self::root), and for a name that is not valid in a key.
+    /// Same as [`root`](Self::root), and an error for a name that is not valid in a key.
     pub fn output(&self, name: &str) -> Result<ObsPath, Error> {
         let now = self.client.provider_context().clock.now();
         let date = jiff::Timestamp::try_from(now).map(|now| now.strftime("%Y-%m-%d").to_string());
         self.run_root(&date.unwrap_or_default())?.join(name)
     }
 
-    /// Returns a new address for the outputs of a job.
+    /// Returns a new address for the outputs of a job, with a random number.
     fn run_root(&self, name: &str) -> Result<ObsPath, Error> {
         let random = fastrand::u32(..);
         self.root()?
@@ -210,30 +216,31 @@ impl Staging {
     }
 }
 
-/// A local directory in OBS.
+/// Local directory that is staged in OBS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StagedDir {
-    /// The address, whose last name is that of the local directory.
+    /// Address in OBS, whose last segment is the name of the local directory.
     pub path: ObsPath,
-    /// The files that were sent, those that OBS had already, and those that were left out.
+    /// Files that were uploaded, files that OBS already had, and files that were left out.
     pub summary: Summary,
 }
 
 impl StagedDir {
-    /// Returns the address in the form that a job takes, with a slash at the end.
+    /// Returns the address as a job requires it, with a slash at the end.
     #[must_use]
     pub fn url(&self) -> String {
         url(&self.path)
     }
 }
 
-/// Returns an address with a slash at the end, as that of a directory.
+/// Returns an address with a slash at the end, which denotes a directory.
 fn url(path: &ObsPath) -> String {
     format!("{path}/")
 }
 
-/// Returns a text as one step of a key.
+/// Returns a text as one segment of a key. Characters other than letters, digits, `-`, `_` and `.`
+/// are replaced by `-`.
 fn key_step(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let step: String = text
@@ -246,16 +253,16 @@ fn key_step(text: &str) -> String {
     }
 }
 
-/// A local directory, with the name that it has in OBS.
+/// Local directory, with its name in OBS.
 #[derive(Clone, Debug)]
 struct LocalDir {
-    /// The canonical path.
+    /// Canonical path of the directory.
     path: PathBuf,
     name: String,
 }
 
 impl LocalDir {
-    /// Finds a directory. `kind` is `code` or `data`.
+    /// Finds a directory. `kind` is `code` or `data`, for error messages.
     async fn find(path: &Path, kind: &'static str) -> Result<Self, Error> {
         let path = path.to_owned();
         blocking(move || {
@@ -283,7 +290,7 @@ impl LocalDir {
     }
 }
 
-/// Receives the progress of the files of a directory.
+/// Function that receives the progress of the files of a directory.
 type OnProgress<'a> = &'a (dyn Fn(&Progress) + Send + Sync);
 
 /// Runs a synchronization, and reports its progress.

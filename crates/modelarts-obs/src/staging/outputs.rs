@@ -17,24 +17,24 @@ use crate::{
     sync::progress::{Progress, Summary},
 };
 
-/// Methods of this crate for a [`Job`] and a [`JobHandle`].
+/// Extension of [`Job`] and [`JobHandle`] with the download of outputs.
 pub trait JobExt {
-    /// Receives the outputs of the job below a directory: the files of the output `train_url` are
-    /// received into `<directory>/train_url/`. Files that are there already with the same contents
-    /// are not received again.
+    /// Downloads the outputs of the job to subdirectories of a directory: the files of the output
+    /// `train_url` to `<directory>/train_url/`. Existing files with the same contents are not
+    /// downloaded again.
     ///
-    /// The service copies an output to OBS while the job runs and after it has ended. Of a job that
-    /// has not ended, the files are received that are in OBS now; a file that the service replaces
-    /// meanwhile is an error, and the next call continues.
+    /// The service copies an output to OBS while the job runs and after it has ended. For a job
+    /// that has not ended, the files that are in OBS at the time of the call are downloaded. If the
+    /// service replaces a file during its download, the call fails, and the next call continues.
     ///
     /// # Errors
-    /// Errors of [`Obs::sync_down`], and a job that does not exist. An output without files is no
-    /// error.
+    /// Returns the errors of [`Obs::sync_down`], and an error if the job does not exist or an
+    /// output has a name that cannot be a directory. An output without files is not an error.
     fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs;
 }
 
 impl JobExt for JobHandle {
-    /// Reads the job first, to learn its outputs.
+    /// Reads the job first, because a handle does not contain the outputs.
     fn download_outputs(&self, directory: impl AsRef<Path>) -> DownloadOutputs {
         DownloadOutputs::new(self, None, directory.as_ref())
     }
@@ -46,12 +46,12 @@ impl JobExt for Job {
     }
 }
 
-/// Download of the outputs of a job. Await it for a [`DownloadedOutput`] for each of them.
+/// Download of the outputs of a job. Awaiting it returns a [`DownloadedOutput`] for each output.
 #[derive(Clone)]
 #[must_use = "nothing is received unless it is awaited"]
 pub struct DownloadOutputs {
     handle: JobHandle,
-    /// `None` if the job must be read first.
+    /// Job with its outputs. `None` if the job must be read first.
     job: Option<Job>,
     directory: PathBuf,
     obs: Option<Obs>,
@@ -59,20 +59,20 @@ pub struct DownloadOutputs {
     on_progress: OnOutput,
 }
 
-/// Receives the progress of the output of a name.
+/// Function that receives the name of an output and its progress.
 type OnOutput = Arc<dyn Fn(&str, &Progress) + Send + Sync>;
 
-/// An output that was received.
+/// Output that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DownloadedOutput {
     /// Name of the output, such as `train_url`.
     pub name: String,
-    /// Address of its objects.
+    /// Address of the objects of the output.
     pub path: ObsPath,
-    /// The local directory. It does not exist if the job wrote nothing.
+    /// Local directory. It is not created if the output has no files.
     pub directory: PathBuf,
-    /// The files that were received, and those that were there already.
+    /// Files that were downloaded, and files that already existed.
     pub summary: Summary,
 }
 
@@ -88,13 +88,13 @@ impl DownloadOutputs {
         }
     }
 
-    /// Receives only the output of this name.
+    /// Downloads only the output of this name, which must exist.
     pub fn only(mut self, name: impl Into<String>) -> Self {
         self.only = Some(name.into());
         self
     }
 
-    /// Sets the connection. Default: [`Obs::new`] with the client of the job.
+    /// Sets the connection to OBS. Default: [`Obs::new`] with the client of the job.
     pub fn obs(mut self, obs: Obs) -> Self {
         self.obs = Some(obs);
         self
@@ -166,7 +166,7 @@ impl fmt::Debug for DownloadOutputs {
     }
 }
 
-/// Returns the name of an output as that of a directory.
+/// Returns the name of an output, if it is a valid name of a directory.
 fn directory_name(name: &str) -> Result<&str, Error> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {

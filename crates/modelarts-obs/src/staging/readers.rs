@@ -1,4 +1,4 @@
-//! Jobs that read objects and have not ended.
+//! Search for jobs that read objects and have not ended.
 
 use std::{collections::BTreeSet, iter, path::Path};
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::address::{ObsPath, invalid};
 
-/// Names of the lists of a job that have what it reads.
+/// Fields of a job that contain the addresses of the data that it reads.
 const SOURCES: [&str; 2] = ["inputs", "volumes"];
-/// Workspace of a search without one.
+/// Workspace of a search that sets none, according to the reference (`openapi/SOURCES.md`, D-109).
 const DEFAULT_WORKSPACE: &str = "0";
-/// Number of jobs that an error names.
+/// Maximum number of jobs that an error names.
 const NAMED: usize = 5;
 
 /// Returns an error if jobs that have not ended read objects at, above or below an address.
-/// `directory` is the local directory, for the error.
+/// `directory` is the local directory, for the message.
 pub(super) async fn require_none(
     client: &Client,
     workspace: Option<&str>,
@@ -69,7 +69,8 @@ fn reads(job: &Job, path: &ObsPath) -> bool {
     names_overlap(&details, path, false)
 }
 
-/// Searches for addresses in a value. `is_source` is `true` within what a job reads.
+/// Returns `true` if a value contains an address at, above or below `path`. `is_source` is `true`
+/// within the fields [`SOURCES`].
 fn names_overlap(value: &Value, path: &ObsPath, is_source: bool) -> bool {
     match value {
         Value::Object(members) => members.iter().any(|(name, member)| {
@@ -79,7 +80,7 @@ fn names_overlap(value: &Value, path: &ObsPath, is_source: bool) -> bool {
             .iter()
             .any(|item| names_overlap(item, path, is_source)),
         Value::String(text) if is_source => {
-            // The service takes two slashes in a row for one.
+            // Consecutive slashes count as one.
             let steps = text.strip_prefix("obs:/").unwrap_or(text).split('/');
             let steps: Vec<_> = steps.filter(|step| !step.is_empty()).collect();
             let read = format!("/{}", steps.join("/")).parse::<ObsPath>();

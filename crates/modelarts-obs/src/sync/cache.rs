@@ -1,8 +1,8 @@
-//! Cache of checksums, so that unchanged files are not read again.
+//! Cache of checksums, which avoids that unchanged files are read again.
 //!
-//! A table is one file in the directory of the cache. It is written as a whole under another name
-//! and renamed. Of two processes that write it at once, the entries of the later one stay. A table
-//! that cannot be read counts as empty, and one that cannot be written is not kept.
+//! A table is one file in the cache directory. It is written under a temporary name and renamed. If
+//! two processes write a table at the same time, the later one replaces the entries of the other. A
+//! table that cannot be read counts as empty, and a failure to write is only logged.
 
 use std::{
     collections::HashMap,
@@ -19,26 +19,26 @@ use crate::sync::digest::{self, Stamp};
 
 /// Age after which files of the cache are deleted.
 const MAX_AGE: Duration = Duration::from_secs(90 * 24 * 60 * 60);
-/// Number of temporary files of this process, for their names.
+/// Number of temporary files that this process has written, which makes their names unique.
 static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
-/// Checksum of a local file.
+/// SHA-256 of a local file, valid while the file has this stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileRecord {
     pub(crate) stamp: Stamp,
     pub(crate) sha256: String,
 }
 
-/// Checksum of an object.
+/// SHA-256 of an object, valid while the object has this entity tag.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ObjectRecord {
     pub(crate) etag: String,
     pub(crate) sha256: String,
 }
 
-/// Checksums by paths. It is saved when it is dropped.
+/// Checksums by path. A changed table is saved when it is dropped.
 pub(crate) struct Table<V: Serialize> {
-    /// `None` without a directory of the cache.
+    /// Path of the file; `None` if the connection has no cache directory.
     path: Option<PathBuf>,
     entries: Mutex<HashMap<String, V>>,
     changed: AtomicBool,
@@ -69,7 +69,7 @@ impl<V: Clone + PartialEq + Serialize + DeserializeOwned> Table<V> {
         }
     }
 
-    /// Removes the entries that do not fulfil the condition.
+    /// Removes the entries for which the condition is `false`.
     pub(crate) fn retain(&self, condition: impl Fn(&str) -> bool) {
         let mut entries = self.entries.lock();
         let before = entries.len();
@@ -98,7 +98,8 @@ impl<V: Serialize> Drop for Table<V> {
     }
 }
 
-/// Returns the path of a file of the cache. `name` is any text.
+/// Returns the path of a file in the cache. `name` may contain any characters, because the file is
+/// named by its checksum.
 pub(crate) fn file(cache: &Path, kind: &str, name: &str) -> PathBuf {
     let name = digest::sha256(name.as_bytes());
     cache.join(kind).join(&name[..32])
@@ -117,7 +118,7 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     replaced
 }
 
-/// Removes the files beside a table that were not written for a long time.
+/// Removes the files of the cache that were not written for [`MAX_AGE`].
 fn remove_old(table: &Path) {
     let directories = ["tables", "uploads", "downloads"];
     let Some(cache) = table.parent().and_then(Path::parent) else {

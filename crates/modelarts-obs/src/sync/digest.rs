@@ -11,24 +11,24 @@ use md5::{Digest, Md5};
 use ring::digest;
 use serde::{Deserialize, Serialize};
 
-/// Size of the buffer that a file is read with.
+/// Size of the buffer for reading a file, in bytes.
 const BUFFER: usize = 256 << 10;
-/// The largest file that may be a private key.
+/// Maximum size of a file that is checked for a private key, in bytes.
 const MAX_KEY_FILE: u64 = 64 << 10;
-/// The part of such a file that is searched.
+/// Number of bytes at the start of such a file that are checked.
 const KEY_HEAD: usize = 4 << 10;
-/// Resolution of the time stamps of most file systems.
+/// Assumed resolution of the time stamps of most file systems.
 const RESOLUTION: Duration = Duration::from_millis(20);
-/// Age of the time of a file that was received.
+/// Duration by which the modification time of a downloaded file is set back.
 const SETTLED: Duration = Duration::from_millis(40);
 
 /// Properties of a file that change with its contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time, in nanoseconds since 1970.
     modified: i128,
-    /// 0 on systems without inodes.
+    /// Inode; 0 on systems without inodes.
     inode: u64,
 }
 
@@ -51,9 +51,9 @@ impl Stamp {
         std::fs::metadata(path).map(|metadata| Self::new(&metadata))
     }
 
-    /// Sets the time of a file that was written back by a few milliseconds, so that every later
-    /// change of it changes the stamp. Returns the stamp; `None` if the times of the file system
-    /// have a lower resolution.
+    /// Sets the modification time of a written file back by 40 ms, so that every later change of
+    /// the file changes the stamp. Returns the stamp; `None` if the time cannot be set, or the file
+    /// system stores it with a lower resolution.
     pub(crate) fn settle(file: &File) -> Option<Self> {
         let now = SystemTime::now();
         file.set_modified(now - SETTLED).ok()?;
@@ -61,8 +61,8 @@ impl Stamp {
         stamp.is_settled(now).then_some(stamp)
     }
 
-    /// Returns `true` if every change after `now` changes the stamp. The time stamps of file systems
-    /// have a resolution of milliseconds or of seconds.
+    /// Returns `true` if every change after `now` changes the stamp. The time stamps of file
+    /// systems have a resolution of milliseconds or of seconds.
     pub(crate) fn is_settled(&self, now: SystemTime) -> bool {
         let resolution = match self.modified % 1_000_000_000 {
             0 => Duration::from_secs(2),
@@ -84,7 +84,8 @@ fn inode(_: &Metadata) -> u64 {
     0
 }
 
-/// Computes SHA-256, and MD5 if an entity tag is one.
+/// Computation of the SHA-256 of contents, and optionally of their MD5 for a comparison with an
+/// entity tag.
 pub(crate) struct Hasher {
     sha256: digest::Context,
     md5: Option<Md5>,
@@ -112,7 +113,7 @@ impl Hasher {
         }
     }
 
-    /// Reads the next `length` bytes.
+    /// Hashes up to `length` bytes from a reader, and returns their number.
     pub(crate) fn read(&mut self, from: &mut impl Read, length: u64) -> io::Result<u64> {
         let mut from = from.take(length);
         let mut buffer = vec![0; BUFFER];
@@ -138,7 +139,7 @@ impl Hasher {
     }
 }
 
-/// Computes the SHA-256 of some bytes.
+/// Returns the SHA-256 of bytes, in hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA256, bytes).as_ref())
 }
@@ -150,7 +151,7 @@ pub(crate) fn hash_file(path: &Path, with_md5: bool) -> io::Result<Checksums> {
     Ok(hasher.finish())
 }
 
-/// Returns `true` if a file has a private key in PEM. Blocks.
+/// Returns `true` if a file contains a private key in PEM format. Blocks.
 pub(crate) fn is_key_file(path: &Path, size: u64) -> io::Result<bool> {
     if size == 0 || size > MAX_KEY_FILE {
         return Ok(false);
@@ -162,8 +163,8 @@ pub(crate) fn is_key_file(path: &Path, size: u64) -> io::Result<bool> {
     Ok(is_private_key(&head, size))
 }
 
-/// Returns `true` if the contents of a file begin like a private key in PEM. `size` is that of the
-/// file.
+/// Returns `true` if the first 4 KiB of a file contain the first line of a private key in PEM
+/// format. `size` is the size of the whole file.
 pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
     let head = &contents[..contents.len().min(KEY_HEAD)];
     let is_begin = |line: &[u8]| {
@@ -173,9 +174,10 @@ pub(crate) fn is_private_key(contents: &[u8], size: u64) -> bool {
     size <= MAX_KEY_FILE && head.split(|byte| *byte == b'\n').any(is_begin)
 }
 
-/// Returns the MD5 that a simple entity tag is. That of an object that was uploaded in parts is
-/// none. That of an encrypted object is another one than that of its contents, so only equality
-/// has a meaning.
+/// Returns the digits of an entity tag that has the form of an MD5. The entity tag of an object
+/// that was uploaded in parts has another form. The entity tag of an encrypted object has this
+/// form, but is not the MD5 of the contents, so a different value does not prove that the contents
+/// differ.
 pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());

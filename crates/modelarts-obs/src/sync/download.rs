@@ -1,4 +1,4 @@
-//! Transfers of objects to files.
+//! Downloads of objects to files.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -30,20 +30,21 @@ use crate::{
     },
 };
 
-/// Size from which a file is received in ranges, in bytes.
+/// Minimum size of an object that is downloaded in ranges, in bytes.
 const RANGES_FROM: u64 = 16 << 20;
-/// Number of ranges of one file that are received at once.
+/// Number of ranges of one object that are downloaded concurrently.
 const RANGES: usize = 4;
-/// Number of attempts to lock a file, and the pause between them. A call that was dropped may still
-/// write a range.
+/// Number of attempts to lock a file. A call that was dropped may hold the lock until a range is
+/// written.
 const LOCK_ATTEMPTS: u32 = 25;
+/// Pause between two attempts to lock a file.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
-/// The longest name of a file in bytes.
+/// Maximum length of a file name, in bytes.
 const MAX_NAME: usize = 255;
 
-/// Transfers to the files of a directory.
+/// Downloads to the files of a directory.
 pub(crate) struct Downloads {
-    /// The directory; its path is canonical.
+    /// Canonical path of the directory.
     pub(crate) root: PathBuf,
     /// Address of the service, for journals.
     pub(crate) address: String,
@@ -52,15 +53,15 @@ pub(crate) struct Downloads {
     pub(crate) reporter: Arc<Reporter>,
 }
 
-/// Result of a transfer.
+/// Result of a download.
 pub(crate) enum Received {
-    /// The file exists.
+    /// The object was written to the file.
     File {
-        /// The stamp, if every later change of the file changes it.
+        /// Stamp of the file, if every later change of the file changes the stamp.
         stamp: Option<Stamp>,
         sha256: String,
     },
-    /// The object stands for a directory, which exists now.
+    /// The object stands for a directory, which now exists.
     Directory,
 }
 
@@ -73,17 +74,17 @@ struct DownloadHeader {
     size: u64,
 }
 
-/// A download in ranges that was begun.
+/// State of a download in ranges.
 struct Part {
     file: File,
     hasher: Hasher,
-    /// The number of bytes that are complete.
+    /// Number of bytes that are written.
     offset: u64,
     journal: Journal,
 }
 
 impl Downloads {
-    /// Receives an object into the file of this name.
+    /// Downloads an object to the file of this name.
     pub(crate) async fn receive(&self, name: &str, object: &Object) -> Result<Received, Error> {
         let size = object.size;
         let whole = match size < RANGES_FROM {
@@ -91,7 +92,8 @@ impl Downloads {
                 let permit = self.limits.bytes(size).await;
                 let _request = self.limits.request().await;
                 match object.read(0..size, &self.limits).await {
-                    // The name of an object that stands for a directory ends with a slash.
+                    // An object that stands for a directory is not found, because its key ends with
+                    // a slash, which the crate object_store removes.
                     Err(error) if size == 0 && error.is_not_found() => {
                         let (root, name) = (self.root.clone(), name.to_owned());
                         blocking(move || target::directory(&root, &name)).await?;
@@ -125,7 +127,8 @@ impl Downloads {
         Ok(Received::File { stamp, sha256 })
     }
 
-    /// Moves a complete file, which is locked, to its name, and returns its stamp.
+    /// Renames a complete file to its final name, and returns its stamp. The file is locked until
+    /// then.
     async fn finish(&self, part: &Path, file: File, path: &Path) -> Result<Option<Stamp>, Error> {
         let (part, path) = (part.to_owned(), path.to_owned());
         blocking(move || {
@@ -138,8 +141,8 @@ impl Downloads {
         .await
     }
 
-    /// Receives the ranges of an object that are missing, verifies the whole, and returns its
-    /// checksum with the locked file.
+    /// Downloads the missing ranges of an object, and verifies the contents. Returns their
+    /// checksum, the locked file and the journal.
     async fn receive_ranges(
         &self,
         name: &str,
@@ -171,8 +174,8 @@ impl Downloads {
             expected = object.sha256(&self.limits).await?;
         }
         let starts = (part.offset..object.size).step_by(usize::try_from(RANGE).unwrap_or(1 << 20));
-        // The permits are acquired in the order of the ranges, so that the range that is written
-        // next never waits for one that a later range holds.
+        // The permits are acquired in the order of the ranges, so that the range to be written next
+        // never waits for a permit that a later range holds.
         let contents = stream::iter(starts)
             .then(|start| {
                 let end = (start + RANGE).min(object.size);
@@ -181,7 +184,7 @@ impl Downloads {
             })
             .map(|(range, permit)| {
                 let (object, limits) = (object.clone(), Arc::clone(&self.limits));
-                // The set aborts the task when it is dropped.
+                // Dropping the set aborts the task.
                 let mut task = JoinSet::new();
                 task.spawn(async move {
                     let _request = limits.request().await;
@@ -212,8 +215,8 @@ impl Downloads {
     }
 }
 
-/// Writes the contents of a small object, and returns their checksum and the locked file. The file is
-/// removed after an error.
+/// Writes the contents of a small object, and returns their checksum and the locked file. If
+/// writing fails, the file is removed.
 fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<(String, File), Error> {
     let found = sha256(&content.bytes);
     object.verify(content.sha256.as_deref(), &found)?;
@@ -226,8 +229,8 @@ fn write_whole(object: &Object, content: &Content, path: &Path) -> Result<(Strin
     Ok((found, file))
 }
 
-/// Opens and locks the file of an earlier call; `None` if there is none. A link in its place is not
-/// followed.
+/// Opens and locks the file of an earlier call; `None` if no such file exists or it cannot be
+/// opened. A link at this path is not followed.
 fn open_locked(path: &Path) -> io::Result<Option<File>> {
     if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file()) {
         return Ok(None);
@@ -236,13 +239,13 @@ fn open_locked(path: &Path) -> io::Result<Option<File>> {
         return Ok(None);
     };
     lock(&file)?;
-    // The call that held the lock may have renamed the file meanwhile.
+    // The previous holder of the lock may have renamed the file.
     let stamp = Stamp::new(&file.metadata()?);
     let now = fs::symlink_metadata(path).map(|metadata| Stamp::new(&metadata));
     Ok(now.is_ok_and(|now| now == stamp).then_some(file))
 }
 
-/// Locks a file until it is closed, where the file system has locks.
+/// Locks a file until it is closed, if the file system supports locks.
 fn lock(file: &File) -> io::Result<()> {
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
@@ -254,7 +257,7 @@ fn lock(file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::ResourceBusy, message))
 }
 
-/// Creates and locks a file that replaces one of an earlier call. A link in its place is not
+/// Creates and locks a file, which replaces the file of an earlier call. A link at this path is not
 /// followed.
 fn create(path: &Path) -> io::Result<File> {
     // The lock is held until the file is replaced.
@@ -268,7 +271,8 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Continues the download of the journal, or begins one.
+/// Continues the download that the journal describes, if its header is the same, or begins a new
+/// one.
 fn open_part(
     path: &Path,
     header: Option<&DownloadHeader>,
@@ -307,7 +311,7 @@ fn open_part(
     })
 }
 
-/// Appends a range.
+/// Appends a range to the file of a download.
 fn write_part(mut part: Part, bytes: &Bytes, path: &Path) -> Result<Part, Error> {
     let written = part.file.write_all(bytes);
     written.map_err(|failure| error::local("writing", path, &failure))?;

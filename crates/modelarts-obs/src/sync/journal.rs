@@ -1,7 +1,8 @@
-//! Journal of a transfer in parts, so that the next call continues it after a kill.
+//! Journal of a transfer in parts, from which the next call resumes a transfer that was
+//! interrupted.
 //!
-//! A journal is a file with a line of JSON that describes the transfer, and a line for each part
-//! that is complete. A line that was cut off is ignored.
+//! A journal is a file with a line of JSON that describes the transfer, and a line for each
+//! complete part. An incomplete last line is ignored.
 
 use std::{
     collections::BTreeMap,
@@ -13,21 +14,22 @@ use std::{
 use parking_lot::Mutex;
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A journal, which is empty without a directory of the cache.
+/// Journal of a transfer. Without a cache directory, nothing is recorded.
 pub(crate) struct Journal {
     path: Option<PathBuf>,
     file: Mutex<Option<File>>,
 }
 
 impl Journal {
-    /// Reads a journal: the description and the tags of the complete parts by their numbers.
+    /// Reads the description of a transfer, and the entity tags of the complete parts by their
+    /// numbers.
     pub(crate) fn read<H: DeserializeOwned>(
         path: Option<&Path>,
     ) -> Option<(H, BTreeMap<usize, String>)> {
         let text = fs::read_to_string(path?).ok()?;
         let (header, lines) = text.split_once('\n')?;
         let header = serde_json::from_str(header).ok()?;
-        // The last element is empty, or a line without its end.
+        // The last element is empty or an incomplete line.
         let mut lines: Vec<_> = lines.split('\n').collect();
         lines.pop();
         let part = |line: &str| {
@@ -37,8 +39,8 @@ impl Journal {
         Some((header, lines.into_iter().filter_map(part).collect()))
     }
 
-    /// Continues the journal of this path. A line that was cut off is removed, so that it does not
-    /// become part of the next one.
+    /// Opens an existing journal. An incomplete last line is removed, so that it does not become
+    /// part of the next line.
     pub(crate) fn resume(path: Option<PathBuf>) -> Self {
         let open = |path: &PathBuf| {
             let text = fs::read(path).ok()?;
@@ -57,7 +59,7 @@ impl Journal {
         }
     }
 
-    /// Begins a journal. It stays empty if it cannot be written.
+    /// Creates a journal. If the file cannot be written, nothing is recorded.
     pub(crate) fn begin(path: Option<PathBuf>, header: &impl Serialize) -> Self {
         let create = |path: &PathBuf| {
             fs::create_dir_all(path.parent()?).ok()?;
@@ -73,7 +75,7 @@ impl Journal {
         }
     }
 
-    /// Adds a complete part.
+    /// Records a complete part with its entity tag.
     pub(crate) fn record(&self, number: usize, tag: &str) {
         let line = format!("{number} {tag}\n");
         let mut file = self.file.lock();
@@ -84,7 +86,7 @@ impl Journal {
         }
     }
 
-    /// Returns `true` if the next call finds the journal.
+    /// Returns `true` if the journal is a file, which the next call can read.
     pub(crate) fn is_kept(&self) -> bool {
         self.file.lock().is_some()
     }
@@ -98,7 +100,8 @@ impl Journal {
     }
 }
 
-/// Opens a journal. Two processes that write one append whole lines.
+/// Opens a journal for appending, so that two processes that write the same journal add whole
+/// lines.
 fn append(path: &Path) -> Option<File> {
     OpenOptions::new().append(true).open(path).ok()
 }
@@ -117,7 +120,7 @@ mod tests {
         file.write_all(b"1 cu").unwrap();
         let resumed = Journal::resume(Some(path.clone()));
         resumed.record(1, "b");
-        // The other process appends, too.
+        // `begun` stands for another process, which continues to append.
         begun.record(2, "c");
         let parts = BTreeMap::from([
             (0, "a".to_owned()),

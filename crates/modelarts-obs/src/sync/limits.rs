@@ -10,7 +10,7 @@ use tokio::{
     task::{JoinError, JoinSet},
 };
 
-/// The contents that all transfers hold in memory, in bytes.
+/// Maximum size of the contents that all transfers together hold in memory, in bytes.
 const IN_FLIGHT: u32 = 32 << 20;
 
 /// Limits that all transfers of a synchronization share.
@@ -20,9 +20,9 @@ pub(crate) struct Limits {
     buffers: Arc<Buffers>,
 }
 
-/// A share of a limit, until it is dropped.
+/// Permit for a share of a limit, which is released on drop.
 pub(crate) struct Permit {
-    /// `None` if the limit does not exist any more.
+    /// `None` if the semaphore is closed.
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -48,10 +48,11 @@ impl Limits {
         }
     }
 
-    /// Waits until contents of this size may be held in memory. Contents above the limit wait until
-    /// nothing else is held.
+    /// Waits until contents of this size may be held in memory. Contents larger than the limit wait
+    /// until no other contents are held.
     ///
-    /// A task acquires this permit before that of a request, and never two of them.
+    /// A task acquires this permit before the permit of a request, and never holds two, which could
+    /// cause a deadlock.
     pub(crate) async fn bytes(&self, size: u64) -> Permit {
         let size = u32::try_from(size).unwrap_or(IN_FLIGHT).min(IN_FLIGHT);
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
@@ -61,22 +62,22 @@ impl Limits {
     }
 }
 
-/// Buffers that are not in use. They are used again, because the allocator keeps much of the memory
-/// of large buffers that were freed.
+/// Unused buffers. They are reused, because the allocator retains much of the memory of freed large
+/// buffers.
 #[derive(Default)]
 pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
 
-/// Size from which buffers are used again, in bytes.
+/// Minimum capacity of a buffer that is reused, in bytes.
 const MIN_BUFFER: usize = 1 << 20;
 
-/// A buffer, which returns to the others when it is dropped.
+/// Buffer of contents. A large buffer is reused after it is dropped.
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     buffers: Arc<Buffers>,
 }
 
 impl Buffers {
-    /// Returns a buffer of this capacity. Its contents are of any length.
+    /// Returns a buffer of at least this capacity, with arbitrary length and contents.
     pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer {
         let fits =
             |buffer: &Vec<u8>| (capacity..=capacity + capacity / 4).contains(&buffer.capacity());
@@ -84,7 +85,8 @@ impl Buffers {
         let bytes = match unused.iter().position(fits) {
             Some(index) => unused.swap_remove(index),
             None => {
-                // Unused buffers and the new one must not add up.
+                // The unused buffers are freed, so that they do not use memory in addition to the
+                // new one.
                 if capacity >= MIN_BUFFER {
                     unused.clear();
                 }
@@ -125,8 +127,8 @@ impl Drop for Buffer {
     }
 }
 
-/// Runs futures as tasks, up to `limit` at once. After the first error no further one is started,
-/// but those that run are completed, so that their work is not lost.
+/// Runs futures as tasks, up to `limit` concurrently. After the first error, no further task is
+/// started. Running tasks are completed, so that the next call need not repeat their work.
 pub(crate) async fn run_all<F>(
     limit: usize,
     futures: impl IntoIterator<Item = F>,
@@ -153,14 +155,14 @@ where
     result
 }
 
-/// Calls a function that blocks.
+/// Runs a blocking function outside the asynchronous threads.
 pub(crate) async fn blocking<T: Send + 'static>(
     function: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     flatten(tokio::task::spawn_blocking(function).await)
 }
 
-/// Returns the result of a task.
+/// Returns the result of a task, or an error if the task panicked or was cancelled.
 pub(crate) fn flatten<T>(joined: Result<Result<T, Error>, JoinError>) -> Result<T, Error> {
     joined.unwrap_or_else(|error| {
         let message = format!("a task of the transfer ended: {error}");
@@ -183,7 +185,7 @@ mod tests {
                 if number == 2 {
                     return Err(Error::new(ErrorKind::Invalid, "second"));
                 }
-                // Both tasks of the first round end after the error.
+                // The first task completes after the error of the second.
                 tokio::task::yield_now().await;
                 tokio::task::yield_now().await;
                 done.fetch_add(1, Ordering::Relaxed);

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-/// A file or an object, as it was listed.
+/// Properties of a listed file or object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) size: u64,
-    /// The checksum, if the cache has it.
+    /// SHA-256 of the contents, if it is in the cache.
     pub(crate) sha256: Option<String>,
 }
 
-/// What is done with a file of the source.
+/// Action for a file of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// The target has the same contents.
     Unchanged,
-    /// The sizes are the same, and a checksum is missing.
+    /// The sizes are equal, and a checksum is not in the cache.
     Compare,
-    /// The target has no such file, or another one.
+    /// The target does not have the file, or has other contents.
     Transfer,
 }
 
@@ -44,8 +44,9 @@ pub(crate) fn plan(
     )
 }
 
-/// Removes the objects that stand for directories, and returns their names: empty ones with
-/// objects below them. The crate `object_store` cuts the slash at the end of their keys.
+/// Removes the objects that stand for directories, and returns their names. Such an object is
+/// empty, and other objects are below it. The crate `object_store` removes the slash at the end of
+/// its key.
 pub(crate) fn remove_markers<V>(
     objects: &mut BTreeMap<String, V>,
     size: impl Fn(&V) -> u64,
@@ -57,13 +58,13 @@ pub(crate) fn remove_markers<V>(
     markers
 }
 
-/// Returns the first name that other names need as a directory.
+/// Returns the first name that is also a directory of other names.
 pub(crate) fn find_conflict<V>(objects: &BTreeMap<String, V>) -> Option<&str> {
     let mut names = objects.keys().map(String::as_str);
     names.find(|name| below(objects, name))
 }
 
-/// Returns `true` if there are names below this one.
+/// Returns `true` if other names are below this one.
 fn below<V>(objects: &BTreeMap<String, V>, name: &str) -> bool {
     let directory = format!("{name}/");
     let next = objects.range(directory.clone()..).next();

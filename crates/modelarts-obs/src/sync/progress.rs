@@ -7,12 +7,12 @@ use modelarts_ext::Error;
 use parking_lot::Mutex;
 use serde::Serialize;
 
-/// A number of files or objects, and their size in bytes.
+/// Number of files or objects, with their total size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Amount {
     /// Number of files or objects.
     pub files: u64,
-    /// Size in bytes.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
@@ -23,57 +23,58 @@ impl Amount {
     }
 }
 
-/// State of a synchronization, with the event that changed it.
+/// State of a synchronization after an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The event.
+    /// Event that changed the state.
     pub event: SyncEvent,
-    /// The files that are at the target, unchanged ones included, and the bytes that are there.
+    /// Files that are complete at the target, including unchanged ones. The bytes include the
+    /// transferred parts of incomplete files.
     pub done: Amount,
-    /// The files at the source, without those that are left out. 0 before
+    /// Files at the source, without those that are left out. 0 before
     /// [`Planned`](SyncEvent::Planned).
     pub total: Amount,
 }
 
-/// Event of a synchronization. Paths are relative to the directory, with slashes.
+/// Event of a synchronization. Paths are relative to the directory, with slashes as separators.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SyncEvent {
-    /// A file, or a directory with all that is in it, is not transferred.
+    /// A file, or a directory with all its contents, is not transferred.
     Skipped(Skipped),
-    /// Source and target were listed, so the total is known.
+    /// The source and the target are listed, so the total is known.
     Planned,
-    /// A part of a large file is at the target.
+    /// A part of a large file was transferred, by this call or an earlier one.
     Advanced {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Size of the part.
+        /// Size of the part, in bytes.
         bytes: u64,
     },
-    /// A file is at the target.
+    /// A file was transferred completely.
     Transferred {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Its size.
+        /// Size of the file, in bytes.
         bytes: u64,
     },
     /// A file that the source does not have was deleted at the target.
     Deleted {
-        /// The file.
+        /// Path of the file.
         path: String,
     },
     /// The synchronization is complete. This is the last event.
     Finished(Summary),
 }
 
-/// A file or a directory that is not transferred, with the reason.
+/// File or directory that is not transferred, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Path relative to the directory, with slashes.
+    /// Path relative to the directory, with slashes as separators.
     pub path: String,
-    /// The reason.
+    /// Reason why the path is not transferred.
     pub reason: SkipReason,
 }
 
@@ -86,9 +87,9 @@ pub enum SkipReason {
     Unchanged,
     /// A pattern of an ignore file matches.
     Ignored {
-        /// The pattern, as written.
+        /// Pattern as written in the ignore file.
         pattern: String,
-        /// The ignore file: `.gitignore` or `.modelartsignore`, with its directory.
+        /// Path of the ignore file: `.gitignore` or `.modelartsignore`, with its directory.
         file: String,
     },
     /// The caller excluded it with [`DirectorySync::exclude`](crate::DirectorySync::exclude), or
@@ -102,19 +103,20 @@ pub enum SkipReason {
     PythonCache,
     /// Installed packages of Node.js: `node_modules`.
     NodeModules,
-    /// Credentials, by the name of the file: `.env*`, `clouds.yaml`, `.huaweicloud`, private keys.
+    /// Credentials according to the name, such as `.env*`, `clouds.yaml`, `.huaweicloud`, private
+    /// keys.
     Credentials,
-    /// A private key, by the contents of the file.
+    /// A private key, according to the contents of the file.
     PrivateKey,
     /// A download that was interrupted.
     UnfinishedDownload,
-    /// A link at the target.
+    /// A link at the target, which is not deleted.
     Link,
     /// A link to a directory that contains the link.
     LinkLoop,
-    /// Neither a file nor a directory: a socket, a named pipe, a device.
+    /// Neither a file nor a directory, but a socket, a named pipe or a device.
     SpecialFile,
-    /// An object that stands for a directory, without contents.
+    /// An object without contents that stands for a directory.
     DirectoryMarker,
 }
 
@@ -145,17 +147,17 @@ impl fmt::Display for SkipReason {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The files that were transferred.
+    /// Files that were transferred.
     pub transferred: Amount,
-    /// The files that the target had already.
+    /// Files that the target already had with the same contents.
     pub unchanged: Amount,
     /// Number of files that were deleted at the target.
     pub deleted: u64,
-    /// The files and directories that were left out, without the unchanged ones.
+    /// Files and directories that were left out, without the unchanged ones.
     pub skipped: Vec<Skipped>,
 }
 
-/// Receives the events of a synchronization from all of its tasks.
+/// Collector of the events of all tasks of a synchronization.
 pub(crate) struct Reporter {
     sender: Option<UnboundedSender<Result<Progress, Error>>>,
     state: Mutex<State>,
@@ -172,7 +174,7 @@ struct State {
 pub(crate) type Events = UnboundedReceiver<Result<Progress, Error>>;
 
 impl Reporter {
-    /// Creates a reporter without a receiver, which keeps the summary.
+    /// Creates a reporter that sends no events, and only keeps the summary.
     pub(crate) fn silent() -> Self {
         Self {
             sender: None,
@@ -189,8 +191,8 @@ impl Reporter {
         (reporter, events)
     }
 
-    /// Changes the state and sends the event. The lock is held, so that numbers never decrease from
-    /// one event to the next.
+    /// Changes the state and sends the event. The lock is held meanwhile, so that the events are in
+    /// the order of the changes.
     fn report(&self, change: impl FnOnce(&mut State) -> Option<SyncEvent>) {
         let mut state = self.state.lock();
         if let Some(event) = change(&mut state)
@@ -201,12 +203,12 @@ impl Reporter {
                 done: state.done,
                 total: state.total,
             };
-            // Nothing receives the events of a stream that was dropped.
+            // The stream may have been dropped.
             let _ = sender.unbounded_send(Ok(progress));
         }
     }
 
-    /// Sets the total.
+    /// Sets the total, and reports that both sides are listed.
     pub(crate) fn planned(&self, total: Amount) {
         self.report(|state| {
             state.total = total;
@@ -251,7 +253,7 @@ impl Reporter {
         });
     }
 
-    /// Takes back bytes of a transfer that starts anew.
+    /// Subtracts the reported bytes of a transfer that starts again.
     pub(crate) fn restarted(&self, bytes: u64) {
         self.report(|state| {
             state.done.bytes -= bytes;
@@ -259,7 +261,7 @@ impl Reporter {
         });
     }
 
-    /// Reports a file at the target. `advanced` is the part of its size that was reported before.
+    /// Reports a transferred file. `advanced` is the part of its size that was reported before.
     pub(crate) fn transferred(&self, path: &str, size: u64, advanced: u64) {
         self.report(|state| {
             state.done.files += 1;
@@ -281,7 +283,7 @@ impl Reporter {
         });
     }
 
-    /// Sends the end, and returns the summary.
+    /// Sends the final event or the error, and returns the summary.
     pub(crate) fn finish(&self, result: Result<(), Error>) -> Result<Summary, Error> {
         if let Err(error) = result {
             if let Some(sender) = &self.sender {

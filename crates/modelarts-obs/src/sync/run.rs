@@ -1,4 +1,4 @@
-//! One synchronization: listing, comparing, transferring, deleting.
+//! Steps of a synchronization: listing, comparing, transferring and deleting.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -39,7 +39,7 @@ pub(crate) struct Options {
     pub(crate) transfers: usize,
 }
 
-/// A synchronization whose sides were listed.
+/// State of a synchronization after both sides were listed.
 struct Run {
     source: Side,
     target: Side,
@@ -51,13 +51,13 @@ struct Run {
     is_single: bool,
 }
 
-/// The transfers to one side.
+/// Transfers to the target.
 enum Transfers {
     Up(Arc<Uploads>),
     Down(Downloads),
 }
 
-/// Sends a directory, without the excluded paths, or a file to the objects below an address.
+/// Uploads a directory, without the excluded paths, or a single file to an address.
 pub(crate) async fn up(
     obs: &Obs,
     (path, excluded): (PathBuf, Vec<String>),
@@ -127,11 +127,11 @@ pub(crate) async fn up(
         },
         is_single: !is_dir,
     };
-    // A file that is left out is still at the source.
+    // Files that are left out exist at the source, so their objects are kept.
     run.run(move |name| !listing.leaves_out(name)).await
 }
 
-/// Receives the objects below an address into a directory.
+/// Downloads the objects below an address to a directory.
 pub(crate) async fn down(
     obs: &Obs,
     address: ObsPath,
@@ -176,7 +176,7 @@ pub(crate) async fn down(
     run.run(move |name| !kept.leaves_out(name)).await
 }
 
-/// Copies the objects below an address to another one.
+/// Copies the objects below an address to another address.
 pub(crate) async fn copy(
     obs: &Obs,
     from: ObsPath,
@@ -238,7 +238,8 @@ fn uploads(
 }
 
 impl Run {
-    /// Transfers what changed, and deletes what `is_surplus` admits if that was requested.
+    /// Transfers the changed files. If deletion is requested, deletes the files that only the
+    /// target has, if `is_surplus` returns `true` for them.
     async fn run(self, is_surplus: impl Fn(&str) -> bool) -> Result<(), Error> {
         let (actions, mut surplus) = plan(&self.source.listed(), &self.target.listed());
         let mut total = Amount::default();
@@ -251,7 +252,7 @@ impl Run {
             let run = Arc::clone(&run);
             async move { run.item(&name, action).await }
         };
-        // Files that the cache knows as unchanged need no task.
+        // Files that are unchanged according to the cache need no task.
         let (unchanged, rest): (Vec<_>, Vec<_>) = actions
             .into_iter()
             .partition(|(_, action)| *action == Action::Unchanged);
@@ -264,7 +265,8 @@ impl Run {
             surplus.retain(|name| is_surplus(name));
             result = Self::delete_all(&run, surplus).await;
         }
-        // The other files of the directory were not listed for a single one.
+        // For a single file, the other files of the directory were not listed, so their checksums
+        // are kept.
         if result.is_ok() && !run.is_single {
             let exists = |name: &str| run.source.items.contains_key(name);
             run.source.checksums.retain(exists);
@@ -272,7 +274,7 @@ impl Run {
                 .checksums
                 .retain(|name| exists(name) || run.target.items.contains_key(name));
         }
-        // The cache is saved here.
+        // Dropping the last reference saves the cache.
         blocking(move || {
             drop(run);
             Ok(())
@@ -291,8 +293,8 @@ impl Run {
         run_all(run.options.transfers, surplus.into_iter().map(delete)).await
     }
 
-    /// Removes the names that are other paths to files of the source: by a link to a directory, or
-    /// by upper and lower case. Blocks.
+    /// Removes the names that denote a file of another name that the source has: through a link to
+    /// a directory, or on a file system that ignores case. Blocks.
     fn without_other_paths(&self, mut surplus: Vec<String>) -> Vec<String> {
         if let Transfers::Down(downloads) = &self.transfers
             && !surplus.is_empty()
@@ -310,7 +312,8 @@ impl Run {
         };
         if action == Action::Compare {
             let is_same = match self.is_same(name, source).await {
-                // The name of an object that stands for a directory ends with a slash.
+                // An object that stands for a directory is not found, because its key ends with a
+                // slash, which the crate object_store removes.
                 Err(error) if is_missing_object(&error) => false,
                 is_same => is_same?,
             };
@@ -334,7 +337,8 @@ impl Run {
     async fn send(&self, name: &str, source: &Source, uploads: &Arc<Uploads>) -> Result<(), Error> {
         let known = self.source.checksums.find(name, source);
         let sent = match uploads.send(name, source, known).await {
-            // The name of an object that stands for a directory ends with a slash.
+            // An object that stands for a directory is not found, because its key ends with a
+            // slash, which the crate object_store removes.
             Err(error) if is_empty_object(source) && is_missing_object(&error) => {
                 self.reporter
                     .skipped(name, SkipReason::DirectoryMarker, Some(0));
@@ -380,7 +384,7 @@ impl Run {
         Ok(())
     }
 
-    /// Reports what a transfer would do.
+    /// Reports the result of a transfer for a dry run.
     async fn pretend(&self, name: &str, source: &Source) -> Result<(), Error> {
         let size = source.size();
         if let Source::File { path, .. } = source {
@@ -398,13 +402,14 @@ impl Run {
         Ok(())
     }
 
-    /// Returns `true` if the target has the same contents. The sizes are the same.
+    /// Returns `true` if the target has the same contents. The sizes must be equal.
     async fn is_same(&self, name: &str, source: &Source) -> Result<bool, Error> {
         let Some(target) = self.target.items.get(name) else {
             return Ok(false);
         };
         let mut sides = [(source, &self.source), (target, &self.target)];
-        // The checksum of an object costs a request, that of a file reading it.
+        // The object comes first: its checksum needs only a request, and the checksum of a file
+        // needs reading the file.
         if matches!(source, Source::File { .. }) {
             sides.reverse();
         }
@@ -419,7 +424,8 @@ impl Run {
         Ok(found == Some(expected))
     }
 
-    /// Returns the checksum of one side, and stores it in the cache.
+    /// Returns the checksum of a file or an object. A checksum that is not in the cache is stored
+    /// there.
     async fn checksum(
         &self,
         name: &str,
@@ -436,7 +442,9 @@ impl Run {
         Ok(sha256)
     }
 
-    /// Returns `true` if an empty object of the target has another name, which ends with a slash.
+    /// Returns `true` if an empty object of the target stands for a directory. The crate
+    /// `object_store` removes the slash from its key in lists, so no object with the listed key
+    /// exists.
     async fn is_marker(&self, name: &str, uploads: &Uploads) -> Result<bool, Error> {
         let has_markers = uploads.bucket.store().has_metadata();
         if !has_markers || !self.target.items.get(name).is_some_and(is_empty_object) {
@@ -487,8 +495,7 @@ fn local_source(path: &Path) -> Result<(PathBuf, bool), Error> {
     Ok((root, metadata.is_dir()))
 }
 
-/// Returns the objects below an address, or the one object that it names. `true` if it is a
-/// directory.
+/// Returns the objects below an address and `true`, or the object at the address and `false`.
 async fn source_objects(
     bucket: &Bucket,
     address: &ObsPath,
@@ -506,8 +513,8 @@ async fn source_objects(
     Ok((BTreeMap::from([(name.to_owned(), object)]), false))
 }
 
-/// Returns the side of these objects. Those that stand for directories are left out, and are
-/// reported if `report` is set.
+/// Creates the source or the target from listed objects. Objects that stand for directories are
+/// left out, and reported if `report` is set.
 async fn remote_side(
     obs: &Obs,
     address: &ObsPath,
@@ -532,8 +539,8 @@ async fn remote_side(
     })
 }
 
-/// Returns the directory that objects are received into, its files, and those that are never
-/// deleted.
+/// Returns the local directory of a download, its files, and the files that are never deleted.
+/// Blocks.
 fn local_target(
     directory: &Path,
     names: Vec<String>,
@@ -580,7 +587,7 @@ fn local_target(
     Ok((root, Side { items, checksums }, kept))
 }
 
-/// Deletes a file, and the directories above that are empty then.
+/// Deletes a file, and its parent directories below the root that are empty afterwards.
 fn delete_file(root: &Path, name: &str) -> Result<(), Error> {
     let path = root.join(name);
     match fs::remove_file(&path) {

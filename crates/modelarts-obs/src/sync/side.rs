@@ -1,4 +1,4 @@
-//! The files or objects of one side, with the checksums that the cache has.
+//! Files or objects of the source or the target, with their cached checksums.
 
 use std::{collections::BTreeMap, path::Path, time::SystemTime};
 
@@ -22,25 +22,25 @@ pub(crate) struct Side {
     pub(crate) checksums: Checksums,
 }
 
-/// Checksums that the cache has of one side.
+/// Cached checksums of one side.
 pub(crate) enum Checksums {
     Files(Table<FileRecord>),
     Objects(Table<ObjectRecord>),
 }
 
 impl Checksums {
-    /// Reads those of a directory, whose path is canonical. Blocks.
+    /// Reads the cached checksums of a directory, whose path is canonical. Blocks.
     pub(crate) fn of_directory(cache: Option<&Path>, root: &Path) -> Self {
         let name = format!("files {}", root.display());
         Self::Files(Table::open(cache, &name))
     }
 
-    /// Reads those of the objects below an address. Blocks.
+    /// Reads the cached checksums of the objects below an address. Blocks.
     pub(crate) fn of_objects(cache: Option<&Path>, service: &str, address: &ObsPath) -> Self {
         Self::Objects(Table::open(cache, &format!("objects {service} {address}")))
     }
 
-    /// Returns the checksum of contents that did not change since it was stored.
+    /// Returns the cached checksum, if the contents have not changed since it was stored.
     pub(crate) fn find(&self, name: &str, source: &Source) -> Option<String> {
         match (self, source) {
             (Self::Files(table), Source::File { stamp, .. }) => {
@@ -55,8 +55,7 @@ impl Checksums {
         }
     }
 
-    /// Stores a checksum. That of a file which may change without a change of its stamp is not
-    /// stored.
+    /// Stores a checksum, unless the file could change without a change of its stamp.
     pub(crate) fn store(&self, name: &str, source: &Source, sha256: &str) {
         let sha256 = sha256.to_owned();
         match (self, source) {
@@ -87,7 +86,7 @@ impl Checksums {
         }
     }
 
-    /// Removes the checksums of names that do not exist any more.
+    /// Removes the checksums of names that no longer exist.
     pub(crate) fn retain(&self, exists: impl Fn(&str) -> bool) {
         match self {
             Self::Files(table) => table.retain(exists),
@@ -97,7 +96,7 @@ impl Checksums {
 }
 
 impl Side {
-    /// Returns the sizes and the checksums that the cache has.
+    /// Returns the sizes and the cached checksums by name.
     pub(crate) fn listed(&self) -> BTreeMap<String, Listed> {
         let listed = |(name, item): (&String, &Source)| {
             let listed = Listed {
@@ -110,8 +109,8 @@ impl Side {
     }
 }
 
-/// Lists the objects below an address by their names below it. The write test of another call is
-/// left out, because it is deleted soon.
+/// Lists the objects below an address by their names relative to it. The write test of another call
+/// ([`WRITE_TEST`]) is left out, because that call deletes it.
 pub(crate) async fn list_objects(
     bucket: &Bucket,
     address: &ObsPath,
@@ -137,7 +136,7 @@ pub(crate) async fn list_objects(
     Ok(objects)
 }
 
-/// Returns the object of an address; `None` if there is none.
+/// Returns the object at an address; `None` if it does not exist.
 pub(crate) async fn find_object(
     bucket: &Bucket,
     address: &ObsPath,

@@ -1,4 +1,4 @@
-//! Contents of a local file or of an object, by ranges.
+//! Reads of local files and objects, by ranges.
 
 use std::{
     fs::File,
@@ -22,17 +22,17 @@ use crate::{
     },
 };
 
-/// Part of an object that is read at once, in bytes.
+/// Size of the ranges in which an object is read, in bytes.
 pub(crate) const RANGE: u64 = 8 << 20;
 
-/// A file or an object that is transferred.
+/// File or object that is compared or transferred.
 #[derive(Clone)]
 pub(crate) enum Source {
     File { path: PathBuf, stamp: Stamp },
     Object(Object),
 }
 
-/// An object as it was listed.
+/// Properties of an object at the time of the list.
 #[derive(Clone)]
 pub(crate) struct Object {
     pub(crate) bucket: Bucket,
@@ -44,7 +44,7 @@ pub(crate) struct Object {
 /// Contents of an object, or of a part of it.
 pub(crate) struct Content {
     pub(crate) bytes: Bytes,
-    /// The checksum of the whole object, from its metadata.
+    /// SHA-256 of the whole object, from its metadata.
     pub(crate) sha256: Option<String>,
 }
 
@@ -56,7 +56,8 @@ impl Source {
         }
     }
 
-    /// Reads a range, which must be within the size.
+    /// Reads a range, which must be within the size. Returns an error if the file or the object
+    /// changed since it was listed.
     pub(crate) async fn read(&self, range: Range<u64>, limits: &Limits) -> Result<Bytes, Error> {
         let (path, stamp) = match self {
             Self::Object(object) => {
@@ -87,8 +88,8 @@ impl Source {
         .await
     }
 
-    /// Computes the checksum of the contents. Returns that of the metadata of an object without
-    /// reading it; `None` if it has none.
+    /// Returns the SHA-256 of the contents. For an object of a server, it is read from the
+    /// metadata; `None` if the object has no such metadata.
     pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
         let (path, stamp) = match self {
             Self::Object(object) => return object.sha256(limits).await,
@@ -105,7 +106,8 @@ impl Source {
         Ok(Some(checksums.await?.sha256))
     }
 
-    /// Returns `true` if the contents have the MD5 that the entity tag of an object is.
+    /// Returns `true` if the entity tag of an object is the MD5 of these contents. For an object,
+    /// the two entity tags are compared.
     pub(crate) async fn matches_etag(&self, etag: Option<&str>) -> Result<bool, Error> {
         let Some(md5) = etag.and_then(md5_of_etag) else {
             return Ok(false);
@@ -124,7 +126,7 @@ impl Source {
 }
 
 impl Object {
-    /// Describes an operation on the object, for an error.
+    /// Returns the description of an operation on the object, for an error.
     pub(crate) fn doing(&self, verb: &str) -> String {
         format!("{verb} obs://{}/{}", self.bucket.name(), self.path)
     }
@@ -135,7 +137,7 @@ impl Object {
         let length = range.end - range.start;
         let capacity = usize::try_from(length).unwrap_or_default();
         let options = GetOptions {
-            // An empty object has no ranges.
+            // An empty object has no ranges, so a whole object is requested without a range.
             range: (!whole).then_some(GetRange::Bounded(range)),
             if_match: self.etag.clone(),
             ..GetOptions::default()
@@ -171,7 +173,8 @@ impl Object {
         }
     }
 
-    /// Returns the checksum of the metadata, or that of the contents if the place has no metadata.
+    /// Returns the SHA-256 in the metadata. The contents of a local directory, which has no
+    /// metadata, are read.
     pub(crate) async fn sha256(&self, limits: &Limits) -> Result<Option<String>, Error> {
         if self.bucket.store().has_metadata() {
             let _permit = limits.request().await;
@@ -190,8 +193,9 @@ impl Object {
         Ok(Some(hasher.finish().sha256))
     }
 
-    /// Compares the SHA-256 of contents with that of the metadata, if there is one. The entity tag
-    /// is not compared: that of an encrypted object is not the MD5 of its contents (`obs_04_0105`).
+    /// Returns an error if the SHA-256 of contents differs from that in the metadata, if the object
+    /// has one. The entity tag is not compared, because the entity tag of an encrypted object is
+    /// not the MD5 of its contents (`obs_04_0105`).
     pub(crate) fn verify(&self, expected: Option<&str>, found: &str) -> Result<(), Error> {
         let Some(expected) = expected.filter(|expected| !expected.eq_ignore_ascii_case(found))
         else {

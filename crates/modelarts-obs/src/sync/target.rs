@@ -1,4 +1,4 @@
-//! Paths of files that objects are received into.
+//! Local files to which objects are downloaded.
 
 use std::{
     fs, io,
@@ -9,8 +9,8 @@ use modelarts_ext::Error;
 
 use crate::{address::invalid, error};
 
-/// Returns the path of the file of this name, and creates the directories above. The name has
-/// slashes, and `root` is canonical. Blocks.
+/// Returns the path of the file of this name, and creates its parent directories. The name has
+/// slashes as separators, and `root` is canonical. Blocks.
 pub(crate) fn file(root: &Path, name: &str) -> Result<PathBuf, Error> {
     let (parent, last) = name.rsplit_once('/').unwrap_or(("", name));
     check_name(root, name)?;
@@ -25,8 +25,8 @@ pub(crate) fn file(root: &Path, name: &str) -> Result<PathBuf, Error> {
     Ok(path)
 }
 
-/// Creates the directory of this name, with those above. Links must not lead out of the root.
-/// Blocks.
+/// Creates the directory of this name and its parents. Links that lead out of the root are an
+/// error. Blocks.
 pub(crate) fn directory(root: &Path, name: &str) -> Result<PathBuf, Error> {
     check_name(root, name)?;
     let mut path = root.to_owned();
@@ -93,7 +93,7 @@ fn in_the_way(path: &Path, name: &str) -> Error {
     .with_advice(Some("remove it, or choose another directory".to_owned()))
 }
 
-/// Checks that the steps of a name are names of files on this system.
+/// Checks that each segment of a name is a valid file name on this system.
 pub(crate) fn check_name(root: &Path, name: &str) -> Result<(), Error> {
     let steps = name.split('/').filter(|step| !step.is_empty());
     let is_name = |step: &str| {
@@ -124,7 +124,8 @@ mod tests {
             assert!(error.contains("must be the name of a file"), "{error}");
         }
         assert!(check_name(root, "a b+ü%2F/.hidden/c#1").is_ok());
-        // A backslash and a colon are parts of names here, and separate directories on Windows.
+        // On Unix, backslashes and colons are valid characters of a name; on Windows, they are
+        // separators.
         assert_eq!(check_name(root, "C:\\a").is_ok(), !cfg!(windows));
         assert_eq!(check_name(root, "C:").is_ok(), !cfg!(windows));
     }

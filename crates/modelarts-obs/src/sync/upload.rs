@@ -1,4 +1,4 @@
-//! Transfers of files and objects to a bucket.
+//! Uploads of files and copies of objects to a bucket.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -29,33 +29,33 @@ use crate::{
     },
 };
 
-/// Size from which a file is sent in parts, in bytes.
+/// Minimum size of a file that is uploaded in parts, in bytes.
 const MULTIPART_FROM: u64 = 16 << 20;
-/// Size of a part in bytes, unless the file would have too many of them.
+/// Size of a part in bytes, unless the file would have too many parts.
 const PART: u64 = 8 << 20;
-/// The maximum number of parts of an object.
+/// Maximum number of parts of an object.
 const MAX_PARTS: u64 = 10_000;
-/// The largest object that OBS copies in one request, in bytes.
+/// Maximum size of an object that OBS copies in one request, in bytes.
 const MAX_COPY: u64 = 5 << 30;
-/// The contents of parts of one file that are in flight, in bytes.
+/// Maximum size of the parts of one file that are in memory at the same time, in bytes.
 const IN_FLIGHT: u64 = 32 << 20;
 
-/// Transfers to the objects below an address.
+/// Uploads to the objects below an address.
 pub(crate) struct Uploads {
     pub(crate) bucket: Bucket,
     pub(crate) prefix: ObsPath,
-    /// Address of the service, for the names of journals.
+    /// Address of the service, which distinguishes the journals.
     pub(crate) address: String,
     pub(crate) cache: Option<PathBuf>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) reporter: Arc<Reporter>,
-    /// Set when an object was written.
+    /// Set once an object was written, so the permission needs no further test.
     pub(crate) writable: OnceCell<()>,
 }
 
-/// Result of a transfer.
+/// Result of an upload.
 pub(crate) enum Sent {
-    /// The object exists.
+    /// The object was written.
     Object {
         sha256: Option<String>,
         etag: Option<String>,
@@ -74,14 +74,14 @@ struct UploadHeader {
     sha256: Option<String>,
 }
 
-/// Version of the contents of an upload.
+/// File or object with the version of its contents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Origin {
     File(PathBuf, Stamp),
     Object(String, Option<String>),
 }
 
-/// An upload in parts that was begun.
+/// State of an upload in parts.
 struct Upload {
     id: String,
     /// Entity tags of the complete parts.
@@ -98,7 +98,8 @@ impl Uploads {
         format!("writing obs://{}/{path}", self.bucket.name())
     }
 
-    /// Sends a file or an object to its name below the address. `sha256` is its checksum, if known.
+    /// Uploads a file or copies an object to its name below the address. `sha256` is its checksum,
+    /// if known.
     pub(crate) async fn send(
         self: &Arc<Self>,
         name: &str,
@@ -131,7 +132,8 @@ impl Uploads {
         Ok(sent)
     }
 
-    /// Copies an object within its bucket without its contents passing through this machine.
+    /// Requests that OBS copies an object within its bucket. Returns `None` if the contents must
+    /// pass through this machine.
     async fn copy_on_server(&self, source: &Source, path: &Path) -> Result<Option<Sent>, Error> {
         let Source::Object(object) = source else {
             return Ok(None);
@@ -155,7 +157,7 @@ impl Uploads {
         }))
     }
 
-    /// Sends contents in one request. The checksum is that of the contents that are sent.
+    /// Uploads contents in one request. The returned checksum is that of the bytes that were sent.
     async fn send_whole(&self, name: &str, source: &Source, path: &Path) -> Result<Sent, Error> {
         let size = source.size();
         let _contents = self.limits.bytes(size).await;
@@ -207,11 +209,12 @@ impl Uploads {
         attributes
     }
 
-    /// Writes an empty object and deletes it, unless something was written before: HEAD of a bucket
-    /// succeeds where an upload is rejected.
+    /// Tests the permission to write: writes an empty object and deletes it, unless an object was
+    /// written before. A HEAD request for the bucket is no substitute, because it succeeds where an
+    /// upload is rejected.
     async fn check_writable(&self) -> Result<(), Error> {
         let test = async || {
-            // The name may be too long below a long address.
+            // The test is omitted if its key would be too long.
             let Ok(key) = self.prefix.join(WRITE_TEST) else {
                 return Ok(());
             };
@@ -287,7 +290,8 @@ impl Uploads {
             };
             if error.code() == Some("NoSuchUpload") {
                 journal.remove();
-                // The response to an earlier attempt of the last request may have been lost.
+                // An earlier attempt may have completed the upload, and its response may have been
+                // lost.
                 if let Some(etag) = self.find_complete(path, &header).await {
                     self.reporter.transferred(name, size, advanced);
                     return Ok(sent(Some(etag)));
@@ -300,14 +304,16 @@ impl Uploads {
             } else if is_rejected {
                 journal.remove();
                 let _ = parts.abort_multipart(path, &id).await;
-                // The parts of an earlier call may be wrong. Those of this call would be the same.
+                // The parts of an earlier call may be wrong. The parts of this call would be the
+                // same again.
                 if resumed > 0 && may_restart {
                     may_restart = false;
                     self.reporter.restarted(advanced);
                     continue;
                 }
             } else if error.kind() == ErrorKind::Invalid || !journal.is_kept() {
-                // The contents changed or cannot be read, so the parts are of no use.
+                // The parts cannot be used again if the contents changed or cannot be read, or if
+                // the next call finds no journal.
                 journal.remove();
                 let _ = parts.abort_multipart(path, &id).await;
             }
@@ -315,7 +321,7 @@ impl Uploads {
         }
     }
 
-    /// Continues the upload of the journal, or begins one.
+    /// Continues the upload in the journal, if its header is the same, or begins a new one.
     async fn begin(
         &self,
         header: &UploadHeader,
@@ -351,7 +357,7 @@ impl Uploads {
         })
     }
 
-    /// Sends the parts that are missing.
+    /// Uploads the missing parts.
     async fn send_missing(
         self: &Arc<Self>,
         name: &str,
@@ -440,7 +446,7 @@ impl Uploads {
         info.etag().filter(|_| is_same).map(str::to_owned)
     }
 
-    /// Writes a large object to a place without uploads in parts.
+    /// Writes a large file to a local directory, which has no uploads in parts.
     async fn write_file(
         &self,
         name: &str,
@@ -495,7 +501,7 @@ impl UploadHeader {
     }
 }
 
-/// Returns `true` if the same request would be rejected again.
+/// Returns `true` if OBS would reject the same request again.
 fn is_rejection(error: &Error) -> bool {
     let status = error.status().unwrap_or_default();
     (400..500).contains(&status) && !matches!(status, 403 | 408 | 429)

@@ -13,7 +13,7 @@ async fn a_bucket_is_created_in_the_region() {
     let server = FakeServer::start(|_| reply(200, "")).await;
     let of_region = bucket_with(builder().region("eu-de"), &server.url);
     of_region.create().await.unwrap();
-    // Without a region, the server decides.
+    // Without a region, the request has no body, and the server chooses the region.
     bucket(&server).create().await.unwrap();
     let asked = server.asked();
     assert_eq!(server.lines(), ["PUT /my-bucket", "PUT /my-bucket"]);
@@ -74,6 +74,30 @@ async fn properties_of_an_object_are_read_from_its_headers() {
 }
 
 #[tokio::test]
+async fn contents_are_not_decoded() {
+    let encodings = ["gzip", "br", "zstd", "deflate"];
+    let server = FakeServer::start(|asked| {
+        let encoding = asked.target.rsplit('/').next().unwrap();
+        object("as stored")
+            .with("content-encoding", encoding)
+            .with("content-length", "9")
+    })
+    .await;
+    let bucket = bucket(&server);
+    for encoding in encodings {
+        assert_eq!(bucket.get(encoding).await.unwrap(), "as stored");
+        assert_eq!(bucket.head(encoding).await.unwrap().size(), 9);
+    }
+    // A server may not compress what it has stored without an encoding.
+    let requests = server.asked();
+    assert!(
+        requests
+            .iter()
+            .all(|it| it.header("accept-encoding").is_none())
+    );
+}
+
+#[tokio::test]
 async fn one_object_is_deleted_with_one_request() {
     let server = FakeServer::start(|asked| match asked.target.as_str() {
         "/my-bucket/there" => reply(204, ""),
@@ -100,7 +124,7 @@ async fn one_object_is_deleted_with_one_request() {
     assert_eq!(error.unwrap_err().code(), Some("NoSuchBucket"));
 }
 
-/// Returns a list with these keys.
+/// Returns the response to a list request, with these keys.
 fn list(keys: &[&str]) -> String {
     let contents: String = keys
         .iter()
@@ -159,7 +183,7 @@ async fn lists_that_cannot_be_read_are_reported() {
         message.starts_with("listing obs://my-bucket/data: "),
         "{message}"
     );
-    // Other tools can write keys that are not paths.
+    // Keys that other tools wrote may not be valid paths.
     let server = FakeServer::start(|_| reply(200, list(&["data/a//b"]))).await;
     let objects = bucket(&server).list("data").try_collect::<Vec<_>>().await;
     let error = objects.unwrap_err();

@@ -148,7 +148,7 @@ fn names_of_buckets_are_checked() {
         "the bucket \"my.bucket\" must not contain dots, because the certificate of OBS does not \
          cover its address"
     );
-    // With the bucket in the path, its name is not part of a host.
+    // A bucket whose name is in the path, and not in the host name, may have dots.
     let local = Obs::with_address(&client, "http://127.0.0.1:9000").unwrap();
     assert_eq!(local.bucket("my.bucket").unwrap().name(), "my.bucket");
     let bucket = obs.bucket("my-bucket").unwrap();

@@ -1,4 +1,4 @@
-//! Tests of a local directory in place of OBS.
+//! Tests of a local directory that is used instead of OBS.
 
 use futures::TryStreamExt;
 use modelarts_obs::Obs;
@@ -61,7 +61,7 @@ async fn errors_of_the_file_system_name_the_object() {
     let bucket = Obs::directory(root.path()).bucket("my-bucket").unwrap();
     bucket.create().await.unwrap();
     bucket.put("a", "file").await.unwrap();
-    // A file cannot also be a directory, in contrast to keys of OBS.
+    // In contrast to OBS, the key of an object cannot also be a directory of other keys.
     let error = bucket.put("a/b", "").await.unwrap_err();
     let message = error.to_string();
     assert!(

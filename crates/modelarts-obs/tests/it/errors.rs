@@ -13,7 +13,7 @@ use crate::{
     support::{bucket, bucket_with, builder, object, rejection, safe_message},
 };
 
-/// Returns the error of reading an object from a server with this response.
+/// Returns the error of a read from a server that sends this response.
 async fn error_of(response: impl Fn() -> FakeReply + Send + Sync + 'static) -> Error {
     let server = FakeServer::start(move |_| response()).await;
     let error = bucket(&server).get("data/a b.csv").await.unwrap_err();
@@ -121,7 +121,7 @@ async fn a_bucket_of_another_region_names_its_place() {
             )
         );
     }
-    // A redirect without a body is the response to HEAD.
+    // The response to a HEAD request is a redirect without a body.
     let server = FakeServer::start(|_| {
         reply(301, "")
             .with("x-amz-bucket-region", "eu-nl")
@@ -166,7 +166,7 @@ async fn responses_without_a_body_have_their_request_id() {
         }
         assert_eq!(server.lines()[0], "HEAD /my-bucket/a");
     }
-    // OBS also has the code in a header.
+    // OBS also sends the code and the message in headers.
     let server = FakeServer::start(|_| {
         reply(404, "")
             .with("x-obs-error-code", "NoSuchBucket")
@@ -209,7 +209,7 @@ async fn transient_errors_are_repeated() {
         assert_eq!(with(pauses).get("a").await.unwrap(), "contents");
         assert_eq!(server.asked().len(), 3);
     }
-    // Every pause can be set.
+    // No pause in a retry policy causes a panic.
     for base in [Duration::ZERO, Duration::MAX] {
         let mut policy = RetryPolicy::default().max_attempts(2);
         (policy.base, policy.cap) = (base, Duration::ZERO);

@@ -58,7 +58,7 @@ impl FetchCredentials for Numbered {
     }
 }
 
-/// Provider that returns other keys for each request.
+/// Provider that returns different keys for each request.
 #[derive(Debug)]
 struct EachTime(Numbered);
 
@@ -91,7 +91,7 @@ async fn requests_are_signed_for_the_region_with_the_security_token() {
             && authorization.contains("/eu-de/s3/aws4_request"),
         "{authorization}"
     );
-    // OBS rejects checksums and tags that it does not know.
+    // OBS rejects headers for checksums and tags that it does not support.
     for name in ["x-amz-checksum-crc32", "x-amz-tagging", "x-amz-acl"] {
         assert_eq!(asked.header(name), None);
     }
@@ -113,7 +113,7 @@ async fn rejected_keys_are_renewed_once() {
     assert_eq!(access_keys(&server), ["AK-1", "AK-2", "AK-2"]);
     assert_eq!(count.load(Ordering::SeqCst), 2);
 
-    // Without success, the second rejection is the result.
+    // If OBS also rejects the new keys, the result is the second rejection.
     let server = FakeServer::start(|_| expired()).await;
     let keys = Numbered::default().into_provider();
     let error = bucket_with(builder().credentials(keys), &server.url)
@@ -134,7 +134,7 @@ async fn keys_that_cannot_be_renewed_are_sent_once() {
     let server = FakeServer::start(|_| expired()).await;
     bucket(&server).get("a").await.unwrap_err();
     assert_eq!(server.asked().len(), 1);
-    // A missing permission is not a matter of the keys.
+    // A missing permission does not cause a renewal of the keys.
     let server = FakeServer::start(|_| rejection(403, "AccessDenied", "Access Denied")).await;
     let keys = Numbered::default().into_provider();
     let bucket = bucket_with(builder().credentials(keys), &server.url);
@@ -157,7 +157,7 @@ async fn concurrent_rejections_cause_one_renewal() {
     let calls = (0..CALLS).map(|_| bucket.get("a"));
     let opened = async {
         server.arrived(CALLS).await;
-        // The first rejection leads to new keys while the other requests still wait for theirs.
+        // The first rejection causes a renewal while the other requests wait for their responses.
         server.pass(1);
         server.arrived(CALLS + 1).await;
         server.open();
@@ -258,14 +258,14 @@ async fn a_token_is_exchanged_for_temporary_keys() {
     assert_eq!(asked.header("x-amz-security-token"), Some("ST-s3cr3t-1"));
     assert_eq!(asked.header("x-auth-token"), None);
 
-    // Keys that OBS rejects are replaced by other ones for the same token.
+    // Keys that OBS rejects are replaced by new keys for the same token.
     let server = cloud(1, 0).await;
     let bucket = bucket_with(token().iam_endpoint(&server.url), &server.url);
     assert_eq!(bucket.get("a").await.unwrap(), "contents");
     let get = "GET /my-bucket/a";
     assert_eq!(server.lines(), [EXCHANGE, get, EXCHANGE, get]);
 
-    // IAM is requested again as the retry policy has it.
+    // Requests to IAM are repeated according to the retry policy.
     let server = cloud(0, 1).await;
     let client = token().iam_endpoint(&server.url);
     let policy = RetryPolicy::default().pauses(Duration::ZERO, Duration::ZERO);

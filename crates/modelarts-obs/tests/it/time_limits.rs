@@ -16,14 +16,15 @@ use crate::{
     support::{bucket, bucket_with, builder, object, safe_message},
 };
 
-/// Returns the time limit of a call, whose response does not arrive after `sent`.
+/// Returns the time limit of a call, counted from the completion of `sent`, and its error. The
+/// response does not arrive.
 async fn limit<T>(
     call: impl Future<Output = Result<T, Error>>,
     sent: impl Future<Output = ()>,
 ) -> (Duration, Error) {
     let start = async {
         sent.await;
-        // From now on, the clock advances to the next timer.
+        // From now on, the clock of the runtime advances to the next timer whenever all tasks wait.
         time::pause();
         Instant::now()
     };

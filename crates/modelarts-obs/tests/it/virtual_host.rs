@@ -1,6 +1,6 @@
-//! Tests of requests to a service in the network: the bucket is part of the name of the host, and
-//! the connection is encrypted. A proxy stands in for the network, in a child process with its
-//! address in a variable.
+//! Tests of requests to OBS with the bucket in the host name, over an encrypted connection. A child
+//! process sends the requests. Its variables contain the address of a proxy, which also acts as
+//! OBS.
 
 use std::{
     process::Command,
@@ -24,7 +24,7 @@ use tokio_rustls::{
 };
 
 const CERTIFICATE: &str = "MODELARTS_OBS_TEST_CERTIFICATE";
-/// Set if the service itself is on this machine.
+/// Environment variable that is set if the endpoint of ModelArts is on this machine.
 const LOCAL: &str = "MODELARTS_OBS_TEST_LOCAL";
 const HOST: &str = "my-bucket.obs.eu-de.otc.t-systems.com";
 
@@ -37,8 +37,8 @@ async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Starts a proxy that is also the server behind it, for one connection. Returns its address, its
-/// certificate, and the requests that it received.
+/// Starts a proxy for one connection, which also acts as the server behind it. Returns its address,
+/// its certificate, and the requests that it received.
 async fn proxy() -> (String, String, Arc<Mutex<Vec<String>>>) {
     let key = KeyPair::generate().unwrap();
     let params = CertificateParams::new([HOST.to_owned()]).unwrap();
@@ -83,8 +83,8 @@ async fn obs_in_the_network_is_reached_beside_a_service_on_this_machine() {
     request_in_a_child(name, true).await;
 }
 
-/// Runs a test again in a child process, which sends a request, and checks the request. If `local`,
-/// the service itself is on this machine.
+/// Runs a test again in a child process, which sends a request, and checks the request. With
+/// `local`, the endpoint of ModelArts is on this machine.
 async fn request_in_a_child(name: &'static str, local: bool) {
     if let Ok(certificate) = std::env::var(CERTIFICATE) {
         let mut client = Client::builder().region("eu-de");

@@ -8,7 +8,7 @@ pub(crate) use description::{OperationDetails, OperationRow};
 pub(crate) use request::PreparedRequest;
 
 use clap::Args;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use modelarts_ext::{
     api::{Effect, OPERATIONS, Offset, Operation, Pagination},
     operations::OperationCall,
@@ -112,7 +112,9 @@ impl Api {
             true => self.print_all(session, call).await?,
             false => {
                 let value = call.send().await?.into_inner();
-                if !value.is_null() {
+                // Deletions return nothing or an empty text.
+                let is_empty = value.is_null() || value == "" && session.output.is_text();
+                if !is_empty {
                     self.print(session, value)?;
                 }
             }

@@ -11,6 +11,8 @@ mod flags;
 mod job_file;
 #[cfg(unix)]
 mod local;
+#[cfg(test)]
+mod parameters_tests;
 mod plan;
 mod refusal;
 pub(crate) mod run;

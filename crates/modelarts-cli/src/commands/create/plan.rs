@@ -47,7 +47,7 @@ pub(crate) async fn print_plan(
             .dry_run()
             .await
             .map_err(|error| draft.refusal(error))?;
-        for directory in &staged.code {
+        if let Some(directory) = &staged.code {
             print_directory("code", directory);
         }
         for (name, directory) in &staged.data {
@@ -80,7 +80,7 @@ pub(crate) async fn print_plan(
             "***".clone_into(value);
         }
     }
-    session.output.body(body)?;
+    session.output.body(&body)?;
     Ok(ExitStatus::Success)
 }
 

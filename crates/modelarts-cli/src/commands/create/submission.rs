@@ -22,7 +22,9 @@ use crate::{
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
-    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, Selection, follow, now, updates},
+    follow::{
+        End, Interrupt, Item, JobEnd, JobName, Printer, Selection, address, follow, now, updates,
+    },
     job_reference::{project, remember},
     output::{self, Document, Format},
     session::Session,
@@ -70,8 +72,6 @@ pub(crate) struct Submitted {
 pub(crate) struct Followed {
     pub(crate) end: JobEnd,
     pub(crate) status: ExitStatus,
-    /// Whether the time limit passed or Ctrl-C arrived, so that the job may continue.
-    pub(crate) ended_early: bool,
 }
 
 impl Target<'_> {
@@ -107,7 +107,7 @@ impl Target<'_> {
             .flatten();
         let inputs = inputs.filter_map(|input| {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
-            Some((input.name.clone()?, obs.obs_url.clone()?))
+            Some((input.name.clone()?, address(obs.obs_url.as_deref()?)))
         });
         printer.print_item(&Item::Submitted {
             job: JobName::new(&job),
@@ -184,7 +184,7 @@ impl Target<'_> {
             }
         };
         let mut end = JobEnd::new(job).outcome(&outcome);
-        self.print_end(job, &outcome);
+        self.print_end(job, &outcome, flags.download.is_some());
         if let (Some(directory), false) = (&flags.download, outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
@@ -192,21 +192,16 @@ impl Target<'_> {
                 return Ok(Followed {
                     end,
                     status: ExitStatus::Interrupted,
-                    ended_early: true,
                 });
             };
             end.downloaded = downloaded?;
         }
         let status = flags.exit_code.status(&outcome);
-        Ok(Followed {
-            end,
-            status,
-            ended_early: false,
-        })
+        Ok(Followed { end, status })
     }
 
     /// Prints the end of a job on stderr.
-    fn print_end(&self, job: &Job, outcome: &Outcome) {
+    fn print_end(&self, job: &Job, outcome: &Outcome, downloads: bool) {
         let (sign, emphasis) = match outcome {
             Outcome::Completed => ("✓", Emphasis::Good),
             Outcome::Terminated { .. } => ("■", Emphasis::Dim),
@@ -225,8 +220,11 @@ impl Target<'_> {
             return;
         }
         for (name, url) in job.outputs() {
-            let name = Terminal::styled(name, Emphasis::Bold);
+            let url = address(url);
             anstream::eprintln!("  {name}  {url}");
+            if outcome.is_completed() && !downloads {
+                anstream::eprintln!("  receive it with: modelarts sync {url} ./{name}");
+            }
         }
     }
 
@@ -247,7 +245,6 @@ impl Target<'_> {
         Followed {
             end: JobEnd::new(job).ended_early(outcome, &summary),
             status,
-            ended_early: true,
         }
     }
 
@@ -299,7 +296,7 @@ impl Followed {
         session: &Session,
         mut printer: Printer<'_>,
     ) -> Result<ExitStatus, Failure> {
-        let Self { end, status, .. } = self;
+        let Self { end, status } = self;
         match session.output.format {
             Format::Ndjson => {
                 printer.print_item(&Item::End { end, time: now() })?;

@@ -1,14 +1,320 @@
 //! `modelarts context`.
 
-use clap::Args;
+use std::fmt::Write;
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use clap::{Args, Subcommand};
+use futures::stream;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{
+    context::{ConfigEdit, ConfigFile, Context, fields},
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::{Column, Document, Row},
+    session::Session,
+};
+
+/// Explanation below the commands.
+const NOTES: &str = "\
+A context has settings of a cloud, a project or an emulator. It holds no secrets: credentials come
+from variables and files, which `modelarts doctor` lists. --context and the variable
+MODELARTS_CONTEXT select a context for one command or shell.";
 
 #[derive(Debug, Args)]
-pub(crate) struct ContextCommand {}
+#[command(after_help = NOTES)]
+pub(crate) struct ContextCommand {
+    #[command(subcommand)]
+    action: Option<Action>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Lists the contexts; the default.
+    List,
+    /// Prints the settings of a context.
+    Show {
+        /// Name of the context; the selected one if not given.
+        #[arg(value_name = "NAME")]
+        name: Option<String>,
+    },
+    /// Selects the context of commands without --context.
+    Use {
+        /// Name of the context.
+        #[arg(
+            value_name = "NAME",
+            required_unless_present = "none",
+            conflicts_with = "none"
+        )]
+        name: Option<String>,
+        /// Selects no context: settings are those of the variables and files of the SDK.
+        #[arg(long)]
+        none: bool,
+    },
+    /// Changes settings of a context, which is created if it does not exist.
+    #[command(after_help = settings_help())]
+    Set {
+        /// Name of the context.
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// Settings; an empty value removes the setting: region=eu-de pool=.
+        #[arg(value_name = "SETTING=VALUE", required = true)]
+        settings: Vec<String>,
+    },
+    /// Deletes a context. Jobs and files are not affected.
+    Delete {
+        /// Name of the context.
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+    /// Prints the path of the file with the contexts.
+    Path,
+}
+
+/// Returns the list of settings, for the help.
+fn settings_help() -> String {
+    let mut help = "Settings:".to_owned();
+    for (name, description) in fields::FIELDS {
+        let _ = write!(help, "\n  {name:<17} {description}");
+    }
+    help
+}
+
+/// A context.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ContextRow {
+    /// Name of the context.
+    name: String,
+    /// Whether commands use it.
+    current: bool,
+    #[serde(flatten)]
+    settings: Context,
+}
+
+impl ContextRow {
+    /// Returns the settings that are set, by their names.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        let values = serde_json::to_value(&self.settings).unwrap_or_default();
+        let set = fields::FIELDS.iter();
+        set.filter_map(|(name, _)| Some((*name, values.get(name)?.as_str()?.to_owned())))
+            .collect()
+    }
+}
+
+/// Returns the value, or `-`.
+fn or_dash(value: Option<&String>) -> String {
+    value.cloned().unwrap_or_else(|| "-".to_owned())
+}
+
+impl Row for ContextRow {
+    const LIST: &'static str = "contexts";
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::new("CURRENT", |row| {
+            if row.current { "*" } else { "" }.to_owned()
+        }),
+        Column::new("NAME", |row| row.name.clone()),
+        Column::new("KIND", |row| {
+            let is_emulator = row.settings.data_dir.is_some();
+            if is_emulator { "emulator" } else { "cloud" }.to_owned()
+        }),
+        Column::new("REGION", |row| or_dash(row.settings.region.as_ref())),
+        Column::new("PROJECT", |row| or_dash(row.settings.project_id.as_ref())),
+        Column::new("BUCKET", |row| or_dash(row.settings.bucket.as_ref())),
+        Column::wide("ENDPOINT", |row| or_dash(row.settings.endpoint.as_ref())),
+        Column::wide("FLAVOR", |row| or_dash(row.settings.flavor.as_ref())),
+        Column::wide("POOL", |row| or_dash(row.settings.pool.as_ref())),
+        Column::wide("DATA-DIR", |row| {
+            let path = row.settings.data_dir.as_ref();
+            or_dash(path.map(|path| path.display().to_string()).as_ref())
+        }),
+    ];
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+}
+
+impl Document for ContextRow {
+    fn text(&self, _: bool, _: Option<u16>) -> String {
+        let current = if self.current { "yes" } else { "no" };
+        let mut text = format!("{:<17} {}\n{:<17} {current}", "name", self.name, "current");
+        for (name, value) in self.settings() {
+            let _ = write!(text, "\n{name:<17} {value}");
+        }
+        text
+    }
+
+    fn id(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+}
+
+/// The file of the contexts.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ContextPath {
+    /// Path of the file, which may not exist.
+    path: String,
+}
+
+impl Document for ContextPath {
+    fn text(&self, _: bool, _: Option<u16>) -> String {
+        self.path.clone()
+    }
+}
 
 impl ContextCommand {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("context is not built yet"))
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        match self.action.unwrap_or(Action::List) {
+            Action::List => list(session).await?,
+            Action::Show { name } => show(session, name)?,
+            Action::Use { name, .. } => select(session, name)?,
+            Action::Set { name, settings } => set(session, &name, &settings)?,
+            Action::Delete { name } => delete(&name)?,
+            Action::Path => {
+                let path = ConfigFile::path()?.display().to_string();
+                session.output.document(&ContextPath { path })?;
+            }
+        }
+        Ok(ExitStatus::Success)
     }
+}
+
+async fn list(session: &Session) -> Result<(), Failure> {
+    let path = ConfigFile::path()?;
+    let file = ConfigFile::read(&path)?;
+    let selected = session.selection.requested().map(str::to_owned);
+    let selected = selected.or(file.current);
+    let rows = file
+        .contexts
+        .into_iter()
+        .map(|(name, settings)| ContextRow {
+            current: Some(&name) == selected.as_ref(),
+            name,
+            settings,
+        });
+    let rows: Vec<ContextRow> = rows.collect();
+    let has_selected = selected.is_none() || rows.iter().any(|row| row.current);
+    let count = session.output.list(stream::iter([Ok(rows)])).await?;
+    if !session.output.is_text() {
+        return Ok(());
+    }
+    if count == 0 {
+        eprintln!(
+            "no contexts in {}; `modelarts context set NAME region=…` creates one",
+            path.display()
+        );
+    }
+    if !has_selected {
+        eprintln!(
+            "no context is named {:?}, which is selected",
+            selected.unwrap_or_default()
+        );
+    }
+    Ok(())
+}
+
+fn show(session: &Session, name: Option<String>) -> Result<(), Failure> {
+    let path = ConfigFile::path()?;
+    let file = ConfigFile::read(&path)?;
+    let selected = session.selection.requested().map(str::to_owned);
+    let selected = selected.or(file.current.clone());
+    let name = name.or(selected.clone()).ok_or_else(|| {
+        Failure::usage(
+            "no context is selected, so settings are those of variables and files; the command \
+             must name a context",
+        )
+    })?;
+    session.output.document(&ContextRow {
+        current: selected.as_ref() == Some(&name),
+        settings: file.context(&path, &name)?.clone(),
+        name,
+    })
+}
+
+fn select(session: &Session, name: Option<String>) -> Result<(), Failure> {
+    let path = ConfigFile::path()?;
+    if let Some(name) = &name {
+        ConfigFile::read(&path)?.context(&path, name)?;
+    }
+    let mut edit = ConfigEdit::open(&path)?;
+    edit.set_current(name.as_deref().unwrap_or_default());
+    edit.save()?;
+    match &name {
+        Some(name) => eprintln!("current context: {name}"),
+        None => eprintln!(
+            "no current context: settings are those of variables and files; see `modelarts doctor`"
+        ),
+    }
+    if let Some(requested) = session.selection.requested()
+        && name.as_deref() != Some(requested)
+    {
+        eprintln!("--context or MODELARTS_CONTEXT selects {requested}, and takes precedence");
+    }
+    Ok(())
+}
+
+/// Checks the name of a new context.
+pub(super) fn check_name(name: &str) -> Result<(), Failure> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
+        true => Ok(()),
+        false => Err(Failure::usage(format_args!(
+            "the name {name:?} of a context must have only letters, digits, '-', '_' and '.'"
+        ))),
+    }
+}
+
+fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure> {
+    check_name(name)?;
+    let path = ConfigFile::path()?;
+    let file = ConfigFile::read(&path)?;
+    let mut edit = ConfigEdit::open(&path)?;
+    for setting in settings {
+        // The text is not shown, because it may be a key.
+        let (field, value) = setting.split_once('=').ok_or_else(|| {
+            Failure::usage(
+                "a setting without '=': it must have the form SETTING=VALUE, such as region=eu-de",
+            )
+        })?;
+        fields::check_name(field)?;
+        match value {
+            "" => edit.unset(name, field)?,
+            value => edit.set(name, field, &fields::value(field, value)?)?,
+        }
+    }
+    edit.save()?;
+    let is_new = !file.contexts.contains_key(name);
+    eprintln!(
+        "{} context {name}",
+        if is_new { "created" } else { "changed" }
+    );
+    let selected = session.selection.requested();
+    if is_new && selected.or(file.current.as_deref()) != Some(name) {
+        eprintln!("`modelarts context use {name}` selects it for all commands");
+    }
+    Ok(())
+}
+
+fn delete(name: &str) -> Result<(), Failure> {
+    let path = ConfigFile::path()?;
+    let file = ConfigFile::read(&path)?;
+    let context = file.context(&path, name)?;
+    let mut edit = ConfigEdit::open(&path)?;
+    edit.remove(name);
+    let was_current = file.current.as_deref() == Some(name);
+    if was_current {
+        edit.set_current("");
+    }
+    edit.save()?;
+    eprintln!("deleted context {name}");
+    if was_current {
+        eprintln!("it was the current one: no context is selected now");
+    }
+    if let Some(directory) = &context.data_dir {
+        eprintln!(
+            "the data of its emulator remains in {}",
+            directory.display()
+        );
+    }
+    Ok(())
 }

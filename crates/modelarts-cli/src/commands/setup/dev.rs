@@ -1,14 +1,353 @@
 //! `modelarts dev`.
 
-use clap::Args;
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "the emulator runs jobs as processes of Unix")
+)]
 
-use crate::{exit_status::ExitStatus, failure::Failure, session::Session};
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
+
+/// Explanation below the arguments.
+const NOTES: &str = "\
+The emulator runs until Ctrl-C or SIGTERM. It writes a context with its data directory, so that
+commands in other shells can use it; the context does not become the current one. Its keys are in
+the file connection.json of the data directory, which only this user can read. Jobs, keys and
+objects are kept for the next start. `modelarts-emulator serve` has more settings.";
 
 #[derive(Debug, Args)]
-pub(crate) struct Dev {}
+#[command(after_help = NOTES)]
+pub(crate) struct Dev {
+    /// Name of the context to write.
+    #[arg(long, default_value = "dev", value_name = "NAME")]
+    name: String,
+    /// Directory of jobs, objects and keys; by default that of the user for data, such as
+    /// ~/.local/share/modelarts/dev.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Bucket to create for local code and data; that of the context if not given, else dev.
+    #[arg(long, value_name = "BUCKET")]
+    bucket: Option<String>,
+    /// Loopback address to listen on; port 0 selects a free port.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Loopback address of OBS; port 0 selects a free port.
+    #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
+    obs_listen: SocketAddr,
+    /// Duration of the steps of a job, apart from the run of its code.
+    #[arg(long, value_enum, default_value_t = TimingName::Quick)]
+    timing: TimingName,
+    /// Factor by which the steps of a job are faster than on the service; instead of --timing.
+    #[arg(long, value_name = "FACTOR", value_parser = factor, conflicts_with = "timing")]
+    speed: Option<f64>,
+    /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
+    #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
+    pool: Vec<String>,
+    /// Running jobs at the end.
+    #[arg(long, value_enum, default_value_t = OnStop::Stop)]
+    on_stop: OnStop,
+}
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TimingName {
+    /// No delays.
+    Instant,
+    /// Delays of about one and a half seconds in all.
+    Quick,
+    /// The service's own delays, about 44 seconds in all.
+    Documented,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum OnStop {
+    /// They are stopped, and Terminated.
+    Stop,
+    /// The next start runs them again from the beginning.
+    Leave,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(factor) if factor.is_finite() && factor > 0.0 => Ok(factor),
+        _ => Err("it must be a number above 0, such as 4 or 0.5".to_owned()),
+    }
+}
+
+/// The running emulator, without its keys.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DevReady {
+    /// Address of the service.
+    url: String,
+    /// Address of OBS.
+    obs_url: String,
+    /// Id of the project.
+    project_id: String,
+    /// Data directory, whose file connection.json has the keys.
+    data_dir: PathBuf,
+    /// Bucket for local code and data.
+    bucket: String,
+    /// Context that commands can use.
+    context: String,
+}
+
+impl Document for DevReady {
+    fn text(&self, _: bool, _: Option<u16>) -> String {
+        self.url.clone()
+    }
+}
+
+#[cfg(not(unix))]
 impl Dev {
-    pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
-        Err(Failure::local("dev is not built yet"))
+    pub(crate) async fn run(self, _: &Session) -> Result<ExitStatus, Failure> {
+        Err(Failure::local(
+            "the emulator runs on Linux and macOS only; all other commands work here, also with an \
+             emulator in WSL",
+        ))
+    }
+}
+
+#[cfg(unix)]
+impl Dev {
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        // The handlers are registered before the ready line is printed, because the parent may send
+        // a signal as soon as it has read that line.
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::local)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(Failure::local)?;
+        let on_stop = self.on_stop;
+        let emulator = unix::start(self, session).await?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        let result = emulator.withdraw();
+        match on_stop {
+            OnStop::Stop => {
+                eprintln!("ending with all jobs");
+                emulator.emulator.shutdown().await;
+            }
+            OnStop::Leave => {
+                eprintln!("ending; the next start runs the jobs again");
+                emulator.emulator.suspend().await;
+            }
+        }
+        result.map(|()| ExitStatus::Success)
+    }
+}
+
+#[cfg(unix)]
+mod unix {
+    //! Start of the emulator, and the files with which other programs find it.
+
+    use std::{
+        collections::BTreeMap,
+        fs, io,
+        io::Write,
+        net::{SocketAddr, TcpStream},
+        path::{Path, PathBuf},
+        time::Duration,
+    };
+
+    use etcetera::BaseStrategy;
+    use modelarts_emulator::{Emulator, Timing, pools::Pool};
+    use modelarts_obs::Obs;
+    use tempfile::NamedTempFile;
+
+    use super::{Dev, DevReady, OnStop, TimingName};
+    use crate::{
+        commands::setup::context,
+        context::{CONNECTION_FILE, ConfigEdit, ConfigFile, connection},
+        failure::Failure,
+        session::Session,
+    };
+
+    /// Bucket for local code and data, if none is given.
+    const BUCKET: &str = "dev";
+    /// Flavor of a new context, so that a script is all that a job needs.
+    const FLAVOR: &str = "modelarts.vm.cpu.8u";
+    /// Time limit for the question if an emulator listens on an address of this machine.
+    const PROBE_TIME: Duration = Duration::from_millis(500);
+
+    /// An emulator that other programs can find.
+    pub(super) struct Running {
+        pub(super) emulator: Emulator,
+        directory: PathBuf,
+    }
+
+    impl Running {
+        /// Removes the file with the keys, so that later commands state that the emulator is not
+        /// running.
+        pub(super) fn withdraw(&self) -> Result<(), Failure> {
+            let path = self.directory.join(CONNECTION_FILE);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::local(
+                    format_args!("cannot delete {}: {error}", path.display()),
+                )),
+                _ => Ok(()),
+            }
+        }
+    }
+
+    /// Starts the emulator, writes its files and prints its addresses.
+    pub(super) async fn start(dev: Dev, session: &Session) -> Result<Running, Failure> {
+        let name = &dev.name;
+        context::check_name(name)?;
+        let directory = match &dev.data_dir {
+            Some(directory) => std::path::absolute(directory).map_err(Failure::local)?,
+            None => default_directory(name)?,
+        };
+        let config = ConfigFile::path()?;
+        // A broken file is reported before any job runs.
+        let known = ConfigFile::read(&config)?.contexts.remove(name);
+        let is_new = known.is_none();
+        let mut bucket = dev.bucket.clone();
+        if let Some(known) = known {
+            let Some(other) = known.data_dir else {
+                return Err(Failure::usage(format_args!(
+                    "the context {name} in {} is not one of an emulator, and is not overwritten; \
+                     --name must give another name",
+                    config.display()
+                )));
+            };
+            if other != directory && is_running(&other) {
+                return Err(Failure::usage(format_args!(
+                    "the context {name} belongs to the emulator in {}, which is running; end that \
+                     one, or give another --name",
+                    other.display()
+                )));
+            }
+            bucket = bucket.or(known.bucket);
+        }
+        let bucket = bucket.unwrap_or_else(|| BUCKET.to_owned());
+        // An invalid name is reported before any job runs.
+        modelarts_obs::ObsPath::new(&bucket, "")?;
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::local(format_args!(
+                "cannot start the emulator in {}: {error}",
+                directory.display()
+            ))
+        };
+        let emulator = builder(&dev, &directory)?.start().await;
+        let emulator = emulator.map_err(|error| failed(&error))?;
+        let ready = DevReady {
+            url: emulator.url().to_owned(),
+            obs_url: emulator.obs_url().to_owned(),
+            project_id: emulator.project_id().to_owned(),
+            data_dir: directory.clone(),
+            bucket,
+            context: name.clone(),
+        };
+        let variables = emulator.envs();
+        let objects = Obs::directory(emulator.obs_root());
+        let running = Running {
+            emulator,
+            directory,
+        };
+        let announced = async {
+            objects.bucket(&ready.bucket)?.create().await?;
+            write_connection(&running.directory, &variables)?;
+            let mut edit = ConfigEdit::open(&config)?;
+            edit.set(name, "data_dir", &running.directory.to_string_lossy())?;
+            edit.set(name, "bucket", &ready.bucket)?;
+            if is_new {
+                edit.set(name, "flavor", FLAVOR)?;
+            }
+            edit.save()?;
+            print(session, &ready, dev.on_stop)
+        };
+        if let Err(failure) = announced.await {
+            // The reason of the end is the first failure.
+            let _ = running.withdraw();
+            running.emulator.shutdown().await;
+            return Err(failure);
+        }
+        Ok(running)
+    }
+
+    /// Prints the addresses, and the commands that use them.
+    fn print(session: &Session, ready: &DevReady, on_stop: OnStop) -> Result<(), Failure> {
+        let name = &ready.context;
+        eprintln!(
+            "ModelArts emulator on {}, OBS on {}",
+            ready.url, ready.obs_url
+        );
+        eprintln!(
+            "Data in {}, bucket {}",
+            ready.data_dir.display(),
+            ready.bucket
+        );
+        eprintln!("In another shell:");
+        eprintln!("  modelarts --context {name} submit train.py    one command on the emulator");
+        eprintln!("  modelarts context use {name}                  all commands on the emulator");
+        eprintln!(
+            "Ctrl-C ends it{}",
+            match on_stop {
+                OnStop::Stop => " and stops its jobs",
+                OnStop::Leave => "; the next start runs its jobs again",
+            }
+        );
+        session.output.document_line(ready)
+    }
+
+    fn builder(dev: &Dev, directory: &Path) -> Result<modelarts_emulator::Builder, Failure> {
+        let mut builder = Emulator::builder()
+            .listen(dev.listen)
+            .obs_listen(dev.obs_listen)
+            .data_dir(directory.join("data"))
+            .obs_root(directory.join("obs"))
+            .timing(match (dev.speed, dev.timing) {
+                (Some(factor), _) => Timing::faster(factor),
+                (None, TimingName::Instant) => Timing::instant(),
+                (None, TimingName::Quick) => Timing::default(),
+                (None, TimingName::Documented) => Timing::documented(),
+            });
+        for pool in &dev.pool {
+            let pool = Pool::parse(pool);
+            let pool = pool.map_err(|error| Failure::usage(format_args!("--pool {error}")))?;
+            builder = builder.pool(pool);
+        }
+        Ok(builder)
+    }
+
+    fn default_directory(name: &str) -> Result<PathBuf, Failure> {
+        let base = etcetera::choose_base_strategy().map_err(|_| {
+            Failure::usage("the home directory is not known; --data-dir must name a directory")
+        })?;
+        Ok(base.data_dir().join("modelarts").join(name))
+    }
+
+    /// Writes the variables of a client. The file has the mode 0600 from its creation on.
+    fn write_connection(
+        directory: &Path,
+        variables: &[(&'static str, String)],
+    ) -> Result<(), Failure> {
+        let written = || -> io::Result<()> {
+            let variables: BTreeMap<_, _> = variables.iter().cloned().collect();
+            let mut file = NamedTempFile::new_in(directory)?;
+            file.write_all(&serde_json::to_vec_pretty(&variables)?)?;
+            file.write_all(b"\n")?;
+            file.persist(directory.join(CONNECTION_FILE))?;
+            Ok(())
+        };
+        written().map_err(|error| {
+            Failure::local(format_args!(
+                "cannot write {CONNECTION_FILE} in {}: {error}",
+                directory.display()
+            ))
+        })
+    }
+
+    /// Returns `true` if the emulator of a data directory accepts connections.
+    fn is_running(directory: &Path) -> bool {
+        let variables = connection(directory).ok().flatten();
+        let url = variables.and_then(|mut variables| variables.remove("MODELARTS_ENDPOINT"));
+        let address = url.and_then(|url| url.strip_prefix("http://")?.parse::<SocketAddr>().ok());
+        address.is_some_and(|address| TcpStream::connect_timeout(&address, PROBE_TIME).is_ok())
     }
 }

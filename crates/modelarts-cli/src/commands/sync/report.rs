@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Direction;
 use crate::{
+    commands::sync::direction::Direction,
     output::{Document, bytes},
     progress,
     terminal::{Emphasis, Terminal},

@@ -1,5 +1,6 @@
 //! Tests of the program `modelarts-emulator` and its flags.
 
+mod end_with_stdin;
 mod env_file;
 mod flags;
 mod kills;

@@ -2,5 +2,6 @@
 //! pages.
 
 mod admin;
+mod date;
 mod faults;
 mod safety;

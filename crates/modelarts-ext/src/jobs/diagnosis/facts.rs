@@ -20,24 +20,24 @@ use crate::{
 pub(super) struct Facts {
     pub(super) phase: Option<Phase>,
     pub(super) secondary_phase: Option<String>,
-    /// The tasks of the job.
+    /// Tasks of the job.
     pub(super) tasks: Vec<String>,
     pub(super) has_started: bool,
     pub(super) time_run: Option<Duration>,
-    /// The first task that failed, its exit code and its message, as the details state them.
+    /// First task that failed, its exit code and its message, as the details state them.
     pub(super) failed: Option<Failed>,
     pub(super) runs: Vec<Run>,
     pub(super) auto_stop: Option<Duration>,
     pub(super) flavor: Option<String>,
-    /// The memory of the flavor, such as `32 GB`.
+    /// Memory of the flavor, such as `32 GB`.
     pub(super) memory: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) inputs: Vec<Input>,
     /// Events, newest first.
     pub(super) events: Vec<Event>,
-    /// The ends of logs; first that of the failed task.
+    /// Ends of logs; first that of the failed task.
     pub(super) logs: Vec<TaskLog>,
-    /// The largest of the last values of the memory usage, with the time of the newest of them.
+    /// Largest of the last values of the memory usage, with the time of the newest of them.
     pub(super) memory_usage: Option<(Timestamp, f64)>,
     pub(super) queue: Option<Evidence>,
     /// Information that could not be read.
@@ -181,8 +181,8 @@ impl Facts {
     }
 
     /// Returns the newest event since the job began to run, or else since the last restart, that
-    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which it
-    /// ran again.
+    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which
+    /// it ran again.
     pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run()
             .take_while(|event| event.kind() != EventKind::Running)

@@ -16,7 +16,7 @@ pub(super) struct Finding {
     pub(super) confidence: Confidence,
     pub(super) task: Option<String>,
     pub(super) exit_code: Option<i64>,
-    /// The text that shows the cause, such as the line of a log.
+    /// Text that shows the cause, such as the line of a log.
     pub(super) detail: Option<String>,
     pub(super) evidence: Vec<Evidence>,
 }

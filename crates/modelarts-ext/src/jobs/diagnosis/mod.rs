@@ -36,8 +36,8 @@
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
 // `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
-// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `advice` has the
-// texts of a cause, `report` the result, `reason` the short text for lists.
+// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `advice` has
+// the texts of a cause, `report` the result, `reason` the short text for lists.
 
 mod advice;
 mod cause;
@@ -69,13 +69,14 @@ impl JobHandle {
     ///
     /// Makes one call for the details, and for a job that failed up to seven more: events, the ends
     /// of up to four logs, memory usage; all within
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Of each log,
-    /// the newest 5 MB are read at most. What cannot be read is part of the evidence
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Of each
+    /// log, the newest 5 MB are read at most. What cannot be read is part of the evidence
     /// ([`Fact::Unavailable`]). The service reports events and logs late, so a later diagnosis may
     /// have more evidence.
     ///
     /// # Errors
-    /// Errors of the call for the details, such as [`Error::is_not_found`] if the job does not exist.
+    /// Returns the error of the call for the details, such as one with [`Error::is_not_found`] if
+    /// the job does not exist.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
         let clock = &**self.client().clock();

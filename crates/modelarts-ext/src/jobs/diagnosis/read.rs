@@ -33,7 +33,7 @@ const QUEUE_NAMES: usize = 5;
 const LAST_MINUTES: usize = 3;
 /// Time limit for reading, after which the diagnosis uses what was read.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Number of calls whose turns in a rate limit do not count.
+/// Number of calls whose pauses of a rate limit the time limit does not include.
 const CALLS: u32 = 3;
 
 /// Returns the facts about a job. Reads what the phase needs until the deadline. Information that

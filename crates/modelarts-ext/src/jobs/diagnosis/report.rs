@@ -31,31 +31,31 @@ use crate::{
 /// {"id": "cf63aba9-63b1-4219-b717-708a2665100b", "name": "leaves-6", "phase": "Failed",
 ///  "task": "worker-0", "exit_code": 137, "cause": "out_of_memory", "confidence": "certain",
 ///  "summary": "worker-0 ran out of memory (exit code 137)",
-///  "evidence": [{"time": "2026-01-15T08:31:05Z", "task": "worker-0", "source": "exit_code", "exit_code": 137,
-///                "meaning": "128 + SIGKILL, often out of memory"}],
+///  "evidence": [{"time": "2026-01-15T08:31:05Z", "task": "worker-0", "source": "exit_code",
+///                "exit_code": 137, "meaning": "128 + SIGKILL, often out of memory"}],
 ///  "advice": ["Choose a flavor with more memory."],
 ///  "links": [{"title": "Training Job Process Exits Unexpectedly", "url": "https://..."}]}
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diagnosis {
-    /// The id of the job.
+    /// Id of the job.
     pub id: String,
-    /// The name of the job.
+    /// Name of the job.
     pub name: String,
-    /// The phase of the job.
+    /// Phase of the job.
     pub phase: Phase,
-    /// The task that failed, such as `worker-0`, if the evidence shows one.
+    /// Task that failed, such as `worker-0`, if the evidence shows one.
     pub task: Option<String>,
-    /// The exit code of this task, if the evidence shows one.
+    /// Exit code of this task, if the evidence shows one.
     pub exit_code: Option<i64>,
-    /// The cause.
+    /// Cause of the state of the job.
     pub cause: Cause,
-    /// The confidence in the cause.
+    /// Confidence in the cause.
     pub confidence: Confidence,
-    /// The cause as a clause, such as `worker-0 ran out of memory (exit code 137)`.
+    /// Cause as a clause, such as `worker-0 ran out of memory (exit code 137)`.
     pub summary: String,
-    /// The facts that the diagnosis is based on, and those that could not be read.
+    /// Facts that the diagnosis is based on, and those that could not be read.
     pub evidence: Vec<Evidence>,
     /// Next steps, a sentence each.
     pub advice: Vec<String>,
@@ -67,11 +67,11 @@ pub struct Diagnosis {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Evidence {
-    /// The time of the fact.
+    /// Time of the fact.
     pub time: Option<Timestamp>,
-    /// The task, such as `worker-0`.
+    /// Task, such as `worker-0`.
     pub task: Option<String>,
-    /// The fact. As JSON its fields are fields of the evidence.
+    /// Fact itself. As JSON, its fields are fields of the evidence.
     #[serde(flatten)]
     pub fact: Fact,
 }
@@ -84,62 +84,62 @@ pub struct Evidence {
 pub enum Fact {
     /// Statement of the details of the job.
     Status {
-        /// The statement.
+        /// Statement, such as the detailed phase.
         text: String,
     },
     /// Exit code of the task.
     ExitCode {
-        /// The exit code.
+        /// Exit code of the task.
         exit_code: i64,
-        /// The signal of the exit code with its usual reason, if it has one.
+        /// Signal of the exit code with its usual reason, if it has one.
         meaning: Option<String>,
     },
     /// Event of the job.
     Event {
-        /// The severity.
+        /// Severity of the event.
         level: EventLevel,
-        /// The message.
+        /// Message of the event.
         message: String,
     },
     /// Line of the log of the task, without control characters and cut to 300 characters.
     Log {
-        /// The number of the line in the log, from 1 on; `None` if only the end of the log could be
+        /// Number of the line in the log, from 1 on; `None` if only the end of the log could be
         /// read.
         line: Option<u64>,
-        /// The line.
+        /// Text of the line.
         text: String,
     },
     /// Usage of the machine of the task shortly before its end.
     Metric {
-        /// The name of the metric, such as `memUsage`.
+        /// Name of the metric, such as `memUsage`.
         metric: String,
-        /// The largest of the last values, in percent.
+        /// Largest of the last values, in percent.
         percent: f64,
     },
     /// Earlier or last run of a job that was restarted.
     Run {
-        /// The number of the run, from 1 on.
+        /// Number of the run, from 1 on.
         run: usize,
-        /// The number of runs.
+        /// Number of runs.
         runs: usize,
-        /// The reason for the end of the run.
+        /// Reason for the end of the run.
         reason: String,
     },
     /// Queue of a dedicated pool, as far as the jobs of this project show it.
     Queue {
-        /// The id of the pool.
+        /// Id of the pool.
         pool: String,
-        /// The number of pending jobs in the pool that were created earlier, among the 50 oldest
+        /// Number of pending jobs in the pool that were created earlier, among the 50 oldest
         /// pending jobs of the project.
         jobs_before: usize,
-        /// The names of the first of these jobs.
+        /// Names of the first of these jobs.
         names: Vec<String>,
     },
     /// Information that could not be read, so that the diagnosis lacks it.
     Unavailable {
-        /// The information, such as `events`.
+        /// Information, such as `events`.
         what: String,
-        /// The error.
+        /// Error of the call.
         error: String,
     },
 }
@@ -148,9 +148,9 @@ pub enum Fact {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Link {
-    /// The title of the document.
+    /// Title of the document.
     pub title: &'static str,
-    /// The address of the document.
+    /// Address of the document.
     pub url: &'static str,
 }
 

@@ -4,12 +4,12 @@
 //! be followed by the output of launchers and of other workers. The rules are:
 //!
 //! 1. A line counts only if the process ended soon after it: at most [`MAX_ORDINARY`] lines may
-//!    follow that do not belong to an error report, and at most [`MAX_FOLLOWING`] lines in total. An
-//!    error after which the run continued is not the cause.
+//!    follow that do not belong to an error report, and at most [`MAX_FOLLOWING`] lines in total.
+//!    An error after which the run continued is not the cause.
 //! 2. If the last exception has no signature, an earlier line counts only if it belongs to the same
 //!    report, with no ordinary line between them. Otherwise the exception before was caught.
-//! 3. A root cause takes precedence over a consequence: if one worker runs out of memory, the others
-//!    report a timeout later.
+//! 3. A root cause takes precedence over a consequence: if one worker runs out of memory, the
+//!    others report a timeout later.
 //! 4. Of lines of the same class, the last one counts.
 
 use crate::jobs::diagnosis::{
@@ -26,12 +26,12 @@ const MAX_FOLLOWING: usize = 1000;
 /// Line that shows the cause of a failure.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// The index of the line.
+    /// Index of the line.
     pub(super) line: usize,
     pub(super) cause: Cause,
     pub(super) confidence: Confidence,
     pub(super) class: Class,
-    /// The index of the last frame of the traceback before the line.
+    /// Index of the last frame of the traceback before the line.
     pub(super) frame: Option<usize>,
 }
 
@@ -202,8 +202,8 @@ fn is_of_report(line: &str) -> bool {
         || names_exception(line)
 }
 
-/// Returns `true` for a line of the log of a C++ library with the severity error or warning, such as
-/// `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
+/// Returns `true` for a line of the log of a C++ library with the severity error or warning, such
+/// as `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
 fn is_glog(line: &str) -> bool {
     let after = line.strip_prefix("[E").or_else(|| line.strip_prefix("[W"));
     after.is_some_and(|after| after.starts_with(|next: char| next == ' ' || next.is_ascii_digit()))

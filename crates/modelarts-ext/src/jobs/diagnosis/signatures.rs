@@ -16,9 +16,9 @@ use crate::jobs::diagnosis::cause::{
 pub(super) struct Signature {
     pub(super) cause: Cause,
     pub(super) class: Class,
-    /// The confidence in the cause if the process ended with this line.
+    /// Confidence in the cause if the process ended with this line.
     pub(super) confidence: Confidence,
-    /// The place of the first part in the line.
+    /// Place of the first part in the line.
     place: Place,
     parts: &'static [&'static str],
     /// Line of a log that the row matches.
@@ -40,7 +40,7 @@ enum Place {
     /// At the beginning of the line, such as the name of an exception. The same text in the middle
     /// of a line is often that of a warning.
     Start,
-    /// The whole line, except for its indentation.
+    /// Whole line, except for its indentation.
     Line,
     Anywhere,
 }
@@ -116,7 +116,7 @@ const fn row(
     }
 }
 
-/// The table.
+/// Rows of the table, the special ones before the general ones.
 #[rustfmt::skip]
 static SIGNATURES: &[Signature] = &[
     // Memory of accelerators: PyTorch on CUDA and Ascend, CUDA libraries, XLA, TensorFlow, CANN,

@@ -12,8 +12,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Hash of an event. Storing a hash of 16 bytes for every event of a job replaces storing events of
-/// some hundred bytes.
+/// Hash of an event, which is stored instead of the event: 16 bytes instead of some hundred.
 type Digest = (u64, u64);
 
 /// Start and end of the requested time range.
@@ -66,8 +65,7 @@ impl Deduplicator {
         match range {
             Some((from, to)) => Some((from.max(start).min(to), to)),
             None => {
-                // The end of the range must include events that the clock of the service dates
-                // ahead.
+                // The range must include events that the clock of the service dates ahead.
                 let end = newest.max(now);
                 Some((start, end + Duration::from_secs(24 * 3600)))
             }

@@ -13,9 +13,9 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
 ///
-/// It is printed as one line. As JSON it is an object with `time`, `level`, `source`, `message`,
-/// and the fields of its [`kind`](Self::kind). The time is in UTC, or as the service returns it if
-/// it is invalid.
+/// An event is printed as one line. As JSON, an event is an object with `time`, `level`, `source`,
+/// `message`, and the fields of its [`kind`](Self::kind). The time is in UTC, or as the service
+/// returns it if it is invalid.
 ///
 /// ```json
 /// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Task",

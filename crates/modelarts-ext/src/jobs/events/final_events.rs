@@ -98,7 +98,7 @@ mod tests {
         assert!(!events.lack(Phase::Failed));
         events.record(&[event(9, "The training job has been restarted.")]);
         assert!(events.lack(Phase::Failed));
-        // An end whose event comes before that of the restart, but is later.
+        // An end after the restart counts.
         events.record(&[event(20, "Training job failed.")]);
         assert!(!events.lack(Phase::Failed));
     }

@@ -22,23 +22,23 @@ impl Events {
     /// The stream ends with the first poll after the end of the job that reads all events, at most
     /// one [`interval`](Self::interval) after the end. If the event of the end is not among them,
     /// such as [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed
-    /// job, the stream continues until it comes, or until no new event has appeared for the
-    /// [`quiet`](Self::quiet) time. The billing event, which may come later, is not waited for. For
-    /// a stream with conditions, such as [`level`](Self::level), or with messages in another
-    /// language than English, each poll after the end takes one more call, for the newest events of
-    /// all kinds in English.
+    /// job, the stream continues until this event appears, or until no new event has appeared for
+    /// the [`quiet`](Self::quiet) time. The stream does not wait for the billing event, which may
+    /// appear later. For a stream with conditions, such as [`level`](Self::level), or with messages
+    /// in another language than English, each poll after the end takes one more call until the
+    /// event of the end is found. This call reads the newest events of all kinds in English.
     ///
     /// The event list has no cursor, so each poll requests a time window that begins
     /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
-    /// counting their occurrences, because two events may be equal. An event that appears even
-    /// later is found by the polls after the end, which request all events again. Events are returned in the
+    /// counting their occurrences, because two events may be equal. The polls after the end request
+    /// all events again, so they find events that appeared even later. Events are returned in the
     /// order of their times; late events are returned when they appear. [`resume`](Self::resume)
     /// and [`newest_first`](Self::newest_first) have no effect.
     ///
     /// If a job is restarted after its end, before the stream ends, the stream continues. Transient
-    /// errors do not end the stream, and a poll that failed is not the last one. If the requests for events, or for the details of
-    /// the job, fail for 15 minutes, the stream ends with the error. This also applies to a last
-    /// poll that returns fewer events than the service counts.
+    /// errors do not end the stream, and a poll that failed is not the last one. If the requests
+    /// for events, or for the details of the job, fail for 15 minutes, the stream ends with the
+    /// error. This also applies to a last poll that returns fewer events than the service counts.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {
@@ -119,8 +119,8 @@ impl EventFollower {
         }
     }
 
-    /// Reads the newest events without conditions and in English, if the event of the end may be
-    /// hidden otherwise. Everything that precedes that event is in the poll that begins afterwards.
+    /// Reads the newest events without conditions and in English, if the list may hide the event of
+    /// the end. The poll that begins afterwards contains all events before that event.
     async fn read_hidden_end(&mut self, end_watch: &EndWatch) -> Result<(), Error> {
         if let Some(job) = &end_watch.job
             && job.is_final()

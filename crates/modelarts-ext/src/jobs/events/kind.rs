@@ -10,8 +10,7 @@ use serde::{Serialize, Serializer};
 
 /// Kind of an event, parsed from its message: the kinds of `x-events` in the OpenAPI description.
 ///
-/// As JSON it is an object with the name of the kind and its fields. Durations are numbers of
-/// seconds:
+/// As JSON, a kind is an object with its name and its fields. Durations are numbers of seconds:
 ///
 /// ```json
 /// {"kind": "code_downloaded", "task": "worker-0", "took_seconds": 1.5}
@@ -51,7 +50,7 @@ pub enum EventKind {
     StoppedByUser,
     /// The job reached its time limit.
     AutoStopped {
-        /// The time limit.
+        /// Time limit of the job.
         #[serde(rename = "limit_seconds", serialize_with = "seconds")]
         limit: Duration,
     },
@@ -61,12 +60,12 @@ pub enum EventKind {
     Billed,
     /// The environment check of a task has started.
     PreCheckStarted {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
     },
     /// The environment check of a task succeeded.
     PreCheckDone {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
@@ -74,7 +73,7 @@ pub enum EventKind {
     },
     /// The environment check of a task failed.
     PreCheckFailed {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
@@ -84,12 +83,12 @@ pub enum EventKind {
     },
     /// The code is being downloaded.
     CodeDownloading {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
     },
     /// The code has been downloaded.
     CodeDownloaded {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
@@ -97,7 +96,7 @@ pub enum EventKind {
     },
     /// The code could not be downloaded.
     CodeDownloadFailed {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
@@ -107,99 +106,99 @@ pub enum EventKind {
     },
     /// The inputs are being downloaded.
     InputDownloading {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
     },
     /// An input has been downloaded.
     InputDownloaded {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
-        /// The name of the input.
+        /// Name of the input.
         parameter: String,
     },
     /// An input could not be downloaded.
     InputDownloadFailed {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
-        /// The name of the input.
+        /// Name of the input.
         parameter: String,
         /// Cause of the failure, as free text.
         cause: String,
     },
     /// Python packages are being installed.
     DependenciesInstalling {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
-        /// The files that list the packages.
+        /// Files that list the packages.
         files: Vec<String>,
     },
     /// Python packages have been installed.
     DependenciesInstalled {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
-        /// The files that list the packages.
+        /// Files that list the packages.
         files: Vec<String>,
     },
     /// Python packages could not be installed. No document states a message for this event; the
     /// parsed message is that of the emulator.
     DependenciesFailed {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
-        /// The files that list the packages.
+        /// Files that list the packages.
         files: Vec<String>,
         /// Cause of the failure, as free text.
         cause: String,
     },
     /// The code of a task is running.
     TaskStarted {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
     },
     /// The code of a task ended.
     TaskFinished {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Exit code of the task, if the message states it.
         exit_code: Option<i64>,
     },
     /// An output is being uploaded.
     OutputUploading {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Name of the output, if the message states it.
         parameter: Option<String>,
     },
     /// An output has been uploaded.
     OutputUploaded {
-        /// The task, such as `worker-0`.
+        /// Task, such as `worker-0`.
         task: String,
         /// Duration of the step, if the message states it.
         #[serde(rename = "took_seconds", serialize_with = "optional_seconds")]
         took: Option<Duration>,
-        /// The name of the output.
+        /// Name of the output.
         parameter: String,
     },
     /// The cluster reported an event that concerns one of its objects.
     Cluster {
-        /// The kind of the object, such as `Pod` or `Job`.
+        /// Kind of the object, such as `Pod` or `Job`.
         object: String,
         /// Name of the object in the cluster.
         name: String,
         /// Reason of the event, a single word such as `Pulled`.
         reason: String,
-        /// The message of the event.
+        /// Message of the event.
         text: String,
     },
     /// An event of an unknown kind.
@@ -248,7 +247,7 @@ impl EventKind {
     }
 }
 
-/// Serializes a duration as a number of seconds, with a fraction only if it has one.
+/// Serializes a duration as a number of seconds: an integer if the duration has whole seconds.
 fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     if duration.subsec_nanos() == 0 {
         serializer.serialize_u64(duration.as_secs())

@@ -79,7 +79,7 @@ pub struct EventQuery {
     pattern: Option<String>,
     range: Option<(Timestamp, Timestamp)>,
     order: SortOrder,
-    /// The language of the messages; `None` for that of the client.
+    /// Language of the messages; `None` for the language of the client.
     language: Option<Language>,
     interval: Duration,
     lateness: Duration,
@@ -156,7 +156,7 @@ impl Events {
         self
     }
 
-    /// Sets the quiet time: the longest time without new events for which [`follow`](Self::follow)
+    /// Sets the quiet time: the maximum time without new events for which [`follow`](Self::follow)
     /// waits for the event of the end, after the end of the job. Default 30 seconds.
     pub fn quiet(mut self, quiet: Duration) -> Self {
         self.query.quiet = quiet;
@@ -165,8 +165,8 @@ impl Events {
 }
 
 impl EventQuery {
-    /// Returns `true` if the list may lack the event of the end, or has messages in a language of
-    /// which kinds are not parsed.
+    /// Returns `true` if conditions may exclude the event of the end, or if the messages are in a
+    /// language that is not parsed.
     fn may_hide_end(&self) -> bool {
         let language = self.job.client().transport().language;
         self.level.is_some()

@@ -17,9 +17,9 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct DownloadedLog {
-    /// The size of the file, in bytes.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// The number of lines, including an incomplete last line.
+    /// Number of lines, including an incomplete last line.
     pub lines: u64,
 }
 
@@ -28,13 +28,15 @@ impl Logs {
     ///
     /// The log is read by its link in OBS. If OBS does not have the log or cannot be reached, the
     /// log is read by line numbers where the [cloud](crate::client::ClientBuilder::cloud) documents
-    /// them, or by preview if that is complete. A log that is not complete is an error.
+    /// them, or by a preview that contains the whole log. A log that cannot be read completely is
+    /// an error.
     ///
-    /// The log is not held in memory. It is written to a temporary file beside `path`, which
-    /// replaces the file at `path` when it is complete; after an error, or if the future is dropped,
-    /// the temporary file is removed and `path` is unchanged. Lost connections and transient errors
-    /// are retried as for other calls, and the download continues where it was. The time limit of a
-    /// call applies to each wait for a part of the log, not to the whole download.
+    /// The log is not held in memory. It is written to a temporary file in the directory of `path`,
+    /// which replaces the file at `path` when it is complete. After an error, or if the future is
+    /// dropped, the temporary file is removed and `path` is unchanged. Lost connections and
+    /// transient errors are retried as for other calls, and the download continues at its position.
+    /// The time limit of a call applies to each wait for a part of the log, not to the whole
+    /// download.
     ///
     /// Requests to OBS have neither credentials nor a signature of the client. Redirects are not
     /// followed. A link that begins with `http` is used with `https`, unless both the service and
@@ -57,8 +59,9 @@ impl Logs {
     /// ```
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the log does not exist yet. [`ErrorKind::File`] if the file
-    /// cannot be written; its directory must exist, which is checked before any request.
+    /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet, and an error of
+    /// kind [`ErrorKind::File`] if the file cannot be written. The directory of the file must
+    /// exist, which is checked before any request.
     pub async fn download(&self, path: impl AsRef<Path>) -> Result<DownloadedLog, Error> {
         let mut file = PartialFile::create(path.as_ref())?;
         let mut log = WholeLog::new(self.clone());
@@ -76,7 +79,8 @@ impl Logs {
     }
 }
 
-/// Temporary file beside the target. It is removed when it is dropped before it is complete.
+/// Temporary file in the directory of the target. A file that is dropped before it is complete is
+/// removed.
 struct PartialFile<'a> {
     file: File,
     path: PathBuf,

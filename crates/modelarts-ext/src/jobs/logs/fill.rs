@@ -44,9 +44,9 @@ enum FillResult {
 #[derive(Debug)]
 struct Fill {
     link: LinkReader,
-    /// The content before the gap that has not been compared with the log yet.
+    /// Content before the gap that has not been compared with the log yet.
     before: Vec<u8>,
-    /// The position at which the gap ends.
+    /// Position at which the gap ends.
     end: u64,
 }
 
@@ -79,7 +79,8 @@ impl FillingReader {
                 end: start + missing,
             }));
         }
-        // The next preview is read after the gap, without a pause. It shows if the gap was filled.
+        // The next preview is read after the gap, without a pause, and shows whether the gap was
+        // filled.
         self.read_fill(&mut items).await;
         Ok((items, true))
     }
@@ -152,7 +153,7 @@ impl FillingReader {
         };
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.previews.finish()
     }

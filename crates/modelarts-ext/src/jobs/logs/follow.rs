@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     fn finish(&mut self) -> Option<LogItem> {
         match self {
             Self::Preview(reader) => reader.finish(),
@@ -210,7 +210,7 @@ impl LogFollower {
         }
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(crate) fn finish(&mut self) -> Option<LogItem> {
         self.reader.finish()
     }

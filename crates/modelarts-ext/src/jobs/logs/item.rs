@@ -7,13 +7,14 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LogItem {
-    /// Line of the log, without its line break. In previews, a line that is longer than 1 MiB is
-    /// split into parts of up to 1 MiB.
+    /// Line of the log, without its line break. A line of more than 1 MiB is split into parts of up
+    /// to 1 MiB, unless [`Logs::follow`](crate::jobs::logs::Logs::follow) reads lines by their
+    /// numbers.
     Line(String),
     /// Missing lines: the log grew faster than it was polled and cannot be read by its link, or the
     /// service deleted a part of the log.
     Gap {
-        /// The number of missing bytes, if the service states the length of the log.
+        /// Number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,
     },
 }
@@ -26,7 +27,7 @@ pub enum LogAccess {
     /// log. Available on both clouds.
     Preview,
     /// Reads lines by their numbers (`ShowTrainingJobLogsFromAom`). Responses are small, and a log
-    /// that grows fast has no gaps. Not available on Open Telekom Cloud (`openapi/SOURCES.md`,
+    /// that grows quickly has no gaps. Not available on Open Telekom Cloud (`openapi/SOURCES.md`,
     /// D-52).
     LineNumbers,
 }

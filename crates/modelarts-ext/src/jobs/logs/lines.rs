@@ -7,8 +7,9 @@
 //! - how many lines a response contains at most
 //! - which lines have no number
 //!
-//! The reader does not depend on these facts. It sorts the lines of a response by time, begins each
-//! poll with lines that were read before, and continues until a response contains no new lines.
+//! The reader does not depend on these facts. It puts the lines of a response into the order of the
+//! log, begins each poll with lines that were read before, and continues until a response contains
+//! no new lines.
 
 use std::collections::VecDeque;
 
@@ -25,6 +26,9 @@ use crate::{
 /// Number of lines to request, the maximum of the service.
 pub(super) const MAX_LINES: i64 = 500;
 
+/// Number of lines of a response that may not end with the newest line.
+const FULL_PAGE: usize = MAX_LINES as usize;
+
 /// Maximum size of one poll, in bytes, to limit the memory. It equals the size of a preview.
 const MAX_BYTES: usize = 5 << 20;
 
@@ -40,19 +44,22 @@ pub(super) trait LineSource: Sync {
 /// Reader of one log, with its position and the detected order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LineReader {
-    /// The value of `order` that returns newer lines; `None` until a response has determined it.
+    /// Value of `order` that returns newer lines; `None` until a response has determined it.
     forward: Option<SortOrder>,
-    /// The number and the content of the first line, until a second line is complete.
+    /// Number and content of the first line, until a second line is complete.
     first_line: Option<(String, String)>,
-    /// The number of a line that was read, from which the next poll continues.
+    /// Number of a line that was read, from which the next poll continues.
     base: Option<String>,
-    /// The lines after `base` that the stream has returned.
+    /// Lines after `base` that the stream has returned.
     given_lines: Vec<String>,
-    /// The line number of the first of `given_lines`; `None` if the response began with `base`.
+    /// Number of the first of `given_lines`; `None` if the response began with `base`.
     first_given: Option<String>,
-    /// The last line, while it is incomplete.
+    /// Last line, while it is incomplete.
     partial_line: Option<String>,
-    /// The number of the last line that was read.
+    /// `true` if a response has ended with a line break, so that a response without one ends with an
+    /// incomplete line.
+    ends_lines: bool,
+    /// Number of the last line that was read.
     last_number: Option<String>,
     /// `true` if the last poll returned lines that differ from the earlier ones.
     has_mismatch: bool,
@@ -91,7 +98,7 @@ impl LineReader {
         Ok((items, more))
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it was incomplete when it was read.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
     }
@@ -121,10 +128,17 @@ impl LineReader {
             let Some(last) = page.last_number else {
                 return Ok(false);
             };
-            page = self.fetch_after(log, &last).await?;
-            if page.lines.is_empty() {
+            let next = self.fetch_after(log, &last).await?;
+            if next.lines.is_empty() {
                 return Ok(false);
             }
+            // The last line of a response that is not full was the newest line of the log, so it may
+            // have grown before the lines of the next response were written.
+            let is_full = page.lines.len() + 1 >= FULL_PAGE;
+            if self.partial_line.is_some() && (!is_full || self.ends_lines) {
+                self.refresh_partial_line(log).await?;
+            }
+            page = next;
             if page.ends_partial && page.lines.len() == 1 {
                 // A line becomes `base` only when a complete line follows it, by which it can be
                 // recognised.
@@ -144,12 +158,29 @@ impl LineReader {
         }
     }
 
+    /// Reads the incomplete line again, when the log has lines after it.
+    async fn refresh_partial_line(&mut self, log: &impl LineSource) -> Result<(), Error> {
+        let Some(base) = self.base.clone() else {
+            return Ok(());
+        };
+        let page = self.fetch_after(log, &base).await?;
+        let line = page.lines.get(self.given_lines.len());
+        if page.lines.starts_with(&self.given_lines)
+            && let (Some(partial), Some(line)) = (&mut self.partial_line, line)
+            && line.starts_with(partial.as_str())
+        {
+            partial.clone_from(line);
+        }
+        Ok(())
+    }
+
     /// Adds the new lines of a page to `items`. Returns their size in bytes.
     fn take_page(&mut self, page: &LinePage, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.given_lines.len()..].to_vec();
         if self.given_lines.is_empty() {
             self.first_given.clone_from(&page.first_number);
         }
+        self.ends_lines |= !page.ends_partial;
         self.partial_line = if page.ends_partial { new.pop() } else { None };
         if page.last_number.is_some() {
             self.last_number.clone_from(&page.last_number);
@@ -354,6 +385,7 @@ impl LineReader {
             items.extend(self.finish());
             *self = Self {
                 forward: self.forward,
+                ends_lines: self.ends_lines,
                 ..Self::default()
             };
         }
@@ -372,7 +404,7 @@ fn is_after(one: &str, two: &str) -> bool {
     compare_numbers(one, two).is_some_and(|order| order.is_gt())
 }
 
-/// Lines of one response, sorted by time.
+/// Lines of one response, in the order of the log.
 #[derive(Debug, Default)]
 struct LinePage {
     first_number: Option<String>,

@@ -34,14 +34,14 @@ const ERROR_BODY_CAP: usize = 16 << 10;
 /// Header with the request id of OBS.
 const OBS_REQUEST_ID: &str = "x-obs-request-id";
 
-/// Reader of one log, with its position. It survives lost connections: it requests a new link and
-/// continues at its position.
+/// Reader of one log, with its position. After a lost connection, the reader requests a new link
+/// and continues at its position.
 #[derive(Debug)]
 pub(super) struct LinkReader {
     logs: Logs,
-    /// The position in the log of the next byte to return.
+    /// Position in the log of the next byte to return.
     offset: u64,
-    /// The position at which the reader ends; `None` for the end of the log.
+    /// Position at which the reader ends; `None` for the end of the log.
     end: Option<u64>,
     download: Option<Download>,
     has_ended: bool,
@@ -83,8 +83,8 @@ impl LinkReader {
     /// position if it is polled again.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the log is not in OBS yet. Errors of OBS have no
-    /// [`Error::operation`], in contrast to those of the request for the link.
+    /// Returns an error with [`Error::is_not_ready`] if the log is not in OBS yet. Errors of OBS
+    /// have no [`Error::operation`], in contrast to errors of the request for the link.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         loop {
             if self.has_ended || self.end.is_some_and(|end| self.offset >= end) {
@@ -143,7 +143,8 @@ impl LinkReader {
         }
     }
 
-    /// Requests a link, and the log from the position on. Returns `None` if the log ends there.
+    /// Requests a link, and then the log from the position on. Returns `None` if the log ends
+    /// there.
     async fn open(&self) -> Result<Option<Download>, AttemptError> {
         let transport = self.logs.job.client().transport();
         let url = self.logs.link().await.map_err(permanent)?;
@@ -155,7 +156,7 @@ impl LinkReader {
         };
         let mut request = Request::new(Method::GET, url);
         let headers = request.headers_mut();
-        // The positions are those of the log, not of its compressed form.
+        // Positions refer to the log, not to a compressed form of it.
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         if self.offset > 0 || self.end.is_some() {
             let last = self.end.map(|end| (end - 1).to_string());
@@ -180,7 +181,7 @@ impl LinkReader {
                     return Err(permanent(Error::new(ErrorKind::Unexpected, message)));
                 }
             },
-            // The position is the end of the log, or behind it.
+            // The position is at or after the end of the log.
             StatusCode::RANGE_NOT_SATISFIABLE => {
                 return match content_range(response.headers()) {
                     Some((_, Some(length))) if length < self.offset => Err(replaced()),
@@ -206,7 +207,7 @@ impl LinkReader {
         }))
     }
 
-    /// Waits before the next attempt. Returns the error if there is none.
+    /// Waits before the next attempt. Returns the error if no further attempt is made.
     async fn prepare_retry(&mut self, failed: AttemptError) -> Result<(), Error> {
         let transport = self.logs.job.client().transport();
         let elapsed = self
@@ -234,7 +235,8 @@ impl LinkReader {
 }
 
 impl Logs {
-    /// Requests a link to the log, and returns an address that admits encryption.
+    /// Requests a link to the log, and returns its address. The scheme is https, unless the service
+    /// and the link are on this machine.
     async fn link(&self) -> Result<Url, Error> {
         let client = self.job.client();
         let answer = client
@@ -252,8 +254,8 @@ impl Logs {
             .obs_url
             .and_then(|link| Url::parse(link.expose()).ok());
         let mut url = url.ok_or_else(no_link)?;
-        // A link can start with `http`, but OBS also has https (SOURCES D-51). The signature of a
-        // link does not include the scheme.
+        // A link can start with `http`, but OBS also supports https (SOURCES D-51). The signature
+        // of a link does not include the scheme.
         let is_local = || is_loopback(&url) && is_loopback(&client.transport().endpoint);
         if url.scheme() == "http" && !is_local() {
             url.set_scheme("https").map_err(|()| no_link())?;
@@ -284,7 +286,7 @@ async fn in_time<T>(
     }
 }
 
-/// Returns the error for a response without the log.
+/// Returns the error for a response that does not contain the log.
 async fn refusal(response: &mut Response, host: &Url, mask: &Mask) -> Error {
     let status = response.status();
     if status.is_redirection() {
@@ -340,7 +342,7 @@ fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     Some((start, length.parse().ok()))
 }
 
-/// Returns the address of the server for messages, without a slash at its end.
+/// Returns the address of the server for messages, without a trailing slash.
 fn place(host: &Url) -> &str {
     host.as_str().trim_end_matches('/')
 }

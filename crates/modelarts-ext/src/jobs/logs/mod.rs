@@ -1,4 +1,5 @@
-//! Log of a task: its newest part, its lines as a stream, the whole log as a file, numbers in it.
+//! Log of a task: its newest part, a stream of its lines, the whole log as a file, and the numbers
+//! in it.
 //!
 //! The service returns the newest 5 MB of a log, without their position in the log. Huawei Cloud
 //! also returns lines by their numbers. [`Logs::follow`] polls the log in one of these forms, and
@@ -36,11 +37,11 @@
 //! numbers, and otherwise polls the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
-// the newest part of the log with the content read before, and `fill` reads what it lacks; `lines`
-// requests lines by their numbers. Both return the types of `item`. `tail` reads the end of a log once,
-// and `printable` removes control characters from its lines. `timestamp` parses the times at the beginning of lines. `link` reads a whole log from OBS, from any position on. `whole` adds the
-// readers for logs that are not in OBS; `download` writes its bytes to a file, and `values` finds
-// numbers in lines.
+// the newest part of the log with the content read before, and `fill` reads the parts that it
+// lacks; `lines` requests lines by their numbers. Both return the types of `item`. `timestamp`
+// parses the times at the beginning of lines. `link` reads a log from OBS, from any position on.
+// `whole` adds the other readers for logs that are not in OBS; `download` writes the bytes of a log
+// to a file, and `values` finds numbers in lines.
 
 mod download;
 mod fill;
@@ -129,7 +130,7 @@ impl Logs {
     /// Reads the newest part of the log, at most 5 MB.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the log does not exist yet.
+    /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet.
     pub async fn preview(&self) -> Result<LogPreview, Error> {
         let client = self.job.client();
         let answer = client
@@ -145,7 +146,7 @@ impl Logs {
     }
 
     /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
-    /// Of a line that carriage returns overwrite, the last state is returned.
+    /// For a line that carriage returns overwrite, the last state is returned.
     pub(crate) async fn last_lines(
         &self,
         count: usize,

@@ -4,12 +4,11 @@ use modelarts_api::types::LogPreview;
 
 use crate::jobs::logs::item::LogItem;
 
-/// Size of the content that is stored to find the position in the next preview, in bytes. Used if
-/// the service states no valid length of the log.
+/// Size of the content that is stored to find the position in the next preview, in bytes.
 const OVERLAP: usize = 64 << 10;
 
-/// Maximum length of an incomplete line that is stored, in bytes. Without it, output without line
-/// breaks, such as a progress bar, would exhaust the memory.
+/// Maximum length of an incomplete line that is stored, in bytes. Output without line breaks, such
+/// as a progress bar, would otherwise exhaust the memory.
 pub(super) const MAX_LINE: usize = 1 << 20;
 
 /// Reader of one log, with its position.
@@ -17,7 +16,7 @@ pub(super) const MAX_LINE: usize = 1 << 20;
 pub(super) struct PreviewReader {
     /// Number of bytes that were read, including gaps.
     read: u64,
-    /// End of the content that was read.
+    /// End of the content that was read, up to [`OVERLAP`].
     end: String,
     /// Content of the last line so far, while the line is incomplete.
     line: String,
@@ -30,9 +29,10 @@ pub(super) struct PreviewReader {
 pub(super) enum Located {
     /// The response may lack the content.
     Unknown,
-    /// The new content begins at an index of the preview, after a number of missing bytes.
+    /// The new content begins at the index `at` of the preview, after `missing` bytes that the
+    /// preview lacks.
     Continued { at: usize, missing: u64 },
-    /// The preview shows another log, without a number of bytes at its beginning.
+    /// The preview shows another log, whose first `missing` bytes it lacks.
     Other { missing: Option<u64> },
 }
 
@@ -113,7 +113,7 @@ impl PreviewReader {
         self.push(&String::from_utf8_lossy(&text), items);
     }
 
-    /// Moves the position to before an incomplete character, which the next preview contains.
+    /// Moves the position back before an incomplete character, which the next preview contains.
     pub(super) fn rewind(&mut self) {
         self.read -= self.cut_character.len() as u64;
         self.cut_character.clear();
@@ -147,7 +147,7 @@ impl PreviewReader {
         self.line.push_str(text);
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         let line = std::mem::take(&mut self.line);
         (!line.is_empty()).then_some(LogItem::Line(line))

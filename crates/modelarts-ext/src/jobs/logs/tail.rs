@@ -9,14 +9,14 @@ use crate::{
     },
 };
 
-/// The last lines of a log, oldest first.
+/// Last lines of a log, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct LogTail {
-    /// The number of the first of these lines in the log, from 1 on; `None` if the preview did not
+    /// Number of the first of these lines in the log, from 1 on; `None` if the preview did not
     /// contain the whole log.
     pub(crate) first: Option<u64>,
-    /// The lines without control characters. Of a line that carriage returns overwrite, it is the
-    /// last state.
+    /// Lines without control characters. For a line that carriage returns overwrite, the last
+    /// state.
     pub(crate) lines: Vec<String>,
 }
 
@@ -24,7 +24,7 @@ impl Logs {
     /// Reads the lines in the last `max` bytes of the log, of a preview of at most 5 MB.
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the log does not exist yet.
+    /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet.
     pub(crate) async fn tail(&self, max: usize) -> Result<LogTail, Error> {
         let preview = self.preview().await?;
         let content = content(&preview);

@@ -77,7 +77,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
-        // Local times are compared only with each other, so any common zone suffices.
+        // Local times are only compared with each other, so any common zone suffices.
         LineTime::Local(time) => Some(Offset::UTC.to_timestamp(time).ok()?.into()),
     };
     let mut last = stamps.iter().find_map(time);

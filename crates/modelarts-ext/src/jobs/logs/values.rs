@@ -15,12 +15,12 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LogValue {
-    /// The number. It can be infinite or not a number, if the script printed `inf` or `nan`; JSON
-    /// has `null` for both.
+    /// Parsed number. It can be infinite or NaN, if the script printed `inf` or `nan`; JSON
+    /// contains `null` for both.
     pub value: f64,
-    /// The line, without its line break.
+    /// Line that contains the number, without its line break.
     pub line: String,
-    /// The time at the beginning of the line, if there is one with a time zone, such as
+    /// Time at the beginning of the line, if it has a time zone, such as
     /// `2026-01-15T16:30:07.123+08:00`.
     pub time: Option<Timestamp>,
 }
@@ -36,11 +36,12 @@ pub struct LogValues {
 impl Logs {
     /// Returns the numbers that a script prints: one for each line that `regex` matches.
     ///
-    /// The number is the text of the group `value`, `(?<value>…)`; without it that of the first
-    /// group of the match, as for the metrics of a hyper-parameter search; without groups the whole
-    /// match. It is parsed as [`f64`], such as `0.25`, `-1e-5`, `nan`. A match whose text is not a
-    /// number is skipped. A progress bar, which returns to the beginning of its line (`\r`), counts
-    /// as several lines. The first match in each line counts.
+    /// The number is the text of the group `value`, written `(?<value>…)`. Without this group, it
+    /// is the text of the first group that matched, as for the metrics of a hyper-parameter search;
+    /// without groups, it is the whole match. The text is parsed as [`f64`], such as `0.25`,
+    /// `-1e-5`, `nan`. A match whose text is not a number is skipped. A progress bar, which returns
+    /// to the beginning of its line (`\r`), counts as several lines. Only the first match in each
+    /// line counts.
     ///
     /// The expression has the syntax of ECMAScript. It is case-sensitive, and matches anywhere in a
     /// line. It can backtrack, so nested repetitions, such as `(\d+)*`, are slow in long lines.
@@ -80,7 +81,7 @@ impl Logs {
     /// ```
     ///
     /// # Errors
-    /// Returned if `regex` is not a regular expression.
+    /// Returns an error if `regex` is not a valid regular expression.
     pub fn values(self, regex: &str) -> Result<LogValues, Error> {
         match Regex::new(regex) {
             Ok(regex) => Ok(LogValues { logs: self, regex }),
@@ -109,7 +110,7 @@ impl LogValues {
     /// Returns all numbers that the log has now, in the order of their lines.
     ///
     /// # Errors
-    /// Same as those of the [stream](Self::stream).
+    /// Same as the [stream](Self::stream).
     pub async fn collect(self) -> Result<Vec<LogValue>, Error> {
         self.stream().try_collect().await
     }

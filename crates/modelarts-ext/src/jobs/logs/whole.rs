@@ -1,4 +1,4 @@
-//! The whole log that exists now: as bytes, and as a stream of its lines.
+//! Reader of the whole log that exists now, as bytes and as a stream of lines.
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
@@ -15,8 +15,8 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Length of a preview that is certainly the whole log even if the response states no valid sizes,
-/// in bytes. The service shortens previews to 5 MB.
+/// Maximum length of a preview that is certainly the whole log even if the response states no valid
+/// sizes, in bytes. The service shortens previews to 5 MB.
 const SHORT_PREVIEW: usize = 4_000_000;
 
 /// Error codes of a log that is not in OBS, but may exist.
@@ -24,8 +24,8 @@ const NOT_IN_OBS: [&str; 3] = ["ModelArts.2820", "ModelArts.2822", "ModelArts.28
 
 impl Logs {
     /// Returns a stream of the lines that the log has now, without gaps. Unlike
-    /// [`follow`](Self::follow), the stream ends there, even if the job goes on; an incomplete last
-    /// line is returned, too.
+    /// [`follow`](Self::follow), the stream ends after these lines, even if the job continues. An
+    /// incomplete last line is returned, too.
     ///
     /// The stream fails if the log does not exist yet ([`Error::is_not_ready`]), or cannot be read
     /// from its beginning.
@@ -47,8 +47,8 @@ impl Logs {
     }
 }
 
-/// Reader of a whole log, part by part: by the link to it, and by line numbers or preview where the
-/// log is not in OBS or OBS cannot be reached.
+/// Reader of a whole log, part by part. The log is read by its link, or by line numbers or preview
+/// if it is not in OBS or OBS cannot be reached.
 #[derive(Debug)]
 pub(super) struct WholeLog {
     logs: Logs,
@@ -60,7 +60,7 @@ enum Source {
     Link(Box<LinkReader>),
     Lines {
         reader: LineReader,
-        /// The failure of the link.
+        /// Error of the link.
         cause: Error,
         has_more: bool,
     },
@@ -150,7 +150,7 @@ impl WholeLog {
         if is_partial {
             text.pop();
         }
-        // A poll without a complete line can be followed by one with lines.
+        // A poll without a complete line may be followed by a poll with lines.
         Ok((more || !text.is_empty()).then(|| text.into()))
     }
 }
@@ -165,7 +165,8 @@ fn may_exist_elsewhere(error: &Error) -> bool {
         || error.code().is_some_and(|code| NOT_IN_OBS.contains(&code))
 }
 
-/// Splits the bytes of a log into lines. A line that is longer than 1 MiB is returned in parts.
+/// Splitter of the bytes of a log into lines. A line that is longer than 1 MiB is returned in
+/// parts.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter(Vec<u8>);
 
@@ -185,7 +186,7 @@ impl LineSplitter {
         items
     }
 
-    /// Returns the last line if it is incomplete.
+    /// Removes and returns the last line, if it is incomplete.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         (!self.0.is_empty()).then(|| self.take())
     }
@@ -195,7 +196,7 @@ impl LineSplitter {
         while self.0.len() + bytes.len() > MAX_LINE {
             let (fits, rest) = bytes.split_at(MAX_LINE - self.0.len());
             self.0.extend_from_slice(fits);
-            // A character that continues in the next part belongs there.
+            // An incomplete character at the end of a part is moved to the next part.
             let start = match std::str::from_utf8(&self.0) {
                 Err(error) if error.error_len().is_none() => error.valid_up_to(),
                 _ => self.0.len(),

@@ -20,23 +20,24 @@ use crate::{
     pagination::page::{PageStream, error_stream},
 };
 
-/// A wait for the ends of several jobs. Await it for all of them, or take each job from
-/// [`stream`](Self::stream) when it ends.
+/// Wait for the ends of several jobs. Awaiting it returns all results; [`stream`](Self::stream)
+/// returns each result when the job ends.
 ///
-/// The wait reads the jobs in rounds. A round searches for all unfinished jobs of a workspace: up
-/// to 10 jobs by their ids, more by phase and time of creation, with 50 jobs a page. Jobs that have
-/// ended are searched for as well, by phase or by their ids. Only jobs that no search returns, such
-/// as deleted ones, are read one by one, up to the [budget](Self::budget) of a round. A job that
-/// does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
+/// The wait reads the jobs in rounds. A round searches each workspace for the unfinished jobs of
+/// the wait: up to 10 jobs by their ids, more jobs by phase and time of creation, with 50 jobs a
+/// page. Jobs that have ended are searched for as well, by phase or by their ids. Only jobs that no
+/// search returns, such as deleted ones, are read one by one, up to the [budget](Self::budget) of a
+/// round. A job that does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
 ///
 /// # Details of the end
 ///
-/// Last events and log lines ([`Waited::last_events`]) are read with two calls for each job that
-/// did not complete, when it is taken from the stream: for up to as many jobs of a round as the
-/// budget has, until the [time limit](Self::timeout), and for no more jobs of the round once their
-/// events cannot be read. The other jobs that failed are returned at once, without them. The cause
-/// of a stop takes one call for each stopped job; those over the budget are returned after the next
-/// round.
+/// For a job that did not complete, the wait reads the last events and log lines
+/// ([`Waited::last_events`]) with two calls, when its result is taken from the stream. The
+/// [budget](Self::budget) limits the number of these jobs in a round. After the [time
+/// limit](Self::timeout), and for the rest of a round in which events could not be read, the wait
+/// reads no events and lines. Jobs that failed or are abnormal are then returned without them. The
+/// cause of a stop takes one call for each stopped job; the results of stopped jobs over the budget
+/// follow after the next round.
 ///
 /// # Rate and delay
 ///
@@ -96,8 +97,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id, or an invalid option; nothing is sent then. Errors of calls that are not
-    /// transient, or that persist for 15 minutes.
+    /// The wait fails before any request for an invalid id and for an invalid option. It fails with
+    /// the error of a call if the error is not transient, or persists for 15 minutes.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -124,16 +125,16 @@ impl WaitAll {
         self
     }
 
-    /// Sets the rate limit, in requests a second. It must be above 0; [`f64::INFINITY`] means no
-    /// limit, and a lower rate than one request a day counts as one. Default 1.
+    /// Sets the rate limit, in requests a second. It must be above 0. [`f64::INFINITY`] means no
+    /// limit, and a rate below one request a day counts as one request a day. Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Sets the number of jobs that a round reads one by one, because no search returns them, and
-    /// of jobs whose last events it reads; the next round continues with the following jobs.
-    /// Default 10, minimum 1.
+    /// Sets the maximum number of jobs that a round reads one by one because no search returns
+    /// them, and the maximum number of jobs whose last events it reads. The next round continues
+    /// with the following jobs. Default 10, minimum 1.
     pub fn budget(mut self, jobs: usize) -> Self {
         self.options.budget = jobs.max(1);
         self

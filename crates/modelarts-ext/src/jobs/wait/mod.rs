@@ -59,8 +59,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`]. A [`Wait`]
-//! can also be read as a [stream](Wait::stream), or end [on a condition](Wait::until).
+//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`] and
+//! [`Outcome::Reached`]. A [`Wait`] can also be read as a [stream](Wait::stream), or end [on a
+//! condition](Wait::until).
 //!
 //! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
 //! request a second; its documentation states the delay that follows.
@@ -106,7 +107,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The job as it was read, or as it was last read if it no longer exists. Without details if
+    /// The job as it was read, or as it was last read if it no longer exists. It has no details if
     /// the wait timed out before the first response about a [`JobHandle`].
     pub job: Job,
     /// Outcome of the wait, set only in its last observation.
@@ -140,16 +141,17 @@ impl Serialize for Observation {
     }
 }
 
-/// A wait for the end of a job. Await it, or read it as a [`stream`](Self::stream).
+/// Wait for the end of a job. Awaiting it returns a [`Waited`]; [`stream`](Self::stream) returns
+/// each change of the phase.
 ///
-/// It ends at the first final phase. A job that the service restarts by itself, after a fault or a
-/// failure, returns to `Pending` without a final phase, so the wait continues. A job that a user
-/// restarts after its end needs a new wait.
+/// The wait ends at the first final phase. A job that the service restarts by itself, after a fault
+/// or a failure, returns to `Pending` without a final phase, so the wait continues. A job that a
+/// user restarts after its end needs a new wait.
 ///
 /// When the job has ended, the wait updates the [`Job`] that it was started from to
-/// [`Waited::job`], so that [`Job::exit_codes`], [`Job::time_run`] and so on need no call. After
-/// any other end of the wait it is unchanged; use [`Waited::job`] then, or [refresh](Job::refresh)
-/// it.
+/// [`Waited::job`], so that [`Job::exit_codes`], [`Job::time_run`] and similar methods need no
+/// call. After any other end of the wait, that job is unchanged; use [`Waited::job`] then, or
+/// [refresh](Job::refresh) the job.
 ///
 /// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
@@ -262,12 +264,12 @@ impl IntoFuture for Wait {
 /// State of a wait for one job.
 struct WaitState {
     wait: Wait,
-    /// The job, as it was last read.
+    /// Job as it was last read.
     job: Option<Job>,
     deadline: Deadline,
     tolerance: ErrorTolerance,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
-    /// The last events, if they were read for the outcome.
+    /// Last events, if they were read for the outcome.
     last_events: Vec<Event>,
 }
 

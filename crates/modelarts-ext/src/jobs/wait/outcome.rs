@@ -15,18 +15,17 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The number of events that a wait reads for a job that did not complete: one page.
+/// Number of events that a wait reads for a job that did not complete: one page.
 pub(super) const READ_EVENTS: u8 = 100;
-/// The number of these events that its result has.
+/// Maximum number of these events in the result.
 const LAST_EVENTS: usize = 5;
 
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
 /// details, and the ends of the wait itself.
 ///
-/// It is printed as a clause such as
-/// `failed with exit code 137 (128 + SIGKILL, often out of memory) in worker-0`, with the message of
-/// the service if it has more than the code. As JSON it is an object with the name of the outcome
-/// and its fields:
+/// An outcome is printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out
+/// of memory) in worker-0`, with the message of the service if it states more than the code. As
+/// JSON, an outcome is an object with its name and its fields:
 ///
 /// ```json
 /// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
@@ -40,29 +39,29 @@ pub enum Outcome {
     Completed,
     /// The code of the job failed.
     Failed {
-        /// The exit code, if the service states it.
+        /// Exit code, if the service states it.
         exit_code: Option<i64>,
-        /// The first listed task that failed, such as `worker-0`. The service is known to list only
-        /// the task that failed first.
+        /// First listed task that failed, such as `worker-0`. The service is known to list only the
+        /// task that failed first.
         task: Option<String>,
-        /// The message of the service about the failure.
+        /// Message of the service about the failure.
         message: Option<String>,
     },
     /// The job was stopped.
     Terminated {
-        /// The cause of the stop.
+        /// Cause of the stop.
         #[serde(flatten)]
         by: TerminatedBy,
     },
     /// The platform failed: it could not create the job, or lost it.
     Abnormal {
-        /// The detailed phase, such as `CreateFailed`.
+        /// Detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
-        /// The cause that the last error event states, such as [`EventKind::CreateFailed`]. Only
-        /// the result of a wait that could read the events has it.
+        /// Cause that the last error event states, such as [`EventKind::CreateFailed`]. Only the
+        /// result of a wait that could read the events contains it.
         cause: Option<String>,
     },
-    /// The job does not exist any more: it was deleted before or during the wait.
+    /// The job no longer exists: it was deleted before or during the wait.
     Vanished,
     /// The condition of [`Wait::until`](crate::jobs::wait::Wait::until) holds. The job continues.
     Reached,
@@ -79,7 +78,7 @@ pub enum TerminatedBy {
     User,
     /// The job reached the time limit that is set in it.
     AutoStop {
-        /// The time limit. As JSON it is `limit_seconds`.
+        /// Time limit of the job. The name of the field in JSON is `limit_seconds`.
         #[serde(rename = "limit_seconds", serialize_with = "as_seconds")]
         limit: Duration,
     },

@@ -1,4 +1,5 @@
-//! Poller of several jobs: rounds that read all of them, and the results of those that have ended.
+//! Poller of several jobs, which reads all of them in rounds, and returns the results of the jobs
+//! that have ended.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -24,8 +25,8 @@ use crate::{
     transport::{deadline::Deadline, rate_limit::RateLimit},
 };
 
-/// The number of calls that a wait for up to [`MAX_VALUES`] jobs may make in a burst: for each job
-/// a search, a read, and two calls for its last events and lines.
+/// Number of calls that a wait for up to [`MAX_VALUES`] jobs may make in a burst: for each job a
+/// search, a read, and two calls for its last events and lines.
 const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
 
 /// Options of a wait for several jobs.
@@ -34,7 +35,8 @@ pub(in crate::jobs) struct PollOptions {
     pub(in crate::jobs) interval: PollInterval,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
-    /// The number of jobs that a round reads one by one, and of jobs whose last events it reads.
+    /// Maximum number of jobs that a round reads one by one, and of jobs whose last events it
+    /// reads.
     pub(in crate::jobs) budget: usize,
 }
 
@@ -50,7 +52,7 @@ impl Default for PollOptions {
 }
 
 impl PollOptions {
-    /// Creates the rate limit of a wait for so many jobs at a time.
+    /// Creates the rate limit of a wait for this number of concurrent jobs.
     pub(in crate::jobs) fn rate_limit(&self, jobs: usize) -> Result<RateLimit, Error> {
         let burst = if jobs <= MAX_VALUES { SMALL_BURST } else { 1 };
         RateLimit::new(self.calls_per_second, burst)
@@ -59,20 +61,21 @@ impl PollOptions {
 
 /// Poller of several jobs.
 pub(in crate::jobs) struct Poller {
-    /// The client of the returned jobs.
+    /// Client of the returned jobs.
     client: Client,
-    /// The same client with the rate limit of the wait.
+    /// Same client with the rate limit of the wait.
     pub(super) limited_client: Client,
     deadline: Arc<Deadline>,
-    /// The jobs that have not ended, as last read.
+    /// Jobs that have not ended, as they were last read.
     pub(super) left: BTreeMap<String, Job>,
-    /// All jobs that the caller passed, by their ids.
+    /// Handles that the caller passed, by the ids of their jobs. The handles of a job are removed
+    /// when it has ended.
     handles: HashMap<String, Vec<JobHandle>>,
     interval: PollInterval,
-    /// The end of the last round, or the time from which the first pause is counted.
+    /// End of the last round, or the time from which the first pause is counted.
     polled_at: Option<SystemTime>,
     pub(super) budget: usize,
-    /// The id of the last job that was read one by one.
+    /// Id of the last job that was read one by one.
     pub(super) last_read: Option<String>,
     /// `true` if the service supports searches by ids.
     pub(super) searches_ids: bool,
@@ -81,7 +84,7 @@ pub(in crate::jobs) struct Poller {
     results: VecDeque<Waited>,
     /// Jobs that ended without completing, whose events have not been read.
     ended: VecDeque<Job>,
-    /// The number of jobs in `ended` whose events may still be read before the next round.
+    /// Number of jobs in `ended` whose events may still be read before the next round.
     reads_left: usize,
     /// `true` if the last events and log lines of jobs that did not complete may be read before the
     /// next round. Events that the outcome of a stopped job requires are read regardless.
@@ -119,7 +122,7 @@ impl Poller {
         self.handles.entry(id).or_default().push(handle);
     }
 
-    /// Pauses before the first round, too, for jobs that were just created.
+    /// Lets the first round begin after a pause, too, for jobs that were just created.
     pub(in crate::jobs) fn start_with_pause(&mut self) {
         self.interval.reset();
         self.polled_at = Some(self.client.clock().now());
@@ -182,7 +185,7 @@ impl Poller {
         Some(self.finish(waited))
     }
 
-    /// Sets what all results have in common.
+    /// Sets the fields that all results share: the number of errors, and the client of the job.
     fn finish(&self, mut waited: Waited) -> Waited {
         waited.errors = self.tolerance.errors;
         waited.job = waited.job.with_client(self.client.clone());
@@ -193,7 +196,8 @@ impl Poller {
     /// not ended time out.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         self.reads_left = self.budget;
-        // While stopped jobs wait for their cause, the events and lines of others are not read.
+        // While results of stopped jobs wait for their cause, the events and lines of other jobs
+        // are not read.
         self.reads_details = self.ended.is_empty();
         if self.left.is_empty() {
             return Ok(());
@@ -245,7 +249,7 @@ impl Poller {
         !(self.results.is_empty() && self.ended.is_empty())
     }
 
-    /// Records that a job does not exist any more.
+    /// Records that a job no longer exists.
     pub(super) fn record_vanished(&mut self, id: &str) {
         let last = self.left.remove(id);
         self.results

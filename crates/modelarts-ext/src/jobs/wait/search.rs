@@ -1,9 +1,10 @@
 //! Reads of several jobs in one round, mostly by searches.
 //!
-//! A search returns up to 50 jobs with all details, a read only one. Up to 10 jobs are searched for
-//! by their ids. For more, the jobs that have not ended are searched for by phase; the others have
-//! ended, have a phase that the client does not know, or do not exist any more. Many of those are
-//! searched for by the final phases, fewer by their ids, and the rest is read one by one.
+//! A search returns up to 50 jobs with all details, and a read returns one job. Up to 10 jobs are
+//! searched for by their ids. For more jobs, those that have not ended are searched for by phase.
+//! The other jobs have ended, have a phase that the client does not know, or no longer exist. If
+//! these are many, they are searched for by the final phases; fewer jobs are searched for by their
+//! ids, and the rest is read one by one.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -24,11 +25,11 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The number of concurrent reads of single jobs.
+/// Number of concurrent reads of single jobs.
 const CONCURRENT_CALLS: usize = 4;
-/// The number of jobs on a page of a search.
+/// Number of jobs on a page of a search.
 const PAGE_SIZE: usize = 50;
-/// The number of searches by ids in a round, after the searches by phase.
+/// Maximum number of searches by ids in a round, after the searches by phase.
 const ID_SEARCHES: usize = 5;
 /// Error codes with which the service rejects a search key.
 const UNKNOWN_KEY_CODES: [&str; 4] = [
@@ -44,7 +45,7 @@ const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 /// Jobs of one workspace that were searched for.
 type Group = (Option<String>, Vec<Job>);
 
-/// Divides jobs by their workspaces, because a search covers one.
+/// Groups jobs by their workspaces, because a search covers one workspace.
 fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
     let mut groups: BTreeMap<Option<String>, Vec<Job>> = BTreeMap::new();
     for job in jobs {
@@ -70,7 +71,8 @@ impl Poller {
             }
             self.search_phases(list, &jobs, &mut found).await?;
         }
-        // Missing jobs take turns, so that those that stay unknown do not block the others.
+        // The round begins after the job that was read last, so that jobs that remain unknown do
+        // not block the others.
         let ids = self.left.keys().filter(|id| !found.contains(*id));
         let mut missing: Vec<String> = ids.cloned().collect();
         let next = |last: &String| missing.partition_point(|id| id <= last);
@@ -104,7 +106,8 @@ impl Poller {
         }
     }
 
-    /// Returns a search in a workspace. Jobs that it does not return are read in another way.
+    /// Returns a search in a workspace. Jobs that the search does not return are read in another
+    /// way.
     fn list(&self, workspace: Option<&str>) -> ListJobs {
         let list = self.limited_client.training_jobs().list();
         let list = list.allow_early_end();
@@ -114,8 +117,8 @@ impl Poller {
         }
     }
 
-    /// Searches for up to 10 jobs by their ids. Returns `None` if the service does not support
-    /// that.
+    /// Searches for up to 10 jobs by their ids. Returns `None` if the service does not support this
+    /// search.
     async fn search_ids(
         &mut self,
         list: ListJobs,
@@ -138,7 +141,8 @@ impl Poller {
         }
     }
 
-    /// Searches for missing jobs by their ids, unless one read costs the same.
+    /// Searches for missing jobs by their ids. A single job is not searched for, because one read
+    /// returns it as well.
     async fn search_by_ids(
         &mut self,
         groups: Vec<Group>,
@@ -156,7 +160,8 @@ impl Poller {
         Ok(())
     }
 
-    /// Searches for the jobs that have not ended, and for the others if they are many.
+    /// Searches for the jobs that have not ended, and for the other jobs if they are more than a
+    /// page.
     async fn search_phases(
         &mut self,
         list: ListJobs,
@@ -177,7 +182,8 @@ impl Poller {
         if missing.len() <= PAGE_SIZE {
             return Ok(());
         }
-        // Pages of other jobs that have ended are not worth their calls.
+        // The search ends at a page that contains few of the missing jobs, because the rest can
+        // then be read by ids with fewer calls.
         let worth = if self.searches_ids { MAX_VALUES } else { 1 };
         let ended = list.filter(Filter::phase().is_in(ended)).in_flight(1);
         let mut pages = in_period(ended, &missing).pages();
@@ -216,7 +222,8 @@ impl Poller {
     }
 }
 
-/// Restricts a search to the time in which these jobs were created, if the service permits it.
+/// Restricts a search to the period in which these jobs were created, if the service accepts a
+/// period of this length.
 fn in_period(list: ListJobs, jobs: &[Job]) -> ListJobs {
     let created = jobs.iter().map(Job::created_at);
     let created: Option<Vec<Timestamp>> = created.collect();

@@ -17,9 +17,9 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The number of log lines that a wait reads for a job that did not complete.
+/// Number of log lines that a wait reads for a job that did not complete.
 const LAST_LINES: usize = 10;
-/// The maximum length of each of these lines, in characters. A progress bar is one long line.
+/// Maximum length of each of these lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
 /// Exit code of a process that SIGKILL ended.
 const OUT_OF_MEMORY: i64 = 137;
@@ -30,8 +30,8 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
 /// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
-/// because the service reports both late. If they cannot be read, they are empty, and the outcome
-/// is returned all the same. [`JobHandle::explain`](crate::JobHandle::explain) determines the cause.
+/// because the service reports both with a delay. If they cannot be read, both are empty, and the
+/// outcome is returned.
 ///
 /// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
 /// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
@@ -73,12 +73,12 @@ impl Waited {
     /// ```
     ///
     /// # Errors
-    /// Any other outcome, which [`Error::outcome`] returns. The message has the name and the id of
-    /// the job, the outcome with the exit code, the last events, and the last lines of the log of
-    /// the task that failed; [`Error::waited`] has them for programs. [`Error::advice`] is a next
-    /// step, such as the call that reads the complete log. The kind is
-    /// [`ErrorKind::Timeout`] if the time limit of the wait was reached, else
-    /// [`ErrorKind::NotCompleted`].
+    /// Returns an error for any other outcome, which [`Error::outcome`] returns. The message
+    /// contains the name and the id of the job, the outcome with the exit code, the last events,
+    /// and the last lines of the log of the task that failed; [`Error::waited`] returns these as
+    /// values. [`Error::advice`] returns a next step, such as the call that reads the complete log.
+    /// The kind is [`ErrorKind::Timeout`] if the time limit of the wait was reached, and
+    /// [`ErrorKind::NotCompleted`] otherwise.
     pub fn success(self) -> Result<Job, Error> {
         let kind = match self.outcome {
             Outcome::Completed | Outcome::Reached => return Ok(self.job),
@@ -89,8 +89,8 @@ impl Waited {
         Err(error.with_detail(Arc::new(self)))
     }
 
-    /// Returns the next step after an outcome that is not a success; `None` if a user ended the
-    /// job.
+    /// Returns the next step after an outcome that is not a success; `None` if a user stopped or
+    /// deleted the job.
     fn advice(&self) -> Option<String> {
         let events = || "`job.events()` has all events of the job".to_owned();
         let advice = match &self.outcome {
@@ -180,16 +180,16 @@ impl Waited {
         &self.last_events
     }
 
-    /// Returns the last lines of a job that did not complete, at most 10 with at most 500
-    /// characters each: of the task that failed, or else of the first task. Of a line that carriage
-    /// returns overwrite, such as a progress bar, it is the last state. The lines may contain
+    /// Returns the last lines of the task that failed, or else of the first task, of a job that did
+    /// not complete: at most 10 lines with at most 500 characters each. For a line that carriage
+    /// returns overwrite, such as a progress bar, the last state is returned. The lines may contain
     /// control characters, which the error of [`success`](Self::success) leaves out.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines
     }
 
-    /// Returns the task whose log is of interest.
+    /// Returns the task that failed, or else the first task.
     fn task(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Failed {
@@ -214,7 +214,7 @@ impl Waited {
             return true;
         }
         let clock = &*Arc::clone(self.job.client().clock());
-        // The turns of a rate limit do not count.
+        // The time limit does not include the pauses of a rate limit.
         let rate_limit = self.job.client().transport().rate_limit.as_ref();
         let turns = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * 2);
         let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + turns));

@@ -49,8 +49,9 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     sources.flatten().collect()
 }
 
-/// Returns the file systems that are mounted more than once. `10.0.0.5:/share` and
-/// `10.0.0.5:/share/` are the same file system. A bucket may be mounted more than once.
+/// Returns the paths of file systems that an earlier volume already mounts (`openapi/SOURCES.md`,
+/// rule `volume-once`). Trailing slashes are ignored. Volumes of kind `obs` are exempt, because no
+/// source states the rule for buckets.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     let sources = [volume::nfs::NFS_SERVER_PATH, volume::pfs::PFS_PATH];
     volumes(job).at_all(&sources).repeated_paths()

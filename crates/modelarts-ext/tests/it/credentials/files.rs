@@ -1,6 +1,6 @@
 //! Tests of credentials files.
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, credentials};
 use serde_json::json;
 
 use super::{
@@ -215,4 +215,33 @@ fn an_invalid_cloud_is_reported() {
         outcome_in(&place),
         "OS_CLIENT_CONFIG_FILE names /nowhere/clouds.yaml, which does not exist"
     );
+}
+
+#[test]
+fn files_with_secrets_are_found_where_a_client_searches_them() {
+    let place = TestEnvironment::new();
+    assert!(credentials::files(&place.environment()).is_empty());
+    let place = place
+        .file("home/.huaweicloud/credentials", "")
+        .file("etc/openstack/clouds.yaml", "")
+        .file("home/.config/openstack/clouds.yaml", "")
+        .file("here/secure.yml", "");
+    let expected = [
+        "home/.huaweicloud/credentials",
+        "home/.config/openstack/clouds.yaml",
+        "here/secure.yml",
+    ];
+    let expected = expected.map(|path| place.path(path));
+    assert_eq!(credentials::files(&place.environment()), expected);
+    // Variables replace the usual files, even if they name files that do not exist.
+    let place = place.file("mine", "");
+    let mine = place.path("mine");
+    let place = place
+        .variable(
+            "HUAWEICLOUD_SDK_CREDENTIALS_FILE",
+            mine.display().to_string(),
+        )
+        .variable("OS_CLIENT_CONFIG_FILE", "/does/not/exist");
+    let expected = [mine, place.path("here/secure.yml")];
+    assert_eq!(credentials::files(&place.environment()), expected);
 }

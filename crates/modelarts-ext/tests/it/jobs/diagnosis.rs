@@ -456,9 +456,13 @@ async fn a_service_that_does_not_respond_does_not_hold_the_diagnosis() {
     let clock = TestClock::new();
     let hangs = Reply::HangAnHour(Vec::new(), clock.clone());
     let server = Server::start([details("Failed"), hangs]).await;
-    let client = server.client(&clock).build().unwrap();
+    // The time limit of a call must not expire at the same time.
+    let client = server.client(&clock).timeout(seconds(7200));
+    let client = client.build().unwrap();
     let job = client.training_jobs().job("job-1").unwrap();
-    let found = job.explain().await.unwrap();
+    // The future can be moved to another thread.
+    let diagnosis = tokio::spawn(async move { job.explain().await });
+    let found = diagnosis.await.unwrap().unwrap();
     assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown));
     let [evidence] = &found.evidence[..] else {
         panic!("{found}");

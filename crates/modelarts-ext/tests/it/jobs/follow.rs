@@ -183,3 +183,38 @@ async fn followers_go_on_after_bad_answers() {
     let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, [modelarts_ext::LogItem::Line("x".into())]);
 }
+
+#[tokio::test]
+async fn interruptions_are_items_on_request() {
+    let site = Site::start().await;
+    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
+    let job = site.run(site.script("bumpy", "print('x')")).await;
+    let follow = async |reports: bool| {
+        let job = client.training_jobs().get(job.id()).await.unwrap();
+        site.fault(2, "ShowTrainingJobDetails", status(503, None));
+        let updates = job.updates();
+        let updates = match reports {
+            true => updates.report_interruptions(),
+            false => updates,
+        };
+        let news: Vec<_> = updates.follow().try_collect().await.unwrap();
+        news
+    };
+    let news = follow(true).await;
+    let at = |wanted: fn(&JobUpdate) -> bool| {
+        let found: Vec<_> = news.iter().map(wanted).collect();
+        assert_eq!(found.iter().filter(|found| **found).count(), 1);
+        found.iter().position(|found| *found).unwrap()
+    };
+    let lost = at(|news| matches!(news, JobUpdate::Interrupted { .. }));
+    let restored = at(|news| matches!(news, JobUpdate::Resumed));
+    let end = at(|news| matches!(news, JobUpdate::Phase(_)));
+    assert!(lost < restored && restored < end);
+    let json = serde_json::to_value(&news[lost]).unwrap();
+    assert_eq!(json["update"], "interrupted");
+    let error = json["error"].as_str().unwrap();
+    assert!(error.starts_with("ShowTrainingJobDetails: "), "{error}");
+
+    let plain = follow(false).await;
+    assert_eq!(plain.len(), news.len() - 2);
+}

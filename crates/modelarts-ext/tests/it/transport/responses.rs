@@ -209,6 +209,34 @@ async fn an_endless_error_is_cut() {
 #[tokio::test]
 async fn an_answer_that_is_packed() {
     let body = br#"{"total":1,"items":[{"metadata":{"id":"a","name":"packed"}}]}"#;
+    let (server, _, client) = scripted([packed(body)]).await;
+    let jobs = list(&client).await.unwrap();
+    assert_eq!(jobs.iter().map(Job::name).collect::<Vec<_>>(), ["packed"]);
+    assert!(server.requests()[0].contains("accept-encoding: gzip\r\n"));
+}
+
+#[tokio::test]
+async fn a_raw_client_does_not_decode() {
+    let body = b"as stored";
+    let (server, _, client) = scripted([packed(body), packed(body)]).await;
+    let context = client.provider_context();
+    let url = server.url.parse().unwrap();
+    for (http, expected) in [
+        (context.client_for(&url), body.to_vec()),
+        (context.raw_client_for(&url), gzip(body)),
+    ] {
+        let response = http.unwrap().get(server.url.as_str()).send().await.unwrap();
+        assert_eq!(response.bytes().await.unwrap(), expected);
+    }
+    let requests = server.requests();
+    let announced = requests
+        .iter()
+        .map(|it| it.contains("accept-encoding: gzip\r\n"));
+    assert_eq!(announced.collect::<Vec<_>>(), [true, false]);
+}
+
+/// Returns the response with this body in a gzip member.
+fn packed(body: &[u8]) -> Reply {
     let packed = gzip(body);
     let mut answer = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\n\
@@ -217,10 +245,7 @@ async fn an_answer_that_is_packed() {
     )
     .into_bytes();
     answer.extend(packed);
-    let (server, _, client) = scripted([Reply::Bytes(answer)]).await;
-    let jobs = list(&client).await.unwrap();
-    assert_eq!(jobs.iter().map(Job::name).collect::<Vec<_>>(), ["packed"]);
-    assert!(server.requests()[0].contains("accept-encoding: gzip\r\n"));
+    Reply::Bytes(answer)
 }
 
 /// Returns the body as one stored block (RFC 1951, 3.2.4) in a gzip member (RFC 1952).

@@ -2,8 +2,9 @@
 //! read, a stop or a create. The tests also verify that no output contains a secret.
 //!
 //! A fault occurs before or after the server executes a request. It occurs once or always, and only
-//! for the operation of the column. The server stores jobs, so a search after a lost response can
-//! find the created job.
+//! for the operation of the column. A row with `then` has a second fault, which affects all later
+//! requests of that operation. The server stores jobs, so a search after a lost response can find
+//! the created job.
 
 mod constants;
 mod row;

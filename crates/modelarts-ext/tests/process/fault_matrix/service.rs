@@ -41,8 +41,9 @@ pub(super) struct Cloud {
 pub(super) struct State {
     /// All requests, of every operation.
     pub(super) requests: Vec<String>,
-    /// Number of requests of the affected operation that were received, and the number executed.
+    /// Number of requests of the affected operation that were received.
     pub(super) seen: usize,
+    /// Number of requests of the affected operation that were executed.
     pub(super) executed: usize,
     /// Existing jobs: name and workspace of each.
     pub(super) jobs: Vec<(String, String)>,

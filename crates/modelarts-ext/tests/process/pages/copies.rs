@@ -40,7 +40,8 @@ pub(super) fn block(page: &str, language: &str, text: &str) -> String {
         .1
 }
 
-/// Returns the pages of the repository: the documents at its root, and those of its parts.
+/// Returns the pages at the root of the repository and in the folders of its parts, without
+/// modelarts-obs.
 fn all_pages() -> Vec<String> {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folders = [

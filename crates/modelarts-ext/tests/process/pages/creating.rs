@@ -1,4 +1,4 @@
-//! Documents and texts of `CREATING.md`.
+//! Tests of the documents and texts of `CREATING.md`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Programs of the pages. Each runs in a child process, with the settings of an emulator in its
-//! variables, as a program that a user starts.
+//! Programs of the pages. Each program runs in a child process, with the settings of an emulator in
+//! its environment variables, like a program that a user starts.
 
 use std::path::Path;
 
@@ -28,7 +28,7 @@ macro_rules! program {
 program!(package, "blocks/package.rs");
 program!(creating, "blocks/creating.rs");
 
-/// A test with an emulator, whose test helpers the README of the emulator shows.
+/// Test with an emulator, from the README of the emulator.
 mod emulator {
     include!("blocks/emulator.rs");
 }
@@ -64,7 +64,8 @@ fn the_program_of_the_package_runs() {
     assert!(output.contains("\nCompleted\n"), "{output}");
 }
 
-/// Runs the job of `CREATING.md` with the script of the page, which gets the arguments of the page.
+/// Runs the job of `CREATING.md` with the script of the page, and checks that the script receives
+/// the arguments that the page states.
 #[test]
 fn the_job_of_the_page_on_creating_jobs_runs() {
     if is_child() {

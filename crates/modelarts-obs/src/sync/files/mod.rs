@@ -1,4 +1,4 @@
-//! Files of a directory that are transferred, and those that are left out.
+//! Selection of the files of a directory that are transferred.
 
 mod rules;
 
@@ -25,23 +25,24 @@ use crate::{
     },
 };
 
-/// Ignore file of this crate. In the directory that is transferred, it replaces `.gitignore`.
+/// Name of the ignore file of this crate. If the transferred directory itself has this file, its
+/// `.gitignore` files are not applied.
 const IGNORE_FILE: &str = ".modelartsignore";
-/// Ignore file of git.
+/// Name of the ignore file of git.
 const GIT_IGNORE_FILE: &str = ".gitignore";
 
-/// A file that is transferred.
+/// Local file that is transferred.
 #[derive(Clone, Debug)]
 pub(crate) struct LocalFile {
     pub(crate) path: PathBuf,
     pub(crate) stamp: Stamp,
 }
 
-/// The files of a directory by their paths in it, with slashes.
+/// Files of a directory by their relative paths, with slashes as separators.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     pub(crate) files: BTreeMap<String, LocalFile>,
-    /// The files and directories that are left out.
+    /// Files and directories that are left out.
     pub(crate) skipped: Vec<Skipped>,
 }
 
@@ -59,8 +60,8 @@ impl Listing {
 }
 
 /// Lists a directory, whose path must be canonical. With `gitignore`, the patterns of `.gitignore`
-/// apply, also those of the directories above up to the root of a repository. `excluded` are paths
-/// in the directory, with slashes. Blocks.
+/// apply, including those of the directories above up to the root of a repository. `excluded` are
+/// paths in the directory, with slashes. Blocks.
 pub(crate) fn list(root: &Path, gitignore: bool, excluded: &[String]) -> Result<Listing, Error> {
     let gitignore = gitignore && !root.join(IGNORE_FILE).is_file();
     let mut walk = Walk::new(root);
@@ -77,7 +78,8 @@ pub(crate) fn list(root: &Path, gitignore: bool, excluded: &[String]) -> Result<
     Ok(walk.listing)
 }
 
-/// Lists a file that is transferred by itself. Its path must be canonical. Blocks.
+/// Lists a single file, whose path must be canonical. A file that is always left out is an error.
+/// Blocks.
 pub(crate) fn single(path: &Path) -> Result<Listing, Error> {
     let root = path.parent().unwrap_or(path);
     let mut walk = Walk::new(root);
@@ -94,8 +96,8 @@ pub(crate) fn single(path: &Path) -> Result<Listing, Error> {
     Ok(walk.listing)
 }
 
-/// Lists the files of a directory that may be deleted, whose path must be canonical. Links are left
-/// out. Blocks.
+/// Lists the files of a directory that a synchronization may delete. The path must be canonical.
+/// Links are left out. Blocks.
 pub(crate) fn list_for_deletion(root: &Path) -> Result<Listing, Error> {
     let mut walk = Walk::new(root);
     walk.follow_links = false;
@@ -109,9 +111,10 @@ struct Walk<'a> {
     gitignore: bool,
     excluded: &'a [String],
     follow_links: bool,
-    /// Patterns of the directories above the current one. The last ones take precedence.
+    /// Patterns of the current directory and of the directories above it. Later patterns take
+    /// precedence.
     patterns: Vec<Gitignore>,
-    /// The canonical paths of the current directory and of those that it was reached through.
+    /// Canonical paths of the current directory and of those through which it was reached.
     ancestors: Vec<PathBuf>,
     listing: Listing,
 }
@@ -129,7 +132,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Lists a directory. `real` is its canonical path, and `relative` its path in the root.
+    /// Lists a directory. `real` is its canonical path, and `relative` is its path relative to the
+    /// root.
     fn directory(&mut self, path: &Path, real: PathBuf, relative: &str) -> Result<(), Error> {
         let failed = |failure: &std::io::Error| {
             error::local("reading the directory", path, failure).with_advice(Some(format!(
@@ -247,7 +251,7 @@ impl<'a> Walk<'a> {
         Ok(real)
     }
 
-    /// Returns the pattern that a file or a directory is ignored by.
+    /// Returns the pattern that excludes a file or a directory.
     fn ignored(&self, path: &Path, is_dir: bool) -> Option<SkipReason> {
         let found = self.patterns.iter().rev().map(|p| p.matched(path, is_dir));
         match found.into_iter().find(|found| !found.is_none())? {
@@ -274,7 +278,7 @@ impl<'a> Walk<'a> {
             }
             is_empty = false;
             match builder.add(&path) {
-                // Git skips patterns that it does not understand.
+                // Git skips invalid patterns.
                 Some(failure) if name == GIT_IGNORE_FILE && !failure.is_io() => {
                     tracing::warn!(file = %path.display(), error = %failure, "invalid pattern");
                 }

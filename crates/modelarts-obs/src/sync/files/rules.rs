@@ -1,12 +1,12 @@
-//! Files that are left out by their names.
+//! Files and directories that are always left out because of their names.
 
 use std::path::Path;
 
 use crate::sync::progress::SkipReason;
 
-/// End of the name of a download that is not complete.
+/// Suffix of the name of an incomplete download.
 pub(crate) const PART_SUFFIX: &str = ".modelarts-part";
-/// Name of the object that is written and deleted before a large upload.
+/// Name of the object that is written and deleted before a large upload, to test the permission.
 pub(crate) const WRITE_TEST: &str = ".modelarts-write-test";
 
 /// Names of files and directories with credentials, in lower case.
@@ -28,7 +28,7 @@ const CREDENTIALS: [&str; 16] = [
     "secure.yaml",
     "secure.yml",
 ];
-/// Ends of the names of files with private keys, in lower case.
+/// Suffixes of the names of files with private keys, in lower case.
 const KEY_SUFFIXES: [&str; 4] = [".p12", ".pem", ".pfx", ".ppk"];
 
 /// Returns the reason why a file or a directory is always left out.

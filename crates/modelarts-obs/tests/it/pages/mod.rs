@@ -1,8 +1,8 @@
 //! Programs of the pages that use modelarts-obs, executed against an emulator.
 //!
-//! Each file beside this one is a copy of a program, which a test compares with its page. The program
-//! runs in a child process, with the settings of an emulator in its variables, as a program that a
-//! user starts.
+//! Each other file of this folder is a copy of a program, which a test compares with its page. The
+//! program runs in a child process, with the settings of an emulator in its environment variables,
+//! like a program that a user starts.
 
 use std::{fs, path::Path, process::Command};
 
@@ -41,7 +41,7 @@ fn the_copies_are_those_of_the_pages() {
     );
 }
 
-/// The child of the test below.
+/// Runs in the child process of the test below.
 #[test]
 #[ignore = "runs as a child process, with the settings of an emulator"]
 fn program_of_the_readme() {

@@ -1,4 +1,4 @@
-//! Staging of code.
+//! Tests of the staging of code.
 
 use std::{
     fs,
@@ -77,7 +77,7 @@ async fn code_is_sent_once_with_a_manifest() {
     assert!(manifest["created"].as_str().unwrap().ends_with('Z'));
     assert!(manifest["host"].is_string() && manifest.get("git").is_none());
 
-    // The second call compares nothing but the manifest: a changed object stays.
+    // The second call only finds the manifest, so a changed object is not replaced.
     let object = root.join("src/train.py");
     fs::write(&object, "other").unwrap();
     let again = staging.code(&src).boot_file("train.py").await.unwrap();
@@ -99,7 +99,8 @@ async fn the_address_depends_on_paths_modes_and_contents_only() {
     };
     let staged = async |directory: &Path| hash(&staging.code(directory).await.unwrap());
     let first = staged(&write("a/src", "1")).await;
-    // The same files at another place and time, and a file that is left out.
+    // The path of the directory, the modification times and a file that is left out do not change
+    // the address.
     let same = write("b/src", "1");
     place.write("b/src/run.log", "x");
     assert_eq!(staged(&same).await, first);

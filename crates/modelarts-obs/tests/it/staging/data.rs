@@ -1,4 +1,4 @@
-//! Staging of data.
+//! Tests of the staging of data.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ async fn data_is_mirrored_at_an_address_of_its_own() {
     for file in ["one/data/a.csv", "one/data/b/c.csv", "two/data/a.csv"] {
         site.write(file, file);
     }
-    // Data is often ignored by git.
+    // The patterns of `.gitignore` do not apply, because data is often ignored by git.
     site.write("one/data/.gitignore", "*.csv\n");
     let staging = site.staging();
     let one = site.path("one/data");
@@ -33,14 +33,14 @@ async fn data_is_mirrored_at_an_address_of_its_own() {
     assert_ne!(other.path, staged.path);
     let searches = site.count("ListTrainingJobs");
 
-    // Without changes, no jobs are searched for.
+    // Without changes, the service is not searched for jobs.
     let again = staging.data(&one).await.unwrap();
     assert_eq!(again.path, staged.path);
     assert_eq!(again.summary.transferred, Amount::default());
     assert_eq!(again.summary.unchanged.files, 3);
     assert_eq!(site.count("ListTrainingJobs"), searches);
 
-    // One file has other contents of the same size, one is gone.
+    // One file gets other contents of the same size, and another file is deleted.
     write(&one.join("a.csv"), "ONE/DATA/A.CSV");
     fs::remove_dir_all(one.join("b")).unwrap();
     let planned = staging.data(&one).dry_run(true).await.unwrap();
@@ -88,14 +88,14 @@ async fn data_that_an_active_job_reads_is_not_changed() {
             .boot_file("obs://bucket/code/train.py")
             .input("data_url", url)
     };
-    // A job that reads a directory above, in a workspace of its own, and one that reads other data.
+    // One job reads the staged data, and the other one reads other data.
     let above = staged.url().replace("/data/", "/");
     site.emulator.put("bucket/other/x", "").unwrap();
     let reader = job("reader", &staged.url()).submit().await.unwrap();
     let other = job("other", "obs://bucket/other/").submit().await.unwrap();
     assert_ne!(above, staged.url());
 
-    // Nothing changed, so the job does not matter.
+    // Without changes, a job that reads the data causes no error.
     staging.data(&data).await.unwrap();
     write(&data.join("a.csv"), "2");
     let objects = site

@@ -1,4 +1,4 @@
-//! Requests of staging, counted by the emulator's OBS over HTTP.
+//! Tests of the requests that staging sends, counted by the emulator with OBS over HTTP.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use modelarts_obs::{CreateJobExt, JobExt, Staging};
 
 use super::{SCRIPT, Site};
 
-/// Returns the numbers of the requests to OBS since the start.
+/// Returns the number of requests to OBS by operation.
 fn requests(site: &Site) -> BTreeMap<String, u64> {
     let requests = site.emulator.requests();
     let to_obs = requests
@@ -37,7 +37,7 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
     };
     let first = job("first").submit().await.unwrap();
     let sent = requests(&site);
-    // Two files and the manifest of the code, and a file of data.
+    // The requests upload two files and the manifest of the code, and one file of data.
     assert_eq!(sent["obs.PutObject"], 4);
     let second = job("second").submit().await.unwrap();
     let mut after = requests(&site);
@@ -45,7 +45,7 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
         *after.get_mut(name).unwrap() -= before;
     }
     after.retain(|_, count| *count > 0);
-    // The HEAD of the manifest, and the list of the data.
+    // The requests are a HEAD of the manifest and a list of the data.
     let expected = [("obs.HeadObject", 1), ("obs.ListObjectsV2", 1)];
     let expected = expected.map(|(name, count)| (name.to_owned(), count));
     assert_eq!(after, BTreeMap::from(expected));

@@ -1,14 +1,15 @@
-//! Jobs whose code and data are local directories.
+//! Tests of jobs whose code and data are local directories.
 
 use std::{
     fs,
     sync::{Arc, Mutex},
 };
 
+use modelarts_ext::jobs::create::{Input, Output};
 use modelarts_obs::{
     CreateJobExt, JobExt, SyncEvent,
     staging::{StageJob, StagedPart},
-    sync::Amount,
+    sync::{Amount, SkipReason},
 };
 
 use super::{SCRIPT, Site};
@@ -188,4 +189,70 @@ async fn a_command_needs_no_boot_file() {
     let body = staged.job.body();
     assert_eq!(body["algorithm"]["code_dir"], staged.code.unwrap().url());
     assert!(body["algorithm"].get("boot_file").is_none());
+}
+
+#[tokio::test]
+async fn data_in_the_code_directory_is_sent_once() {
+    let site = Site::start().await;
+    site.write("src/train.py", SCRIPT);
+    site.write("src/lib/layers.py", "");
+    site.write("src/data/raw/rows.csv", "1\n");
+    let warnings = Arc::new(Mutex::new(None));
+    let checked = Arc::clone(&warnings);
+    let staged = site
+        .job("once")
+        .stage(&site.staging())
+        .code(site.path("src"), "train.py")
+        .data("rows", site.path("src/data/raw"))
+        .on_checked(move |found| *checked.lock().unwrap() = Some(found.len()))
+        .upload()
+        .await
+        .unwrap();
+    let code = staged.code.unwrap();
+    assert_eq!(code.summary.transferred.files, 2);
+    let skipped: Vec<_> = code.summary.skipped.iter().collect();
+    assert_eq!(skipped.len(), 1);
+    assert_eq!(
+        (skipped[0].path.as_str(), &skipped[0].reason),
+        ("data/raw", &SkipReason::Excluded)
+    );
+    assert_eq!(staged.data[0].1.summary.transferred.files, 1);
+    // The recommended name is data_url.
+    assert_eq!(*warnings.lock().unwrap(), Some(1));
+}
+
+#[tokio::test]
+async fn staged_channels_keep_their_settings() {
+    let site = Site::start().await;
+    site.write("src/train.py", SCRIPT);
+    site.write("data/rows.csv", "1\n");
+    let job = site
+        .job("kept")
+        .add_input(Input::obs("data_url", "obs://bucket/old/").from_env())
+        .add_output(Output::obs("train_url", "obs://bucket/old-out/").predownload());
+    let staged = job
+        .stage(&site.staging())
+        .code(site.path("src"), "train.py")
+        .data("data_url", site.path("data"))
+        .output("train_url")
+        .upload()
+        .await
+        .unwrap();
+    let body = staged.job.body();
+    let (inputs, outputs) = (&body["algorithm"]["inputs"], &body["algorithm"]["outputs"]);
+    assert_eq!(
+        (
+            inputs.as_array().unwrap().len(),
+            outputs.as_array().unwrap().len()
+        ),
+        (1, 1)
+    );
+    assert_eq!(inputs[0]["access_method"], "env");
+    assert_eq!(
+        inputs[0]["remote"]["obs"]["obs_url"],
+        staged.data[0].1.url()
+    );
+    assert_eq!(outputs[0]["prefetch_to_local"], true);
+    let output = format!("{}/", staged.outputs[0].1);
+    assert_eq!(outputs[0]["remote"]["obs"]["obs_url"], output);
 }

@@ -1,4 +1,5 @@
-//! Staging of code, data and outputs, with the emulator's OBS root as a local directory.
+//! Tests of the staging of code, data and outputs, with the OBS root of the emulator as a local
+//! directory.
 
 mod code;
 mod data;
@@ -17,19 +18,19 @@ use tempfile::TempDir;
 
 use crate::sync::{names, write};
 
-/// A script that counts the rows of its input and writes the count to its output.
+/// Script that counts the rows of its input and writes the count to its output.
 pub const SCRIPT: &str = "import pathlib, sys
 given = dict(argument[2:].split('=', 1) for argument in sys.argv[1:] if '=' in argument)
 rows = pathlib.Path(given['data_url'], 'rows.csv').read_text().split()
 pathlib.Path(given['train_url'], 'count.txt').write_text(str(len(rows)))
 ";
-/// A script that runs until the emulator stops it.
+/// Script that runs until the emulator stops it.
 pub const ENDLESS: &str = "import time
 while True:
     time.sleep(0.05)
 ";
 
-/// An emulator with a bucket `bucket`, a client, and local directories.
+/// Emulator with the bucket `bucket`, a client, and local directories.
 pub struct Site {
     pub emulator: Emulator,
     pub client: Client,
@@ -98,7 +99,7 @@ impl Site {
     }
 }
 
-/// Returns a client that must not be used for a call.
+/// Returns a client with these variables, whose endpoint cannot be reached.
 pub fn offline(variables: &'static [(&'static str, &'static str)]) -> Client {
     let environment = modelarts_ext::config::Environment::new(|name| {
         let variable = variables.iter().find(|(variable, _)| *variable == name);

@@ -1,4 +1,4 @@
-//! Download of outputs.
+//! Tests of the download of outputs.
 
 use std::fs;
 
@@ -39,7 +39,7 @@ async fn outputs_are_received_by_their_names() {
         fs::read(out.join("model/deep/model.bin")).unwrap(),
         b"weights"
     );
-    // The job wrote nothing here.
+    // The job wrote nothing to this output.
     assert_eq!(outputs[1].summary.transferred, Amount::default());
 
     let again = job.download_outputs(&out).obs(site.obs()).only("model");

@@ -1,4 +1,4 @@
-//! Bucket, prefix and connection.
+//! Tests of the bucket, the prefix and the connection of a staging.
 
 use modelarts_ext::ErrorKind;
 use modelarts_obs::Staging;
@@ -36,7 +36,7 @@ async fn a_missing_bucket_names_the_variable_and_the_call() {
 
     let wrong = staging.bucket("My_Bucket").root().unwrap_err();
     assert!(wrong.to_string().contains("\"My_Bucket\""), "{wrong}");
-    // Neither a region nor an address of OBS.
+    // The client has neither a region nor an address of OBS.
     let error = Staging::new(&offline(&[]))
         .bucket("bucket")
         .code("none")

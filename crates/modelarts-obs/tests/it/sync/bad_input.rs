@@ -1,4 +1,4 @@
-//! Bad input: messages that name the file and the rule.
+//! Tests of invalid input: messages that name the file and the rule.
 
 use std::fs;
 
@@ -209,7 +209,7 @@ async fn nothing_is_written_through_a_link_that_leads_out() {
     );
     assert_eq!(fs::read(&victim).unwrap(), b"old");
 
-    // A link in place of a file is replaced, and so is one in place of an unfinished download.
+    // A link at the path of a file or of its incomplete download is replaced, and not followed.
     fs::remove_file(out.join("d")).unwrap();
     let _ = fs::remove_file(out.join("file"));
     symlink(&victim, out.join("file")).unwrap();

@@ -1,4 +1,4 @@
-//! Copies within OBS.
+//! Tests of copies within OBS.
 
 use std::fs;
 
@@ -21,7 +21,7 @@ async fn objects_are_copied_within_a_bucket_and_between_buckets() {
     assert!(tree(&place.path("obs/bucket/out")) == tree(&from));
     assert!(tree(&place.path("obs/other")) == tree(&from));
 
-    // A copy does not change with its original.
+    // A later change of the original does not change the copy.
     fs::write(from.join("a"), "b").unwrap();
     assert_eq!(fs::read(place.path("obs/bucket/out/a")).unwrap(), b"a");
 

@@ -1,4 +1,4 @@
-//! Files that are left out, and links.
+//! Tests of files that are left out, and of links.
 
 use modelarts_obs::sync::SkipReason;
 
@@ -34,7 +34,7 @@ async fn credentials_and_caches_are_left_out_and_reported() {
     place.write("src/keys/deploy", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n");
     place.write("src/keys/text", "the line -----BEGIN PRIVATE KEY-----");
     let obs = place.obs();
-    // Also when the sizes are the same at the target.
+    // The target has objects with the same names and sizes, so their contents are compared.
     for name in ["keys/deploy", "keys/text"] {
         let size = std::fs::metadata(place.path("src").join(name))
             .unwrap()

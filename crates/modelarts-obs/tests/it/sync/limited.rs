@@ -1,4 +1,5 @@
-//! Synchronizations in a process with less rights: a full disk, and a file that cannot be read.
+//! Tests of synchronizations in a process with restricted rights: a full disk, and a file that
+//! cannot be read.
 
 use std::{
     env, fs,
@@ -11,7 +12,7 @@ use modelarts_obs::Obs;
 
 use super::{Place, bytes, names};
 
-/// Variable with the root of the [`Place`] for the test of the process with less rights.
+/// Environment variable with the root of the [`Place`], for the restricted process.
 const ROOT: &str = "MODELARTS_OBS_TEST_ROOT";
 
 /// Runs a test of this file in a process that `wrapper` starts.
@@ -32,7 +33,7 @@ fn run(mut wrapper: Command, test: &str, root: &Path) -> String {
     message.to_owned()
 }
 
-/// The message of a synchronization, in the process with less rights.
+/// Prints the error of a synchronization in the restricted process.
 async fn report(up: bool) {
     let root = env::var(ROOT).unwrap();
     let root = Path::new(&root);
@@ -61,7 +62,7 @@ async fn a_full_disk_is_an_error_that_names_the_file() {
     for (size, left) in [(1 << 20, vec![]), (17 << 20, vec![".a b.modelarts-part"])] {
         let place = Place::new();
         place.write("obs/bucket/in/a b", bytes(size));
-        // The limit on the size of a file stands for the space on the disk.
+        // A limit on the file size simulates a full disk.
         let mut shell = Command::new("sh");
         shell.args(["-c", "trap '' XFSZ; ulimit -f 1000; exec \"$0\" \"$@\""]);
         let error = run(shell, "down", &place.path(""));
@@ -114,7 +115,7 @@ async fn a_file_or_directory_that_cannot_be_read_is_named() {
         ),
     ] {
         deny(name, 0);
-        // The administrator reads every file, unless the process lacks this right.
+        // The administrator can read every file, unless the process drops this capability.
         let is_admin = fs::read_dir(place.path(name)).is_ok() || fs::read(place.path(name)).is_ok();
         let wrapper = match is_admin {
             true => {

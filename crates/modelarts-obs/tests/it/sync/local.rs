@@ -1,4 +1,4 @@
-//! Contents, deletion and single files, with a local directory in place of OBS.
+//! Tests of contents, deletion and single files, with a local directory instead of OBS.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ async fn a_directory_is_the_same_after_the_way_up_and_down() {
         (".hidden", b"h".to_vec()),
         (&format!("{deep}file"), b"deep".to_vec()),
         ("back\\slash#", b"b".to_vec()),
-        // In one piece, and in parts.
+        // The first file is transferred in one piece, and the second one in parts.
         ("medium", bytes(9 << 20)),
         ("large", bytes((17 << 20) + 3)),
     ] {
@@ -55,14 +55,14 @@ async fn only_other_contents_are_sent() {
     }
     let obs = place.obs();
     obs.sync_up(&data, "obs://bucket/in").await.unwrap();
-    // `b` has the same size, and `a` only another time.
+    // `b` gets other contents of the same size, and `a` only a new modification time.
     place.write("data/a", "a");
     place.write("data/b", "x");
     let summary = obs.sync_up(&data, "obs://bucket/in").await.unwrap();
     assert_eq!((summary.transferred.files, summary.unchanged.files), (1, 2));
     assert!(tree(&place.path("obs/bucket/in")) == tree(&data));
 
-    // An object that was changed by others is sent again.
+    // An object that another program changed is uploaded again.
     place.write("obs/bucket/in/c", "y");
     let summary = obs.sync_up(&data, "obs://bucket/in").await.unwrap();
     assert_eq!((summary.transferred.files, summary.unchanged.files), (1, 2));
@@ -79,7 +79,7 @@ async fn unchanged_files_are_not_read() {
     let file = place.write("data/a", "aaaa");
     let obs = place.obs();
     obs.sync_up(&data, "obs://bucket/in").await.unwrap();
-    // Contents that changed without a change of size, time and inode are not noticed, because the
+    // A change that keeps the size, the modification time and the inode is not noticed, because the
     // file is not read.
     let modified = fs::metadata(&file).unwrap().modified().unwrap();
     fs::write(&file, "bbbb").unwrap();
@@ -87,12 +87,12 @@ async fn unchanged_files_are_not_read() {
     let summary = obs.sync_up(&data, "obs://bucket/in").await.unwrap();
     assert_eq!(summary.unchanged.files, 1);
 
-    // Without the cache, they are.
+    // Without the cache, the change is noticed.
     let other = place.obs().with_cache_dir(place.path("other"));
     let summary = other.sync_up(&data, "obs://bucket/in").await.unwrap();
     assert_eq!(summary.transferred.files, 1);
 
-    // A file that changed just now may change again without a change of its time.
+    // A file that has just changed may change again without a change of its modification time.
     fs::write(&file, "cccc").unwrap();
     let now = SystemTime::now() + Duration::from_secs(1);
     super::set_modified(&file, now);
@@ -201,7 +201,7 @@ async fn an_interrupted_write_leaves_no_part_of_a_file() {
     let place = Place::new();
     place.write("obs/bucket/in/a", "new");
     place.write("out/a", "old");
-    // An unfinished download of another call, and a link in its place.
+    // An incomplete download of another call exists.
     place.write("out/.a.modelarts-part", "garbage");
     let obs = place.obs();
     let out = place.path("out");

@@ -1,7 +1,9 @@
-//! Synchronizations of directories.
+//! Tests of synchronizations of directories.
 
 mod bad_input;
 mod copy;
+#[cfg(feature = "http-tests")]
+mod encoded;
 mod files;
 #[cfg(target_os = "linux")]
 mod limited;
@@ -23,7 +25,7 @@ use std::{
 use modelarts_obs::{Obs, Summary, sync::SkipReason};
 use tempfile::TempDir;
 
-/// A directory with a bucket `bucket`, a cache, and room for data.
+/// Temporary directory with the bucket `bucket`, a cache, and local data.
 pub struct Place {
     root: TempDir,
 }
@@ -41,12 +43,12 @@ impl Place {
         self.root.path().join(name)
     }
 
-    /// The local directory in place of OBS.
+    /// Returns a connection to the local directory.
     pub fn obs(&self) -> Obs {
         Obs::directory(self.path("obs")).with_cache_dir(self.path("cache"))
     }
 
-    /// Writes a file whose time of change is long ago.
+    /// Writes a file below the root, like [`write`].
     pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         write(&path, contents);
@@ -54,7 +56,8 @@ impl Place {
     }
 }
 
-/// Writes a file whose time of change is a minute ago, and later than that of the one it replaces.
+/// Writes a file, and sets its modification time to a minute ago, or to 1 ms after that of the file
+/// that it replaces.
 pub fn write(path: &Path, contents: impl AsRef<[u8]>) {
     let before = fs::metadata(path).and_then(|metadata| metadata.modified());
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -102,7 +105,7 @@ pub fn skipped(summary: &Summary) -> Vec<(&str, SkipReason)> {
         .collect()
 }
 
-/// Returns bytes that repeat only after 251 of them, so that exchanged parts differ.
+/// Returns bytes with a period of 251, so that exchanged parts differ.
 pub fn bytes(size: usize) -> Vec<u8> {
     let block: Vec<u8> = (0..251).collect();
     let mut bytes = block.repeat(size.div_ceil(block.len()));

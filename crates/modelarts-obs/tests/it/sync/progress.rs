@@ -1,4 +1,4 @@
-//! Progress as a stream.
+//! Tests of the progress as a stream.
 
 use futures::TryStreamExt;
 use modelarts_obs::{

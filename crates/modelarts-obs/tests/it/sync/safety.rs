@@ -1,4 +1,5 @@
-//! Files and objects that a synchronization must not touch, or must not take for damaged.
+//! Tests of files and objects that a synchronization must not change, or must not report as
+//! damaged.
 
 use std::fs;
 
@@ -10,7 +11,7 @@ use crate::{
     support::{builder, object},
 };
 
-/// The entity tag of an object that OBS encrypted has the form of an MD5, and is none of the
+/// The entity tag of an object that OBS encrypted has the form of an MD5, but is not the MD5 of the
 /// contents.
 #[tokio::test]
 async fn an_entity_tag_that_is_not_the_md5_is_no_damage() {
@@ -144,7 +145,7 @@ async fn a_file_that_another_call_receives_is_an_error() {
     let place = Place::new();
     let out = place.path("out");
     let obs = place.obs();
-    // In one piece, and in ranges.
+    // The object is downloaded in one piece, and in ranges.
     for size in [3, 17 << 20] {
         place.write("obs/bucket/in/a", bytes(size));
         let part = place.write("out/.a.modelarts-part", "other");

@@ -1,7 +1,8 @@
-//! Synchronizations with the emulator's OBS over HTTP: requests, retries, errors.
+//! Tests of synchronizations with the OBS of the emulator over HTTP: requests, retries and errors.
 
 use std::{collections::BTreeMap, fs, time::Duration};
 
+use bytes::Bytes;
 use futures::TryStreamExt;
 use modelarts_emulator::{
     Emulator,
@@ -18,7 +19,7 @@ use super::{Place, bytes, names, tree};
 
 pub(super) const MIB: usize = 1 << 20;
 
-/// The emulator with the bucket `bucket`.
+/// Emulator with the bucket `bucket`.
 pub(super) struct Site {
     emulator: Emulator,
     client: Client,
@@ -28,7 +29,7 @@ pub(super) struct Site {
 }
 
 impl Site {
-    /// Starts the emulator. A client without retries fails at the first fault.
+    /// Starts the emulator, with a client without retries, which fails at the first fault.
     pub(super) async fn start() -> Self {
         Self::with_attempts(1).await
     }
@@ -62,7 +63,7 @@ impl Site {
         self.obs.sync_up(self.place.path("data"), "obs://bucket/in")
     }
 
-    fn down(&self) -> DirectorySync {
+    pub(super) fn down(&self) -> DirectorySync {
         self.obs
             .sync_down("obs://bucket/in", self.place.path("out"))
     }
@@ -77,7 +78,7 @@ impl Site {
         self.emulator.faults().add(rule).unwrap();
     }
 
-    /// Returns the numbers of requests by their operations.
+    /// Returns the number of requests by operation.
     pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
         let requests = self.emulator.requests().into_iter();
         let received = requests.map(|(name, count)| (name, count.received));
@@ -86,7 +87,7 @@ impl Site {
             .collect()
     }
 
-    /// Returns the numbers of requests since others were taken.
+    /// Returns the number of requests by operation since `before`.
     pub(super) fn requests_since(
         &self,
         before: &BTreeMap<&'static str, u64>,
@@ -104,21 +105,35 @@ impl Site {
 
     /// Writes an object whose key ends with a slash.
     pub(super) async fn put_marker(&self, key: &str) {
+        self.put_signed(key, &[], Bytes::new()).await;
+    }
+
+    /// Writes an object with these headers, as another tool does.
+    pub(super) async fn put_signed(
+        &self,
+        key: &str,
+        headers: &[(&'static str, &str)],
+        body: Bytes,
+    ) {
         let keys = AwsCredential {
             key_id: self.emulator.access_key().to_owned(),
             secret_key: self.emulator.secret_key().to_owned(),
             token: None,
         };
-        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        let mut request = HttpRequest::new(HttpRequestBody::from(body.clone()));
         *request.method_mut() = http::Method::PUT;
         let url = format!("{}/bucket/{key}", self.emulator.obs_url());
         *request.uri_mut() = url.parse().unwrap();
+        for (name, value) in headers {
+            let value = value.parse().unwrap();
+            request.headers_mut().insert(*name, value);
+        }
         let authorizer = AwsAuthorizer::new(&keys, "s3", "us-east-1");
         authorizer.try_authorize(&mut request, None).unwrap();
         let context = self.client.provider_context();
         let client = context.client_for(&url.parse().unwrap()).unwrap();
         let put = client.put(url).headers(request.headers().clone());
-        let response = put.send().await.unwrap();
+        let response = put.body(body).send().await.unwrap();
         assert_eq!(response.status(), 200);
     }
 }
@@ -178,7 +193,7 @@ async fn unchanged_files_cost_one_request_for_the_list() {
     assert_eq!(site.down().await.unwrap().unchanged, all);
     assert_eq!(site.requests_since(&before), [("obs.ListObjectsV2", 1)]);
 
-    // On another machine, the checksums of the objects are read once.
+    // With another cache, the checksums of the objects are read once.
     let obs = site.obs.clone().with_cache_dir(site.place.path("other"));
     let up = || obs.sync_up(site.place.path("data"), "obs://bucket/in");
     for expected in [
@@ -284,7 +299,7 @@ async fn an_upload_continues_after_its_stream_was_dropped() {
             resumed.get_or_insert(bytes);
         }
     }
-    // The first event of the second upload is for the parts of the first one.
+    // The first event of the second upload reports the parts of the first upload.
     assert!(resumed.unwrap() >= 8 * MIB as u64, "{resumed:?}");
     assert_eq!(site.requests()["obs.CreateMultipartUpload"], 1);
     assert_eq!(site.requests()["obs.CompleteMultipartUpload"], 1);
@@ -372,7 +387,7 @@ async fn a_small_file_that_changes_before_it_is_sent_is_an_error() {
     let mut events = site.up().stream();
     let error = loop {
         match events.try_next().await {
-            // The runtime has one thread, so that the file is not read before the change.
+            // The runtime has one thread, so the file is not read before the change.
             Ok(Some(progress)) if progress.event == SyncEvent::Planned => {
                 super::write(&file, "after!");
             }
@@ -472,7 +487,7 @@ async fn an_object_that_changes_while_it_is_received_is_an_error() {
         let mut events = site.down().stream();
         let error = loop {
             match events.try_next().await {
-                // The runtime has one thread, so that no request is sent before the change.
+                // The runtime has one thread, so no request is sent before the change.
                 Ok(Some(progress)) if progress.event == SyncEvent::Planned => {
                     let path = site.emulator.obs_root().join("bucket/in/object");
                     super::write(&path, vec![1; size]);
@@ -520,7 +535,7 @@ async fn wrong_contents_are_an_error() {
     for size in [10, 17 * MIB] {
         site.place.write("data/file", bytes(size));
         site.up().await.unwrap();
-        // The object is damaged without a trace.
+        // The contents change without a change of size and modification time.
         let path = site.emulator.obs_root().join("bucket/in/file");
         let modified = fs::metadata(&path).unwrap().modified().unwrap();
         fs::write(&path, vec![1; size]).unwrap();

@@ -1,5 +1,5 @@
-//! Synchronizations with the emulator's OBS: uploads that cannot be continued, objects that stand
-//! for directories, and the cache.
+//! Tests of synchronizations with the OBS of the emulator: uploads that cannot be continued,
+//! objects that stand for directories, and the cache.
 
 use modelarts_emulator::faults::Fault;
 
@@ -23,7 +23,7 @@ async fn an_upload_starts_anew_if_its_parts_are_rejected() {
     assert_eq!(site.requests()["obs.AbortMultipartUpload"], 1);
     assert!(site.contents("in/large").await == bytes(17 * MIB));
 
-    // An upload that was not continued is not repeated, and the next call begins another one.
+    // A rejected upload is repeated only if it was continued. The next call begins a new upload.
     site.place.write("data/large", bytes(18 * MIB));
     site.fault(complete, rejection());
     let error = site.up().await.unwrap_err();
@@ -56,7 +56,7 @@ async fn a_directory_without_objects_is_not_an_empty_object() {
     let site = Site::start().await;
     site.put_marker("in/alone/").await;
     site.place.write("data/alone", "");
-    // The object is missing, so that it is sent.
+    // No object with this key exists, so the file is uploaded.
     let summary = site.up().dry_run(true).await.unwrap();
     assert_eq!(summary.transferred.files, 1);
 

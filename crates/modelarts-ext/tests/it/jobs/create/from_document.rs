@@ -227,3 +227,97 @@ fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
         assert!(message.len() < 200, "{message}");
     }
 }
+
+#[test]
+fn a_field_is_set_by_its_path_with_the_type_of_the_field() {
+    let job = client().training_jobs().create("bert");
+    let job = job.parameter("lr", "0.1").env("A.B", "1");
+    let fields = [
+        ("metadata.description", "007"),
+        ("spec.resource.node_count", "4"),
+        ("algorithm.parameters[0].value", "1e-05"),
+        ("algorithm.parameters[1].name", "n"),
+        ("algorithm.parameters[1].value", "true"),
+        ("algorithm.environments.A.B", "2"),
+        ("algorithm.environments[\"C.D\"]", "3"),
+        ("algorithm.engine.install_sys_packages", "true"),
+        ("spec.schedule_policy", r#"{"priority": 2}"#),
+        (
+            "algorithm.inputs",
+            r#"[{"name": "d", "remote": {"obs": {"obs_url": "obs://b/d/"}}}]"#,
+        ),
+        ("spec.notification.events", r#"["JobFailed"]"#),
+    ];
+    let job = fields.into_iter().fold(job, |job, (path, value)| {
+        job.set_field(path, value).unwrap()
+    });
+    assert_eq!(
+        job.body(),
+        json!({
+            "kind": "job",
+            "metadata": {"name": "bert", "description": "007"},
+            "algorithm": {
+                "parameters": [{"name": "lr", "value": "1e-05"}, {"name": "n", "value": "true"}],
+                "environments": {"A.B": "2", "C.D": "3"},
+                "engine": {"install_sys_packages": true},
+                "inputs": [{"name": "d", "remote": {"obs": {"obs_url": "obs://b/d/"}}}],
+            },
+            "spec": {
+                "resource": {"node_count": 4},
+                "schedule_policy": {"priority": 2},
+                "notification": {"events": ["JobFailed"]},
+            },
+        })
+    );
+    let without = job.set_field("spec.schedule_policy", "null").unwrap();
+    assert!(without.body()["spec"].get("schedule_policy").is_none());
+}
+
+#[test]
+fn a_wrong_path_or_value_of_a_field_is_refused_with_the_path() {
+    for (path, value, expected) in [
+        (
+            "spec.resource.nod_count",
+            "4",
+            "spec.resource.nod_count: there is no such field; did you mean node_count?",
+        ),
+        (
+            "spec.resource.node_count.x",
+            "4",
+            "spec.resource.node_count.x: there is no such field; spec.resource.node_count is a \
+             whole number",
+        ),
+        (
+            "spec.resource.node_count",
+            "four",
+            "spec.resource.node_count = \"four\": must be a whole number; change its type",
+        ),
+        (
+            "algorithm.parameters.lr",
+            "4",
+            "algorithm.parameters.lr: the field is a list; the name must be followed by an index \
+             from [0] to [0]",
+        ),
+        (
+            "algorithm.parameters[2].name",
+            "lr",
+            "algorithm.parameters[2].name: the field is a list; the name must be followed by an \
+             index from [0] to [0]",
+        ),
+        (
+            "algorithm.inputs[0].remote",
+            r#"{"obz": {}}"#,
+            "algorithm.inputs[0].remote.obz: there is no such field; did you mean obs?",
+        ),
+    ] {
+        let job = client().training_jobs().create("bert");
+        let error = job.set_field(path, value).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.to_string().as_str()),
+            (ErrorKind::Invalid, expected)
+        );
+    }
+    let job = client().training_jobs().create("bert");
+    let error = job.set_field("", "x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid, "{error}");
+}

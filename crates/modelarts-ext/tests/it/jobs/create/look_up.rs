@@ -1,4 +1,5 @@
-//! Tests of the algorithm and flavor specs that `submit()` looks up.
+//! Tests of the look-ups of `submit()`: the specs of the algorithm and the flavor before the create
+//! request, and the list of engines after a rejection.
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{ErrorKind, jobs::create::CreateJob};

@@ -11,17 +11,20 @@ use std::{
 };
 
 use clap::{Parser, Subcommand, ValueEnum};
-use modelarts_emulator::{
-    Builder, Cloud, Emulator, Timing, User,
-    clock::ManualClock,
-    events::Wording,
-    jobs::{RestartOn, RunnerKind},
-    pools::Pool,
-    quirks::Quirks,
-    script::Script,
-    seeds::Seeds,
-};
 use serde_json::Value;
+
+use crate::{
+    accounts::User,
+    catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
+    clock::{ManualClock, timing::Timing},
+    emulator::{
+        Emulator,
+        builder::{Builder, RunnerKind},
+    },
+    execution::seeds::Seeds,
+    job::{event::Wording, state::RestartOn},
+    runner::simulated::script::Script,
+};
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
@@ -84,6 +87,10 @@ pub(crate) struct Serve {
     /// Running jobs on Ctrl-C and SIGTERM.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub(crate) on_stop: OnStop,
+    /// Also end when stdin is closed, as by SIGTERM: with the program that started the emulator
+    /// with a pipe, even if it was killed.
+    #[arg(long)]
+    pub(crate) end_with_stdin: bool,
     /// Token accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
     token: Vec<String>,
@@ -229,9 +236,9 @@ enum WordingName {
 }
 
 /// Parses the arguments of the command line, after those of the configuration file that it names.
-pub(crate) fn arguments() -> Result<Serve, String> {
-    let given: Vec<OsString> = std::env::args_os().collect();
-    let Command::Serve(serve) = Arguments::parse_from(&given).command;
+/// The first argument is the name of the program.
+pub(crate) fn parse(given: &[OsString]) -> Result<Serve, String> {
+    let Command::Serve(serve) = Arguments::parse_from(given).command;
     let Some(path) = &serve.config else {
         return Ok(serve);
     };

@@ -1,0 +1,250 @@
+"""`Emulator`: a running emulator of the ModelArts training service."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import select
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
+
+from modelarts_tools._programs import program
+
+# Bucket that exists from the start.
+BUCKET = "modelarts-test"
+# Prefixes of variables from which clients of ModelArts take credentials and addresses.
+PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "HW_", "HC_", "OS_")
+
+
+class Emulator:
+    """A running emulator of the ModelArts training service, with its own empty OBS.
+
+    It runs the code of jobs as processes of this machine, and listens only on a loopback address.
+    Use it in a `with` statement, which ends it with its jobs:
+
+        with Emulator() as emulator:
+            print(emulator.api("training-job-searches", {})["total"])
+
+    Attributes:
+        url: Address of the service, such as `http://127.0.0.1:40665`.
+        obs_url: Address of OBS, for clients of the S3 protocol such as boto3.
+        project_id: Id of the project.
+        access_key: Access key, which both addresses accept.
+        secret_key: Secret key.
+        token: Value that the service accepts in the header `X-Auth-Token`, instead of a signature.
+        bucket: Bucket of OBS that exists from the start.
+        obs_root: Directory of OBS: `obs://bucket/key` is the file `bucket/key` in it.
+        environment: Variables from which `modelarts`, the SDK for Rust and the vendor's SDKs take
+            their settings, for example for `subprocess.run`. It has no other variables:
+            `env={**os.environ, **emulator.environment}`.
+    """
+
+    url: str
+    obs_url: str
+    project_id: str
+    access_key: str
+    secret_key: str
+    token: str
+    bucket: str
+    obs_root: Path
+    environment: Dict[str, str]
+
+    def __init__(
+        self,
+        arguments: Sequence[str] = (),
+        *,
+        directory: Union[str, "os.PathLike[str]", None] = None,
+        start_timeout: float = 30,
+    ) -> None:
+        """Starts the emulator, without the delays of the service.
+
+        Args:
+            arguments: Further arguments of `modelarts-emulator serve`, such as
+                `["--timing", "documented", "--cloud", "otc"]`.
+            directory: Directory of its state, its log and its OBS. If not given, a temporary one,
+                which is deleted at the end.
+            start_timeout: Seconds until it must be ready.
+
+        Raises:
+            RuntimeError: The emulator did not start. The message has the end of its log.
+        """
+        if os.name != "posix":
+            raise RuntimeError("the emulator requires Linux or macOS")
+        self._temporary = None
+        if directory is None:
+            self._temporary = tempfile.TemporaryDirectory(prefix="modelarts-")
+            directory = self._temporary.name
+        self._directory = Path(directory).resolve()
+        self._directory.mkdir(parents=True, exist_ok=True)
+        self._log = self._directory / "log.txt"
+        self._log_start = 0
+        self.obs_root = self._directory / "obs"
+        self.bucket = BUCKET
+        self.token = secrets.token_hex(16)
+        self._process = self._start(arguments)
+        try:
+            ready = self._ready(self._process, start_timeout)
+            self.url = ready["url"]
+            self.obs_url = ready["obs_url"]
+            self.project_id = ready["project_id"]
+            self.access_key = ready["access_key"]
+            self.secret_key = ready["secret_key"]
+            self._empty()
+            self.environment = self._environment()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
+        command = [os.environ.get("MODELARTS_EMULATOR") or str(program("modelarts-emulator"))]
+        command += ["serve", "--timing", "instant", "--token", self.token]
+        command += ["--data-dir", str(self._directory / "data"), "--obs-root", str(self.obs_root)]
+        command += ["--env-file", str(self._directory / "env"), *arguments]
+        # The end of this process closes the pipe, even a kill. The emulator ends with it.
+        command.append("--end-with-stdin")
+        with self._log.open("wb") as log:
+            return subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log
+            )
+
+    def _ready(self, process: "subprocess.Popen[bytes]", timeout: float) -> Mapping[str, str]:
+        """Returns the line of JSON that the emulator prints when it is ready."""
+        stdout = process.stdout
+        assert stdout is not None
+        line = b""
+        if select.select([stdout], [], [], timeout)[0]:
+            line = stdout.readline()
+        elif process.poll() is None:
+            raise RuntimeError(f"the emulator was not ready after {timeout} s:\n{self.log()}")
+        if not line:
+            code = process.wait()
+            raise RuntimeError(f"the emulator ended with exit code {code}:\n{self.log()}")
+        ready: Mapping[str, str] = json.loads(line)
+        return ready
+
+    def _environment(self) -> Dict[str, str]:
+        lines = shlex.split((self._directory / "env").read_text(encoding="utf-8"))
+        pairs = (line.partition("=") for line in lines if line != "export")
+        variables = {name: value for name, _, value in pairs}
+        variables["MODELARTS_OBS_BUCKET"] = self.bucket
+        # Contexts and the latest job of the user are not those of a test.
+        variables["MODELARTS_CONFIG"] = str(self._directory / "config.toml")
+        variables["MODELARTS_STATE_DIR"] = str(self._directory / "state")
+        variables["MODELARTS_CACHE_DIR"] = str(self._directory / "cache")
+        return variables
+
+    def foreign_variables(self, environment: Mapping[str, str]) -> List[str]:
+        """Returns names of variables that a client would use besides those of `environment`.
+
+        They belong to a cloud, and would for example select another kind of credentials.
+        """
+        return [
+            name
+            for name in environment
+            if name.startswith(PREFIXES)
+            and not name.startswith("MODELARTS_EMULATOR")
+            and name not in self.environment
+        ]
+
+    def api(self, path: str, body: object = None, *, method: Optional[str] = None) -> Any:
+        """Calls an operation of the service, and returns the decoded body of the response.
+
+        Args:
+            path: Path below the project, such as `training-jobs/ID`.
+            body: Body of the request, which is sent as JSON.
+            method: GET if not given, or POST with a body.
+
+        Raises:
+            urllib.error.HTTPError: The status is not one of success. The message has the body.
+        """
+        return self._send(f"/v2/{self.project_id}/{path}", body, method)
+
+    def control(self, route: str, body: object = None, *, method: Optional[str] = None) -> Any:
+        """Calls a control route of the emulator, and returns the decoded body of the response.
+
+        For example, `control("faults", {"operation": "CreateTrainingJob", "fault": "status",
+        "status": 429})` makes the next creation fail, and `control("seeds", {"jobs": [{"name":
+        "old", "phase": "Failed"}]})` adds a job of the past.
+
+        Args:
+            route: Path below `/_emulator`.
+            body: Body of the request, which is sent as JSON.
+            method: GET if not given, or POST with a body.
+
+        Raises:
+            urllib.error.HTTPError: The status is not one of success. The message has the body.
+        """
+        return self._send(f"/_emulator/{route}", body, method)
+
+    def _send(self, path: str, body: object, method: Optional[str]) -> Any:
+        # These imports take longer than the rest of this module.
+        from urllib.error import HTTPError
+        from urllib.request import ProxyHandler, Request, build_opener
+
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"X-Auth-Token": self.token, "Content-Type": "application/json"}
+        request = Request(self.url + path, data, headers, method=method)
+        try:
+            with build_opener(ProxyHandler({})).open(request, timeout=60) as response:
+                content = response.read()
+        except HTTPError as error:
+            with error:
+                content = error.read()
+            text = f"{error.reason}: {content.decode(errors='replace')}"
+            body_again = io.BytesIO(content)
+            raise HTTPError(error.url, error.code, text, error.headers, body_again) from None
+        return json.loads(content) if content else None
+
+    def reset(self) -> None:
+        """Ends all jobs, and deletes jobs, faults, counts of requests and the objects of OBS."""
+        self.control("reset", method="POST")
+        self._empty()
+        self._log_start = self._log.stat().st_size
+
+    def _empty(self) -> None:
+        for name in ("obs", "state", "cache"):
+            for entry in self._directory.joinpath(name).glob("*"):
+                if entry.is_dir() and not entry.is_symlink():
+                    shutil.rmtree(entry)
+                else:
+                    entry.unlink()
+        self._directory.joinpath("config.toml").unlink(missing_ok=True)
+        self.obs_root.joinpath(self.bucket).mkdir(parents=True)
+
+    def log(self) -> str:
+        """Returns what the emulator has logged since the last reset."""
+        with self._log.open("rb") as file:
+            file.seek(self._log_start)
+            return file.read().decode(errors="replace")
+
+    def close(self) -> None:
+        """Ends the emulator with its jobs."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def __enter__(self) -> Emulator:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()

@@ -1,0 +1,2 @@
+# Tests of the plugin run pytest.
+pytest_plugins = ["pytester"]

@@ -1,0 +1,164 @@
+//! The 32 parameters of the form that creates a job in the console: each has a flag or a path of
+//! `--set`, and sets its field of the request body.
+
+use clap::Parser;
+use modelarts_ext::{Client, Credentials};
+use serde_json::{Value, json};
+
+use crate::{
+    commands::create::{draft::Draft, flags::JobFlags},
+    context::Context,
+};
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    flags: JobFlags,
+}
+
+/// A parameter: its number in the form, its name, arguments of the program, and fields of the body
+/// (as JSON pointers) with their values.
+type Row = (
+    u8,
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const SCRIPT: &str = "obs://b/code/train.py";
+
+#[rustfmt::skip]
+const PARAMETERS: &[Row] = &[
+    (1, "name", "S --name leaves", &[("/metadata/name", "\"leaves\"")]),
+    (2, "description", "S --description text", &[("/metadata/description", "\"text\"")]),
+    (3, "preset image", "S --engine PyTorch:1.8", &[
+        ("/algorithm/engine/engine_name", "\"PyTorch\""), ("/algorithm/engine/engine_version", "\"1.8\"")]),
+    (3, "preset image", "S --engine pytorch_1.8", &[("/algorithm/engine/engine_id", "\"pytorch_1.8\"")]),
+    (4, "code directory", "S", &[("/algorithm/code_dir", "\"obs://b/code/\"")]),
+    (4, "code directory", "S --code-dir obs://b/", &[("/algorithm/code_dir", "\"obs://b/\"")]),
+    (5, "boot file", "S", &[("/algorithm/boot_file", "\"obs://b/code/train.py\"")]),
+    (5, "boot file", "--code-dir obs://b/c --boot-file t.py", &[("/algorithm/boot_file", "\"obs://b/c/t.py\"")]),
+    (6, "custom image", "--image o/i:t --command true", &[("/algorithm/engine/image_url", "\"o/i:t\"")]),
+    (7, "code directory of a custom image", "--image o/i:t --command true --code-dir obs://b/c/", &[
+        ("/algorithm/code_dir", "\"obs://b/c/\""), ("/algorithm/boot_file", "null")]),
+    (8, "user id", "--image o/i:t --command true --run-user 1000", &[("/algorithm/engine/run_user", "\"1000\"")]),
+    (9, "boot command", "--image o/i:t --command true", &[("/algorithm/command", "\"true\"")]),
+    (10, "local code directory", "S --local-code-dir /home/c", &[("/algorithm/local_code_dir", "\"/home/c\"")]),
+    (11, "work directory", "S --working-dir /home/w", &[("/algorithm/working_dir", "\"/home/w\"")]),
+    (12, "algorithm", "--algorithm id-1", &[("/algorithm/id", "\"id-1\"")]),
+    (12, "subscribed algorithm", "--algorithm x --set algorithm.id=null --set algorithm.subscription_id=s", &[
+        ("/algorithm/subscription_id", "\"s\"")]),
+    (13, "name of an input", "S --data rows=obs://b/d/", &[("/algorithm/inputs/0/name", "\"rows\"")]),
+    (13, "name of an input", "S --data obs://b/d/", &[("/algorithm/inputs/0/name", "\"data_url\"")]),
+    (14, "data set and version", "S --dataset rows=id-1:v2", &[
+        ("/algorithm/inputs/0/remote/dataset/id", "\"id-1\""),
+        ("/algorithm/inputs/0/remote/dataset/version_id", "\"v2\"")]),
+    (15, "data path", "S --data obs://b/d/", &[("/algorithm/inputs/0/remote/obs/obs_url", "\"obs://b/d/\"")]),
+    (16, "input obtained from", "S --data obs://b/d/ --pass-by-env data_url", &[
+        ("/algorithm/inputs/0/access_method", "\"env\"")]),
+    (17, "name of an output", "S --out model", &[("/algorithm/outputs/0/name", "\"model\"")]),
+    (18, "output path", "S --out model=obs://b/o/", &[("/algorithm/outputs/0/remote/obs/obs_url", "\"obs://b/o/\"")]),
+    (19, "output obtained from", "S --out model --pass-by-env model", &[
+        ("/algorithm/outputs/0/access_method", "\"env\"")]),
+    (20, "predownload", "S --out model --predownload model", &[("/algorithm/outputs/0/prefetch_to_local", "true")]),
+    (21, "hyper-parameters", "S -p lr=1e-05 -- --epochs 3", &[
+        ("/algorithm/parameters/0/name", "\"lr\""), ("/algorithm/parameters/0/value", "\"1e-05\""),
+        ("/algorithm/parameters/1/name", "\"epochs\""), ("/algorithm/parameters/1/value", "\"3\"")]),
+    (22, "environment variables", "S --env SEED=1", &[("/algorithm/environments/SEED", "\"1\"")]),
+    (23, "auto restart", "S --restarts 2", &[
+        ("/metadata/annotations/fault-tolerance~1job-retry-num", "\"2\"")]),
+    (23, "restart of a hanging job", "S --set metadata.annotations.fault-tolerance/hang-retry=true", &[
+        ("/metadata/annotations/fault-tolerance~1hang-retry", "\"true\"")]),
+    (24, "resource pool", "S --pool p-1", &[("/spec/resource/pool_id", "\"p-1\"")]),
+    (25, "resource type", "S --flavor modelarts.p3.large.public", &[
+        ("/spec/resource/flavor_id", "\"modelarts.p3.large.public\"")]),
+    (26, "specifications", "S --flavor modelarts.vm.cpu.8u", &[
+        ("/spec/resource/flavor_id", "\"modelarts.vm.cpu.8u\"")]),
+    (27, "compute nodes", "S --nodes 4", &[("/spec/resource/node_count", "4")]),
+    (28, "job priority", "S --priority 2", &[("/spec/schedule_policy/priority", "2")]),
+    (29, "SFS Turbo", "S --volume 10.0.0.5:/share:/mnt/data:ro", &[
+        ("/spec/volumes/0/nfs/nfs_server_path", "\"10.0.0.5:/share\""),
+        ("/spec/volumes/0/nfs/local_path", "\"/mnt/data\""), ("/spec/volumes/0/nfs/read_only", "true")]),
+    (30, "parallel file system", "S --volume pfs://fs/dir:/mnt/pfs", &[
+        ("/spec/volumes/0/pfs/pfs_path", "\"/fs/dir\""), ("/spec/volumes/0/pfs/local_path", "\"/mnt/pfs\"")]),
+    (31, "persistent logs", "S --log-url obs://b/logs/", &[("/spec/log_export_path/obs_url", "\"obs://b/logs/\"")]),
+    (32, "auto stop", "S --auto-stop 2h", &[
+        ("/spec/auto_stop/time_unit", "\"HOURS\""), ("/spec/auto_stop/duration", "2")]),
+];
+
+/// Returns the body of a job with these arguments.
+fn body(arguments: &str) -> Value {
+    let arguments = arguments.split(' ').map(|word| match word {
+        "S" => SCRIPT,
+        word => word,
+    });
+    let program = Program::try_parse_from(std::iter::once("test").chain(arguments)).unwrap();
+    let client = Client::builder()
+        .endpoint("https://modelarts.example.com")
+        .project_id("p")
+        .credentials(Credentials::token("t"))
+        .build()
+        .unwrap();
+    let jobs = client.training_jobs();
+    let draft = Draft::new(&program.flags, &jobs, &Context::default()).unwrap();
+    draft.job.body()
+}
+
+#[test]
+fn each_parameter_of_the_console_sets_its_field() {
+    for (number, name, arguments, fields) in PARAMETERS {
+        let body = body(arguments);
+        for (pointer, value) in *fields {
+            let expected: Value = serde_json::from_str(value).unwrap();
+            let actual = body.pointer(pointer).unwrap_or(&Value::Null);
+            assert_eq!(
+                *actual, expected,
+                "{number} {name}: {arguments}: {pointer} of {body:#}"
+            );
+        }
+    }
+    let mut numbers: Vec<u8> = PARAMETERS.iter().map(|(number, ..)| *number).collect();
+    numbers.dedup();
+    assert_eq!(numbers, (1..=32).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_name_of_a_job_begins_with_that_of_its_script() {
+    let name = body("S")["metadata"]["name"].as_str().unwrap().to_owned();
+    let (stem, random) = name.rsplit_once('-').unwrap();
+    assert_eq!((stem, random.len()), ("train", 4));
+    assert_ne!(body("S")["metadata"]["name"], json!(name));
+}
+
+#[test]
+fn the_context_gives_flavor_and_pool_unless_one_is_given() {
+    let context = Context {
+        flavor: Some("f".to_owned()),
+        pool: Some("p".to_owned()),
+        ..Context::default()
+    };
+    let client = Client::builder()
+        .endpoint("https://modelarts.example.com")
+        .project_id("p")
+        .credentials(Credentials::token("t"))
+        .build()
+        .unwrap();
+    for (arguments, expected) in [
+        (
+            vec!["test", SCRIPT],
+            json!({"flavor_id": "f", "pool_id": "p", "node_count": 1}),
+        ),
+        (
+            vec!["test", SCRIPT, "--flavor", "g"],
+            json!({"flavor_id": "g", "node_count": 1}),
+        ),
+        (
+            vec!["test", SCRIPT, "--pool", "q"],
+            json!({"pool_id": "q", "node_count": 1}),
+        ),
+    ] {
+        let program = Program::try_parse_from(arguments).unwrap();
+        let draft = Draft::new(&program.flags, &client.training_jobs(), &context).unwrap();
+        assert_eq!(draft.job.body()["spec"]["resource"], expected);
+    }
+}

@@ -1,0 +1,533 @@
+//! `modelarts doctor`.
+
+mod report;
+
+pub(crate) use self::report::Report;
+
+use std::{
+    cell::Cell,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+use clap::Args;
+use modelarts_ext::{
+    Client, ClientBuilder, Credentials, Error, ErrorKind, RetryPolicy, api, config::Environment,
+    credentials, types,
+};
+use modelarts_obs::Staging;
+
+use self::report::{Finding, Subject};
+use crate::{
+    context::{CONNECTION_FILE, ConfigFile},
+    exit_status::ExitStatus,
+    failure::Failure,
+    output,
+    session::Session,
+};
+
+/// Time limit of a call.
+const TIMEOUT: Duration = Duration::from_secs(15);
+/// Difference of the clocks from which there is a warning.
+const SKEW_WARNING: Duration = Duration::from_secs(5 * 60);
+/// Difference of the clocks that the service rejects.
+const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
+/// Difference of the clocks that the resolution of the header and the duration of a call can cause.
+const SKEW_NOISE: Duration = Duration::from_secs(2);
+/// Object that is written and deleted, below the prefix.
+const TEST_OBJECT: &str = ".modelarts-doctor";
+/// Error code of the service for a project that is not that of the credentials.
+const OTHER_PROJECT: &str = "ModelArts.2786";
+
+/// Explanation below the arguments.
+const NOTES: &str = "\
+It reads a list of one job, and writes and deletes an empty object in the bucket. The exit code is 1
+if there is a problem. Secrets are never printed.";
+
+#[derive(Debug, Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct Doctor {}
+
+impl Doctor {
+    pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        let mut report = Report::default();
+        let environment = match session.selection.environment() {
+            Ok(environment) => {
+                report.add(Subject::Settings, settings(session)?);
+                Some(environment)
+            }
+            Err(failure) => {
+                let advice = "correct the settings; `modelarts context` manages them";
+                report.add(Subject::Settings, Finding::problem(&failure, advice));
+                None
+            }
+        };
+        match &environment {
+            Some(environment) => {
+                report.add(Subject::Files, files(session, environment)?);
+                check_service(session, environment, &mut report).await?;
+            }
+            None => {
+                for subject in [
+                    Subject::Files,
+                    Subject::Region,
+                    Subject::Endpoint,
+                    Subject::Credentials,
+                    Subject::Project,
+                    Subject::Service,
+                    Subject::Clock,
+                    Subject::Obs,
+                    Subject::Bucket,
+                    Subject::Upload,
+                ] {
+                    report.add(subject, Finding::skipped("the settings cannot be read"));
+                }
+            }
+        }
+        report.add(Subject::Python, python().await);
+        session.output.document(&report)?;
+        Ok(match report.problems {
+            0 => ExitStatus::Success,
+            _ => ExitStatus::Refused,
+        })
+    }
+}
+
+/// Describes the file of the contexts, and the selected context.
+fn settings(session: &Session) -> Result<Finding, Failure> {
+    let path = ConfigFile::path()?;
+    let file = match path.exists() {
+        true => path.display().to_string(),
+        false => format!("{} does not exist", path.display()),
+    };
+    let context = session.selection.context()?;
+    Ok(Finding::ok(match session.selection.name()? {
+        None => format!("{file}; no context is selected, so variables and files apply"),
+        Some(name) => {
+            let reason = match session.selection.requested() {
+                Some(_) => "selected by --context or MODELARTS_CONTEXT",
+                None => "the current one",
+            };
+            let emulator = context.data_dir.as_ref();
+            let emulator = emulator.map(|path| format!(", the emulator in {}", path.display()));
+            let emulator = emulator.unwrap_or_default();
+            format!("{file}; context {name} ({reason}){emulator}")
+        }
+    }))
+}
+
+/// Checks that other users cannot read files with secrets.
+fn files(session: &Session, environment: &Environment) -> Result<Finding, Failure> {
+    let mut files = credentials::files(environment);
+    let emulator = session.selection.context()?.data_dir.as_ref();
+    files.extend(emulator.map(|directory| directory.join(CONNECTION_FILE)));
+    let open: Vec<(String, u32)> = files
+        .iter()
+        .filter_map(|path| Some((path.display().to_string(), open_mode(path)?)))
+        .collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    Ok(match (open.as_slice(), names.as_slice()) {
+        ([], []) => Finding::ok("no file with secrets"),
+        ([], names) => Finding::ok(format_args!("only this user can read {}", names.join(", "))),
+        (open, _) => {
+            let found = open.iter();
+            let found = found.map(|(path, mode)| {
+                format!("{path} holds secrets, and other users can read it (mode {mode:03o})")
+            });
+            let paths: Vec<&str> = open.iter().map(|(path, _)| path.as_str()).collect();
+            Finding::warning(
+                found.collect::<Vec<_>>().join("\n"),
+                format_args!("chmod 600 {}", paths.join(" ")),
+            )
+        }
+    })
+}
+
+/// Returns the mode of a file that other users can use; `None` for other files.
+#[cfg(unix)]
+fn open_mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let mode = path.metadata().ok()?.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+/// Returns `None`, because only permissions of Unix are checked.
+#[cfg(not(unix))]
+fn open_mode(_: &Path) -> Option<u32> {
+    None
+}
+
+/// Returns a builder whose calls are sent once, so that the cause of an error is found soon.
+fn builder(environment: &Environment) -> ClientBuilder {
+    ClientBuilder::default()
+        .environment(environment.clone())
+        .user_agent(concat!("modelarts-cli/", env!("CARGO_PKG_VERSION")))
+        .retry(RetryPolicy::none())
+        .timeout(TIMEOUT)
+        .overall_timeout(TIMEOUT)
+}
+
+/// Names of settings in messages.
+struct Origins {
+    /// Variables that the context sets.
+    variables: Vec<&'static str>,
+    context: String,
+    is_emulator: bool,
+}
+
+impl Origins {
+    fn new(session: &Session) -> Result<Self, Failure> {
+        let context = session.selection.context()?;
+        Ok(Self {
+            variables: context.variables().into_keys().collect(),
+            context: session.selection.name()?.unwrap_or_default().to_owned(),
+            is_emulator: context.data_dir.is_some(),
+        })
+    }
+
+    /// Returns the context instead of the variable that it sets.
+    fn place(&self, origin: &str) -> String {
+        match self.is_emulator || self.variables.contains(&origin) {
+            true => format!("the context {}", self.context),
+            false => origin.to_owned(),
+        }
+    }
+}
+
+/// Checks the settings, the service and OBS.
+async fn check_service(
+    session: &Session,
+    environment: &Environment,
+    report: &mut Report,
+) -> Result<(), Failure> {
+    let origins = Origins::new(session)?;
+    // Settings of the address and of the credentials are checked apart from each other.
+    let address = builder(environment)
+        .credentials(Credentials::keys("none", "none"))
+        .project_id("none")
+        .build();
+    add_address(report, &address, &origins);
+    let source = builder(environment)
+        .endpoint("http://127.0.0.1:1")
+        .project_id("none")
+        .build();
+    let client = match (&address, &source) {
+        (Ok(_), Ok(_)) => Some(builder(environment).connect().await),
+        _ => None,
+    };
+    let call = match &client {
+        Some(Ok(client)) => Some(Call::send(client).await),
+        _ => None,
+    };
+    let rejection = call.as_ref().and_then(Call::rejection);
+    report.add(
+        Subject::Credentials,
+        match (&source, &client) {
+            (Err(error), _) => no_credentials(error),
+            (Ok(_), Some(Err(error))) if error.is_auth() => Finding::error(error),
+            (Ok(source), client) => match (rejection, client) {
+                (Some(error), _) if error.code() != Some(OTHER_PROJECT) => Finding::error(error),
+                (_, Some(Ok(client))) => keys(client, &origins).await,
+                _ => Finding::ok(format_args!("from {}", origin_of(source, &origins))),
+            },
+        },
+    );
+    report.add(
+        Subject::Project,
+        match (&client, rejection) {
+            (None, _) => Finding::skipped("not looked up without address and credentials"),
+            (Some(Err(error)), _) if error.is_auth() => {
+                Finding::skipped("not looked up without valid credentials")
+            }
+            (Some(Err(error)), _) => Finding::error(error).with_advice(
+                "set HUAWEICLOUD_SDK_PROJECT_ID, or project_id of the context; the console lists \
+                 the projects under My Credentials",
+            ),
+            (Some(Ok(_)), Some(error)) if error.code() == Some(OTHER_PROJECT) => {
+                Finding::error(error)
+            }
+            (Some(Ok(client)), _) => Finding::ok(format_args!(
+                "{}, from {}",
+                client.project_id(),
+                origins.place(client.origins().project)
+            )),
+        },
+    );
+    let Some(Ok(client)) = &client else {
+        for subject in [Subject::Service, Subject::Clock] {
+            report.add(subject, Finding::skipped("no call was possible"));
+        }
+        for subject in [Subject::Obs, Subject::Bucket, Subject::Upload] {
+            report.add(subject, Finding::skipped("not checked without a client"));
+        }
+        return Ok(());
+    };
+    if let Some(call) = call {
+        report.add(Subject::Service, call.service(client, &origins));
+        report.add(Subject::Clock, call.clock());
+    }
+    check_obs(client, &origins, report).await;
+    Ok(())
+}
+
+/// Adds region and address of the service.
+fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &Origins) {
+    let client = match address {
+        Ok(client) => client,
+        Err(error) => {
+            let skipped = "not known without an address of the service";
+            report.add(Subject::Region, Finding::skipped(skipped));
+            let advice = "set MODELARTS_REGION, such as eu-de, or create a context: `modelarts \
+                          context set NAME region=eu-de`";
+            let finding = match error.to_string().starts_with("no endpoint;") {
+                true => Finding::problem("neither a region nor an endpoint is set", advice),
+                false => Finding::error(error).with_advice(advice),
+            };
+            report.add(Subject::Endpoint, finding);
+            return;
+        }
+    };
+    let found = client.origins();
+    let region = match (client.region(), found.region) {
+        (Some(region), Some(origin)) => format!("{region}, from {}", origins.place(origin)),
+        (Some(region), None) => region.to_owned(),
+        (None, _) => "none, because the endpoint is outside of the clouds".to_owned(),
+    };
+    report.add(Subject::Region, Finding::ok(region));
+    let endpoint = client.endpoint().trim_end_matches('/');
+    let origin = match found.endpoint {
+        "the region" => "the region".to_owned(),
+        origin => origins.place(origin),
+    };
+    report.add(
+        Subject::Endpoint,
+        Finding::ok(format_args!("{endpoint}, from {origin}")),
+    );
+}
+
+/// Describes missing or invalid credentials.
+fn no_credentials(error: &Error) -> Finding {
+    let text = error.to_string();
+    match text.split_once("Looked at:") {
+        Some((_, places)) => {
+            // Programs in Rust can enable the metadata service; this one has no setting for it.
+            let places = places.lines().filter(|place| !place.contains("metadata()"));
+            let places: Vec<&str> = places.collect();
+            Finding::problem(
+                format_args!("none; these places have none:{}", places.join("\n")),
+                "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] in \
+             ~/.huaweicloud/credentials; the console creates keys under My Credentials",
+            )
+        }
+        None => Finding::error(error).with_advice("correct or remove this source of credentials"),
+    }
+}
+
+fn origin_of(client: &Client, origins: &Origins) -> String {
+    let origin = client.origins().credentials;
+    origin.map_or_else(|| "the program".to_owned(), |origin| origins.place(origin))
+}
+
+/// Describes the credentials: their source, and the first letters of the access key.
+async fn keys(client: &Client, origins: &Origins) -> Finding {
+    let provider = client.credentials();
+    let fetched = provider.credentials(client.provider_context()).await;
+    let form = match &fetched {
+        Err(error) => return Finding::error(error),
+        Ok(credentials) => match credentials.access_keys() {
+            Some(keys) => {
+                let start: String = keys.access_key.chars().take(4).collect();
+                let temporary = keys.security_token.filter(|token| !token.is_empty());
+                let kind = if temporary.is_some() {
+                    "temporary keys"
+                } else {
+                    "keys"
+                };
+                format!("{kind}, access key {start}…")
+            }
+            None => "a token".to_owned(),
+        },
+    };
+    Finding::ok(format_args!("{form}, from {}", origin_of(client, origins)))
+}
+
+/// One call of the service, with the facts that its response has.
+struct Call {
+    result: Result<Option<i64>, Error>,
+    duration: Duration,
+    /// Time of the service minus that of this machine, in seconds; `None` without the header `Date`.
+    ahead: Option<i64>,
+}
+
+impl Call {
+    /// Reads a list of one job.
+    async fn send(client: &Client) -> Self {
+        let date = Cell::new(None);
+        let started = Instant::now();
+        let project = client.project_id();
+        let body = types::ListTrainingJobsRequest::builder().limit(1);
+        let result = client
+            .call(|api| {
+                let sent = api
+                    .list_training_jobs()
+                    .project_id(project)
+                    .body(body)
+                    .send();
+                let date = &date;
+                async move {
+                    let result = sent.await;
+                    let headers = match &result {
+                        Ok(response) => Some(response.headers()),
+                        Err(api::Error::Service(response)) => Some(response.headers()),
+                        Err(api::Error::Unexpected(response)) => Some(&response.headers),
+                        Err(_) => None,
+                    };
+                    let value = headers.and_then(|headers| headers.get("date")?.to_str().ok());
+                    date.set(value.and_then(|value| {
+                        let time = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
+                        let now = jiff::Timestamp::try_from(SystemTime::now()).ok()?;
+                        Some(time.as_second() - now.as_second())
+                    }));
+                    result
+                }
+            })
+            .await;
+        Self {
+            result: result.map(|response| response.total),
+            duration: started.elapsed(),
+            ahead: date.get(),
+        }
+    }
+
+    /// Returns the error if the service rejects the credentials or the project.
+    fn rejection(&self) -> Option<&Error> {
+        let error = self.result.as_ref().err()?;
+        (error.is_auth() || error.code() == Some(OTHER_PROJECT)).then_some(error)
+    }
+
+    fn service(&self, client: &Client, origins: &Origins) -> Finding {
+        let time = format!("responds in {} ms", self.duration.as_millis());
+        match &self.result {
+            Ok(Some(jobs)) => Finding::ok(format_args!("{time}; the project has {jobs} jobs")),
+            Ok(None) => Finding::ok(time),
+            Err(_) if self.rejection().is_some() => Finding::ok(time),
+            Err(error) if error.status().is_some() => Finding::error(error),
+            Err(error) => Finding::error(error).with_advice(match origins.is_emulator {
+                true => "the emulator has ended; start it with `modelarts dev`".to_owned(),
+                false => format!(
+                    "check the network, the proxy in HTTPS_PROXY, and the endpoint {}",
+                    client.endpoint().trim_end_matches('/')
+                ),
+            }),
+        }
+    }
+
+    fn clock(&self) -> Finding {
+        let Some(ahead) = self.ahead else {
+            return Finding::skipped("no response of the service has a time");
+        };
+        let skew = Duration::from_secs(ahead.unsigned_abs());
+        if skew <= SKEW_NOISE {
+            return Finding::ok("as that of the service");
+        }
+        let direction = if ahead > 0 { "behind" } else { "ahead of" };
+        let found = format!("{} {direction} that of the service", output::duration(skew));
+        let advice = "synchronize the clock of this machine, for example by `sudo timedatectl \
+                      set-ntp true`; the clouds reject signatures that are more than 15 minutes off";
+        match skew {
+            _ if skew > MAX_SKEW => Finding::problem(found, advice),
+            _ if skew > SKEW_WARNING => Finding::warning(found, advice),
+            _ => Finding::ok(found),
+        }
+    }
+}
+
+/// Checks OBS: address, bucket, permission to write.
+async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
+    let address = match client.obs_endpoint() {
+        Ok(Some(address)) => {
+            let variable = "MODELARTS_OBS_ENDPOINT";
+            let is_set = client.environment().variable(variable).is_some();
+            let origin = match is_set {
+                true => origins.place(variable),
+                false => "the region".to_owned(),
+            };
+            Finding::ok(format_args!("{address}, from {origin}"))
+        }
+        Ok(None) => Finding::warning(
+            "the address of OBS is not known, so local code and data cannot be sent",
+            "set MODELARTS_REGION or MODELARTS_OBS_ENDPOINT, or obs_endpoint of the context",
+        ),
+        Err(error) => Finding::error(&error).with_advice("correct the file of the regions"),
+    };
+    report.add(Subject::Obs, address);
+    let staging = Staging::new(client);
+    let root = match staging.root() {
+        Ok(root) => root,
+        Err(error) => {
+            let is_missing = client
+                .environment()
+                .variable("MODELARTS_OBS_BUCKET")
+                .is_none()
+                && error.kind() == ErrorKind::Config;
+            let finding = match is_missing {
+                true => Finding::warning(
+                    "no bucket is set, so local code and data cannot be sent",
+                    "set MODELARTS_OBS_BUCKET, or bucket of the context, to a bucket in the region \
+                     of the jobs",
+                ),
+                false => Finding::error(&error).with_advice(
+                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
+                                  and prefix of the context",
+                ),
+            };
+            report.add(Subject::Bucket, finding);
+            report.add(
+                Subject::Upload,
+                Finding::skipped("not tried without a bucket"),
+            );
+            return;
+        }
+    };
+    report.add(Subject::Bucket, Finding::ok(&root));
+    let started = Instant::now();
+    let upload = async {
+        let key = root.join(TEST_OBJECT)?;
+        let bucket = staging.connect()?.bucket(root.bucket())?;
+        bucket.put(key.key(), "").await?;
+        bucket.delete(key.key()).await?;
+        Ok::<_, Error>(key)
+    };
+    let finding = match upload.await {
+        Ok(key) => Finding::ok(format_args!(
+            "wrote and deleted {key} in {} ms",
+            started.elapsed().as_millis()
+        )),
+        Err(error) => Finding::error(&error).with_advice(
+            "check the name of the bucket, its region, and the permissions of the keys on OBS",
+        ),
+    };
+    report.add(Subject::Upload, finding);
+}
+
+/// Searches the python3 that runs jobs on this machine.
+#[cfg(unix)]
+async fn python() -> Finding {
+    match modelarts_emulator::Emulator::python3().await {
+        Some(path) => Finding::ok(path.display()),
+        None => Finding::warning(
+            "the PATH has no python3, so `run --local` and `dev` cannot run scripts",
+            "install Python 3",
+        ),
+    }
+}
+
+/// Skips the check, because jobs run only on systems with processes of Unix.
+#[cfg(not(unix))]
+async fn python() -> Finding {
+    Finding::skipped("jobs run on this machine on Linux and macOS only")
+}

@@ -1,0 +1,77 @@
+//! Names of the settings of a context, and those that it must not have.
+
+use crate::failure::Failure;
+
+/// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
+pub(crate) const FIELDS: &[(&str, &str)] = &[
+    ("region", "region, such as eu-de"),
+    ("project_id", "id of the project"),
+    (
+        "endpoint",
+        "address of the service, if not that of the region",
+    ),
+    ("obs_endpoint", "address of OBS, if not that of the region"),
+    ("bucket", "bucket for local code and data"),
+    ("prefix", "prefix of the keys in the bucket"),
+    (
+        "credentials_file",
+        "file with the credentials, as ~/.huaweicloud/credentials",
+    ),
+    ("os_cloud", "cloud in clouds.yaml"),
+    ("flavor", "flavor of jobs without --flavor"),
+    ("pool", "pool of jobs without --pool"),
+    ("data_dir", "data directory of an emulator"),
+];
+
+/// Fields that are paths.
+const PATHS: &[&str] = &["credentials_file", "data_dir"];
+
+/// The reason why a context has no field for keys.
+const NO_SECRETS: &str = "a context holds no secrets: keys belong in the variables \
+    HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
+    another one that credentials_file names";
+
+/// Checks that a field exists.
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+    match FIELDS.iter().any(|(known, _)| *known == name) {
+        true => Ok(()),
+        false => Err(Failure::usage(format_args!(
+            "{name:?} is no setting of a context; {}",
+            unknown(name)
+        ))),
+    }
+}
+
+/// Returns the rule that the name of an unknown field breaks.
+pub(super) fn unknown(name: &str) -> String {
+    let name = name.to_lowercase();
+    let parts = ["key", "secret", "token", "password"];
+    if matches!(name.as_str(), "ak" | "sk") || parts.iter().any(|part| name.contains(part)) {
+        return NO_SECRETS.to_owned();
+    }
+    let names = FIELDS.iter().map(|(name, _)| *name);
+    let similarity = |known: &str| strsim::jaro_winkler(known, &name);
+    let nearest = names
+        .clone()
+        .max_by(|one, other| similarity(one).total_cmp(&similarity(other)))
+        .filter(|nearest| similarity(nearest) > 0.8);
+    match nearest {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!(
+            "it must be one of: {}",
+            names.collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+/// Returns a value as the file has it. Paths become absolute, because commands in other directories
+/// read them, too.
+pub(crate) fn value(name: &str, value: &str) -> Result<String, Failure> {
+    if !PATHS.contains(&name) {
+        return Ok(value.to_owned());
+    }
+    let path = std::path::absolute(value)
+        .map_err(|error| Failure::usage(format_args!("{name} {value:?}: {error}")))?;
+    let path = path.into_os_string().into_string();
+    path.map_err(|_| Failure::usage(format_args!("{name} {value:?}: the path must be UTF-8")))
+}

@@ -1,0 +1,6 @@
+//! Commands on what the service offers, `api` and `sync`.
+
+mod algorithms;
+mod api;
+mod flavors;
+mod sync;

@@ -1,0 +1,230 @@
+//! `modelarts submit`.
+
+use modelarts_emulator::faults::{Fault, FaultRule};
+use serde_json::json;
+
+use super::fixtures::{FLAVOR, Site, items, stderr, stdout};
+use crate::support;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_and_data_are_sent_and_the_log_is_on_stdout() {
+    let site = Site::start().await;
+    site.script(
+        "import argparse, os\np = argparse.ArgumentParser()\np.add_argument('--data_url')\n\
+         p.add_argument('--epochs')\na, _ = p.parse_known_args()\n\
+         print('epochs', a.epochs, os.environ['SEED'], sorted(os.listdir(a.data_url)))\n",
+    );
+    site.fixture.write("code/data/rows.csv", "1,2\n");
+    let output = site
+        .submit("--data code/data --env SEED=7 --name leaves -- --epochs 3")
+        .await
+        .code(0);
+    let text = stdout(&output);
+    assert!(
+        text.contains("          worker-0 │ epochs 3 7 ['rows.csv']\n"),
+        "{text}"
+    );
+    let text = stderr(&output);
+    // Data in the code directory is sent once.
+    assert!(text.contains("✓ Code         1 file, "), "{text}");
+    assert!(
+        text.contains("✓ data_url     1 file, 4 B → obs://team/modelarts/data/"),
+        "{text}"
+    );
+    assert!(text.contains("✓ leaves completed after "), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+
+    let again = site.submit("--data code/data --env SEED=7").await.code(0);
+    let text = stderr(&again);
+    assert_eq!(text.matches("(unchanged, not sent)").count(), 2, "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn items_begin_with_the_submission_and_end_with_the_outcome() {
+    let site = Site::start().await;
+    site.script("print('hello')");
+    let output = site
+        .submit("--out train_url --name leaves -o ndjson")
+        .await
+        .code(0);
+    let items = items(&output);
+    assert!(items.iter().all(|item| item["schema_version"] == 1));
+    let first = &items[0];
+    assert_eq!(
+        (&first["type"], &first["job"]["name"]),
+        (&json!("submitted"), &json!("leaves"))
+    );
+    let address = first["outputs"]["train_url"].as_str().unwrap();
+    assert!(
+        address.starts_with("obs://team/modelarts/out/leaves-"),
+        "{address}"
+    );
+    assert!(items.iter().any(|item| *item
+        == json!({
+            "schema_version": 1, "type": "log", "task": "worker-0", "line": "hello",
+        })));
+    assert!(
+        items
+            .iter()
+            .any(|item| item["type"] == "phase" && item["phase"] == "Completed")
+    );
+    let finished = items
+        .iter()
+        .find(|item| item["kind"] == "task_finished")
+        .unwrap();
+    assert_eq!(
+        (&finished["task"], &finished["exit_code"]),
+        (&json!("worker-0"), &json!(0))
+    );
+    let end = items.last().unwrap();
+    assert_eq!(
+        (&end["type"], &end["outcome"]),
+        (&json!("end"), &json!("completed"))
+    );
+    assert_eq!(end["exit_code"], 0);
+    assert_eq!(end["outputs"]["train_url"], address);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_is_one_document_and_ids_are_alone_on_stdout() {
+    let site = Site::start().await;
+    site.script("print('hello')");
+    let output = site.submit("-o json --name one").await.code(0);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["job"]["name"], "one");
+    assert_eq!(document["outcome"], "completed");
+    assert!(
+        stderr(&output).contains("worker-0 │ hello"),
+        "{:?}",
+        output.get_output()
+    );
+
+    let output = site.submit("-o id --name two").await.code(0);
+    let client = site.client();
+    let id = |name: &'static str| {
+        let jobs = client.training_jobs();
+        async move { jobs.get_by_name(name).await.unwrap().id().to_owned() }
+    };
+    assert_eq!(stdout(&output), format!("{}\n", id("two").await));
+    let output = site.submit("--detach --name three").await.code(0);
+    assert_eq!(stdout(&output), format!("{}\n", id("three").await));
+    let output = site.submit("-d --name four -o json").await.code(0);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["job"]["id"], id("four").await.as_str());
+    assert_eq!(document["outcome"], json!(null));
+    // The last job of the directory, for @last.
+    let last = std::fs::read_to_string(site.fixture.path().join("state/last.json")).unwrap();
+    assert!(last.contains(&id("four").await), "{last}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn outputs_are_received_after_the_end() {
+    let site = Site::start().await;
+    site.script(
+        "import sys\nopen(sys.argv[1].split('=')[1] + '/model.bin', 'w').write('weights')\n",
+    );
+    let output = site
+        .submit("--out train_url --download ./out -o json")
+        .await
+        .code(0);
+    let model = std::fs::read_to_string(site.fixture.path().join("out/train_url/model.bin"));
+    assert_eq!(model.unwrap(), "weights");
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(
+        document["downloaded"],
+        json!({"train_url": "./out/train_url"})
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_flavor_is_2_with_those_of_the_service() {
+    let site = Site::start().await;
+    site.script("");
+    let output = support::assert(site.command("submit code/train.py"))
+        .await
+        .code(2);
+    let text = stderr(&output);
+    let flavor = "\n  modelarts.vm.cpu.8u             8 cores, 32 GB\n";
+    assert!(text.starts_with("error: --flavor is missing"), "{text}");
+    assert!(text.contains(flavor), "{text}");
+    let gpu = "\n  modelarts.p3.large.public       8 cores, 64 GB, 1 × GP-Vnt1\n";
+    assert!(text.contains(gpu), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_misspelt_flavor_is_3_with_the_most_similar_one() {
+    let site = Site::start().await;
+    site.script("");
+    let command = site.command("submit code/train.py --flavor modelarts.vm.cpu.2x");
+    let text = stderr(&support::assert(command).await.code(3));
+    assert!(text.contains("did you mean modelarts.vm.cpu.2u?"), "{text}");
+    assert_eq!(site.objects(), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_bucket_is_2_with_the_settings_that_name_one() {
+    let site = Site::start().await;
+    site.script("");
+    let command = site
+        .fixture
+        .command(&format!("submit code/train.py --flavor {FLAVOR}"));
+    let output = support::assert(command).await.code(2);
+    output.stdout_eq("").stderr_eq(
+        "error: no bucket for code, data and outputs; --bucket, the variable MODELARTS_OBS_BUCKET \
+         or `bucket` of the context must name one\n",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_describes_the_job_and_flags_take_precedence() {
+    let site = Site::start().await;
+    site.script("import sys\nprint(sorted(sys.argv[1:]))\n");
+    site.fixture.write(
+        "job.yaml",
+        "metadata: {name: from-file}\nalgorithm:\n  engine: {engine_name: PyTorch, \
+         engine_version: pytorch_1.8.0}\n  parameters:\n    - {name: lr, value: 1e-05}\n    - \
+         {name: n, value: 1}\nspec:\n  resource: {flavor_id: modelarts.vm.cpu.8u, node_count: 1}\n",
+    );
+    let output = support::assert(site.command(
+        "submit code/train.py -f job.yaml -p n=2 --set algorithm.parameters[2].name=k --set \
+         algorithm.parameters[2].value=3 --set spec.resource.node_count=2",
+    ));
+    let text = stdout(&output.await.code(0));
+    assert!(
+        text.contains("worker-1 │ ['--k=3', '--lr=1e-05', '--n=2']\n"),
+        "{text}"
+    );
+    let job = site.client().training_jobs().get_by_name("from-file").await;
+    assert!(job.unwrap().is_completed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_path_is_2_with_the_most_similar_field() {
+    let site = Site::start().await;
+    site.script("");
+    let output = site.submit("--set spec.resource.nod_count=4").await.code(2);
+    output.stderr_eq(
+        "error: --set spec.resource.nod_count=4: spec.resource.nod_count: there is no such field; \
+         did you mean node_count?\n",
+    );
+    let output = site
+        .submit("--set spec.resource.node_count=four")
+        .await
+        .code(2);
+    output.stderr_eq(
+        "error: --set spec.resource.node_count=four: spec.resource.node_count = \"four\": must be a \
+         whole number; change its type\n",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_response_creates_no_second_job() {
+    let site = Site::start().await;
+    site.script("print('once')");
+    let faults = site.fixture.emulator.faults();
+    faults
+        .add(FaultRule::once("CreateTrainingJob", Fault::LostAnswer))
+        .unwrap();
+    site.submit("").await.code(0);
+    assert_eq!(site.created(), 1);
+}

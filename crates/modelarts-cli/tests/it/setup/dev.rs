@@ -1,0 +1,322 @@
+//! `modelarts dev`.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use snapbox::cmd::{OutputAssert, cargo_bin};
+use tempfile::TempDir;
+
+use crate::support::isolated;
+
+/// A running `modelarts dev`.
+pub(crate) struct DevProcess {
+    child: Child,
+    pub(crate) ready: Value,
+}
+
+impl DevProcess {
+    /// Starts it with the home directory, and waits until it is ready.
+    pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
+        let mut child = Command::new(cargo_bin!("modelarts"))
+            .args(["dev", "-o", "json"])
+            .args(arguments.split_whitespace())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", directory)
+            .env("MODELARTS_CONFIG", directory.join("config.toml"))
+            .current_dir(directory)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stdout = BufReader::new(child.stdout.as_mut().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        if line.is_empty() {
+            let mut stderr = String::new();
+            let mut errors = child.stderr.take().unwrap();
+            errors.read_to_string(&mut stderr).unwrap();
+            panic!("dev has not started: {stderr}");
+        }
+        let ready = serde_json::from_str(&line).unwrap();
+        Self { child, ready }
+    }
+
+    /// Sends a signal, waits for the end, and returns exit code and stderr.
+    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String) {
+        let kill = Command::new("kill")
+            .args(["-s", signal, &self.child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        let mut stderr = String::new();
+        let mut errors = self.child.stderr.take().unwrap();
+        errors.read_to_string(&mut stderr).unwrap();
+        (self.child.wait().unwrap().code(), stderr)
+    }
+}
+
+impl Drop for DevProcess {
+    fn drop(&mut self) {
+        // The process has ended unless the test failed.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn run(directory: &Path, arguments: &str) -> OutputAssert {
+    isolated(directory)
+        .args(arguments.split_whitespace())
+        .assert()
+}
+
+/// Returns the message of a command that fails with this exit code.
+fn refusal(directory: &Path, arguments: &str, code: i32) -> String {
+    let output = run(directory, arguments).code(code).stdout_eq("");
+    let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    text.replace(&*directory.to_string_lossy(), "[DIR]")
+}
+
+#[test]
+fn another_shell_uses_the_emulator_by_its_context() {
+    let home = TempDir::new().unwrap();
+    let file = "# Mine.\ncurrent = \"team\"\n\n[context.team]\nregion = \"eu-de\" # Germany\n";
+    fs::write(home.path().join("config.toml"), file).unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    let data = home.path().join(".local/share/modelarts/dev");
+    let (url, obs_url) = (dev.ready["url"].clone(), dev.ready["obs_url"].clone());
+    let project = dev.ready["project_id"].clone();
+    assert_eq!(
+        dev.ready,
+        json!({
+            "schema_version": 1,
+            "url": url,
+            "obs_url": obs_url,
+            "project_id": project,
+            "data_dir": data,
+            "bucket": "dev",
+            "context": "dev",
+        })
+    );
+    assert_eq!(
+        fs::read_to_string(home.path().join("config.toml")).unwrap(),
+        format!(
+            "{file}\n[context.dev]\ndata_dir = \"{}\"\nbucket = \"dev\"\nflavor = \
+             \"modelarts.vm.cpu.8u\"\n",
+            data.display()
+        )
+    );
+    let connection = data.join("connection.json");
+    let metadata = fs::metadata(&connection).unwrap();
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let variables: Value = serde_json::from_str(&fs::read_to_string(&connection).unwrap()).unwrap();
+    assert_eq!(variables["MODELARTS_ENDPOINT"], url);
+    assert_eq!(variables["HUAWEICLOUD_SDK_PROJECT_ID"], project);
+    // Keys of a cloud in the environment are not sent to the emulator.
+    let command = isolated(home.path())
+        .env("HUAWEICLOUD_SDK_AK", "of-a-cloud")
+        .env("HUAWEICLOUD_SDK_SK", "of-a-cloud")
+        .args(["--context", "dev", "ls", "-o", "json"]);
+    let output = command.assert().code(0);
+    let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(document, json!({"schema_version": 1, "jobs": []}));
+    run(home.path(), "context show dev -o json --jq .current")
+        .code(0)
+        .stdout_eq("false\n");
+
+    let (code, stderr) = dev.end("INT");
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        stderr,
+        format!(
+            "ModelArts emulator on {}, OBS on {}\nData in {}, bucket dev\nIn another shell:\n  \
+             modelarts --context dev submit train.py    one command on the emulator\n  modelarts \
+             context use dev                  all commands on the emulator\nCtrl-C ends it and \
+             stops its jobs\nending with all jobs\n",
+            url.as_str().unwrap(),
+            obs_url.as_str().unwrap(),
+            data.display()
+        )
+    );
+    assert!(!connection.exists());
+    assert_eq!(
+        refusal(home.path(), "--context dev ls", 2),
+        "error: the emulator of the context dev is not running; start it with `modelarts dev \
+         --name dev --data-dir [DIR]/.local/share/modelarts/dev`\n"
+    );
+}
+
+#[test]
+fn keys_project_and_settings_survive_a_restart() {
+    let home = TempDir::new().unwrap();
+    let keys = |home: &Path| {
+        let path = home.join("emulator/connection.json");
+        let mut variables: Value =
+            serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        variables["HUAWEICLOUD_SDK_SK"].take()
+    };
+    let dev = DevProcess::start(home.path(), "--data-dir emulator --name lab --bucket mine");
+    let (project, key) = (dev.ready["project_id"].clone(), keys(home.path()));
+    assert_eq!(dev.end("TERM").0, Some(0));
+    run(home.path(), "context set lab flavor= prefix=mine").code(0);
+    let dev = DevProcess::start(
+        home.path(),
+        "--data-dir emulator --name lab --on-stop leave",
+    );
+    assert_eq!(dev.ready["project_id"], project);
+    assert_eq!(dev.ready["bucket"], "mine");
+    assert_eq!(keys(home.path()), key);
+    for (field, value) in [("flavor", "null\n"), ("prefix", "mine\n")] {
+        let show = format!("context show lab --jq .{field}");
+        run(home.path(), &show).code(0).stdout_eq(value);
+    }
+    let (code, stderr) = dev.end("TERM");
+    assert_eq!(code, Some(0));
+    assert!(stderr.ends_with(
+        "Ctrl-C ends it; the next start runs its jobs again\nending; the next start runs the jobs \
+         again\n"
+    ));
+}
+
+#[test]
+fn a_second_start_on_the_same_data_is_refused() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--data-dir emulator");
+    assert_eq!(
+        refusal(home.path(), "dev --data-dir emulator", 1),
+        "error: cannot start the emulator in [DIR]/emulator: cannot use state.sqlite3 in the data \
+         directory: another emulator runs on it: end that one, or choose another data directory\n"
+    );
+    assert_eq!(
+        refusal(home.path(), "dev --data-dir other", 2),
+        "error: the context dev belongs to the emulator in [DIR]/emulator, which is running; end \
+         that one, or give another --name\n"
+    );
+    // The first one is not affected.
+    run(home.path(), "--context dev ls -o id").code(0);
+    assert_eq!(dev.end("INT").0, Some(0));
+}
+
+#[test]
+fn wrong_settings_are_refused_before_the_start() {
+    let home = TempDir::new().unwrap();
+    let file = "[context.dev]\nregion = \"eu-de\"\n";
+    fs::write(home.path().join("config.toml"), file).unwrap();
+    assert_eq!(
+        refusal(home.path(), "dev", 2),
+        "error: the context dev in [DIR]/config.toml is not one of an emulator, and is not \
+         overwritten; --name must give another name\n"
+    );
+    assert_eq!(
+        refusal(home.path(), "dev --name lab --pool p", 2),
+        "error: --pool `p` has no number of nodes, 1 or more, behind the id\n"
+    );
+    assert_eq!(
+        refusal(home.path(), "dev --name lab --listen 0.0.0.0:0", 1),
+        "error: cannot start the emulator in [DIR]/.local/share/modelarts/lab: cannot listen on \
+         0.0.0.0:0: the emulator executes what it is sent, so it listens on loopback addresses \
+         only, for example 127.0.0.1:0\n"
+    );
+    for (arguments, expected) in [
+        (
+            "dev --speed 0",
+            "it must be a number above 0, such as 4 or 0.5",
+        ),
+        ("dev --speed 4 --timing quick", "cannot be used with"),
+        ("dev --bucket A_b --name lab", "A_b"),
+    ] {
+        let message = isolated(home.path()).args(arguments.split_whitespace());
+        let output = message.assert();
+        let code = output.get_output().status.code().unwrap();
+        let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+        assert!(
+            message.contains(expected) && code > 0,
+            "{arguments}: {message}"
+        );
+    }
+    assert_eq!(
+        fs::read_to_string(home.path().join("config.toml")).unwrap(),
+        file
+    );
+    fs::write(home.path().join("config.toml"), "[context.dev").unwrap();
+    assert_eq!(
+        refusal(home.path(), "dev", 2),
+        "error: [DIR]/config.toml, line 1: unclosed table, expected `]`; edit the file, or delete \
+         it\n"
+    );
+}
+
+/// Submits a job that runs for a long time, and waits until it runs.
+fn start_job(home: &Path) {
+    let work = home.join("work");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(work.join("train.py"), "import time\ntime.sleep(3600)\n").unwrap();
+    run(
+        home,
+        "--context dev submit work/train.py --name long --detach",
+    )
+    .code(0);
+    wait_until_running(home);
+}
+
+/// Waits until the only job runs.
+fn wait_until_running(home: &Path) {
+    loop {
+        match phase(home).as_str() {
+            "Running\n" => return,
+            phase => assert!(["Creating\n", "Pending\n"].contains(&phase), "{phase}"),
+        }
+    }
+}
+
+/// Returns the phase of the only job.
+fn phase(home: &Path) -> String {
+    let output = run(home, "--context dev ls --jq .jobs[0].phase").code(0);
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn jobs_are_stopped_at_the_end() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    start_job(home.path());
+    assert_eq!(dev.end("INT").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    assert_eq!(phase(home.path()), "Terminated\n");
+    assert_eq!(dev.end("INT").0, Some(0));
+}
+
+#[test]
+fn jobs_run_again_at_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant --on-stop leave");
+    start_job(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    wait_until_running(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+}
+
+#[test]
+fn a_kill_is_reported_and_does_not_prevent_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "");
+    assert_eq!(dev.end("KILL").0, None);
+    let output = run(home.path(), "--context dev doctor -o json").code(1);
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().iter();
+    let mut service = checks.filter(|check| check["check"] == "service");
+    assert_eq!(
+        service.next().unwrap()["advice"],
+        "the emulator has ended; start it with `modelarts dev`"
+    );
+    // The file with the old address is replaced.
+    let dev = DevProcess::start(home.path(), "--data-dir other");
+    run(home.path(), "--context dev ls -o id").code(0);
+    assert_eq!(dev.end("INT").0, Some(0));
+}

@@ -1,0 +1,8 @@
+//! Commands on the program itself.
+
+mod completion;
+mod context;
+#[cfg(unix)]
+pub(crate) mod dev;
+mod doctor;
+mod man;

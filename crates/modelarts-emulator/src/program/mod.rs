@@ -1,0 +1,135 @@
+//! Program of the emulator, `modelarts-emulator serve`.
+//!
+//! When the emulator is ready, the program prints one line of JSON on stdout. Messages are printed
+//! on stderr. Ctrl-C and SIGTERM end the program, and also its jobs unless `--on-stop leave` is
+//! given. With `--end-with-stdin`, so does the end of stdin.
+
+mod arguments;
+mod env_file;
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{self, Write},
+    process::ExitCode,
+    thread,
+};
+
+use serde_json::json;
+use tokio::{
+    runtime,
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
+use tracing_subscriber::EnvFilter;
+
+use crate::program::{arguments::OnStop, env_file::EnvFile};
+
+/// Default of `RUST_LOG`. The crate s3s reports each refused request of OBS as an error.
+const LOG_FILTER: &str = "info,s3s=off";
+
+/// Runs the program with the arguments of the process, and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    run(env::args_os())
+}
+
+/// Runs the program with these arguments, the first of which is its name. Other programs that
+/// contain the emulator call this function.
+///
+/// `--help`, `--version` and a wrong argument end the process.
+///
+/// ```no_run
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     let arguments = ["modelarts-emulator", "serve", "--token", "dev"];
+///     modelarts_emulator::program::run(arguments.map(Into::into))
+/// }
+/// ```
+#[must_use]
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+    let ended = match runtime {
+        Ok(runtime) => runtime.block_on(serve(arguments.into_iter().collect())),
+        Err(error) => Err(error.to_string()),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("modelarts-emulator: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(given: Vec<OsString>) -> Result<(), String> {
+    let mut arguments = arguments::parse(&given)?;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_FILTER));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .with_ansi(false)
+        .init();
+    // The handler is registered before the ready line is printed, because the parent may send a
+    // signal as soon as it has read that line.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
+    let on_stop = arguments.on_stop;
+    let end_with_stdin = arguments.end_with_stdin;
+    // An unusable file is reported before any job runs.
+    let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;
+    let emulator = arguments::builder(arguments)?.start().await;
+    let emulator = emulator.map_err(|error| error.to_string())?;
+    if let Some(file) = env_file {
+        file.write(&emulator.envs())?;
+    }
+    let ready = json!({
+        "url": emulator.url(),
+        "obs_url": emulator.obs_url(),
+        "project_id": emulator.project_id(),
+        "access_key": emulator.access_key(),
+        "secret_key": emulator.secret_key(),
+    });
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{ready}")
+        .and_then(|()| stdout.flush())
+        .map_err(|error| error.to_string())?;
+    drop(stdout);
+    tracing::info!(
+        url = emulator.url(),
+        obs_url = emulator.obs_url(),
+        obs_root = %emulator.obs_root().display(),
+        data_dir = %emulator.data_dir().display(),
+        "ready"
+    );
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        () = stdin_closed(), if end_with_stdin => {}
+    }
+    match on_stop {
+        OnStop::Stop => {
+            tracing::info!("ending with all jobs");
+            emulator.shutdown().await;
+        }
+        OnStop::Leave => {
+            tracing::info!("ending; the next start on the data directory continues the jobs");
+            emulator.suspend().await;
+        }
+    }
+    Ok(())
+}
+
+/// Returns when stdin has ended. The thread may read until the end of the process; a task of the
+/// runtime would delay that end.
+async fn stdin_closed() {
+    let (closed, end) = oneshot::channel();
+    thread::spawn(move || {
+        // An unreadable stdin is a closed one. The receiver is gone if a signal came first.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        let _ = closed.send(());
+    });
+    // The sender sends in any case, unless the thread could not copy.
+    let _ = end.await;
+}
