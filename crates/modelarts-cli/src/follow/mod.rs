@@ -9,7 +9,7 @@ mod printer;
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use item::{EventItem, Item, JobEnd, JobName, address, now};
-pub(crate) use printer::{Printer, Selection};
+pub(crate) use printer::Printer;
 
 use std::{pin::pin, time::Duration};
 

@@ -4,7 +4,6 @@ use std::{fmt::Write as _, io::Write as _, time::SystemTime};
 
 use jiff::tz::TimeZone;
 use modelarts_ext::{Event, LogItem, Timestamp, jobs::follow::JobUpdate, types::EventLevel};
-use regex::Regex;
 
 use crate::{
     failure::Failure,
@@ -17,89 +16,13 @@ use crate::{
 /// Size at which text for stderr is sent, in bytes.
 const STDERR_BUFFER: usize = 1 << 16;
 
-/// The updates that are printed.
-#[derive(Clone, Debug)]
-pub(crate) struct Selection {
-    phases: bool,
-    events: bool,
-    logs: bool,
-    /// Whether only warnings and errors among the events are printed as text.
-    only_problems: bool,
-    /// Whether lines of logs begin with the name of their task.
-    names_tasks: bool,
-    /// Only lines of these tasks, unless it is empty.
-    tasks: Vec<String>,
-    /// Only lines that match.
-    pattern: Option<Regex>,
-}
-
-impl Selection {
-    /// Selects phases, events and the lines of all tasks.
-    pub(crate) fn all() -> Self {
-        Self {
-            phases: true,
-            events: true,
-            logs: true,
-            only_problems: false,
-            names_tasks: true,
-            tasks: Vec::new(),
-            pattern: None,
-        }
-    }
-
-    /// Selects lines of logs: those of all tasks if `tasks` is empty.
-    pub(crate) fn logs(tasks: Vec<String>, pattern: Option<Regex>) -> Self {
-        Self {
-            phases: false,
-            events: false,
-            tasks,
-            pattern,
-            ..Self::all()
-        }
-    }
-
-    /// Selects events.
-    pub(crate) fn events() -> Self {
-        Self {
-            phases: false,
-            logs: false,
-            ..Self::all()
-        }
-    }
-
-    /// Leaves out events in the text, except warnings and errors.
-    pub(crate) fn with_problems_only(mut self) -> Self {
-        self.only_problems = true;
-        self
-    }
-
-    fn has_event(&self, event: &Event) -> bool {
-        let is_problem = *event.level() != EventLevel::Info;
-        self.events && (is_problem || !self.only_problems)
-    }
-
-    /// Leaves out the names of tasks in the text, for the log of one task.
-    pub(crate) fn without_task_names(mut self) -> Self {
-        self.names_tasks = false;
-        self
-    }
-
-    fn has_line(&self, task: &str, line: &str) -> bool {
-        self.logs
-            && (self.tasks.is_empty() || self.tasks.iter().any(|known| known == task))
-            && self
-                .pattern
-                .as_ref()
-                .is_none_or(|pattern| pattern.is_match(line))
-    }
-}
-
 /// Prints updates of a job: as text on stdout, or as items in the format `ndjson`. In the formats
 /// `json`, `yaml` and `id`, stdout has the result of the command only, so the text is printed on
 /// stderr.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
-    selection: Selection,
+    /// Whether only warnings and errors among the events are printed as text.
+    only_problems: bool,
     sink: Sink,
     zone: TimeZone,
     /// Text that containers of the job begin with: `modelarts-job-ID-`.
@@ -141,8 +64,9 @@ impl Sink {
 }
 
 impl<'a> Printer<'a> {
-    /// Creates a printer in the format of the command.
-    pub(crate) fn new(session: &'a Session, selection: Selection) -> Self {
+    /// Creates a printer of phases, events and the lines of all tasks, in the format of the
+    /// command.
+    pub(crate) fn new(session: &'a Session) -> Self {
         let output = &session.output;
         let sink = match output.format {
             Format::Table | Format::Wide | Format::Ndjson => Sink::Stdout(Stdout::lock()),
@@ -150,7 +74,7 @@ impl<'a> Printer<'a> {
         };
         Self {
             output,
-            selection,
+            only_problems: false,
             sink,
             zone: TimeZone::system(),
             container: String::new(),
@@ -158,7 +82,13 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints an update, if it is selected. [`flush`](Self::flush) sends it.
+    /// Leaves out events in the text, except warnings and errors.
+    pub(crate) fn with_problems_only(mut self) -> Self {
+        self.only_problems = true;
+        self
+    }
+
+    /// Prints an update. [`flush`](Self::flush) sends it.
     pub(crate) fn print(&mut self, update: &JobUpdate) -> Result<(), Failure> {
         if let JobUpdate::Phase(job) = update
             && self.container.is_empty()
@@ -171,20 +101,17 @@ impl<'a> Printer<'a> {
                 task,
                 item: LogItem::Line(line),
             } if self.output.format != Format::Ndjson => {
-                if self.selection.has_line(task, line) {
-                    self.write_prefix(task)?;
-                    self.sink.write(line)?;
-                    self.sink.write("\n")?;
-                }
-                Ok(())
+                self.write_prefix(task)?;
+                self.sink.write(line)?;
+                self.sink.write("\n")
             }
             JobUpdate::Event(event) if self.output.format != Format::Ndjson => {
-                match self.selection.has_event(event) {
-                    true => self.sink.write(&self.event_text(event)),
-                    false => Ok(()),
+                match self.only_problems && *event.level() == EventLevel::Info {
+                    true => Ok(()),
+                    false => self.sink.write(&self.event_text(event)),
                 }
             }
-            update => match self.item(update) {
+            update => match Self::item(update) {
                 Some(item) => self.print_item(&item),
                 None => Ok(()),
             },
@@ -237,11 +164,10 @@ impl<'a> Printer<'a> {
         self.sink.flush()
     }
 
-    /// Returns the item of an update; `None` if it is not selected.
-    fn item(&self, update: &JobUpdate) -> Option<Item> {
-        let selection = &self.selection;
+    /// Returns the item of an update; `None` if it has none.
+    fn item(update: &JobUpdate) -> Option<Item> {
         match update {
-            JobUpdate::Phase(job) if selection.phases => {
+            JobUpdate::Phase(job) => {
                 let phase = job.phase().to_string();
                 let secondary = job.secondary_phase().map(ToString::to_string);
                 Some(Item::Phase {
@@ -250,13 +176,13 @@ impl<'a> Printer<'a> {
                     time: now(),
                 })
             }
-            JobUpdate::Event(event) if selection.events => EventItem::new(event).map(Item::Event),
+            JobUpdate::Event(event) => EventItem::new(event).map(Item::Event),
             JobUpdate::Log { task, item } => match item {
-                LogItem::Line(line) if selection.has_line(task, line) => Some(Item::Log {
+                LogItem::Line(line) => Some(Item::Log {
                     task: task.clone(),
                     line: line.clone(),
                 }),
-                LogItem::Gap { bytes } if selection.has_line(task, "") => Some(Item::LogGap {
+                LogItem::Gap { bytes } => Some(Item::LogGap {
                     task: task.clone(),
                     bytes: *bytes,
                 }),
@@ -272,19 +198,12 @@ impl<'a> Printer<'a> {
     }
 
     fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
-        if !self.selection.names_tasks {
-            return Ok(());
-        }
         let known = self.prefixes.iter().position(|(known, _)| known == task);
         let index = known.unwrap_or_else(|| {
             // Lines are indented below the times of phases and events.
-            let indent = match self.selection.phases || self.selection.events {
-                true => "          ",
-                false => "",
-            };
             let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
-            let prefix = format!("{indent}{prefix} ");
-            self.prefixes.push((task.to_owned(), prefix));
+            self.prefixes
+                .push((task.to_owned(), format!("          {prefix} ")));
             self.prefixes.len() - 1
         });
         match self.prefixes.get(index) {

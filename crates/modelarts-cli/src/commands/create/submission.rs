@@ -22,9 +22,7 @@ use crate::{
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
-    follow::{
-        End, Interrupt, Item, JobEnd, JobName, Printer, Selection, address, follow, now, updates,
-    },
+    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, address, follow, now, updates},
     job_reference::{project, remember},
     output::{self, Document, Format},
     session::Session,
@@ -316,12 +314,11 @@ impl Followed {
 /// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of the
 /// service do not matter in the text.
 pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
-    let selection = Selection::all();
-    let selection = match is_local {
-        true => selection.with_problems_only(),
-        false => selection,
-    };
-    Printer::new(session, selection)
+    let printer = Printer::new(session);
+    match is_local {
+        true => printer.with_problems_only(),
+        false => printer,
+    }
 }
 
 impl Document for JobEnd {

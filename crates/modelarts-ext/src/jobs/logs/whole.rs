@@ -57,7 +57,7 @@ pub(super) struct WholeLog {
 
 #[derive(Debug)]
 enum Source {
-    Link(LinkReader),
+    Link(Box<LinkReader>),
     Lines {
         reader: LineReader,
         /// Error of the link.
@@ -70,7 +70,7 @@ enum Source {
 impl WholeLog {
     pub(super) fn new(logs: Logs) -> Self {
         Self {
-            source: Source::Link(LinkReader::new(&logs, 0, None)),
+            source: Source::Link(Box::new(LinkReader::new(&logs, 0, None))),
             logs,
         }
     }

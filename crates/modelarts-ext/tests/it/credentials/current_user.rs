@@ -3,12 +3,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use modelarts_emulator::{Emulator, User};
-use modelarts_ext::{Client, ClientBuilder, Credentials, ErrorKind};
+use modelarts_ext::{
+    Client, ClientBuilder, Credentials, ErrorKind,
+    credentials::{FetchCredentials, Password},
+};
 use serde_json::json;
 
 use super::{
     fixtures::{keys, safe_message},
-    manual_clock::ManualClock,
+    manual_clock::{ManualClock, minutes},
 };
 use crate::support::{
     fake_server::{FakeServer, reply},
@@ -103,7 +106,14 @@ async fn a_transient_error_is_repeated() {
         _ => reply(200, json!({"credential": {"user_id": "u1"}})),
     })
     .await;
-    let client = client(&iam, Credentials::keys("AK", "SK-s3cr3t"));
+    let client = Client::builder()
+        .endpoint("https://modelarts.test")
+        .iam_endpoint(&iam.url)
+        .project_id(PROJECT)
+        .credentials(Credentials::keys("AK", "SK-s3cr3t"))
+        .clock(ManualClock::new(|time| time < minutes(1)))
+        .build()
+        .unwrap();
     assert_eq!(client.current_user().await.unwrap().id, "u1");
     assert_eq!(iam.asked().len(), 2);
 }
@@ -121,7 +131,7 @@ async fn the_emulator_states_the_user_of_keys_and_tokens() {
     let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
     let user = client.current_user().await.unwrap();
     assert_eq!((user.id.as_str(), user.name), ("0123", None));
-    let login = modelarts_ext::credentials::Password::new(emulator.url(), "ann", "open sesame")
+    let login = Password::new(emulator.url(), "ann", "open sesame")
         .domain("emulator")
         .project_id(emulator.project_id());
     let client = Client::builder()
