@@ -1,6 +1,6 @@
 //! `modelarts run`.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
@@ -15,6 +15,7 @@ use crate::{
 };
 
 /// Directory of the outputs of local jobs.
+#[cfg(unix)]
 const OUTPUT: &str = "modelarts-output";
 
 #[derive(Debug, Args)]
@@ -50,7 +51,9 @@ impl Run {
 
 #[cfg(unix)]
 mod unix {
-    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
+    use std::path::PathBuf;
+
+    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, Run, Session};
     use crate::{
         commands::create::{
             check::check_draft,
@@ -86,7 +89,7 @@ mod unix {
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
             let Some(client) = service.filter(|_| is_good) else {
                 if service.is_some() && followed.status != ExitStatus::Interrupted {
-                    anstream::eprintln!("nothing was submitted: the job failed on this machine");
+                    note!("nothing was submitted: the job failed on this machine");
                 }
                 return followed.print(session, local_printer);
             };
