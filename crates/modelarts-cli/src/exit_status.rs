@@ -1,5 +1,6 @@
 //! `ExitStatus`: the exit codes of the program.
 
+use clap::ValueEnum;
 use modelarts_ext::Outcome;
 
 /// Result of a command, as an exit code.
@@ -61,6 +62,34 @@ impl From<&Outcome> for ExitStatus {
             Outcome::Abnormal { .. } => Self::Abnormal,
             Outcome::Vanished => Self::Vanished,
             _ => Self::Failed,
+        }
+    }
+}
+
+/// Source of the exit code of a command that waits for a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitCodeSource {
+    /// 0 completed, 10 failed, 11 abnormal, 12 terminated, 13 deleted.
+    Outcome,
+    /// The exit code of the task that failed, if the job failed.
+    Task,
+}
+
+impl ExitCodeSource {
+    /// Returns the result of the program for an outcome.
+    pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
+        match (self, outcome) {
+            (
+                Self::Task,
+                Outcome::Failed {
+                    exit_code: Some(code),
+                    ..
+                },
+            ) => {
+                // Codes above 255 do not exist on Unix.
+                u8::try_from(*code).map_or(ExitStatus::Failed, ExitStatus::Task)
+            }
+            _ => outcome.into(),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
@@ -19,7 +20,7 @@ from modelarts_tools._programs import program
 # Bucket that exists from the start.
 BUCKET = "modelarts-test"
 # Prefixes of variables from which clients of ModelArts take credentials and addresses.
-PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "OS_")
+PREFIXES = ("MODELARTS_", "HUAWEICLOUD_", "HW_", "HC_", "OS_")
 
 
 class Emulator:
@@ -161,7 +162,7 @@ class Emulator:
             method: GET if not given, or POST with a body.
 
         Raises:
-            urllib.error.HTTPError: The status is not one of success.
+            urllib.error.HTTPError: The status is not one of success. The message has the body.
         """
         return self._send(f"/v2/{self.project_id}/{path}", body, method)
 
@@ -178,19 +179,27 @@ class Emulator:
             method: GET if not given, or POST with a body.
 
         Raises:
-            urllib.error.HTTPError: The status is not one of success.
+            urllib.error.HTTPError: The status is not one of success. The message has the body.
         """
         return self._send(f"/_emulator/{route}", body, method)
 
     def _send(self, path: str, body: object, method: Optional[str]) -> Any:
-        # The import takes longer than the rest of this module.
+        # These imports take longer than the rest of this module.
+        from urllib.error import HTTPError
         from urllib.request import ProxyHandler, Request, build_opener
 
         data = None if body is None else json.dumps(body).encode()
         headers = {"X-Auth-Token": self.token, "Content-Type": "application/json"}
         request = Request(self.url + path, data, headers, method=method)
-        with build_opener(ProxyHandler({})).open(request, timeout=60) as response:
-            content = response.read()
+        try:
+            with build_opener(ProxyHandler({})).open(request, timeout=60) as response:
+                content = response.read()
+        except HTTPError as error:
+            with error:
+                content = error.read()
+            text = f"{error.reason}: {content.decode(errors='replace')}"
+            body_again = io.BytesIO(content)
+            raise HTTPError(error.url, error.code, text, error.headers, body_again) from None
         return json.loads(content) if content else None
 
     def reset(self) -> None:

@@ -84,9 +84,10 @@ def test_a_fault_is_injected(modelarts: Emulator) -> None:
     fault = {"operation": "CreateTrainingJob", "fault": "status", "status": 429}
     modelarts.control("faults", fault)
     body = job(modelarts, "")
-    with pytest.raises(urllib.error.HTTPError) as refused:
+    with pytest.raises(urllib.error.HTTPError, match="429.*ModelArts.2799") as refused:
         modelarts.api("training-jobs", body)
     assert refused.value.code == 429
+    assert json.load(refused.value)["error_code"] == "ModelArts.2799"
     modelarts.api("training-jobs", body)
     assert modelarts.control("requests")["CreateTrainingJob"] == {"received": 2, "executed": 1}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 
 import pytest
@@ -85,7 +84,7 @@ def is_healthy(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/_emulator/health") as response:
             return bool(response.status == 200)
-    except urllib.error.URLError:
+    except OSError:
         return False
 
 

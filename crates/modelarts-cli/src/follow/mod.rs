@@ -26,6 +26,9 @@ use crate::{failure::Failure, session::Session};
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
+/// Time for which missing items of a server on this machine are waited for. The log of a script that
+/// prints nothing counts as missing.
+const LOCAL_QUIET: Duration = Duration::from_millis(500);
 
 /// Reason why following ended.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ pub(crate) enum End {
 pub(crate) fn updates(job: &JobHandle) -> Updates {
     let updates = job.updates().report_interruptions();
     match Session::is_local(job.client()) {
-        true => updates.interval(LOCAL_INTERVAL),
+        true => updates.interval(LOCAL_INTERVAL).quiet(LOCAL_QUIET),
         false => updates,
     }
 }

@@ -9,7 +9,7 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_ext::{Client, Error, Filter, Job};
 
-use crate::{failure::Failure, job_reference::last::last_job, terminal::note};
+use crate::{failure::Failure, job_reference::last::last_job, suggestion::nearest, terminal::note};
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
@@ -19,8 +19,6 @@ const MIN_PREFIX: usize = 4;
 const MAX_CANDIDATES: usize = 10;
 /// Number of the newest jobs whose names are compared with an unknown one.
 const SUGGESTION_SEARCH: usize = 100;
-/// Minimum similarity of a suggested name, from 0 to 1.
-const MIN_SIMILARITY: f64 = 0.85;
 /// Number of ids in one search, the maximum of the service.
 const IDS_PER_SEARCH: usize = 10;
 /// Number of searches at the same time.
@@ -246,22 +244,8 @@ async fn of_id_prefix(client: &Client, text: &str) -> Result<Vec<Job>, Error> {
 async fn not_found(client: &Client, name: &str) -> Failure {
     let list = client.training_jobs().list().collect(SUGGESTION_SEARCH);
     let newest = list.await.unwrap_or_default();
-    let similarity = |job: &Job| {
-        let known = job.name();
-        match known.starts_with(name) {
-            true => 1.0,
-            false => strsim::jaro_winkler(&known.to_lowercase(), &name.to_lowercase()),
-        }
-    };
-    let nearest = newest
-        .iter()
-        .map(|job| (similarity(job), job))
-        .filter(|(similarity, _)| *similarity > MIN_SIMILARITY)
-        // The newest of several.
-        .rev()
-        .max_by(|(one, _), (other, _)| one.total_cmp(other));
-    Failure::NotFound(match nearest {
-        Some((_, job)) => format!("no job is named {name:?}; did you mean {}?", job.name()),
+    Failure::NotFound(match nearest(name, newest.iter().map(|job| job.name())) {
+        Some(known) => format!("no job is named {name:?}; did you mean {known}?"),
         None => format!(
             "no job is named {name:?}, and no id begins with it; `modelarts ls` lists jobs, and a \
              job of another workspace is found by its id"

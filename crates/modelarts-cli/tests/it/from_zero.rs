@@ -24,6 +24,11 @@ const WILDCARDS: &[(&str, &str)] = &[
     (r"\b\d+ ms\b", "[..] ms"),
     (r"\b\d\d:\d\d:\d\d\b", "[..]"),
     (r"\b[0-9a-f]{32}\b", "[..]"),
+    (r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", "[..]"),
+    (r"/code/[0-9a-f]{16}/\w+/", "/code/[..]/"),
+    (r"\bafter ([0-9]+[dhms])+\b", "after [..]"),
+    // Widths of columns depend on the times.
+    (r"\s+\d+s\s+\d+s\s+", "[..]"),
     (r"\b[0-9a-f]{8}\b", "[..]"),
     (r"\btrain-[0-9a-z]{4}\b", "train-[..]"),
     (r"access key \w{4}…", "access key [..]…"),
@@ -65,6 +70,7 @@ fn with_wildcards(text: &str) -> String {
 /// Returns a block in the form of trycmd, in which an output without a line break at its end differs
 /// from one with it by an empty line.
 fn transcript(block: &Block) -> String {
+    assert_eq!(block.language, "console");
     let mut text = "```console\n".to_owned();
     let mut has_output = false;
     for line in with_wildcards(block.text).lines().chain(["```"]) {
@@ -124,6 +130,15 @@ fn the_packages_have_these_names() {
         },
     );
     assert_eq!(*pip, format!("pip install {name}"));
+}
+
+#[test]
+fn a_job_runs_on_this_machine() {
+    let home = TempDir::new().unwrap();
+    let blocks = blocks("A job on this machine");
+    let (script, commands) = blocks.split_first().unwrap();
+    assert_eq!(script.language, "python");
+    run(home.path(), "local", commands, &[]);
 }
 
 #[test]

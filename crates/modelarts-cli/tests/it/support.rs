@@ -1,6 +1,7 @@
 //! An emulator, and runs of the program with its settings.
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Stdio},
@@ -85,6 +86,13 @@ impl Fixture {
         let mut child = child.unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
         Running { child, stdout }
+    }
+
+    /// Returns the operations that the emulator has received, with their numbers.
+    pub(crate) fn received(&self) -> BTreeMap<&'static str, u64> {
+        let requests = self.emulator.requests().into_iter();
+        let received = requests.map(|(operation, count)| (operation, count.received));
+        received.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Returns a client of the emulator.

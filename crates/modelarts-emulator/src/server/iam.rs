@@ -155,10 +155,7 @@ async fn show_access_key(
     let (at, ..) = authenticate(&state, request).await?;
     let user = state.accounts.user(at);
     if user.access_key != access_key || user.security_token.is_some() {
-        return Ok(error(
-            StatusCode::NOT_FOUND,
-            "Could not find credential.",
-        ));
+        return Ok(error(StatusCode::NOT_FOUND, "Could not find credential."));
     }
     Ok(ApiResponse::json(
         StatusCode::OK,

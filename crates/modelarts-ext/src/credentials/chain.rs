@@ -1,6 +1,6 @@
 //! Chain of the sources of credentials, for programs that set none.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use modelarts_api::Secret;
 
@@ -53,6 +53,17 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
          HUAWEICLOUD_SDK_SK. Looked at:\n- {}",
         reasons.join("\n- ")
     )))
+}
+
+/// Returns the files with secrets that a client with this environment would search for credentials,
+/// as far as they exist, for a check of their permissions.
+#[must_use]
+pub fn files(environment: &Environment) -> Vec<PathBuf> {
+    let profile = profile_file::path(environment).filter(|path| path.exists());
+    profile
+        .into_iter()
+        .chain(clouds_yaml::paths(environment))
+        .collect()
 }
 
 /// Returns the error for a variable that requires another one, which is missing.

@@ -68,6 +68,7 @@ pub(crate) mod source;
 mod temporary_keys;
 
 pub use cache::{CachedProvider, FetchCredentials, Fetched};
+pub use chain::files;
 pub use metadata::Metadata;
 pub use oidc::Oidc;
 pub use password::Password;
@@ -75,7 +76,6 @@ pub use temporary_keys::TemporaryKeys;
 
 use std::{
     fmt,
-    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 
@@ -83,7 +83,6 @@ use modelarts_api::{BoxFuture, Secret};
 
 use crate::{
     clock::Clock,
-    config::environment::Environment,
     error::Error,
     http::{
         connection::{self, AGENT, CONNECT_TIMEOUT},
@@ -333,17 +332,6 @@ impl fmt::Debug for SecureHttp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecureHttp")
     }
-}
-
-/// Returns the files with secrets that a client with this environment would search for credentials,
-/// as far as they exist, for a check of their permissions.
-#[must_use]
-pub fn files(environment: &Environment) -> Vec<PathBuf> {
-    let profile = profile_file::path(environment).filter(|path| path.exists());
-    profile
-        .into_iter()
-        .chain(clouds_yaml::paths(environment))
-        .collect()
 }
 
 /// Provider of credentials. The client calls it before every attempt, so it should cache them.

@@ -1,5 +1,7 @@
 //! `modelarts run`.
 
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -20,6 +22,7 @@ const OUTPUT: &str = "modelarts-output";
 
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true))]
+#[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Run {
     #[command(flatten)]
     job: JobFlags,
@@ -51,9 +54,7 @@ impl Run {
 
 #[cfg(unix)]
 mod unix {
-    use std::path::PathBuf;
-
-    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, Run, Session};
+    use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
     use crate::{
         commands::create::{
             check::check_draft,
@@ -63,7 +64,8 @@ mod unix {
             submit::submit,
         },
         context::Context,
-        follow::{Interrupt, Printer},
+        follow::{Interrupt, Item, Printer, now},
+        output::Format,
     };
 
     /// Keeps the outputs out of the code of later jobs, and out of repositories.
@@ -93,6 +95,10 @@ mod unix {
                 }
                 return followed.print(session, local_printer);
             };
+            if session.output.format == Format::Ndjson {
+                let (end, time) = (followed.end, now());
+                local_printer.print_item(&Item::End { end, time })?;
+            }
             drop(local_printer);
             let draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
             submit(session, client, draft, false, false, &self.follow).await

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use modelarts_ext::{Client, Job, Outcome};
 use modelarts_obs::{JobExt, Obs, Staging};
 use tokio::time::Instant;
@@ -20,7 +20,7 @@ use crate::{
         },
         jobs::time_span,
     },
-    exit_status::ExitStatus,
+    exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::{
         End, Interrupt, Item, JobEnd, JobName, Printer, Selection, address, follow, now, updates,
@@ -49,34 +49,6 @@ pub(crate) struct FollowFlags {
     /// Receives the outputs into this directory after the end of the job.
     #[arg(long, value_name = "DIR", help_heading = "Follow")]
     pub(crate) download: Option<PathBuf>,
-}
-
-/// Source of the exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExitCodeSource {
-    /// 0 completed, 10 failed, 11 abnormal, 12 terminated, 13 deleted.
-    Outcome,
-    /// The exit code of the task that failed, if the job failed.
-    Task,
-}
-
-impl ExitCodeSource {
-    /// Returns the result of the program for an outcome.
-    pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
-        match (self, outcome) {
-            (
-                Self::Task,
-                Outcome::Failed {
-                    exit_code: Some(code),
-                    ..
-                },
-            ) => {
-                // Codes above 255 do not exist on Unix.
-                u8::try_from(*code).map_or(ExitStatus::Failed, ExitStatus::Task)
-            }
-            _ => outcome.into(),
-        }
-    }
 }
 
 /// The service that a job is created on.

@@ -29,7 +29,7 @@ pub(crate) struct Ls {
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
     /// Maximum number of jobs.
-    #[arg(short = 'n', long, value_name = "JOBS", value_parser = 1..)]
+    #[arg(short = 'n', long, value_name = "JOBS", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
@@ -137,6 +137,7 @@ impl Ls {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let mut list = self.selection.list(client).await?;
+        let selection = self.selection;
         if let Some(since) = self.since {
             list = list.filter(Filter::create_time().after(since));
         }
@@ -144,7 +145,7 @@ impl Ls {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });
         let now = SystemTime::now();
-        let rows = first(list, limit).map_ok(move |jobs| {
+        let rows = first(list, selection, limit).map_ok(move |jobs| {
             let jobs = jobs.iter();
             jobs.map(|job| JobRow::new(job, now)).collect::<Vec<_>>()
         });
@@ -156,21 +157,30 @@ impl Ls {
     }
 }
 
-/// Returns the first jobs of a list, page by page. Pages behind the limit are not requested.
-fn first(list: ListJobs, limit: usize) -> impl Stream<Item = Result<Vec<Job>, Error>> {
-    let pages_after_first = limit.div_ceil(PAGE_SIZE).saturating_sub(1);
-    let list = list
-        .page_size(u32::try_from(limit.min(PAGE_SIZE)).unwrap_or(1))
-        .in_flight(pages_after_first.clamp(1, MAX_IN_FLIGHT));
-    stream::try_unfold((list.pages(), limit), |(mut pages, left)| async move {
+/// Returns the first selected jobs of a list, page by page. Pages behind the limit are not
+/// requested.
+fn first(
+    mut list: ListJobs,
+    selection: Selection,
+    limit: usize,
+) -> impl Stream<Item = Result<Vec<Job>, Error>> {
+    if !selection.is_local() {
+        let pages_after_first = limit.div_ceil(PAGE_SIZE).saturating_sub(1);
+        list = list
+            .page_size(u32::try_from(limit.min(PAGE_SIZE)).unwrap_or(1))
+            .in_flight(pages_after_first.clamp(1, MAX_IN_FLIGHT));
+    }
+    let state = (list.pages(), selection, limit);
+    stream::try_unfold(state, |(mut pages, selection, left)| async move {
         if left == 0 {
             return Ok(None);
         }
         let page = pages.try_next().await?;
         Ok(page.map(|mut page| {
+            page.items.retain(|job| selection.selects(job));
             page.items.truncate(left);
             let left = left - page.items.len();
-            (page.items, (pages, left))
+            (page.items, (pages, selection, left))
         }))
     })
 }

@@ -83,7 +83,8 @@ async fn select(
         Phase::Abnormal,
         Phase::Terminated,
     ];
-    let list = selection.or_phases(ended).list(client).await?;
+    let selection = selection.or_phases(ended);
+    let list = selection.list(client).await?;
     let mut rows = list.oldest_first().stream();
     let limit = older_than.map(|age| {
         let limit = SystemTime::now().checked_sub(age);
@@ -100,7 +101,9 @@ async fn select(
                 continue;
             }
         }
-        jobs.push(job);
+        if selection.selects(&job) {
+            jobs.push(job);
+        }
     }
     Ok(jobs)
 }

@@ -1,7 +1,7 @@
 //! `Selection`: the conditions of the service's search for jobs, as arguments.
 
 use clap::Args;
-use modelarts_ext::{Client, Filter, jobs::ListJobs, types::Phase};
+use modelarts_ext::{Client, Filter, Job, jobs::ListJobs, types::Phase};
 
 use crate::{commands::jobs::arguments::phase, failure::Failure};
 
@@ -64,26 +64,36 @@ impl Selection {
         self
     }
 
+    /// Returns `true` if jobs of the search must be [selected](Self::selects) here as well.
+    pub(super) fn is_local(&self) -> bool {
+        !self.user.is_empty()
+    }
+
+    /// Returns `true` if a job of the search meets the conditions that the service does not
+    /// document: its condition on users takes ids.
+    pub(super) fn selects(&self, job: &Job) -> bool {
+        let metadata = job.details().metadata.as_ref();
+        let user = metadata.and_then(|metadata| metadata.user_name.as_ref());
+        self.user.is_empty() || user.is_some_and(|user| self.user.contains(user))
+    }
+
     /// Returns the search. The user of `--mine` is looked up in IAM.
-    pub(super) async fn list(self, client: &Client) -> Result<ListJobs, Failure> {
+    pub(super) async fn list(&self, client: &Client) -> Result<ListJobs, Failure> {
         let mut list = client.training_jobs().list();
         if self.mine {
             let user = client.current_user().await?;
             list = list.filter(Filter::user_id().is(user.id));
         }
         if !self.phase.is_empty() {
-            list = list.filter(Filter::phase().is_in(unique(self.phase)));
+            list = list.filter(Filter::phase().is_in(unique(&self.phase)));
         }
-        if !self.user.is_empty() {
-            list = list.filter(Filter::user_name().is_in(unique(self.user)));
-        }
-        if let Some(name) = self.name {
+        if let Some(name) = &self.name {
             list = list.filter(Filter::name().like(name));
         }
         if !self.pool.is_empty() {
-            list = list.filter(Filter::pool_id().is_in(unique(self.pool)));
+            list = list.filter(Filter::pool_id().is_in(unique(&self.pool)));
         }
-        if let Some(workspace) = self.workspace {
+        if let Some(workspace) = &self.workspace {
             list = list.workspace(workspace);
         }
         for (key, values) in tags(&self.tag)? {
@@ -93,11 +103,11 @@ impl Selection {
     }
 }
 
-fn unique<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+fn unique<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
     let mut kept: Vec<T> = Vec::new();
     for value in values {
-        if !kept.contains(&value) {
-            kept.push(value);
+        if !kept.contains(value) {
+            kept.push(value.clone());
         }
     }
     kept

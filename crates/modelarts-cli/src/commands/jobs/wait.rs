@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     commands::jobs::arguments::{phase, time_span},
-    exit_status::ExitStatus,
+    exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::Interrupt,
     job_reference::JobArguments,
@@ -42,6 +42,9 @@ pub(crate) struct Wait {
         value_parser = phase()
     )]
     reached: Option<Phase>,
+    /// Source of the exit code: the outcome of the job, or the exit code of its failed task.
+    #[arg(long, value_enum, value_name = "SOURCE", default_value = "outcome")]
+    exit_code: ExitCodeSource,
 }
 
 /// End of a job, or of the wait for it.
@@ -203,7 +206,7 @@ impl Wait {
     /// Returns the exit code for an end. A job that completed has also run, but a job that ended in
     /// another way than the phase of `--for` has not reached it.
     fn status(&self, waited: &Waited) -> ExitStatus {
-        match (ExitStatus::from(waited.outcome()), &self.reached) {
+        match (self.exit_code.status(waited.outcome()), &self.reached) {
             (ExitStatus::Success, Some(target))
                 if *waited.outcome() != Outcome::Reached && is_end(target) =>
             {

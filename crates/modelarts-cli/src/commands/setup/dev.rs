@@ -1,5 +1,10 @@
 //! `modelarts dev`.
 
+#![cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "the emulator runs jobs as processes of Unix")
+)]
+
 use std::{net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -74,6 +79,13 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// The running emulator, without its keys.
+#[cfg_attr(
+    not(unix),
+    expect(
+        dead_code,
+        reason = "the emulator exists on Unix only, its schema everywhere"
+    )
+)]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DevReady {
     /// Address of the service.
@@ -164,6 +176,8 @@ mod unix {
 
     /// Bucket for local code and data, if none is given.
     const BUCKET: &str = "dev";
+    /// Flavor of a new context, so that a script is all that a job needs.
+    const FLAVOR: &str = "modelarts.vm.cpu.8u";
     /// Time limit for the question if an emulator listens on an address of this machine.
     const PROBE_TIME: Duration = Duration::from_millis(500);
 
@@ -198,6 +212,7 @@ mod unix {
         let config = ConfigFile::path()?;
         // A broken file is reported before any job runs.
         let known = ConfigFile::read(&config)?.contexts.remove(name);
+        let is_new = known.is_none();
         let mut bucket = dev.bucket.clone();
         if let Some(known) = known {
             let Some(other) = known.data_dir else {
@@ -247,6 +262,9 @@ mod unix {
             let mut edit = ConfigEdit::open(&config)?;
             edit.set(name, "data_dir", &running.directory.to_string_lossy())?;
             edit.set(name, "bucket", &ready.bucket)?;
+            if is_new {
+                edit.set(name, "flavor", FLAVOR)?;
+            }
             edit.save()?;
             print(session, &ready, dev.on_stop)
         };

@@ -116,5 +116,8 @@ async fn a_reader_that_ends_early_is_no_error() {
         .current_dir(site.fixture.path());
     let output = support::assert(command).await.code(0);
     let text = super::fixtures::stderr(&output);
-    assert!(!text.contains("error") && !text.contains("panic"), "{text}");
+    assert!(
+        !text.contains("error:") && !text.contains("panic"),
+        "{text}"
+    );
 }

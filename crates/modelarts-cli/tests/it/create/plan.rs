@@ -21,7 +21,7 @@ async fn the_body_is_that_of_the_submission_and_nothing_is_sent() {
     assert!(text.contains("code → obs://team/modelarts/code/"), "{text}");
     assert!(text.ends_with("dry run: nothing was sent\n"), "{text}");
 
-    site.submit(arguments).await.code(0);
+    site.submit(&format!("{arguments} --detach")).await.code(0);
     let sent = site.fixture.emulator.last_requests();
     let sent = sent
         .iter()

@@ -176,6 +176,9 @@ async fn a_job_that_completed_here_is_submitted() {
     let submitted = items.iter().filter(|item| item["type"] == "submitted");
     let local: Vec<_> = submitted.map(|item| item["local"].as_bool()).collect();
     assert_eq!(local, [Some(true), Some(false)]);
+    let ends = items.iter().filter(|item| item["type"] == "end");
+    let ends: Vec<_> = ends.map(|item| item["outcome"].as_str()).collect();
+    assert_eq!(ends, [Some("completed"); 2]);
     assert_eq!(site.created(), 1);
 }
 

@@ -144,7 +144,7 @@ async fn a_missing_flavor_is_2_with_those_of_the_service() {
         .await
         .code(2);
     let text = stderr(&output);
-    let flavor = "\n  modelarts.vm.cpu.8u            8 cores, 32 GB\n";
+    let flavor = "\n  modelarts.vm.cpu.8u             8 cores, 32 GB\n";
     assert!(text.starts_with("error: --flavor is missing"), "{text}");
     assert!(text.contains(flavor), "{text}");
     let gpu = "\n  modelarts.p3.large.public       8 cores, 64 GB, 1 × GP-Vnt1\n";

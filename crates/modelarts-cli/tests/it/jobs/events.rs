@@ -35,7 +35,7 @@ async fn events_are_a_table_oldest_first() {
         .run("events leaves --raw --level error")
         .await
         .code(0);
-    output.stdout_eq("2026-01-15T08:30:10Z Error   Job  Training job failed.\n");
+    output.stdout_eq("2026-01-15T16:30:10+08:00 Error   Job  Training job failed.\n");
     let output = fixture
         .run("events leaves --source Task --columns kind,task,exit-code")
         .await;

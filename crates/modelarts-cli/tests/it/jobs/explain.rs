@@ -8,7 +8,7 @@ use crate::support::{Fixture, json_of};
 async fn the_cause_of_a_failure_is_explained_with_evidence() {
     let fixture = Fixture::start().await;
     let seeds = json!([{
-        "name": "leaves", "phase": "Failed", "exit_code": 1, "created": "2026-01-15T08:30:00Z",
+        "name": "leaves", "phase": "Failed", "exit_code": 1,
         "logs": {"worker-0": "Traceback (most recent call last):\n  File \"train.py\", line 1, in \
                               <module>\nModuleNotFoundError: No module named 'apexx'\n"},
     }]);
@@ -17,7 +17,6 @@ async fn the_cause_of_a_failure_is_explained_with_evidence() {
     let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines[0].starts_with("leaves  ✗ Failed: "), "{stdout}");
-    assert!(lines[0].contains("apexx"), "{stdout}");
     assert_eq!(lines[1], "Cause     missing_module (certain)", "{stdout}");
     assert!(
         lines.contains(&"Evidence") && lines.contains(&"Advice"),

@@ -106,8 +106,8 @@ async fn only_the_end_of_a_log_is_read_for_the_last_lines() {
         .await
         .code(0)
         .stdout_eq("three\n");
-    let requests = fixture.emulator.requests();
-    assert_eq!(requests["ShowTrainingJobLogsPreview"].received, 1);
+    let requests = fixture.received();
+    assert_eq!(requests["ShowTrainingJobLogsPreview"], 1);
     assert!(!requests.contains_key("ShowObsUrlOfTrainingJobLogs"));
 }
 
@@ -139,7 +139,7 @@ async fn a_wrong_expression_is_refused_before_anything_is_sent() {
     let fixture = Fixture::start().await;
     let output = fixture.run("logs leaves --grep (").await.code(2);
     output.stderr_eq("error: --grep \"(\": unclosed group; it must be a regular expression\n");
-    assert!(fixture.emulator.requests().is_empty());
+    assert!(fixture.received().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -173,6 +173,22 @@ async fn a_log_is_followed_to_the_end_of_the_job() {
         (code, stdout.as_str(), stderr.as_str()),
         (Some(0), "two\nthree\n", "")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_exit_code_after_following_is_that_of_the_outcome_only_on_request() {
+    let (fixture, _) = with_logs("Failed", &["one\n"]).await;
+    fixture
+        .run("logs -f leaves")
+        .await
+        .code(0)
+        .stdout_eq("one\n");
+    fixture
+        .run("logs -f leaves --exit-code outcome")
+        .await
+        .code(10);
+    fixture.run("logs -f leaves --exit-code task").await.code(1);
+    fixture.run("logs leaves --exit-code task").await.code(2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

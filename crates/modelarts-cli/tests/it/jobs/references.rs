@@ -1,5 +1,7 @@
 //! Jobs as arguments: by name, id, prefix, `@last`, or `-`.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use crate::support::Fixture;
@@ -100,7 +102,7 @@ async fn an_argument_that_no_job_can_have_is_refused_before_anything_is_sent() {
         let output = fixture.run(&format!("show {argument}")).await.code(2);
         output.stderr_eq(format!("error: {message}\n"));
     }
-    assert!(fixture.emulator.requests().is_empty());
+    assert!(fixture.received().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -155,10 +157,8 @@ async fn many_ids_take_few_calls() {
         .run_with_stdin("stop -o id --yes -", &ids.join("\n"))
         .await;
     output.code(0).stdout_eq(format!("{}\n", ids.join("\n")));
-    let requests = fixture.emulator.requests();
-    let received: Vec<_> = requests
-        .iter()
-        .map(|(name, count)| (*name, count.received))
-        .collect();
-    assert_eq!(received, [("ListTrainingJobs", 3)]);
+    assert_eq!(
+        fixture.received(),
+        BTreeMap::from([("ListTrainingJobs", 3)])
+    );
 }

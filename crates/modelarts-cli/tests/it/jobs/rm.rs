@@ -15,8 +15,7 @@ async fn names(fixture: &Fixture) -> String {
 }
 
 fn received(fixture: &Fixture, operation: &str) -> u64 {
-    let requests = fixture.emulator.requests();
-    requests.get(operation).map_or(0, |count| count.received)
+    fixture.received().get(operation).copied().unwrap_or(0)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +82,7 @@ async fn jobs_and_conditions_exclude_each_other() {
         let output = fixture.run(&format!("rm {arguments}")).await.code(2);
         output.stderr_eq(message);
     }
-    assert!(fixture.emulator.requests().is_empty());
+    assert!(fixture.received().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,6 +6,9 @@ use crate::support::{Fixture, json_of};
 
 async fn with_settings() -> (Fixture, String) {
     let fixture = Fixture::start().await;
+    for path in ["bucket/in/a.csv", "bucket/out/old.txt"] {
+        fixture.emulator.put(path, "").unwrap();
+    }
     let seeds = json!([{
         "name": "leaves", "phase": "Failed", "exit_code": 137,
         "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:30:09Z",
@@ -31,8 +34,37 @@ async fn with_settings() -> (Fixture, String) {
 async fn a_job_is_shown_with_its_settings_phases_and_tasks() {
     let (fixture, id) = with_settings().await;
     let output = fixture.run("show leaves").await.code(0);
-    let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-    assert_eq!(stdout, id);
+    // The time zone is that of the machine, and the age depends on the date of the test.
+    output.stderr_eq("").stdout_eq(format!(
+        "\
+leaves  ✗ Failed  worker-0 exit code 137: likely out of memory
+Id           {id}
+Description  first try
+User         emulator
+Created      2026-01-1[..] ([..]d ago)
+Queued       9s
+Ran          2m0s
+
+Settings
+Flavor       modelarts.vm.cpu.8u × 1
+Image        seeds/image:1
+Command      python train.py
+Input        data  /bucket/in/ → /home/ma-user/modelarts/inputs/data_0
+Output       train_url  /bucket/out/ ← /home/ma-user/modelarts/outputs/train_url_0
+Parameter    epochs=20
+Environment  DB_PASSWORD=***
+Environment  MODE=fast
+
+Phases
+2026-01-1[..]:00  Creating  0s
+2026-01-1[..]:00  Pending   9s
+2026-01-1[..]:09  Running   2m0s
+2026-01-1[..]:09  Failed
+
+Tasks
+worker-0     exit code 137  exit with 137
+"
+    ));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,7 +33,7 @@ async fn several_jobs_need_a_confirmation() {
          to ask on, --yes must be given\n",
         ids[0], ids[1]
     ));
-    assert!(!fixture.emulator.requests().contains_key("StopTrainingJob"));
+    assert!(!fixture.received().contains_key("StopTrainingJob"));
     // The same job twice is one job.
     fixture.run("stop b b").await.code(0);
     fixture.run("stop --yes a b -o json").await.code(0);
@@ -45,7 +45,7 @@ async fn a_job_that_has_ended_is_no_error() {
     fixture.seed(json!([{"name": "done"}])).await;
     let output = fixture.run("stop --columns name,result done").await.code(0);
     output.stdout_eq("NAME  RESULT\ndone  ended\n");
-    assert!(!fixture.emulator.requests().contains_key("StopTrainingJob"));
+    assert!(!fixture.received().contains_key("StopTrainingJob"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,6 +45,10 @@ async fn several_jobs_have_the_code_of_the_first_that_did_not_complete() {
     fixture.seed(seeds).await;
     fixture.run("wait a b a").await.code(0);
     fixture.run("wait a killed stopped").await.code(10);
+    fixture
+        .run("wait --exit-code task a killed")
+        .await
+        .code(137);
     fixture.run("wait a stopped killed").await.code(12);
     let output = fixture.run("wait -o ndjson a killed").await.code(10);
     let ends = lines_of(&output, "ends.line");

@@ -81,8 +81,13 @@ async fn tables_fit_on_a_terminal_of_forty_columns() {
     let output = on_terminal(&fixture, 40, "", &[("NO_COLOR", "1")], "flavors").await;
     output.code(0).stdout_eq(
         "\
-ID            KIND  CORES  MEMORY
-modelarts.v…  CPU   2      8 GB
+ID                              KIND
+modelarts.vm.cpu.2u             CPU
+modelarts.vm.cpu.8u             CPU
+modelarts.p3.large.public.free  GPU
+modelarts.p3.large.public       GPU
+modelarts.vm.pnt1.large.eco     GPU
+modelarts.vm.p100.large.eco     GPU
 ",
     );
 }

@@ -106,7 +106,8 @@ fn another_shell_uses_the_emulator_by_its_context() {
     assert_eq!(
         fs::read_to_string(home.path().join("config.toml")).unwrap(),
         format!(
-            "{file}\n[context.dev]\ndata_dir = \"{}\"\nbucket = \"dev\"\n",
+            "{file}\n[context.dev]\ndata_dir = \"{}\"\nbucket = \"dev\"\nflavor = \
+             \"modelarts.vm.cpu.8u\"\n",
             data.display()
         )
     );
@@ -162,7 +163,7 @@ fn keys_project_and_settings_survive_a_restart() {
     let dev = DevProcess::start(home.path(), "--data-dir emulator --name lab --bucket mine");
     let (project, key) = (dev.ready["project_id"].clone(), keys(home.path()));
     assert_eq!(dev.end("TERM").0, Some(0));
-    run(home.path(), "context set lab flavor=modelarts.vm.cpu.8u").code(0);
+    run(home.path(), "context set lab flavor= prefix=mine").code(0);
     let dev = DevProcess::start(
         home.path(),
         "--data-dir emulator --name lab --on-stop leave",
@@ -170,9 +171,10 @@ fn keys_project_and_settings_survive_a_restart() {
     assert_eq!(dev.ready["project_id"], project);
     assert_eq!(dev.ready["bucket"], "mine");
     assert_eq!(keys(home.path()), key);
-    run(home.path(), "context show lab -o json --jq .flavor")
-        .code(0)
-        .stdout_eq("modelarts.vm.cpu.8u\n");
+    for (field, value) in [("flavor", "null\n"), ("prefix", "mine\n")] {
+        let show = format!("context show lab --jq .{field}");
+        run(home.path(), &show).code(0).stdout_eq(value);
+    }
     let (code, stderr) = dev.end("TERM");
     assert_eq!(code, Some(0));
     assert!(stderr.ends_with(
@@ -247,4 +249,74 @@ fn wrong_settings_are_refused_before_the_start() {
         "error: [DIR]/config.toml, line 1: unclosed table, expected `]`; edit the file, or delete \
          it\n"
     );
+}
+
+/// Submits a job that runs for a long time, and waits until it runs.
+fn start_job(home: &Path) {
+    let work = home.join("work");
+    fs::create_dir_all(&work).unwrap();
+    fs::write(work.join("train.py"), "import time\ntime.sleep(3600)\n").unwrap();
+    run(
+        home,
+        "--context dev submit work/train.py --name long --detach",
+    )
+    .code(0);
+    wait_until_running(home);
+}
+
+/// Waits until the only job runs.
+fn wait_until_running(home: &Path) {
+    loop {
+        match phase(home).as_str() {
+            "Running\n" => return,
+            phase => assert!(["Creating\n", "Pending\n"].contains(&phase), "{phase}"),
+        }
+    }
+}
+
+/// Returns the phase of the only job.
+fn phase(home: &Path) -> String {
+    let output = run(home, "--context dev ls --jq .jobs[0].phase").code(0);
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
+}
+
+#[test]
+fn jobs_are_stopped_at_the_end() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    start_job(home.path());
+    assert_eq!(dev.end("INT").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    assert_eq!(phase(home.path()), "Terminated\n");
+    assert_eq!(dev.end("INT").0, Some(0));
+}
+
+#[test]
+fn jobs_run_again_at_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant --on-stop leave");
+    start_job(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    wait_until_running(home.path());
+    assert_eq!(dev.end("TERM").0, Some(0));
+}
+
+#[test]
+fn a_kill_is_reported_and_does_not_prevent_the_next_start() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "");
+    assert_eq!(dev.end("KILL").0, None);
+    let output = run(home.path(), "--context dev doctor -o json").code(1);
+    let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().iter();
+    let mut service = checks.filter(|check| check["check"] == "service");
+    assert_eq!(
+        service.next().unwrap()["advice"],
+        "the emulator has ended; start it with `modelarts dev`"
+    );
+    // The file with the old address is replaced.
+    let dev = DevProcess::start(home.path(), "--data-dir other");
+    run(home.path(), "--context dev ls -o id").code(0);
+    assert_eq!(dev.end("INT").0, Some(0));
 }

@@ -7,6 +7,8 @@ use std::{
 
 use modelarts_emulator::{Emulator, clock::ManualClock};
 
+use crate::support::http;
+
 #[tokio::test]
 async fn the_date_of_responses_is_that_of_the_clock() {
     let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_777));
@@ -14,7 +16,7 @@ async fn the_date_of_responses_is_that_of_the_clock() {
     let emulator = builder.start().await.unwrap();
     let date = async || {
         let url = format!("{}/v2/p/training-quotas", emulator.url());
-        let response = reqwest::get(url).await.unwrap();
+        let response = http().get(url).send().await.unwrap();
         assert_eq!(response.status(), 401);
         let dates: Vec<_> = response.headers().get_all("date").iter().collect();
         assert_eq!(dates.len(), 1);

@@ -26,6 +26,9 @@ use crate::{
 /// Number of lines to request, the maximum of the service.
 pub(super) const MAX_LINES: i64 = 500;
 
+/// Number of lines of a response that may not end with the newest line.
+const FULL_PAGE: usize = MAX_LINES as usize;
+
 /// Maximum size of one poll, in bytes, to limit the memory. It equals the size of a preview.
 const MAX_BYTES: usize = 5 << 20;
 
@@ -53,6 +56,9 @@ pub(super) struct LineReader {
     first_given: Option<String>,
     /// Last line, while it is incomplete.
     partial_line: Option<String>,
+    /// `true` if a response has ended with a line break, so that a response without one ends with an
+    /// incomplete line.
+    ends_lines: bool,
     /// Number of the last line that was read.
     last_number: Option<String>,
     /// `true` if the last poll returned lines that differ from the earlier ones.
@@ -122,10 +128,17 @@ impl LineReader {
             let Some(last) = page.last_number else {
                 return Ok(false);
             };
-            page = self.fetch_after(log, &last).await?;
-            if page.lines.is_empty() {
+            let next = self.fetch_after(log, &last).await?;
+            if next.lines.is_empty() {
                 return Ok(false);
             }
+            // The last line of a response that is not full was the newest line of the log, so it may
+            // have grown before the lines of the next response were written.
+            let is_full = page.lines.len() + 1 >= FULL_PAGE;
+            if self.partial_line.is_some() && (!is_full || self.ends_lines) {
+                self.refresh_partial_line(log).await?;
+            }
+            page = next;
             if page.ends_partial && page.lines.len() == 1 {
                 // A line becomes `base` only when a complete line follows it, by which it can be
                 // recognised.
@@ -145,12 +158,29 @@ impl LineReader {
         }
     }
 
+    /// Reads the incomplete line again, when the log has lines after it.
+    async fn refresh_partial_line(&mut self, log: &impl LineSource) -> Result<(), Error> {
+        let Some(base) = self.base.clone() else {
+            return Ok(());
+        };
+        let page = self.fetch_after(log, &base).await?;
+        let line = page.lines.get(self.given_lines.len());
+        if page.lines.starts_with(&self.given_lines)
+            && let (Some(partial), Some(line)) = (&mut self.partial_line, line)
+            && line.starts_with(partial.as_str())
+        {
+            partial.clone_from(line);
+        }
+        Ok(())
+    }
+
     /// Adds the new lines of a page to `items`. Returns their size in bytes.
     fn take_page(&mut self, page: &LinePage, items: &mut Vec<LogItem>) -> usize {
         let mut new = page.lines[self.given_lines.len()..].to_vec();
         if self.given_lines.is_empty() {
             self.first_given.clone_from(&page.first_number);
         }
+        self.ends_lines |= !page.ends_partial;
         self.partial_line = if page.ends_partial { new.pop() } else { None };
         if page.last_number.is_some() {
             self.last_number.clone_from(&page.last_number);
@@ -355,6 +385,7 @@ impl LineReader {
             items.extend(self.finish());
             *self = Self {
                 forward: self.forward,
+                ends_lines: self.ends_lines,
                 ..Self::default()
             };
         }

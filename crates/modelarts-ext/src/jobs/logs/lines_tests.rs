@@ -57,6 +57,8 @@ struct Log {
     lines: Mutex<Vec<(u64, String)>>,
     next: Mutex<u64>,
     requests: Mutex<Vec<(Option<String>, SortOrder)>>,
+    /// Texts that are written after the responses, one after each.
+    growth: Mutex<Vec<&'static str>>,
 }
 
 impl Log {
@@ -71,6 +73,7 @@ impl Log {
             lines: Mutex::default(),
             next: Mutex::new(next),
             requests: Mutex::default(),
+            growth: Mutex::default(),
         }
     }
 
@@ -137,6 +140,9 @@ impl LineSource for Log {
         assert!(requests.len() < 5000, "it does not end");
         requests.push((base.map(str::to_owned), order));
         let answer = self.answer(base.map(|base| base.parse().unwrap()), order);
+        if let Some(text) = self.growth.lock().unwrap().pop() {
+            self.write(text);
+        }
         Box::pin(async { Ok(answer) })
     }
 }
@@ -175,6 +181,37 @@ fn a_quiet_log_costs_two_requests_a_look() {
     }
     assert_eq!(log.requests.lock().unwrap().len() - before, 20);
     assert_eq!(reader.finish(), None);
+}
+
+#[test]
+fn a_line_that_grows_between_two_requests_is_given_whole() {
+    for (repeats, times) in [(false, false), (true, false), (false, true), (true, true)] {
+        // The rest of the line is written after each possible response.
+        for at in 0..6 {
+            let log = Log::new(ServiceBehavior {
+                repeats,
+                times,
+                ..EMULATOR
+            });
+            let mut reader = LineReader::default();
+            log.write("one\ntwo\nthr");
+            let mut growth = vec![""; at];
+            growth.push("ee\nfour\nfi");
+            growth.push("ve\nsix\n");
+            growth.reverse();
+            *log.growth.lock().unwrap() = growth;
+            let mut lines = poll_lines(&mut reader, &log);
+            while !log.growth.lock().unwrap().is_empty() {
+                lines.extend(poll_lines(&mut reader, &log));
+            }
+            lines.extend(poll_lines(&mut reader, &log));
+            assert_eq!(
+                lines,
+                ["one", "two", "three", "four", "five", "six"],
+                "{at} {times}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 mod advice;
 mod cache;
 mod chain;
+mod current_user;
 mod files;
 mod fixtures;
 mod manual_clock;

@@ -14,6 +14,7 @@ mod handle;
 mod lifecycle;
 mod list;
 mod log_gaps;
+mod log_tail;
 mod logs;
 mod long_ranges;
 mod names_and_ids;

@@ -23,7 +23,7 @@ use crate::{
             source::print_existing,
         },
     },
-    exit_status::ExitStatus,
+    exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::Interrupt,
     job_reference::JobArgument,
@@ -39,10 +39,12 @@ const ALL: &str = "all";
 pub(crate) struct Logs {
     #[command(flatten)]
     job: JobArgument,
-    /// Prints new lines until the job ends. The exit code does not depend on its outcome; `wait`
-    /// returns that.
+    /// Prints new lines until the job ends. The exit code is 0 then, whatever its outcome.
     #[arg(short, long)]
     follow: bool,
+    /// Exit code after following: the outcome of the job, or the exit code of its failed task.
+    #[arg(long, value_enum, value_name = "SOURCE", requires = "follow")]
+    exit_code: Option<ExitCodeSource>,
     /// Only the log of this task, such as worker-0; otherwise those of all tasks, sorted by the
     /// times that the lines begin with.
     #[arg(long, value_name = "TASK", default_value = ALL, hide_default_value = true)]
@@ -86,7 +88,10 @@ impl Logs {
                     }
                 };
                 match interrupt.unless(followed).await {
-                    Some(followed) => followed.map(|()| ExitStatus::Success)?,
+                    Some(followed) => {
+                        followed?;
+                        self.status(&job).await?
+                    }
                     None => ExitStatus::Interrupted,
                 }
             }
@@ -105,6 +110,14 @@ impl Logs {
         };
         printer.finish()?;
         Ok(status)
+    }
+
+    /// Returns the result of the program for a job that has ended.
+    async fn status(&self, job: &Job) -> Result<ExitStatus, Failure> {
+        let Some(source) = self.exit_code else {
+            return Ok(ExitStatus::Success);
+        };
+        Ok(source.status(job.wait().await?.outcome()))
     }
 
     fn pattern(&self) -> Result<Option<Regex>, Failure> {

@@ -3,7 +3,6 @@
 use modelarts_ext::LogItem;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
 
 use crate::{
     failure::Failure,
@@ -47,7 +46,7 @@ pub(super) struct LogPrinter<'a> {
     /// Text before the lines of each task; `None` if lines have no prefix.
     prefixes: Option<Vec<(String, String)>>,
     /// Items of a document that is printed as a whole.
-    items: Vec<Value>,
+    items: Vec<LogItemRow>,
 }
 
 impl<'a> LogPrinter<'a> {
@@ -79,8 +78,7 @@ impl<'a> LogPrinter<'a> {
         if self.output.format == Format::Ndjson {
             return self.output.print_json(&mut self.stdout, &row);
         }
-        self.items
-            .push(serde_json::to_value(row).map_err(Failure::local)?);
+        self.items.push(row);
         Ok(())
     }
 
@@ -121,8 +119,9 @@ impl<'a> LogPrinter<'a> {
     /// Prints the document of the formats `json` and `yaml`, and sends everything.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if matches!(self.output.format, Format::Json | Format::Yaml) {
-            let document = json!({ "lines": self.items });
+            let document = LogDocument { lines: self.items };
             self.output.print_json(&mut self.stdout, &document)?;
+            return self.stdout.flush();
         }
         self.flush()
     }

@@ -2,6 +2,8 @@
 
 mod report;
 
+pub(crate) use self::report::Report;
+
 use std::{
     cell::Cell,
     path::Path,
@@ -15,7 +17,7 @@ use modelarts_ext::{
 };
 use modelarts_obs::Staging;
 
-use self::report::{Finding, Report, Subject};
+use self::report::{Finding, Subject};
 use crate::{
     context::{CONNECTION_FILE, ConfigFile},
     exit_status::ExitStatus,
