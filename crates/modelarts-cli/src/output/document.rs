@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{self, Format, Output, Stdout},
+    output::{Format, Output, Stdout},
 };
 
 /// A result that is not a list, such as a job with its details.
@@ -49,7 +49,7 @@ impl Output {
         match self.format {
             Format::Table | Format::Wide => {}
             Format::Json if self.filter.is_none() => {
-                stdout.line(&output::to_line(document)?)?;
+                stdout.line(&crate::output::to_line(document)?)?;
             }
             Format::Id => return Err(no_id()),
             _ => self.print_json(&mut stdout, document)?,

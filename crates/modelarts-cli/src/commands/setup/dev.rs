@@ -79,13 +79,6 @@ fn factor(text: &str) -> Result<f64, String> {
 }
 
 /// The running emulator, without its keys.
-#[cfg_attr(
-    not(unix),
-    expect(
-        dead_code,
-        reason = "the emulator exists on Unix only, its schema everywhere"
-    )
-)]
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DevReady {
     /// Address of the service.
