@@ -69,7 +69,8 @@ pub(crate) fn set_up_log(verbose: u8) {
         _ => "trace",
     };
     let default = format!(
-        "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},modelarts_api={level}"
+        "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},\
+         modelarts_api={level},modelarts_emulator={level}"
     );
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()

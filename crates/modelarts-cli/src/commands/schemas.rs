@@ -5,7 +5,7 @@ use schemars::{JsonSchema, Schema};
 use crate::{
     commands::{api, catalog, create, jobs, setup, sync},
     failure::ErrorDocument,
-    follow,
+    follow::{Item, JobEnd},
     output::{Row, schema},
 };
 
@@ -15,9 +15,9 @@ use crate::{
 pub fn schemas() -> Vec<(String, Schema)> {
     let mut all = Schemas(Vec::new());
     all.document::<ErrorDocument>("error");
-    all.document::<follow::JobEnd>("submission");
-    all.document::<follow::Item>("submission.line");
     all.document::<create::check::CheckResult>("check");
+    all.document::<JobEnd>("submit");
+    all.document::<Item>("submit.line");
     all.list::<jobs::ls::JobRow>();
     all.document::<jobs::show::JobDocument>("job");
     all.document::<jobs::logs::LogDocument>("lines");
@@ -33,12 +33,13 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<api::OperationRow>();
     all.document::<api::OperationDetails>("operation");
     all.document::<api::PreparedRequest>("request");
+    all.document::<sync::SyncReport>("sync");
+    all.document::<sync::SyncLine>("sync.line");
     all.list::<setup::context::ContextRow>();
+    all.document::<setup::context::ContextRow>("context");
     all.document::<setup::context::ContextPath>("context-path");
     all.document::<setup::dev::DevReady>("dev");
     all.document::<setup::doctor::Report>("doctor");
-    all.document::<sync::SyncReport>("sync");
-    all.document::<sync::SyncLine>("sync.line");
     all.0
 }
 

@@ -2,6 +2,12 @@
 
 // The emulator runs only on Unix.
 #![cfg(unix)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
 
 mod catalog;
 mod create;

@@ -18,7 +18,8 @@ pub(crate) struct Man {
 
 impl Man {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        let command = (session.command)();
+        // The command `help` has no page.
+        let command = (session.command)().disable_help_subcommand(true);
         let Some(directory) = self.dir else {
             let mut page = Vec::new();
             Page::new(command).render(&mut page)?;
