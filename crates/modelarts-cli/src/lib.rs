@@ -3,6 +3,13 @@
 //! The crate contains the program. The library exists for its tests, its manual pages and the
 //! schemas of its output; it has no stable API. Programs in Rust use [`modelarts_ext`].
 
+// `print!` and `eprint!` end the program if the stream is closed: `Stdout` and `note!` do not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+// The other modules use its macro.
+#[macro_use]
+mod terminal;
+
 mod arguments;
 mod commands;
 mod confirmation;
@@ -17,7 +24,6 @@ mod progress;
 mod secrets;
 mod session;
 mod suggestion;
-mod terminal;
 
 pub use arguments::command;
 pub use commands::schemas;

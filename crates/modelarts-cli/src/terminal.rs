@@ -87,6 +87,13 @@ impl Terminal {
     }
 }
 
+/// Prints a line on stderr, as `note!` does, but the line is lost if stderr is closed.
+macro_rules! note {
+    ($($text:tt)*) => {
+        $crate::terminal::note(format_args!($($text)*))
+    };
+}
+
 /// Prints a line on stderr. It is lost if stderr is closed.
 pub(crate) fn note(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");

@@ -22,4 +22,6 @@ mod selection;
 
 pub(crate) use edit::ConfigEdit;
 pub(crate) use file::{ConfigFile, Context};
-pub(crate) use selection::{CONNECTION_FILE, CONTEXT_VARIABLE, Selection, connection};
+#[cfg(unix)]
+pub(crate) use selection::connection;
+pub(crate) use selection::{CONNECTION_FILE, CONTEXT_VARIABLE, Selection};

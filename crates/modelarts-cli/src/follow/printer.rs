@@ -144,12 +144,12 @@ impl<'a> Printer<'a> {
             }
             Item::Interrupted { error, .. } => {
                 self.sink.flush()?;
-                anstream::eprintln!("connection lost, trying again for 15 minutes: {error}");
+                note!("connection lost, trying again for 15 minutes: {error}");
                 return Ok(());
             }
             Item::Resumed { .. } => {
                 self.sink.flush()?;
-                anstream::eprintln!("connection restored");
+                note!("connection restored");
                 return Ok(());
             }
             Item::Event(_) | Item::Log { .. } | Item::Submitted { .. } | Item::End { .. } => {

@@ -8,6 +8,8 @@ pub(crate) struct Column<R> {
     pub(crate) name: &'static str,
     /// Whether only the format `wide` has the column.
     pub(crate) wide: bool,
+    /// Whether the column is neither left out nor cut as long as another one can be.
+    pub(crate) key: bool,
     /// Returns the text of a row, which may have a style.
     pub(crate) text: fn(&R) -> String,
 }
@@ -18,6 +20,18 @@ impl<R> Column<R> {
         Self {
             name,
             wide: false,
+            key: false,
+            text,
+        }
+    }
+
+    /// Creates a column of all tables with texts that are arguments of other commands, such as ids.
+    /// On a narrow terminal, the other columns give way to it.
+    pub(crate) const fn key(name: &'static str, text: fn(&R) -> String) -> Self {
+        Self {
+            name,
+            wide: false,
+            key: true,
             text,
         }
     }
@@ -27,6 +41,7 @@ impl<R> Column<R> {
         Self {
             name,
             wide: true,
+            key: false,
             text,
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{Format, Output, Stdout, to_line},
+    output::{Format, Output, Stdout},
 };
 
 /// A result that is not a list, such as a job with its details.
@@ -42,12 +42,14 @@ impl Output {
 
     /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
     /// there is no text for people.
+    // Only the emulator of `dev` prints such a document.
+    #[cfg(unix)]
     pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
             Format::Table | Format::Wide => {}
             Format::Json if self.filter.is_none() => {
-                stdout.line(&to_line(document)?)?;
+                stdout.line(&crate::output::to_line(document)?)?;
             }
             Format::Id => return Err(no_id()),
             _ => self.print_json(&mut stdout, document)?,

@@ -14,6 +14,8 @@ const CUT: &str = "…";
 pub(super) struct Layout {
     /// Number of columns of the terminal; `None` if no text is cut.
     width: Option<usize>,
+    /// Columns that are neither left out nor cut as long as another one can be.
+    keys: Vec<bool>,
     /// Widths of the contents.
     natural: Vec<usize>,
     /// Widths on the terminal.
@@ -21,9 +23,10 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(width: Option<u16>) -> Self {
+    pub(super) fn new(width: Option<u16>, keys: Vec<bool>) -> Self {
         Self {
             width: width.map(usize::from),
+            keys,
             natural: Vec::new(),
             fitted: Vec::new(),
         }
@@ -38,31 +41,55 @@ impl Layout {
             }
         }
         self.fitted = match self.width {
-            Some(width) => fit(&self.natural, width),
+            Some(width) => self.fit(width),
             None => self.natural.clone(),
         };
     }
 
     /// Returns the positions of columns that must be left out so that the others fit, from the right.
     /// The last column has the reason of a row, so it stays as long as there are five columns. The
-    /// first one always stays.
+    /// first one and keys always stay.
     pub(super) fn excess(&self) -> Vec<usize> {
         let mut kept: Vec<usize> = (0..self.natural.len()).collect();
         let mut excess = Vec::new();
         let Some(width) = self.width else {
             return excess;
         };
-        let minimum = |column: &usize| self.natural[*column].min(MIN_CELL) + GAP;
-        while kept.len() > 1 && kept.iter().map(minimum).sum::<usize>() > width + GAP {
-            let position = if kept.len() > 4 {
-                kept.len() - 2
-            } else {
-                kept.len() - 1
+        let is_key = |column: usize| self.keys.get(column) == Some(&true);
+        let minimum = |column: &usize| match is_key(*column) {
+            true => self.natural[*column] + GAP,
+            false => self.natural[*column].min(MIN_CELL) + GAP,
+        };
+        while kept.iter().map(minimum).sum::<usize>() > width + GAP {
+            let end = kept.len() - usize::from(kept.len() > 4);
+            let Some(position) = (1..end).rev().find(|position| !is_key(kept[*position])) else {
+                break;
             };
             excess.push(kept.remove(position));
         }
         excess.sort_unstable();
         excess
+    }
+
+    /// Returns widths that fit on the terminal, by cutting the widest columns first, and keys only
+    /// if that does not suffice. Columns keep at least [`MIN_CELL`], so that the sum may be too large.
+    fn fit(&self, width: usize) -> Vec<usize> {
+        let mut widths = self.natural.clone();
+        let gaps = GAP * widths.len().saturating_sub(1);
+        let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
+        for may_cut_keys in [false, true] {
+            while surplus > 0 {
+                let columns = widths.iter_mut().zip(&self.keys);
+                let columns = columns.filter(|(_, is_key)| may_cut_keys || !**is_key);
+                let widest = columns.map(|(width, _)| width).max();
+                let Some(widest) = widest.filter(|widest| **widest > MIN_CELL) else {
+                    break;
+                };
+                *widest -= 1;
+                surplus -= 1;
+            }
+        }
+        widths
     }
 
     /// Returns a row as a line.
@@ -85,25 +112,6 @@ impl Layout {
     }
 }
 
-/// Returns widths that fit on the terminal, by cutting the widest columns first. Columns keep at
-/// least [`MIN_CELL`], so that the sum may be too large.
-fn fit(natural: &[usize], width: usize) -> Vec<usize> {
-    let mut widths = natural.to_vec();
-    let gaps = GAP * widths.len().saturating_sub(1);
-    let mut surplus = (widths.iter().sum::<usize>() + gaps).saturating_sub(width);
-    while surplus > 0 {
-        let Some(widest) = widths.iter_mut().max() else {
-            break;
-        };
-        if *widest <= MIN_CELL {
-            break;
-        }
-        *widest -= 1;
-        surplus -= 1;
-    }
-    widths
-}
-
 /// Returns a text without line breaks and other control characters, except those of styles.
 pub(super) fn one_line(text: String) -> String {
     let is_control = |c: char| c.is_control() && c != '\u{1b}';
@@ -124,7 +132,7 @@ mod tests {
 
     #[test]
     fn nothing_is_cut_without_a_terminal() {
-        let mut layout = Layout::new(None);
+        let mut layout = Layout::new(None, vec![false; 6]);
         let rows = rows(&[&["NAME", "WHY"], &["a", &"long ".repeat(50)]]);
         layout.add(&rows);
         assert!(layout.excess().is_empty());
@@ -137,7 +145,7 @@ mod tests {
 
     #[test]
     fn the_widest_column_is_cut_first() {
-        let mut layout = Layout::new(Some(40));
+        let mut layout = Layout::new(Some(40), vec![false; 6]);
         let rows = rows(&[&[
             "a-name-of-thirty-characters-yes",
             "0c11ad02",
@@ -161,20 +169,42 @@ mod tests {
             "modelarts.vm.cpu.8u",
             "out of memory",
         ];
-        let mut layout = Layout::new(Some(44));
+        let mut layout = Layout::new(Some(44), vec![false; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [3, 4, 5]);
-        let mut layout = Layout::new(Some(60));
+        let mut layout = Layout::new(Some(60), vec![false; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [4]);
-        let mut layout = Layout::new(Some(4));
+        let mut layout = Layout::new(Some(4), vec![false; 6]);
         layout.add(&rows(&[&cells]));
         assert_eq!(layout.excess(), [1, 2, 3, 4, 5]);
     }
 
     #[test]
+    fn other_columns_give_way_to_keys() {
+        let cells = [
+            "modelarts.p3.large.public.free",
+            "GPU",
+            "8",
+            "64 GB",
+            "1 x GP-Vnt1",
+        ];
+        let keys = || vec![true, false, false, false, false];
+        let mut layout = Layout::new(Some(44), keys());
+        layout.add(&rows(&[&cells]));
+        assert_eq!(layout.excess(), [3, 4]);
+        let mut layout = Layout::new(Some(20), keys());
+        layout.add(&rows(&[&cells]));
+        assert_eq!(layout.excess(), [1, 2, 3, 4]);
+        let mut layout = Layout::new(Some(20), vec![true]);
+        let only = rows(&[&cells[..1]]);
+        layout.add(&only);
+        assert_eq!(layout.line(&only[0]), "modelarts.p3.large.…");
+    }
+
+    #[test]
     fn styles_and_wide_characters_have_their_width_on_the_screen() {
-        let mut layout = Layout::new(Some(80));
+        let mut layout = Layout::new(Some(80), vec![false; 6]);
         let rows = rows(&[&["\u{1b}[1mab\u{1b}[0m", "x"], &["训练", "y"]]);
         layout.add(&rows);
         assert_eq!(layout.line(&rows[0]), "\u{1b}[1mab\u{1b}[0m    x");

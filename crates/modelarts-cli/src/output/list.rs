@@ -113,7 +113,7 @@ impl<'a, R: Row> Printer<'a, R> {
             }
             None => {
                 let width = self.output.terminal.width();
-                let mut layout = Layout::new(width);
+                let mut layout = Layout::new(width, keys(&self.columns));
                 layout.add(&[headings(&self.columns)]);
                 layout.add(&lines);
                 let excess = layout.excess();
@@ -125,7 +125,7 @@ impl<'a, R: Row> Printer<'a, R> {
                         !excess.contains(&(position - 1))
                     });
                     lines = cells(&self.columns, rows);
-                    layout = Layout::new(width);
+                    layout = Layout::new(width, keys(&self.columns));
                     layout.add(&[headings(&self.columns)]);
                     layout.add(&lines);
                 }
@@ -147,6 +147,10 @@ impl<'a, R: Row> Printer<'a, R> {
             _ => Ok(()),
         }
     }
+}
+
+fn keys<R>(columns: &[&Column<R>]) -> Vec<bool> {
+    columns.iter().map(|column| column.key).collect()
 }
 
 fn headings<R>(columns: &[&Column<R>]) -> Vec<String> {

@@ -12,7 +12,7 @@ use indicatif::{
 };
 use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
 
-use crate::terminal::{self, Emphasis, Terminal};
+use crate::terminal::{self, Terminal};
 
 /// Interval of lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -137,17 +137,6 @@ impl TransferBar {
         self.bar.set_length(total.bytes);
         self.bar.set_position(done.bytes);
         self.bar.set_message(files);
-    }
-
-    /// Replaces the bar by a line with the result, such as `✓ Code  12 files, 48.00 KiB sent`.
-    pub(crate) fn finish(&self, result: impl fmt::Display) {
-        self.bar.finish_and_clear();
-        if self.screen.shown {
-            let sign = Terminal::styled("✓", Emphasis::Good);
-            let label = &*self.label;
-            self.screen
-                .line(format_args!("{sign} {label:LABEL$} {result}"));
-        }
     }
 
     /// Removes the bar, such as before an error.

@@ -14,6 +14,7 @@ mod create;
 mod emulator;
 mod from_zero;
 mod jobs;
+mod manners;
 mod schemas;
 mod setup;
 mod support;

@@ -103,7 +103,7 @@ impl OperationRow {
 impl Row for OperationRow {
     const LIST: &'static str = "operations";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("OPERATION", |row| row.id.to_owned()),
+        Column::key("OPERATION", |row| row.id.to_owned()),
         Column::new("EFFECT", |row| row.effect.to_owned()),
         Column::wide("METHOD", |row| row.method.to_owned()),
         Column::wide("PATH", |row| row.path.to_owned()),

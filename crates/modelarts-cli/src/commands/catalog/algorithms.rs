@@ -165,7 +165,7 @@ impl Row for AlgorithmRow {
     const LIST: &'static str = "algorithms";
     const COLUMNS: &'static [Column<Self>] = &[
         Column::new("NAME", |row| or_dash(row.name.clone())),
-        Column::new("ID", |row| row.id.clone()),
+        Column::key("ID", |row| row.id.clone()),
         Column::new("ENGINE", |row| or_dash(row.engine.clone())),
         Column::new("CREATED", |row| or_dash(row.created_at.clone())),
         Column::wide("USER", |row| or_dash(row.user.clone())),

@@ -97,7 +97,7 @@ impl Row for EngineRow {
         Column::new("NAME", |row| or_dash(row.name.clone())),
         Column::new("KINDS", Self::kinds),
         Column::new("VERSION", |row| or_dash(row.version.clone())),
-        Column::new("ID", |row| row.id.clone()),
+        Column::key("ID", |row| row.id.clone()),
         Column::wide("USER", |row| or_dash(row.run_user.clone())),
         Column::wide("TAGS", |row| or_dash(Some(row.tags.join(",")))),
         Column::wide("CPU-IMAGE", |row| or_dash(row.cpu_image.clone())),

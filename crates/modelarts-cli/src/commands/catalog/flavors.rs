@@ -122,7 +122,7 @@ fn with_unit(number: Option<i64>, unit: Option<&str>) -> String {
 impl Row for FlavorRow {
     const LIST: &'static str = "flavors";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("ID", |row| row.id.clone()),
+        Column::key("ID", |row| row.id.clone()),
         Column::new("KIND", |row| or_dash(row.kind.clone())),
         Column::new("CORES", |row| or_dash(row.cores)),
         Column::new("MEMORY", |row| {

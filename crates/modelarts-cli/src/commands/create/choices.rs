@@ -19,9 +19,7 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
     }
     if draft.needs_engine() {
         let (name, version) = default_engine(client).await?;
-        anstream::eprintln!(
-            "  Engine       {name}:{version}, the newest; --engine selects another"
-        );
+        note!("  Engine       {name}:{version}, the newest; --engine selects another");
         draft.edit(|job| job.preset_image(name, version));
     }
     Ok(())

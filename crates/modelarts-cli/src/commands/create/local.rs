@@ -156,7 +156,7 @@ impl LocalService {
 }
 
 fn note(text: &str) {
-    anstream::eprintln!("  {}", Terminal::styled(text, Emphasis::Dim));
+    note!("  {}", Terminal::styled(text, Emphasis::Dim));
 }
 
 /// Fails for code and data that exist only on the service.

@@ -55,13 +55,13 @@ pub(crate) async fn print_plan(
         }
         let sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
         for (path, bytes) in sent.iter().take(MAX_FILES) {
-            anstream::eprintln!("  + {path}  {}", output::bytes(*bytes));
+            note!("  + {path}  {}", output::bytes(*bytes));
         }
         if let Some(more @ 1..) = sent.len().checked_sub(MAX_FILES) {
-            anstream::eprintln!("  + {more} more");
+            note!("  + {more} more");
         }
         for (name, address) in &staged.outputs {
-            anstream::eprintln!("{name} ← {address}/");
+            note!("{name} ← {address}/");
         }
         staged.job
     } else {
@@ -73,7 +73,7 @@ pub(crate) async fn print_plan(
         );
         job
     };
-    anstream::eprintln!("dry run: nothing was sent");
+    note!("dry run: nothing was sent");
     let mut body = job.body();
     for name in &draft.inherited {
         if let Some(Value::String(value)) = body["algorithm"]["environments"].get_mut(name) {
@@ -97,5 +97,5 @@ fn print_directory(name: &str, directory: &StagedDir) {
     if !summary.skipped.is_empty() {
         text += &format!(", {} left out", summary.skipped.len());
     }
-    anstream::eprintln!("{text}");
+    note!("{text}");
 }

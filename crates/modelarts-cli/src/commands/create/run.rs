@@ -91,7 +91,7 @@ mod unix {
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
             let Some(client) = service.filter(|_| is_good) else {
                 if service.is_some() && followed.status != ExitStatus::Interrupted {
-                    anstream::eprintln!("nothing was submitted: the job failed on this machine");
+                    note!("nothing was submitted: the job failed on this machine");
                 }
                 return followed.print(session, local_printer);
             };

@@ -30,7 +30,7 @@ const BAR: &str = "{spinner} {prefix:12} {msg} {bytes}/{total_bytes} {bytes_per_
 /// Prints a line about a finished step on stderr.
 pub(crate) fn done(label: &str, text: &str) {
     let sign = Terminal::styled("✓", Emphasis::Good);
-    anstream::eprintln!("{sign} {label:<LABEL$}{text}");
+    note!("{sign} {label:<LABEL$}{text}");
 }
 
 /// Prints the warnings of the check on stderr.
@@ -42,7 +42,7 @@ pub(crate) fn print_warnings(warnings: &[Warning]) {
     };
     done("Checked", &text);
     for warning in warnings {
-        anstream::eprintln!("  {}", Terminal::styled(warning, Emphasis::Waiting));
+        note!("  {}", Terminal::styled(warning, Emphasis::Waiting));
     }
 }
 

@@ -88,7 +88,7 @@ impl Target<'_> {
             draft.upload(&self.staging, self.session.terminal).await
         });
         let Some(staged) = prepared.await else {
-            anstream::eprintln!("\ninterrupted: no job was submitted");
+            note!("\ninterrupted: no job was submitted");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
         let Staged { job, code } = staged?;
@@ -176,7 +176,7 @@ impl Target<'_> {
             }
             Err(failure) => {
                 if failure.has_text() && !self.is_local {
-                    anstream::eprintln!("{}", self.way_back(job));
+                    note!("{}", self.way_back(job));
                 }
                 return Err(failure);
             }
@@ -186,7 +186,7 @@ impl Target<'_> {
         if let (Some(directory), false) = (&flags.download, outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
-                anstream::eprintln!("interrupted; `modelarts sync` receives the other files");
+                note!("interrupted; `modelarts sync` receives the other files");
                 return Ok(Followed {
                     end,
                     status: ExitStatus::Interrupted,
@@ -209,19 +209,19 @@ impl Target<'_> {
             format!(" after {}", output::duration(time))
         });
         let sign = Terminal::styled(sign, emphasis);
-        anstream::eprintln!("{sign} {} {outcome}{time}", job.name());
+        note!("{sign} {} {outcome}{time}", job.name());
         let has_cause = !matches!(outcome, Outcome::Completed | Outcome::Vanished);
         if has_cause && !self.is_local {
-            anstream::eprintln!("  the cause: modelarts explain {}", job.name());
+            note!("  the cause: modelarts explain {}", job.name());
         }
         if self.is_local {
             return;
         }
         for (name, url) in job.outputs() {
             let url = address(url);
-            anstream::eprintln!("  {name}  {url}");
+            note!("  {name}  {url}");
             if outcome.is_completed() && !downloads {
-                anstream::eprintln!("  receive it with: modelarts sync {url} ./{name}");
+                note!("  receive it with: modelarts sync {url} ./{name}");
             }
         }
     }
@@ -236,9 +236,9 @@ impl Target<'_> {
             true => format!("{reason}: the job is stopped"),
             false => format!("{reason}: the job continues"),
         };
-        anstream::eprintln!("\n{summary}");
+        note!("\n{summary}");
         if !self.is_local {
-            anstream::eprintln!("{}", self.way_back(job));
+            note!("{}", self.way_back(job));
         }
         Followed {
             end: JobEnd::new(job).ended_early(outcome, &summary),

@@ -104,7 +104,7 @@ pub(crate) async fn submit(
     if session.output.format == Format::Id {
         session.output.document(&JobEnd::new(job))?;
     }
-    anstream::eprintln!(
+    note!(
         "  Ctrl-C leaves the job running; come back with: modelarts logs -f {}",
         job.name()
     );

@@ -199,13 +199,13 @@ async fn list(session: &Session) -> Result<(), Failure> {
         return Ok(());
     }
     if count == 0 {
-        eprintln!(
+        note!(
             "no contexts in {}; `modelarts context set NAME region=…` creates one",
             path.display()
         );
     }
     if !has_selected {
-        eprintln!(
+        note!(
             "no context is named {:?}, which is selected",
             selected.unwrap_or_default()
         );
@@ -240,15 +240,15 @@ fn select(session: &Session, name: Option<String>) -> Result<(), Failure> {
     edit.set_current(name.as_deref().unwrap_or_default());
     edit.save()?;
     match &name {
-        Some(name) => eprintln!("current context: {name}"),
-        None => eprintln!(
+        Some(name) => note!("current context: {name}"),
+        None => note!(
             "no current context: settings are those of variables and files; see `modelarts doctor`"
         ),
     }
     if let Some(requested) = session.selection.requested()
         && name.as_deref() != Some(requested)
     {
-        eprintln!("--context or MODELARTS_CONTEXT selects {requested}, and takes precedence");
+        note!("--context or MODELARTS_CONTEXT selects {requested}, and takes precedence");
     }
     Ok(())
 }
@@ -284,13 +284,13 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
     }
     edit.save()?;
     let is_new = !file.contexts.contains_key(name);
-    eprintln!(
+    note!(
         "{} context {name}",
         if is_new { "created" } else { "changed" }
     );
     let selected = session.selection.requested();
     if is_new && selected.or(file.current.as_deref()) != Some(name) {
-        eprintln!("`modelarts context use {name}` selects it for all commands");
+        note!("`modelarts context use {name}` selects it for all commands");
     }
     Ok(())
 }
@@ -306,12 +306,12 @@ fn delete(name: &str) -> Result<(), Failure> {
         edit.set_current("");
     }
     edit.save()?;
-    eprintln!("deleted context {name}");
+    note!("deleted context {name}");
     if was_current {
-        eprintln!("it was the current one: no context is selected now");
+        note!("it was the current one: no context is selected now");
     }
     if let Some(directory) = &context.data_dir {
-        eprintln!(
+        note!(
             "the data of its emulator remains in {}",
             directory.display()
         );

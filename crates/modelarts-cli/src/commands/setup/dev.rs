@@ -129,11 +129,11 @@ impl Dev {
         let result = emulator.withdraw();
         match on_stop {
             OnStop::Stop => {
-                eprintln!("ending with all jobs");
+                note!("ending with all jobs");
                 emulator.emulator.shutdown().await;
             }
             OnStop::Leave => {
-                eprintln!("ending; the next start runs the jobs again");
+                note!("ending; the next start runs the jobs again");
                 emulator.emulator.suspend().await;
             }
         }
@@ -273,19 +273,20 @@ mod unix {
     /// Prints the addresses, and the commands that use them.
     fn print(session: &Session, ready: &DevReady, on_stop: OnStop) -> Result<(), Failure> {
         let name = &ready.context;
-        eprintln!(
+        note!(
             "ModelArts emulator on {}, OBS on {}",
-            ready.url, ready.obs_url
+            ready.url,
+            ready.obs_url
         );
-        eprintln!(
+        note!(
             "Data in {}, bucket {}",
             ready.data_dir.display(),
             ready.bucket
         );
-        eprintln!("In another shell:");
-        eprintln!("  modelarts --context {name} submit train.py    one command on the emulator");
-        eprintln!("  modelarts context use {name}                  all commands on the emulator");
-        eprintln!(
+        note!("In another shell:");
+        note!("  modelarts --context {name} submit train.py    one command on the emulator");
+        note!("  modelarts context use {name}                  all commands on the emulator");
+        note!(
             "Ctrl-C ends it{}",
             match on_stop {
                 OnStop::Stop => " and stops its jobs",

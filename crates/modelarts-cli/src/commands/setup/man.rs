@@ -36,7 +36,7 @@ impl Man {
                     directory.display()
                 ))
             })?;
-        eprintln!("wrote the pages of all commands to {}", directory.display());
+        note!("wrote the pages of all commands to {}", directory.display());
         Ok(ExitStatus::Success)
     }
 }

@@ -1,0 +1,187 @@
+//! Output on a terminal: width, colours, questions.
+
+use serde_json::json;
+use snapbox::cmd::OutputAssert;
+
+use crate::{
+    manners::program,
+    support::{Fixture, assert, lines_of},
+};
+
+/// Runs a program in a pseudo-terminal of a width, and types an answer when it asks.
+const TERMINAL: &str = r#"
+import fcntl, os, pty, struct, sys, termios
+
+columns, answer, command = int(sys.argv[1]), sys.argv[2].encode(), sys.argv[3:]
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    os.execvp(command[0], command)
+seen = b""
+while True:
+    try:
+        part = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if answer and b"[y/N]" in seen:
+        os.write(terminal, answer)
+        answer = b""
+os.write(1, seen.replace(b"\r\n", b"\n"))
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"#;
+
+async fn on_terminal(
+    fixture: &Fixture,
+    columns: u16,
+    answer: &str,
+    variables: &[(&str, &str)],
+    arguments: &str,
+) -> OutputAssert {
+    let mut command = program(fixture, "python3")
+        .args(["-c", TERMINAL, &columns.to_string(), answer, "modelarts"])
+        .args(arguments.split_whitespace());
+    for (name, value) in variables {
+        command = command.env(name, value);
+    }
+    assert(command).await
+}
+
+fn text(output: &OutputAssert) -> String {
+    String::from_utf8(output.get_output().stdout.clone()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_fit_on_a_terminal_of_forty_columns() {
+    let fixture = Fixture::start().await;
+    let name = "a-very-long-name-of-a-job-that-nobody-can-read";
+    fixture
+        .seed(json!([{"name": name}, {"name": "leaves"}]))
+        .await;
+    for command in [
+        "ls",
+        "ls -o wide",
+        "flavors",
+        "engines",
+        "engines -o wide",
+        "api",
+    ] {
+        for columns in [40, 80, 200] {
+            let output = on_terminal(&fixture, columns, "", &[("NO_COLOR", "1")], command).await;
+            let text = text(&output.code(0));
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(
+                widest <= usize::from(columns),
+                "{command} on {columns}:\n{text}"
+            );
+        }
+    }
+    let output = on_terminal(&fixture, 40, "", &[("NO_COLOR", "1")], "flavors").await;
+    output.code(0).stdout_eq(
+        "\
+ID                              KIND
+modelarts.vm.cpu.2u             CPU
+modelarts.vm.cpu.8u             CPU
+modelarts.p3.large.public.free  GPU
+modelarts.p3.large.public       GPU
+modelarts.vm.pnt1.large.eco     GPU
+modelarts.vm.p100.large.eco     GPU
+",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_that_are_chosen_are_not_left_out() {
+    let fixture = Fixture::start().await;
+    let arguments = "flavors --kind cpu --columns id,kind,cores,memory,max-nodes";
+    let output = on_terminal(&fixture, 40, "", &[("NO_COLOR", "1")], arguments).await;
+    let text = text(&output.code(0));
+    assert!(
+        text.lines().next().unwrap().ends_with("MAX-NODES"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_has_colours_unless_they_are_off() {
+    let fixture = Fixture::start().await;
+    for (variables, is_coloured) in [
+        (&[][..], true),
+        (&[("NO_COLOR", "1")], false),
+        (&[("TERM", "dumb")], false),
+        (&[("CLICOLOR", "0")], false),
+    ] {
+        let output = on_terminal(&fixture, 100, "", variables, "flavors")
+            .await
+            .code(0);
+        assert_eq!(
+            text(&output).contains('\u{1b}'),
+            is_coloured,
+            "{variables:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_variable_columns_has_precedence() {
+    let fixture = Fixture::start().await;
+    let variables = [("NO_COLOR", "1"), ("COLUMNS", "30")];
+    let output = on_terminal(&fixture, 200, "", &variables, "flavors")
+        .await
+        .code(0);
+    let text = text(&output);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 30),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_destroys_asks_on_a_terminal() {
+    let fixture = Fixture::start().await;
+    let id = fixture.seed(json!([{"name": "leaves"}])).await.remove(0);
+    let delete = format!("api DeleteTrainingJob training_job_id={id}");
+    let output = on_terminal(&fixture, 200, "n", &[], &delete).await.code(1);
+    let seen = text(&output);
+    let question =
+        format!("This will call DeleteTrainingJob training_job_id={id}. Continue? [y/N]");
+    assert!(seen.contains(&question), "{seen}");
+    assert!(
+        seen.contains("error: cancelled; nothing was changed"),
+        "{seen}"
+    );
+    let rest = fixture.run("ls -o ndjson").await.code(0);
+    assert_eq!(lines_of(&rest, "jobs.line").len(), 1);
+    on_terminal(&fixture, 200, "y", &[], &delete).await.code(0);
+    let rest = fixture.run("ls -o ndjson").await.code(0);
+    assert!(lines_of(&rest, "jobs.line").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_of_sync_has_the_number_of_files() {
+    let fixture = Fixture::start().await;
+    for name in ["a", "b"] {
+        fixture
+            .emulator
+            .put(&format!("obs://my-bucket/in/{name}"), "x")
+            .unwrap();
+    }
+    fixture.write("data/c", "y");
+    let sync = "sync data obs://my-bucket/in --delete";
+    let output = on_terminal(&fixture, 100, "n", &[], sync).await.code(1);
+    let seen = text(&output);
+    let question = "This will delete 2 files at obs://my-bucket/in. Continue? [y/N]";
+    assert!(seen.contains(question), "{seen}");
+    assert!(fixture.emulator.get("obs://my-bucket/in/a").is_ok());
+    let output = on_terminal(&fixture, 100, "y", &[("NO_COLOR", "1")], sync)
+        .await
+        .code(0);
+    let seen = text(&output);
+    assert!(
+        seen.ends_with("data → obs://my-bucket/in  1 file, 1 B sent, 2 deleted\n"),
+        "{seen}"
+    );
+    assert!(fixture.emulator.get("obs://my-bucket/in/a").is_err());
+}
