@@ -145,6 +145,8 @@ pub(crate) struct JobEnd {
     pub(crate) exit_code: Option<i64>,
     /// The task that failed.
     pub(crate) task: Option<String>,
+    /// Cause of a failure, as in `modelarts explain`; null if it is unknown.
+    pub(crate) cause: Option<String>,
     /// Seconds for which the job ran.
     pub(crate) seconds: Option<f64>,
     /// Addresses of the outputs in OBS, by their names.
@@ -163,6 +165,7 @@ impl JobEnd {
             summary: None,
             exit_code: None,
             task: None,
+            cause: None,
             seconds: job.time_run().map(|time| time.as_secs_f64()),
             outputs: outputs
                 .map(|(name, url)| (name.to_owned(), address(url)))

@@ -15,7 +15,7 @@ use std::{pin::pin, time::Duration};
 
 use futures::{Stream, StreamExt};
 use modelarts_ext::{
-    Error, Job, JobHandle,
+    Error, JobHandle,
     jobs::follow::{JobUpdate, Updates},
 };
 use tokio::time::Instant;
@@ -33,8 +33,8 @@ const LOCAL_QUIET: Duration = Duration::from_millis(500);
 /// Reason why following ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The stream ended. Holds the job as last read, if the stream has phases.
-    Ended(Option<Box<Job>>),
+    /// The stream ended.
+    Ended,
     /// The job was deleted.
     Vanished,
     /// Ctrl-C; the job continues.
@@ -68,7 +68,7 @@ pub(crate) async fn follow(
             None => std::future::pending().await,
         }
     });
-    let mut end = End::Ended(None);
+    let mut end = End::Ended;
     loop {
         let chunk = tokio::select! {
             biased;
@@ -89,7 +89,8 @@ pub(crate) async fn follow(
             };
             printer.print(&update)?;
             match update {
-                JobUpdate::Phase(job) => end = End::Ended(Some(job)),
+                // The job exists.
+                JobUpdate::Phase(_) => end = End::Ended,
                 JobUpdate::Vanished => end = End::Vanished,
                 _ => {}
             }

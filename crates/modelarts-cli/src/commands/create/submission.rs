@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use modelarts_ext::{Client, Job, Outcome};
+use modelarts_ext::{Client, Job, Outcome, jobs::diagnosis::Confidence};
 use modelarts_obs::{JobExt, Obs, Staging};
 use tokio::time::Instant;
 
@@ -166,7 +166,7 @@ impl Target<'_> {
             }
             Ok(End::TimedOut) => return Ok(self.leave(job, "timed_out", ExitStatus::TimedOut)),
             Ok(End::Vanished) => Outcome::Vanished,
-            Ok(End::Ended(_)) => {
+            Ok(End::Ended) => {
                 // Reads who stopped the job; the events and the log are printed already.
                 let waited = interrupt.unless(job.wait().into_future()).await;
                 match waited {
@@ -182,7 +182,11 @@ impl Target<'_> {
             }
         };
         let mut end = JobEnd::new(job).outcome(&outcome);
-        self.print_end(job, &outcome, flags.download.is_some());
+        self.print_end(job, &outcome);
+        if matches!(outcome, Outcome::Failed { .. } | Outcome::Abnormal { .. }) {
+            end.cause = interrupt.unless(self.explain(job)).await.flatten();
+        }
+        self.print_outputs(job, &outcome, flags.download.is_some());
         if let (Some(directory), false) = (&flags.download, outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
@@ -199,7 +203,7 @@ impl Target<'_> {
     }
 
     /// Prints the end of a job on stderr.
-    fn print_end(&self, job: &Job, outcome: &Outcome, downloads: bool) {
+    fn print_end(&self, job: &Job, outcome: &Outcome) {
         let (sign, emphasis) = match outcome {
             Outcome::Completed => ("✓", Emphasis::Good),
             Outcome::Terminated { .. } => ("■", Emphasis::Dim),
@@ -210,10 +214,28 @@ impl Target<'_> {
         });
         let sign = Terminal::styled(sign, emphasis);
         note!("{sign} {} {outcome}{time}", job.name());
-        let has_cause = !matches!(outcome, Outcome::Completed | Outcome::Vanished);
-        if has_cause && !self.is_local {
-            note!("  the cause: modelarts explain {}", job.name());
+    }
+
+    /// Prints the cause of a failure on stderr, with advice. Returns the name of the cause. A
+    /// diagnosis that fails is left out: the outcome is known.
+    async fn explain(&self, job: &Job) -> Option<String> {
+        let diagnosis = job.explain().await.ok();
+        let known = diagnosis.filter(|diagnosis| diagnosis.confidence > Confidence::Unknown);
+        if let Some(diagnosis) = &known {
+            let (cause, confidence) = (diagnosis.cause, diagnosis.confidence);
+            note!("  {cause} ({confidence}): {}", diagnosis.summary);
+            for advice in &diagnosis.advice {
+                note!("  - {advice}");
+            }
         }
+        if !self.is_local {
+            note!("  evidence: modelarts explain {}", job.name());
+        }
+        known.map(|diagnosis| diagnosis.cause.to_string())
+    }
+
+    /// Prints the addresses of the outputs on stderr. Those of a job on this machine are downloaded.
+    fn print_outputs(&self, job: &Job, outcome: &Outcome, downloads: bool) {
         if self.is_local {
             return;
         }
