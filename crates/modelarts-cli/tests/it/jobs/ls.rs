@@ -10,7 +10,7 @@ use std::{
 };
 
 use modelarts_emulator::User;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{Fixture, json_of};
 
