@@ -11,7 +11,6 @@ mod decode;
 mod emulator;
 mod events;
 mod in_flight;
-mod listing;
 mod memory;
 mod official;
 mod server;
@@ -88,7 +87,7 @@ fn main() -> Result<()> {
         Some(Command::Tool) => tool::measure(),
         Some(Command::Baseline { baseline }) => tool::run(baseline),
         Some(Command::Memory) => memory::measure(),
-        Some(Command::EmulatorListing) => listing::measure(),
+        Some(Command::EmulatorListing) => emulator::listing::measure(),
         Some(Command::Get) => calls::get(),
         Some(Command::Official { python }) => official::compare(&python),
         Some(Command::Build { rounds, only }) => build::compare(rounds, only),

@@ -1,5 +1,7 @@
 //! Measures the emulator: responses per second, and ten thousand jobs from creation to completion.
 
+pub mod listing;
+
 use std::{
     collections::BTreeSet,
     future::Future,
