@@ -86,22 +86,35 @@ pub async fn measure() -> Result<()> {
             whole(&mut Command::new(&empty))?,
         ))
     })?;
-    let url = format!("{}/v2/{}/training-job-searches", few.url(), few.project_id());
+    let url = format!(
+        "{}/v2/{}/training-job-searches",
+        few.url(),
+        few.project_id()
+    );
     compare("`ls` of 10 jobs", "curl, the same request", 41, 2.0, || {
         let mut curl = Command::new("curl");
         curl.args(["-sf", "-H", "content-type: application/json"])
             .args(["-H", &format!("x-auth-token: {TOKEN}")])
-            .args(["-d", r#"{"offset":0,"limit":50,"sort_by":"create_time","order":"desc"}"#])
+            .args([
+                "-d",
+                r#"{"offset":0,"limit":50,"sort_by":"create_time","order":"desc"}"#,
+            ])
             .arg(&url);
         Ok((whole(&mut tool(&few, &["ls"]))?, whole(&mut curl)?))
     })?;
-    compare("first row of 10,000 jobs", "the library's first page", 21, 1.5, || {
-        Ok((
-            // The first line has the headings.
-            until_line(&mut tool(&many, &["ls"]), 2)?,
-            until_line(&mut library(&many, "first-page"), 1)?,
-        ))
-    })?;
+    compare(
+        "first row of 10,000 jobs",
+        "the library's first page",
+        21,
+        1.5,
+        || {
+            Ok((
+                // The first line has the headings.
+                until_line(&mut tool(&many, &["ls"]), 2)?,
+                until_line(&mut library(&many, "first-page"), 1)?,
+            ))
+        },
+    )?;
     let name = format!("`logs -f` of {LINES} lines");
     compare(&name, "the library's lines", 5, 1.5, || {
         Ok((
@@ -119,7 +132,14 @@ pub async fn measure() -> Result<()> {
 fn build() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let status = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--profile", "dist", "--package", "modelarts-cli"])
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "dist",
+            "--package",
+            "modelarts-cli",
+        ])
         .current_dir(&root)
         .status()?;
     ensure!(status.success(), "modelarts-cli does not build: {status}");
