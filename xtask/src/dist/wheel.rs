@@ -15,7 +15,7 @@ use super::{archive, notices};
 use crate::{tools::venv, workspace};
 
 /// Profile of a release.
-pub const RELEASE: &str = "dist";
+pub const RELEASE: &str = "distribution";
 
 /// Time of all files in the wheel, 1980-01-01, so that its bytes do not depend on the time.
 const SOURCE_DATE_EPOCH: &str = "315532800";
