@@ -143,7 +143,7 @@ fn build() -> Result<PathBuf> {
         .current_dir(&root)
         .status()?;
     ensure!(status.success(), "modelarts-cli does not build: {status}");
-    Ok(root.join("target/dist/modelarts"))
+    Ok(root.join("target/distribution/modelarts"))
 }
 
 fn empty_program(place: &Path) -> Result<PathBuf> {
