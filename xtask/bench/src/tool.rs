@@ -143,7 +143,10 @@ fn build() -> Result<PathBuf> {
         .current_dir(&root)
         .status()?;
     ensure!(status.success(), "modelarts-cli does not build: {status}");
-    Ok(root.join("target/distribution/modelarts"))
+    // This program is in target/release.
+    let this = std::env::current_exe()?;
+    let target = this.ancestors().nth(2).context("no target directory")?;
+    Ok(target.join("distribution/modelarts"))
 }
 
 fn empty_program(place: &Path) -> Result<PathBuf> {
