@@ -17,7 +17,7 @@ use crate::{
     commands::jobs::results::local_time,
     exit_status::ExitStatus,
     failure::Failure,
-    follow::{EventItem, Interrupt, updates},
+    follow::{EventItem, Interrupt, note_connection, updates},
     job_reference::JobArgument,
     output::{Column, Row, Stdout},
     session::Session,
@@ -135,7 +135,7 @@ impl Events {
             }
             return Ok(ExitStatus::Success);
         }
-        let mut interrupt = Interrupt::new().await;
+        let mut interrupt = Interrupt::new();
         let printed = self.print(session, self.new_events(&job));
         match interrupt.unless(printed).await {
             Some(printed) => printed.map(|_| ExitStatus::Success),
@@ -151,11 +151,7 @@ impl Events {
             for update in updates {
                 match update? {
                     JobUpdate::Event(event) if self.selects(&event) => events.push(event),
-                    JobUpdate::Interrupted { error } => note(format_args!(
-                        "connection lost, trying again for 15 minutes: {error}"
-                    )),
-                    JobUpdate::Resumed => note("connection restored"),
-                    _ => {}
+                    update => note_connection(&update),
                 }
             }
             Ok(events)

@@ -133,7 +133,7 @@ impl Wait {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let jobs = self.jobs.find(client).await?;
-        let mut interrupt = Interrupt::new().await;
+        let mut interrupt = Interrupt::new();
         let mut statuses: HashMap<String, ExitStatus> = HashMap::new();
         let mut first = None;
         let limit = if self.any { 1 } else { jobs.len() };
