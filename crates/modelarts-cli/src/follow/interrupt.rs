@@ -45,6 +45,11 @@ impl Interrupt {
         self.is_received = true;
     }
 
+    /// Returns `true` if a method has returned because of Ctrl-C.
+    pub(crate) fn is_received(&self) -> bool {
+        self.is_received
+    }
+
     /// Runs work until its end; `None` if Ctrl-C arrives before.
     pub(crate) async fn unless<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {

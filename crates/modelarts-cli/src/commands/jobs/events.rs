@@ -136,11 +136,13 @@ impl Events {
             return Ok(ExitStatus::Success);
         }
         let mut interrupt = Interrupt::new();
-        let printed = self.print(session, self.new_events(&job));
-        match interrupt.unless(printed).await {
-            Some(printed) => printed.map(|_| ExitStatus::Success),
-            None => Ok(ExitStatus::Interrupted),
-        }
+        // A document has the events before Ctrl-C.
+        let events = self.new_events(&job).take_until(interrupt.received());
+        self.print(session, events).await?;
+        Ok(match interrupt.is_received() {
+            true => ExitStatus::Interrupted,
+            false => ExitStatus::Success,
+        })
     }
 
     /// Returns the existing and all new events that meet the conditions.
