@@ -33,8 +33,6 @@ pub(crate) enum Emphasis {
 pub(crate) struct Terminal {
     /// `true` if stdout is a terminal.
     pub(crate) stdout: bool,
-    /// `true` if stderr is a terminal.
-    pub(crate) stderr: bool,
     /// `true` if lines of stderr can be drawn again: it is a terminal that moves its cursor.
     pub(crate) redraws: bool,
     /// `true` if stdin and stderr are terminals, so that questions are possible.
@@ -56,7 +54,6 @@ impl Terminal {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
             stdout,
-            stderr,
             redraws: stderr && !is_dumb,
             interactive: stderr && io::stdin().is_terminal(),
             width: width(terminal_size_of(io::stdout())),
