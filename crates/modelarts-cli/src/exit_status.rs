@@ -14,7 +14,7 @@ pub enum ExitStatus {
     Usage,
     /// The check refused the job; nothing was sent.
     Unchecked,
-    /// No such job exists.
+    /// No such job, or no such object of the service, exists.
     NotFound,
     /// The job failed.
     Failed,
@@ -86,10 +86,42 @@ impl ExitCodeSource {
                     ..
                 },
             ) => {
-                // Codes above 255 do not exist on Unix.
-                u8::try_from(*code).map_or(ExitStatus::Failed, ExitStatus::Task)
+                // Codes above 255 do not exist on Unix. A failed job whose task returned 0 is not a
+                // success.
+                match u8::try_from(*code) {
+                    Ok(code @ 1..) => ExitStatus::Task(code),
+                    _ => ExitStatus::Failed,
+                }
             }
             _ => outcome.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_job_is_never_a_success() {
+        for (exit_code, status) in [
+            (Some(7), ExitStatus::Task(7)),
+            (Some(255), ExitStatus::Task(255)),
+            (Some(256), ExitStatus::Failed),
+            (Some(-9), ExitStatus::Failed),
+            (Some(0), ExitStatus::Failed),
+            (None, ExitStatus::Failed),
+        ] {
+            let outcome = Outcome::Failed {
+                exit_code,
+                task: None,
+                message: None,
+            };
+            assert_eq!(
+                ExitCodeSource::Task.status(&outcome),
+                status,
+                "{exit_code:?}"
+            );
         }
     }
 }

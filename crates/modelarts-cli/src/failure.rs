@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Usage(String),
     /// The check found violations; nothing was sent.
     Unchecked(String),
-    /// No such job exists.
+    /// No such job, or no such algorithm, exists.
     NotFound(String),
     /// A problem of this machine, such as a full disk.
     Local(String),

@@ -1,4 +1,4 @@
-//! `Session`: what the commands share: settings, the client, the output.
+//! `Session`: settings, client and output, which the commands share.
 
 use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::Staging;
@@ -11,7 +11,7 @@ use crate::{
     terminal::Terminal,
 };
 
-/// What the commands share.
+/// Settings, client and output of a command.
 pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,

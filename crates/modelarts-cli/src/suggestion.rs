@@ -1,7 +1,7 @@
 //! Suggestions for words that are misspelt.
 
 /// Minimum similarity of a suggestion, from 0 to 1.
-const MIN_SIMILARITY: f64 = 0.7;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// Returns the known word that is most similar to this one; `None` if none is similar.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {

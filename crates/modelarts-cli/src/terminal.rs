@@ -31,13 +31,11 @@ pub(crate) enum Emphasis {
 /// Properties of stdout, stderr and stdin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
-    /// Whether stdout is a terminal.
+    /// `true` if stdout is a terminal.
     pub(crate) stdout: bool,
-    /// Whether stderr is a terminal.
-    pub(crate) stderr: bool,
-    /// Whether lines of stderr can be drawn again: it is a terminal that moves its cursor.
+    /// `true` if lines of stderr can be drawn again: it is a terminal that moves its cursor.
     pub(crate) redraws: bool,
-    /// Whether stdin and stderr are terminals, so that questions are possible.
+    /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
     width: u16,
     stderr_width: u16,
@@ -56,7 +54,6 @@ impl Terminal {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         Self {
             stdout,
-            stderr,
             redraws: stderr && !is_dumb,
             interactive: stderr && io::stdin().is_terminal(),
             width: width(terminal_size_of(io::stdout())),
@@ -87,7 +84,7 @@ impl Terminal {
     }
 }
 
-/// Prints a line on stderr, as `note!` does, but the line is lost if stderr is closed.
+/// Prints a line on stderr, as `eprintln!` does, but the line is lost if stderr is closed.
 macro_rules! note {
     ($($text:tt)*) => {
         $crate::terminal::note(format_args!($($text)*))

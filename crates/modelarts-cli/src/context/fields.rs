@@ -1,6 +1,6 @@
 //! Names of the settings of a context, and those that it must not have.
 
-use crate::failure::Failure;
+use crate::{failure::Failure, suggestion::nearest};
 
 /// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
 pub(crate) const FIELDS: &[(&str, &str)] = &[
@@ -50,12 +50,7 @@ pub(super) fn unknown(name: &str) -> String {
         return NO_SECRETS.to_owned();
     }
     let names = FIELDS.iter().map(|(name, _)| *name);
-    let similarity = |known: &str| strsim::jaro_winkler(known, &name);
-    let nearest = names
-        .clone()
-        .max_by(|one, other| similarity(one).total_cmp(&similarity(other)))
-        .filter(|nearest| similarity(nearest) > 0.8);
-    match nearest {
+    match nearest(&name, names.clone()) {
         Some(nearest) => format!("did you mean {nearest}?"),
         None => format!(
             "it must be one of: {}",

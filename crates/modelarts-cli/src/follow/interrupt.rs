@@ -1,40 +1,53 @@
 //! `Interrupt`: Ctrl-C while a job continues elsewhere.
 
-use tokio::task::JoinHandle;
+use std::{future, io};
+
+#[cfg(unix)]
+use tokio::signal::unix::Signal;
+#[cfg(windows)]
+use tokio::signal::windows::CtrlC as Signal;
 
 /// Reception of Ctrl-C. From its creation on, Ctrl-C does not end the process.
 ///
 /// It is created before a job, so that Ctrl-C during the request that creates the job is not lost:
 /// the id of the job is printed in any case.
 pub(crate) struct Interrupt {
-    signal: JoinHandle<()>,
+    /// `None` if the system does not report Ctrl-C, which ends the process then.
+    signal: Option<Signal>,
     is_received: bool,
 }
 
 impl Interrupt {
     /// Starts the reception.
-    pub(crate) async fn new() -> Self {
-        let signal = tokio::spawn(async {
-            if let Err(error) = tokio::signal::ctrl_c().await {
-                tracing::debug!(%error, "Ctrl-C ends the process");
-                std::future::pending::<()>().await;
-            }
-        });
-        // The handler is installed when the task runs for the first time.
-        tokio::task::yield_now().await;
+    pub(crate) fn new() -> Self {
+        let signal = listen();
+        if let Err(error) = &signal {
+            tracing::debug!(%error, "Ctrl-C ends the process");
+        }
         Self {
-            signal,
+            signal: signal.ok(),
             is_received: false,
         }
     }
 
     /// Waits for Ctrl-C. Returns at once if it was received before.
     pub(crate) async fn received(&mut self) {
-        if !self.is_received {
-            // The task ends only after Ctrl-C.
-            let _ = (&mut self.signal).await;
-            self.is_received = true;
+        if self.is_received {
+            return;
         }
+        let received = match &mut self.signal {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        if received.is_none() {
+            future::pending::<()>().await;
+        }
+        self.is_received = true;
+    }
+
+    /// Returns `true` if a method has returned because of Ctrl-C.
+    pub(crate) fn is_received(&self) -> bool {
+        self.is_received
     }
 
     /// Runs work until its end; `None` if Ctrl-C arrives before.
@@ -47,8 +60,14 @@ impl Interrupt {
     }
 }
 
-impl Drop for Interrupt {
-    fn drop(&mut self) {
-        self.signal.abort();
-    }
+#[cfg(unix)]
+fn listen() -> io::Result<Signal> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    signal(SignalKind::interrupt())
+}
+
+#[cfg(windows)]
+fn listen() -> io::Result<Signal> {
+    tokio::signal::windows::ctrl_c()
 }

@@ -15,7 +15,7 @@ pub(crate) enum Item {
     Submitted {
         /// The job.
         job: JobName,
-        /// Whether the job runs on this machine.
+        /// `true` if the job runs on this machine.
         local: bool,
         /// Address of the code in OBS.
         code: Option<String>,

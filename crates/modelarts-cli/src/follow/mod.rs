@@ -9,7 +9,7 @@ mod printer;
 
 pub(crate) use interrupt::Interrupt;
 pub(crate) use item::{EventItem, Item, JobEnd, JobName, address, now};
-pub(crate) use printer::Printer;
+pub(crate) use printer::{Printer, note_connection};
 
 use std::{pin::pin, time::Duration};
 
@@ -25,7 +25,7 @@ use crate::{failure::Failure, session::Session};
 /// Maximum number of updates that are printed before the output is sent.
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
-const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
 /// Time for which missing items of a server on this machine are waited for. The log of a script that
 /// prints nothing counts as missing.
 const LOCAL_QUIET: Duration = Duration::from_millis(500);

@@ -8,7 +8,7 @@ use modelarts_ext::{Event, LogItem, Timestamp, jobs::follow::JobUpdate, types::E
 use crate::{
     failure::Failure,
     follow::item::{EventItem, Item, now},
-    output::{self, Format, Output, Stdout},
+    output::{self, Format, Output, Stdout, TaskPrefixes},
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -21,14 +21,14 @@ const STDERR_BUFFER: usize = 1 << 16;
 /// stderr.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
-    /// Whether only warnings and errors among the events are printed as text.
+    /// `true` if only warnings and errors among the events are printed as text.
     only_problems: bool,
     sink: Sink,
     zone: TimeZone,
     /// Text that containers of the job begin with: `modelarts-job-ID-`.
     container: String,
     /// Text before the lines of each task.
-    prefixes: Vec<(String, String)>,
+    prefixes: TaskPrefixes,
 }
 
 enum Sink {
@@ -78,7 +78,8 @@ impl<'a> Printer<'a> {
             sink,
             zone: TimeZone::system(),
             container: String::new(),
-            prefixes: Vec::new(),
+            // Lines are indented below the times of phases and events.
+            prefixes: TaskPrefixes::new("          "),
         }
     }
 
@@ -111,6 +112,13 @@ impl<'a> Printer<'a> {
                     false => self.sink.write(&self.event_text(event)),
                 }
             }
+            JobUpdate::Interrupted { .. } | JobUpdate::Resumed
+                if self.output.format != Format::Ndjson =>
+            {
+                self.sink.flush()?;
+                note_connection(update);
+                Ok(())
+            }
             update => match Self::item(update) {
                 Some(item) => self.print_item(&item),
                 None => Ok(()),
@@ -142,19 +150,8 @@ impl<'a> Printer<'a> {
                 let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
                 Terminal::styled(format_args!("… {bytes} are missing"), Emphasis::Dim) + "\n"
             }
-            Item::Interrupted { error, .. } => {
-                self.sink.flush()?;
-                note!("connection lost, trying again for 15 minutes: {error}");
-                return Ok(());
-            }
-            Item::Resumed { .. } => {
-                self.sink.flush()?;
-                note!("connection restored");
-                return Ok(());
-            }
-            Item::Event(_) | Item::Log { .. } | Item::Submitted { .. } | Item::End { .. } => {
-                return Ok(());
-            }
+            // Updates of these kinds are printed without an item, or have no text.
+            _ => return Ok(()),
         };
         self.sink.write(&text)
     }
@@ -198,18 +195,7 @@ impl<'a> Printer<'a> {
     }
 
     fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
-        let known = self.prefixes.iter().position(|(known, _)| known == task);
-        let index = known.unwrap_or_else(|| {
-            // Lines are indented below the times of phases and events.
-            let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
-            self.prefixes
-                .push((task.to_owned(), format!("          {prefix} ")));
-            self.prefixes.len() - 1
-        });
-        match self.prefixes.get(index) {
-            Some((_, prefix)) => self.sink.write(prefix),
-            None => Ok(()),
-        }
+        self.sink.write(self.prefixes.of(task))
     }
 
     fn event_text(&self, event: &Event) -> String {
@@ -240,5 +226,16 @@ impl<'a> Printer<'a> {
             None => text.push_str("        "),
         }
         text
+    }
+}
+
+/// Prints the loss of the connection, or its return, on stderr.
+pub(crate) fn note_connection(update: &JobUpdate) {
+    match update {
+        JobUpdate::Interrupted { error } => {
+            note!("connection lost, trying again for 15 minutes: {error}");
+        }
+        JobUpdate::Resumed => note!("connection restored"),
+        _ => {}
     }
 }

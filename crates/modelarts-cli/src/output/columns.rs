@@ -6,9 +6,9 @@ use crate::failure::Failure;
 pub(crate) struct Column<R> {
     /// Heading, in upper case.
     pub(crate) name: &'static str,
-    /// Whether only the format `wide` has the column.
+    /// `true` if only the format `wide` has the column.
     pub(crate) wide: bool,
-    /// Whether the column is neither left out nor cut as long as another one can be.
+    /// `true` if the column is neither left out nor cut as long as another one can be.
     pub(crate) key: bool,
     /// Returns the text of a row, which may have a style.
     pub(crate) text: fn(&R) -> String,

@@ -112,15 +112,6 @@ impl Layout {
     }
 }
 
-/// Returns a text without line breaks and other control characters, except those of styles.
-pub(super) fn one_line(text: String) -> String {
-    let is_control = |c: char| c.is_control() && c != '\u{1b}';
-    match text.contains(is_control) {
-        true => text.replace(is_control, " "),
-        false => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,10 +200,5 @@ mod tests {
         layout.add(&rows);
         assert_eq!(layout.line(&rows[0]), "\u{1b}[1mab\u{1b}[0m    x");
         assert_eq!(layout.line(&rows[1]), "训练  y");
-    }
-
-    #[test]
-    fn a_cell_has_one_line() {
-        assert_eq!(one_line("a\nb\tc".to_owned()), "a b c");
     }
 }

@@ -11,7 +11,8 @@ use crate::{
         Format, Output, Stdout,
         columns::{self, Column},
         document::no_id,
-        layout::{Layout, one_line},
+        layout::Layout,
+        text::one_line,
     },
     terminal::{Emphasis, Terminal},
 };
@@ -28,7 +29,8 @@ pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
 }
 
 impl Output {
-    /// Prints the rows of these pages. Returns the number of rows. Rows before an error are printed.
+    /// Prints the rows of these pages. Returns the number of rows. Rows before an error are
+    /// printed, except in the formats `json` and `yaml`, which have no part of a document.
     ///
     /// The rows of a page are printed before the next one arrives, so the columns may become wider
     /// from page to page.

@@ -10,6 +10,7 @@ mod format;
 mod jq;
 mod layout;
 mod list;
+mod prefixes;
 pub(crate) mod schema;
 mod stdout;
 mod text;
@@ -18,8 +19,9 @@ pub(crate) use columns::Column;
 pub(crate) use document::Document;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
+pub(crate) use prefixes::TaskPrefixes;
 pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, bytes, duration, or_dash, phase, wrapped};
+pub(crate) use text::{age, bytes, duration, one_line, or_dash, phase, wrapped};
 
 use schemars::JsonSchema;
 use serde::Serialize;

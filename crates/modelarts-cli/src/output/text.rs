@@ -59,6 +59,45 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     lines
 }
 
+/// Returns a text without line breaks and other control characters. Styles remain, but no other
+/// escape sequences: descriptions and messages may be those of other users, and must not control
+/// the terminal.
+pub(crate) fn one_line(text: String) -> String {
+    let mut line = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, after)) = rest.find(char::is_control).map(|at| rest.split_at(at)) {
+        line += before;
+        rest = match style_length(after).map(|length| after.split_at(length)) {
+            Some((style, after)) => {
+                line += style;
+                after
+            }
+            None => {
+                line.push(' ');
+                after.get(char_length(after)..).unwrap_or_default()
+            }
+        };
+    }
+    match line.is_empty() {
+        true => text,
+        false => line + rest,
+    }
+}
+
+/// Returns the length of the escape sequence of a style at the beginning, such as `ESC[1m`.
+fn style_length(text: &str) -> Option<usize> {
+    let codes = text.strip_prefix("\u{1b}[")?;
+    let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    codes
+        .get(end..)?
+        .starts_with('m')
+        .then_some("\u{1b}[".len() + end + "m".len())
+}
+
+fn char_length(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
+}
+
 /// Returns a number of bytes in binary units, such as `1.2 MiB`.
 pub(crate) fn bytes(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
@@ -86,5 +125,19 @@ mod tests {
         assert_eq!(wrapped(text, Some(12)), "The service\nhas no such\njob");
         assert_eq!(wrapped(text, None), text);
         assert_eq!(wrapped("unbreakable words", Some(5)), "unbreakable\nwords");
+    }
+
+    #[test]
+    fn a_line_has_styles_and_no_other_control_characters() {
+        for (text, line) in [
+            ("a b", "a b"),
+            ("a\nb\tc\n", "a b c "),
+            ("\u{1b}[1;31mab\u{1b}[0m", "\u{1b}[1;31mab\u{1b}[0m"),
+            ("\u{1b}]0;title\u{7}x", " ]0;title x"),
+            ("\u{1b}[2J", " [2J"),
+            ("\u{85}\u{1b}", "  "),
+        ] {
+            assert_eq!(one_line(text.to_owned()), line, "{text:?}");
+        }
     }
 }

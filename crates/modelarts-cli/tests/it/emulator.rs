@@ -48,6 +48,24 @@ fn it_serves_until_a_signal() {
 }
 
 #[test]
+fn a_closed_stderr_does_not_end_it() {
+    let directory = TempDir::new().unwrap();
+    let mut child = Command::new(cargo_bin!("modelarts"))
+        .args(["emulator", "serve"])
+        .current_dir(&directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    let mut line = String::new();
+    let stdout = child.stdout.as_mut().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    send("-TERM", &child);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
 fn its_arguments_and_its_name_are_those_of_the_emulator() {
     let directory = TempDir::new().unwrap();
     let run = |arguments: &str| {

@@ -148,6 +148,8 @@ pub(crate) fn isolated(directory: &Path) -> Command {
     Command::new(cargo_bin!("modelarts"))
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        // Dates without a time zone are in that of the user.
+        .env("TZ", "UTC")
         .env("HOME", directory)
         .env("MODELARTS_CONFIG", directory.join("config.toml"))
         .env("MODELARTS_STATE_DIR", directory.join("state"))

@@ -57,7 +57,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("modelarts-emulator: {error}");
+            // The message is lost if stderr is closed.
+            let _ = writeln!(io::stderr(), "modelarts-emulator: {error}");
             ExitCode::FAILURE
         }
     }
@@ -66,11 +67,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 async fn serve(given: Vec<OsString>) -> Result<(), String> {
     let mut arguments = arguments::parse(&given)?;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_FILTER));
-    tracing_subscriber::fmt()
+    // A program that contains the emulator may have a subscriber of its own.
+    let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .with_ansi(false)
-        .init();
+        // A closed stderr must not end the program.
+        .log_internal_errors(false)
+        .try_init();
     // The handler is registered before the ready line is printed, because the parent may send a
     // signal as soon as it has read that line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;

@@ -266,7 +266,7 @@ async fn show(session: &Session, name: &str) -> Result<ExitStatus, Failure> {
         })
         .await;
     let found = found.map_err(|error| match error.is_not_found() {
-        true => Failure::usage(format_args!(
+        true => Failure::NotFound(format!(
             "no algorithm has the id {name}; `modelarts algorithms` lists all"
         )),
         false => error.into(),
@@ -300,7 +300,7 @@ async fn find(session: &Session, name: &str) -> Result<String, Failure> {
         [] => "`modelarts algorithms` lists all".to_owned(),
         names => format!("did you mean {}?", names.join(", ")),
     };
-    Err(Failure::usage(format_args!(
+    Err(Failure::NotFound(format!(
         "no algorithm is called {name:?}; {hint}"
     )))
 }

@@ -7,7 +7,7 @@ use modelarts_ext::{
     jobs::create::CodeDir,
     validation::{Report, Warning},
 };
-use modelarts_obs::{Obs, Staging};
+use modelarts_obs::{Obs, Staging, sync::Amount};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,11 +16,11 @@ use crate::{
     commands::create::{
         draft::{Draft, path_below},
         flags::JobFlags,
-        staging::files_text,
     },
     exit_status::ExitStatus,
     failure::Failure,
     output::Document,
+    progress::amount,
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -41,7 +41,7 @@ pub(crate) struct Check {
 /// Result of a check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CheckResult {
-    /// Whether the job breaks no rule.
+    /// `true` if the job breaks no rule.
     ok: bool,
     /// Name of the job.
     job: String,
@@ -64,7 +64,7 @@ pub(crate) struct Finding {
     rule: String,
     /// Error code with which the service refuses such a job.
     code: Option<String>,
-    /// What to do.
+    /// Advice on the finding.
     advice: Option<String>,
     /// File with the field.
     file: Option<String>,
@@ -210,12 +210,12 @@ async fn check_code(
         }
         Err(error) => return Err(Failure::Unchecked(error.to_string())),
     };
-    let amount = staged.summary.transferred;
-    let size = CodeDir::from_files([(UNSENT, amount.bytes)]).check(None);
+    let sent = staged.summary.transferred;
+    let size = CodeDir::from_files([(UNSENT, sent.bytes)]).check(None);
     report.warnings.extend(size.warnings);
     Ok(Some(CheckedCode {
-        files: amount.files,
-        bytes: amount.bytes,
+        files: sent.files,
+        bytes: sent.bytes,
         left_out: staged.summary.skipped.len(),
     }))
 }
@@ -253,7 +253,10 @@ impl Document for CheckResult {
             };
             lines.push(format!(
                 "code: {}{left_out}",
-                files_text(code.files, code.bytes)
+                amount(Amount {
+                    files: code.files,
+                    bytes: code.bytes
+                })
             ));
         }
         lines.push(match self.violations.len() {

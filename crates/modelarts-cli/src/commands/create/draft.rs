@@ -381,7 +381,7 @@ fn output_channel(text: &str) -> Result<Channel, Failure> {
 }
 
 /// Returns a name that is probably free: that of the script, and random characters.
-fn generated_name(flags: &JobFlags) -> String {
+pub(super) fn generated_name(flags: &JobFlags) -> String {
     let source = flags.script.as_deref().or(flags.code_dir.as_deref());
     let stem = source.and_then(|source| {
         let path = source.trim_end_matches('/');
@@ -393,12 +393,20 @@ fn generated_name(flags: &JobFlags) -> String {
         c if c.is_ascii_alphanumeric() || c == '_' => c,
         _ => '-',
     };
-    let stem = stem.unwrap_or_else(|| "job".to_owned());
-    let stem: String = stem.chars().map(plain).take(MAX_STEM).collect();
+    let stem: String = stem
+        .iter()
+        .flat_map(|stem| stem.chars())
+        .map(plain)
+        .collect();
+    // A name that begins with a hyphen would be a flag of other commands.
+    let stem = match stem.trim_matches('-') {
+        "" => "job".to_owned(),
+        stem => stem.chars().take(MAX_STEM).collect(),
+    };
     let letters: Vec<char> = RANDOM.chars().collect();
     let random = (0..4).filter_map(|_| letters.get(fastrand::usize(..letters.len())));
     let random: String = random.collect();
-    format!("{}-{random}", stem.trim_matches('-'))
+    format!("{stem}-{random}")
 }
 
 /// Returns the path of a file relative to a directory, with slashes.

@@ -6,7 +6,10 @@ use modelarts_ext::{Client, Credentials};
 use serde_json::{Value, json};
 
 use crate::{
-    commands::create::{draft::Draft, flags::JobFlags},
+    commands::create::{
+        draft::{Draft, generated_name},
+        flags::JobFlags,
+    },
     context::Context,
 };
 
@@ -160,5 +163,23 @@ fn the_context_gives_flavor_and_pool_unless_one_is_given() {
         let program = Program::try_parse_from(arguments).unwrap();
         let draft = Draft::new(&program.flags, &client.training_jobs(), &context).unwrap();
         assert_eq!(draft.job.body()["spec"]["resource"], expected);
+    }
+}
+
+#[test]
+fn a_generated_name_is_no_flag() {
+    for (script, stem) in [
+        ("train.py", "train-"),
+        ("my model.py", "my-model-"),
+        ("-x-.py", "x-"),
+        ("训练.py", "job-"),
+    ] {
+        let script = format!("obs://bucket/code/{script}");
+        let program = Program::try_parse_from(["test", &script]).unwrap();
+        let name = generated_name(&program.flags);
+        assert!(
+            name.starts_with(stem) && name.len() == stem.len() + 4,
+            "{script}: {name}"
+        );
     }
 }

@@ -7,14 +7,11 @@ use modelarts_obs::{Staging, SyncEvent, staging::StagedDir};
 use serde_json::Value;
 
 use crate::{
-    commands::create::{
-        choices::complete,
-        draft::Draft,
-        staging::{files_text, print_warnings},
-    },
+    commands::create::{choices::complete, draft::Draft, staging::print_warnings},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Format},
+    progress::amount,
     session::Session,
 };
 
@@ -86,7 +83,7 @@ pub(crate) async fn print_plan(
 
 fn print_directory(name: &str, directory: &StagedDir) {
     let summary = &directory.summary;
-    let sent = files_text(summary.transferred.files, summary.transferred.bytes);
+    let sent = amount(summary.transferred);
     let mut text = format!("{name} → {}  {sent} to send", directory.url());
     if summary.unchanged.files > 0 {
         text += &format!(", {} unchanged", summary.unchanged.files);

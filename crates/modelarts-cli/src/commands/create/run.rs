@@ -91,7 +91,7 @@ mod unix {
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
             let Some(client) = service.filter(|_| is_good) else {
                 if service.is_some() && followed.status != ExitStatus::Interrupted {
-                    note!("nothing was submitted: the job failed on this machine");
+                    note!("nothing was submitted: the job did not complete on this machine");
                 }
                 return followed.print(session, local_printer);
             };
@@ -109,8 +109,12 @@ mod unix {
             session: &Session,
             printer: &mut Printer<'_>,
         ) -> Result<Followed, Failure> {
+            // Ctrl-C during the start does not leave files of the emulator behind.
+            let mut interrupt = Interrupt::new();
             let service = LocalService::start(self.job.pool.as_deref(), !self.no_packages).await?;
-            let result = self.run_on(&service, session, printer).await;
+            let result = self
+                .run_on(&service, session, printer, &mut interrupt)
+                .await;
             service.stop().await;
             result
         }
@@ -120,6 +124,7 @@ mod unix {
             service: &LocalService,
             session: &Session,
             printer: &mut Printer<'_>,
+            interrupt: &mut Interrupt,
         ) -> Result<Followed, Failure> {
             let client = &service.client;
             // Flavor and pool of the context are those of a cloud.
@@ -134,7 +139,6 @@ mod unix {
             }
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;
-            let mut interrupt = Interrupt::new().await;
             let target = Target {
                 session,
                 client,
@@ -150,7 +154,7 @@ mod unix {
             if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
                 ignore_outputs();
             }
-            let submitted = target.submit(bucketless, printer, &mut interrupt).await?;
+            let submitted = target.submit(bucketless, printer, interrupt).await?;
             let directory = || PathBuf::from(OUTPUT).join(&name);
             let flags = FollowFlags {
                 timeout: self.smoke.or(self.follow.timeout),
@@ -161,9 +165,7 @@ mod unix {
                     false => Some(self.follow.download.clone().unwrap_or_else(directory)),
                 },
             };
-            target
-                .follow(&submitted, &flags, printer, &mut interrupt)
-                .await
+            target.follow(&submitted, &flags, printer, interrupt).await
         }
     }
 }

@@ -3,29 +3,24 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use modelarts_ext::{CreateJob, validation::Warning};
 use modelarts_obs::{
     CreateJobExt, Progress, Staging, SyncEvent,
     staging::{StageJob, StagedDir, StagedJob, StagedPart},
-    sync::Summary,
+    sync::{Amount, Summary},
 };
 
 use crate::{
     commands::create::draft::Draft,
     failure::Failure,
-    output,
+    progress::{ProgressBars, TransferBar, amount},
     terminal::{Emphasis, Terminal},
 };
 
 /// Width of the first column of the lines on stderr.
 const LABEL: usize = 13;
-/// Pause between two drawings of a progress bar without news.
-const TICK: Duration = Duration::from_millis(120);
-const BAR: &str = "{spinner} {prefix:12} {msg} {bytes}/{total_bytes} {bytes_per_sec} {eta}";
 
 /// Prints a line about a finished step on stderr.
 pub(crate) fn done(label: &str, text: &str) {
@@ -110,44 +105,38 @@ fn print_staged(staged: &StagedJob) {
 
 /// Returns the amounts of a directory and its address.
 fn sent(directory: &StagedDir) -> String {
-    let Summary {
-        transferred,
-        unchanged,
-        ..
-    } = &directory.summary;
-    let files = transferred.files + unchanged.files;
+    let transferred = directory.summary.transferred;
+    let all = total(&directory.summary);
     let state = match transferred.files {
         0 => "unchanged, not sent".to_owned(),
-        count if count == files => "sent".to_owned(),
-        count => format!("{} sent", files_text(count, transferred.bytes)),
+        count if count == all.files => "sent".to_owned(),
+        _ => format!("{} sent", amount(transferred)),
     };
-    let all = files_text(files, transferred.bytes + unchanged.bytes);
+    let all = amount(all);
     format!("{all} → {} ({state})", directory.url())
 }
 
-/// Returns a number of files with their size: `3 files, 1.2 MiB`.
-pub(crate) fn files_text(files: u64, bytes: u64) -> String {
-    let unit = if files == 1 { "file" } else { "files" };
-    format!("{files} {unit}, {}", output::bytes(bytes))
+/// Returns the files at the target of a synchronization, and their size.
+pub(crate) fn total(summary: &Summary) -> Amount {
+    let (sent, unchanged) = (summary.transferred, summary.unchanged);
+    Amount {
+        files: sent.files + unchanged.files,
+        bytes: sent.bytes + unchanged.bytes,
+    }
 }
 
-/// Progress bars of directories, on a terminal.
+/// Bars of the directories of a job. Clones share the screen.
 #[derive(Clone)]
 pub(crate) struct Bars {
-    /// `None` if stderr is not a terminal.
-    drawn: Option<Arc<DrawnBars>>,
-}
-
-#[derive(Default)]
-struct DrawnBars {
-    all: MultiProgress,
-    by_name: Mutex<BTreeMap<String, ProgressBar>>,
+    screen: ProgressBars,
+    by_name: Arc<Mutex<BTreeMap<String, TransferBar>>>,
 }
 
 impl Bars {
     pub(crate) fn new(terminal: Terminal) -> Self {
         Self {
-            drawn: terminal.stderr.then(Arc::default),
+            screen: ProgressBars::new(terminal, true),
+            by_name: Arc::default(),
         }
     }
 
@@ -161,32 +150,19 @@ impl Bars {
 
     /// Shows the progress of a directory.
     pub(crate) fn update(&self, label: &str, progress: &Progress) {
-        let Some(drawn) = &self.drawn else {
-            return;
-        };
-        let mut bars = drawn.by_name.lock().unwrap_or_else(PoisonError::into_inner);
-        let bar = bars.entry(label.to_owned()).or_insert_with(|| {
-            let bar = drawn.all.add(ProgressBar::new(0));
-            let style = ProgressStyle::with_template(BAR);
-            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-            bar.set_prefix(label.to_owned());
-            bar.enable_steady_tick(TICK);
-            bar
-        });
-        let (done, total) = (progress.done, progress.total);
-        bar.set_length(total.bytes);
-        bar.set_position(done.bytes);
-        bar.set_message(format!("{} of {} files", done.files, total.files));
+        let mut bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        let bar = bars
+            .entry(label.to_owned())
+            .or_insert_with(|| self.screen.transfer(label));
+        bar.update(progress);
         if let SyncEvent::Finished(_) = progress.event {
-            bar.finish_and_clear();
+            bar.clear();
         }
     }
 
     /// Removes the bars.
     pub(crate) fn clear(&self) {
-        if let Some(drawn) = &self.drawn {
-            // A terminal that is gone does not matter.
-            let _ = drawn.all.clear();
-        }
+        let bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        bars.values().for_each(TransferBar::clear);
     }
 }

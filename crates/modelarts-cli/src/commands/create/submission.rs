@@ -16,7 +16,7 @@ use crate::{
         create::{
             choices::complete,
             draft::Draft,
-            staging::{Bars, Staged, done, files_text},
+            staging::{Bars, Staged, done, total},
         },
         jobs::time_span,
     },
@@ -25,6 +25,7 @@ use crate::{
     follow::{End, Interrupt, Item, JobEnd, JobName, Printer, address, follow, now, updates},
     job_reference::{project, remember},
     output::{self, Document, Format},
+    progress::amount,
     session::Session,
     terminal::{Emphasis, Terminal},
 };
@@ -56,7 +57,7 @@ pub(crate) struct Target<'a> {
     pub(crate) staging: Staging,
     /// OBS on this machine; `None` for that of the client.
     pub(crate) obs: Option<Obs>,
-    /// Whether the service is the embedded emulator.
+    /// `true` if the service is the embedded emulator.
     pub(crate) is_local: bool,
 }
 
@@ -107,15 +108,6 @@ impl Target<'_> {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
             Some((input.name.clone()?, address(obs.obs_url.as_deref()?)))
         });
-        printer.print_item(&Item::Submitted {
-            job: JobName::new(&job),
-            local: self.is_local,
-            code,
-            inputs: inputs.collect(),
-            outputs: JobEnd::new(&job).outputs,
-            time: now(),
-        })?;
-        printer.flush()?;
         let resource = body
             .spec
             .as_deref()
@@ -146,6 +138,15 @@ impl Target<'_> {
             },
             &format!("{name}  {place}"),
         );
+        printer.print_item(&Item::Submitted {
+            job: JobName::new(&job),
+            local: self.is_local,
+            code,
+            inputs: inputs.collect(),
+            outputs: JobEnd::new(&job).outputs,
+            time: now(),
+        })?;
+        printer.flush()?;
         Ok(Submitted { job, created })
     }
 
@@ -293,15 +294,10 @@ impl Target<'_> {
         bars.clear();
         let mut directories = BTreeMap::new();
         for output in outputs? {
-            let summary = &output.summary;
-            let files = summary.transferred.files + summary.unchanged.files;
-            let bytes = summary.transferred.bytes + summary.unchanged.bytes;
+            let received = total(&output.summary);
             let place = output.directory.display();
-            done(
-                &output.name,
-                &format!("{} → {place}", files_text(files, bytes)),
-            );
-            if files > 0 {
+            done(&output.name, &format!("{} → {place}", amount(received)));
+            if received.files > 0 {
                 directories.insert(output.name, place.to_string());
             }
         }

@@ -83,7 +83,7 @@ pub(crate) async fn submit(
     if dry_run {
         return print_plan(session, client, &staging, draft).await;
     }
-    let mut interrupt = Interrupt::new().await;
+    let mut interrupt = Interrupt::new();
     let target = Target {
         session,
         client,

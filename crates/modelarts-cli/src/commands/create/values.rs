@@ -33,7 +33,7 @@ impl FromStr for Pair {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) value: String,
-    /// Whether the value comes from the environment of the program. It may be a secret.
+    /// `true` if the value comes from the environment of the program. It may be a secret.
     pub(crate) is_inherited: bool,
 }
 

@@ -17,7 +17,7 @@ use crate::{
     commands::jobs::results::local_time,
     exit_status::ExitStatus,
     failure::Failure,
-    follow::{EventItem, Interrupt, updates},
+    follow::{EventItem, Interrupt, note_connection, updates},
     job_reference::JobArgument,
     output::{Column, Row, Stdout},
     session::Session,
@@ -135,12 +135,14 @@ impl Events {
             }
             return Ok(ExitStatus::Success);
         }
-        let mut interrupt = Interrupt::new().await;
-        let printed = self.print(session, self.new_events(&job));
-        match interrupt.unless(printed).await {
-            Some(printed) => printed.map(|_| ExitStatus::Success),
-            None => Ok(ExitStatus::Interrupted),
-        }
+        let mut interrupt = Interrupt::new();
+        // A document has the events before Ctrl-C.
+        let events = self.new_events(&job).take_until(interrupt.received());
+        self.print(session, events).await?;
+        Ok(match interrupt.is_received() {
+            true => ExitStatus::Interrupted,
+            false => ExitStatus::Success,
+        })
     }
 
     /// Returns the existing and all new events that meet the conditions.
@@ -151,11 +153,7 @@ impl Events {
             for update in updates {
                 match update? {
                     JobUpdate::Event(event) if self.selects(&event) => events.push(event),
-                    JobUpdate::Interrupted { error } => note(format_args!(
-                        "connection lost, trying again for 15 minutes: {error}"
-                    )),
-                    JobUpdate::Resumed => note("connection restored"),
-                    _ => {}
+                    update => note_connection(&update),
                 }
             }
             Ok(events)

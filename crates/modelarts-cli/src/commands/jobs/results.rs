@@ -1,6 +1,6 @@
 //! Results of commands that change jobs, and texts that these commands share.
 
-use std::time::SystemTime;
+use std::{future, time::SystemTime};
 
 use futures::{Stream, StreamExt};
 use jiff::tz::TimeZone;
@@ -96,15 +96,23 @@ impl Row for JobResult {
     }
 }
 
-/// Prints results as they arrive, and their errors on stderr. Fails if one is an error.
+/// Prints results as they arrive, and their errors on stderr. Fails if one is an error. An error
+/// that ends the results is returned after those before it are printed, in every format: they
+/// cannot be undone.
 pub(super) async fn print_results(
     session: &Session,
     results: impl Stream<Item = Result<Vec<JobResult>, Error>>,
 ) -> Result<ExitStatus, Failure> {
     let only_ids = session.output.format == Format::Id;
-    let mut failed = 0;
-    let results = results.map(|results| {
-        let mut results = results?;
+    let (mut failed, mut last) = (0, None);
+    let results = results.scan((), |(), results| {
+        let mut results = match results {
+            Ok(results) => results,
+            Err(error) => {
+                last = Some(error);
+                return future::ready(None);
+            }
+        };
         for result in &results {
             if let Some(error) = &result.error {
                 failed += 1;
@@ -117,9 +125,12 @@ pub(super) async fn print_results(
         if only_ids {
             results.retain(|result| result.error.is_none());
         }
-        Ok(results)
+        future::ready(Some(Ok(results)))
     });
     session.output.list(results).await?;
+    if let Some(error) = last {
+        return Err(error.into());
+    }
     Ok(match failed {
         0 => ExitStatus::Success,
         _ => ExitStatus::Refused,

@@ -3,7 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
-use futures::{Stream, StreamExt, TryStreamExt, stream};
+use futures::{
+    Stream, StreamExt, TryStreamExt,
+    stream::{self, LocalBoxStream},
+};
 use modelarts_ext::{Client, Error, Job, Timestamp, config::Cloud, types::Phase};
 
 use crate::{
@@ -123,28 +126,33 @@ fn delete<'a>(
 ) -> impl Stream<Item = Result<Vec<JobResult>, Error>> + 'a {
     let has_batches = client.cloud() == Cloud::Huawei && jobs.len() > 1;
     let size = if has_batches { BATCH } else { CONCURRENT };
-    stream::iter(jobs.chunks(size)).then(move |jobs| delete_some(client, jobs, has_batches))
+    stream::iter(jobs.chunks(size))
+        .then(move |jobs| delete_some(client, jobs, has_batches))
+        .flatten()
 }
 
-async fn delete_some(
-    client: &Client,
-    jobs: &[Job],
+async fn delete_some<'a>(
+    client: &'a Client,
+    jobs: &'a [Job],
     has_batches: bool,
-) -> Result<Vec<JobResult>, Error> {
+) -> LocalBoxStream<'a, Result<Vec<JobResult>, Error>> {
     if has_batches {
-        match client.training_jobs().delete_many(jobs).await {
+        let deleted = match client.training_jobs().delete_many(jobs).await {
             Ok(()) => {
                 let deleted = jobs.iter().map(|job| JobResult::new(job, Ok("deleted")));
-                return deleted.collect();
+                Some(deleted.collect())
             }
-            Err(error) if error.status().is_none() => return Err(error),
+            Err(error) if error.status().is_none() => Some(Err(error)),
             // One of the jobs may be the reason of a rejection, so they are deleted one by one.
-            Err(_) => {}
+            Err(_) => None,
+        };
+        if let Some(deleted) = deleted {
+            return stream::iter([deleted]).boxed_local();
         }
     }
     let results = stream::iter(jobs).map(async |job| {
         let result = job.delete().await.map(|()| "deleted");
-        JobResult::new(job, result)
+        JobResult::new(job, result).map(|result| vec![result])
     });
-    results.buffered(CONCURRENT).try_collect().await
+    results.buffered(CONCURRENT).boxed_local()
 }

@@ -133,7 +133,7 @@ impl Wait {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let jobs = self.jobs.find(client).await?;
-        let mut interrupt = Interrupt::new().await;
+        let mut interrupt = Interrupt::new();
         let mut statuses: HashMap<String, ExitStatus> = HashMap::new();
         let mut first = None;
         let limit = if self.any { 1 } else { jobs.len() };
@@ -144,18 +144,17 @@ impl Wait {
             statuses.insert(waited.job().id().to_owned(), status);
             vec![WaitRow::new(&waited)]
         });
-        let printed = interrupt.unless(session.output.list(rows)).await;
-        match printed {
-            Some(printed) => printed?,
-            None => {
-                let left = match jobs.len() - statuses.len() {
-                    1 => "1 job continues".to_owned(),
-                    jobs => format!("{jobs} jobs continue"),
-                };
-                note(format_args!("interrupted; {left}"));
-                return Ok(ExitStatus::Interrupted);
-            }
-        };
+        // A document has the ends before Ctrl-C.
+        let rows = rows.take_until(interrupt.received());
+        session.output.list(rows).await?;
+        if interrupt.is_received() {
+            let left = match jobs.len() - statuses.len() {
+                1 => "1 job continues".to_owned(),
+                jobs => format!("{jobs} jobs continue"),
+            };
+            note(format_args!("interrupted; {left}"));
+            return Ok(ExitStatus::Interrupted);
+        }
         if self.any {
             return Ok(first.unwrap_or(ExitStatus::Success));
         }

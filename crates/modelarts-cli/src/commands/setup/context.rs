@@ -85,7 +85,7 @@ fn settings_help() -> String {
 pub(crate) struct ContextRow {
     /// Name of the context.
     name: String,
-    /// Whether commands use it.
+    /// `true` if commands use it.
     current: bool,
     #[serde(flatten)]
     settings: Context,

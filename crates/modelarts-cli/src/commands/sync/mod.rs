@@ -17,6 +17,7 @@ use crate::{
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
+    follow::Interrupt,
     output::Format,
     progress::{ProgressBars, count},
     session::Session,
@@ -98,19 +99,15 @@ impl Sync {
             }
         }
         let transfer = self.transfer(session, &direction, sync.dry_run(self.dry_run));
-        tokio::select! {
-            report = transfer => {
-                let report = report?;
-                if session.output.format != Format::Ndjson {
-                    session.output.document(&report)?;
-                }
-                Ok(ExitStatus::Success)
-            }
-            _ = tokio::signal::ctrl_c() => {
-                terminal::note("interrupted; the same command continues from here");
-                Err(Failure::Status(ExitStatus::Interrupted))
-            }
+        let Some(report) = Interrupt::new().unless(transfer).await else {
+            terminal::note("interrupted; the same command continues from here");
+            return Err(Failure::Status(ExitStatus::Interrupted));
+        };
+        let report = report?;
+        if session.output.format != Format::Ndjson {
+            session.output.document(&report)?;
         }
+        Ok(ExitStatus::Success)
     }
 
     /// Runs the synchronization. In the format `ndjson`, each event is printed.

@@ -71,12 +71,12 @@ async fn algorithms_are_listed_and_shown() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_algorithm_that_does_not_exist_is_refused_with_similar_ones() {
     let (fixture, _) = with_algorithm().await;
-    let output = fixture.run("algorithms show res").await.code(2);
+    let output = fixture.run("algorithms show res").await.code(4);
     output.stderr_eq("error: no algorithm is called \"res\"; did you mean resnet?\n");
-    let output = fixture.run("algorithms show bert").await.code(2);
+    let output = fixture.run("algorithms show bert").await.code(4);
     output.stderr_eq("error: no algorithm is called \"bert\"; `modelarts algorithms` lists all\n");
     let id = "6c1ad8a5-0d5b-4b0e-9e3f-0f8a3c8a7c11";
-    let output = fixture.run(&format!("algorithms show {id}")).await.code(2);
+    let output = fixture.run(&format!("algorithms show {id}")).await.code(4);
     output.stderr_eq(format!(
         "error: no algorithm has the id {id}; `modelarts algorithms` lists all\n"
     ));

@@ -160,7 +160,7 @@ async fn a_job_that_failed_here_is_not_submitted() {
     let output = support::assert(site.command(&arguments)).await.code(10);
     let text = stderr(&output);
     assert!(
-        text.contains("nothing was submitted: the job failed on this machine\n"),
+        text.contains("nothing was submitted: the job did not complete on this machine\n"),
         "{text}"
     );
     assert_eq!((site.created(), site.objects()), (0, Vec::new()));

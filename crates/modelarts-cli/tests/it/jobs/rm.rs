@@ -1,5 +1,7 @@
 //! `modelarts rm`.
 
+use std::time::Duration;
+
 use modelarts_emulator::{
     Cloud,
     faults::{Fault, FaultRule},
@@ -134,6 +136,27 @@ async fn a_refused_batch_is_deleted_one_by_one() {
     assert_eq!((count("deleted"), count("failed")), (2, 1));
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert_eq!(stderr.matches("No permission").count(), 1, "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn results_before_a_lost_connection_are_printed() {
+    let fixture = Fixture::start().await;
+    let ids = fixture
+        .seed(json!([{"name": "many-{n}", "count": 101}]))
+        .await;
+    for rule in [
+        FaultRule::once("BatchDeleteTrainingJob", Fault::delay(Duration::ZERO)),
+        FaultRule::always("BatchDeleteTrainingJob", Fault::Reset),
+    ] {
+        fixture.emulator.faults().add(rule).unwrap();
+    }
+    let stdin = ids.join("\n");
+    let output = fixture.run_with_stdin("rm - --yes -o json", &stdin).await;
+    let output = output.code(1);
+    let document = json_of(&output, "results");
+    assert_eq!(document["results"].as_array().unwrap().len(), 100);
+    let error: Value = serde_json::from_slice(&output.get_output().stderr).unwrap();
+    assert_eq!(error["error"]["exit_code"], 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

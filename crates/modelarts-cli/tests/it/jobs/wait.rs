@@ -161,6 +161,18 @@ async fn ctrl_c_ends_the_wait_and_the_job_continues() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn ctrl_c_completes_the_document() {
+    let (fixture, searched, id) = with_searches().await;
+    let program = fixture.spawn(&format!("wait -o json {id}"));
+    tokio::task::block_in_place(|| searched.recv()).unwrap();
+    program.signal("INT");
+    let (code, stdout, _) = program.end();
+    assert_eq!(code, Some(130));
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(document, json!({"schema_version": 1, "ends": []}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_is_deleted_meanwhile_has_vanished() {
     let (fixture, searched, id) = with_searches().await;
     let program = fixture.spawn(&format!("wait --columns name,outcome {id}"));

@@ -13,7 +13,7 @@ const PLATFORM_FIELD: &str = "Platform=ModelArts-Service";
 pub(super) struct LineFilter {
     since: Option<Timestamp>,
     pattern: Option<Regex>,
-    /// Whether lines of the platform are printed.
+    /// `true` if lines of the platform are printed.
     system: bool,
     /// The time of the last line that began with one.
     last: Option<Timestamp>,

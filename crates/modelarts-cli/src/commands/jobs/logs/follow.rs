@@ -1,6 +1,6 @@
 //! Following of logs until the end of the job.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use futures::StreamExt;
 use modelarts_ext::{Job, LogItem, jobs::follow::JobUpdate};
@@ -11,15 +11,12 @@ use crate::{
         printer::LogPrinter,
     },
     failure::Failure,
-    follow::updates,
+    follow::{LOCAL_INTERVAL, note_connection, updates},
     session::Session,
-    terminal::note,
 };
 
 /// Maximum number of items that are printed before the output is sent.
 const CHUNK: usize = 4096;
-/// Pause between two polls of a server on this machine.
-const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// State of the log of one task.
 struct Followed {
@@ -111,14 +108,10 @@ pub(super) async fn follow_all(
                         states.insert(task, state);
                     }
                 },
-                Ok(JobUpdate::Interrupted { error }) => {
+                Ok(update) => {
                     printer.flush()?;
-                    note(format_args!(
-                        "connection lost, trying again for 15 minutes: {error}"
-                    ));
+                    note_connection(&update);
                 }
-                Ok(JobUpdate::Resumed) => note("connection restored"),
-                Ok(_) => {}
                 Err(error) => {
                     printer.flush()?;
                     return Err(error.into());

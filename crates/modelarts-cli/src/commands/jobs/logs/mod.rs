@@ -80,7 +80,7 @@ impl Logs {
         let mut printer = LogPrinter::new(&session.output, has_prefix);
         let status = match (self.follow, tasks.as_slice()) {
             (true, tasks) => {
-                let mut interrupt = Interrupt::new().await;
+                let mut interrupt = Interrupt::new();
                 let followed = async {
                     match tasks {
                         [task] => follow_task(&job, task, self.tail, filter, &mut printer).await,

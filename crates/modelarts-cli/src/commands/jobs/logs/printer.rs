@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::{
     failure::Failure,
-    output::{self, Format, Output, Stdout},
-    terminal::{Emphasis, Terminal, note},
+    output::{self, Format, Output, Stdout, TaskPrefixes},
+    terminal::note,
 };
 
 /// Logs of a job.
@@ -44,7 +44,7 @@ pub(super) struct LogPrinter<'a> {
     output: &'a Output,
     stdout: Stdout,
     /// Text before the lines of each task; `None` if lines have no prefix.
-    prefixes: Option<Vec<(String, String)>>,
+    prefixes: Option<TaskPrefixes>,
     /// Items of a document that is printed as a whole.
     items: Vec<LogItemRow>,
 }
@@ -54,7 +54,7 @@ impl<'a> LogPrinter<'a> {
         Self {
             output,
             stdout: Stdout::lock(),
-            prefixes: has_prefix.then(Vec::new),
+            prefixes: has_prefix.then(|| TaskPrefixes::new("")),
             items: Vec::new(),
         }
     }
@@ -99,16 +99,10 @@ impl<'a> LogPrinter<'a> {
     }
 
     fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
-        let Some(prefixes) = &mut self.prefixes else {
-            return Ok(());
-        };
-        let known = prefixes.iter().position(|(known, _)| known == task);
-        let index = known.unwrap_or_else(|| {
-            let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
-            prefixes.push((task.to_owned(), prefix + " "));
-            prefixes.len() - 1
-        });
-        self.stdout.write(&prefixes[index].1)
+        match &mut self.prefixes {
+            Some(prefixes) => self.stdout.write(prefixes.of(task)),
+            None => Ok(()),
+        }
     }
 
     /// Sends what was printed.

@@ -39,7 +39,7 @@ struct Text(String);
 impl Text {
     fn line(&mut self, line: &str) {
         // Line breaks of values, such as those of a command, must not look like other fields.
-        let line = line.replace(|c: char| c.is_control() && c != '\u{1b}', " ");
+        let line = output::one_line(line.to_owned());
         self.0.push_str(line.trim_end());
         self.0.push('\n');
     }
