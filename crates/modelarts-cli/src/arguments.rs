@@ -19,6 +19,7 @@ Exit codes:
   13   the job was deleted meanwhile
   124  the time limit passed
   130  Ctrl-C; the job continues
+  141  the reader of stdout ended before the job
 
 Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,
 HUAWEICLOUD_SDK_SK, HUAWEICLOUD_SDK_PROJECT_ID and MODELARTS_REGION, or files; `modelarts doctor`

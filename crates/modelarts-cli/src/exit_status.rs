@@ -28,6 +28,9 @@ pub enum ExitStatus {
     TimedOut,
     /// The command was interrupted; the job continues.
     Interrupted,
+    /// The reader of stdout ended before the outcome of the job was known. A shell reports the same
+    /// code, 128 + SIGPIPE, for other programs.
+    BrokenPipe,
     /// Exit code of a worker, for `--exit-code task`.
     Task(u8),
 }
@@ -48,6 +51,7 @@ impl ExitStatus {
             Self::Vanished => 13,
             Self::TimedOut => 124,
             Self::Interrupted => 130,
+            Self::BrokenPipe => 141,
             Self::Task(code) => code,
         }
     }

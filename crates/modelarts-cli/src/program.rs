@@ -62,7 +62,11 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     };
     let runtime = builder.enable_all().build();
     let runtime = runtime.map_err(|error| Failure::local(format_args!("no runtime: {error}")))?;
-    let result = runtime.block_on(arguments.command.run(&session));
+    let has_outcome = arguments.command.has_outcome();
+    let result = match runtime.block_on(arguments.command.run(&session)) {
+        Err(Failure::Closed) if has_outcome => Ok(ExitStatus::BrokenPipe),
+        result => result,
+    };
     // Threads that still read stdin must not hold up the end of the program.
     runtime.shutdown_background();
     result

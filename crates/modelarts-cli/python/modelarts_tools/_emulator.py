@@ -104,7 +104,11 @@ class Emulator:
 
     def _start(self, arguments: Sequence[str]) -> "subprocess.Popen[bytes]":
         command = [os.environ.get("MODELARTS_EMULATOR") or str(program("modelarts-emulator"))]
-        command += ["serve", "--timing", "instant", "--token", self.token]
+        # Other users of the machine can read the arguments of a process, but not this file.
+        settings = self._directory / "settings.json"
+        settings.touch(mode=0o600)
+        settings.write_text(json.dumps({"token": self.token}), encoding="utf-8")
+        command += ["serve", "--config", str(settings), "--timing", "instant"]
         command += ["--data-dir", str(self._directory / "data"), "--obs-root", str(self.obs_root)]
         command += ["--env-file", str(self._directory / "env"), *arguments]
         # The end of this process closes the pipe, even a kill. The emulator ends with it.

@@ -68,6 +68,11 @@ impl Command {
         matches!(self, Self::Run(_) | Self::Dev(_))
     }
 
+    /// Returns `true` if the exit code is the outcome of a job.
+    pub(crate) fn has_outcome(&self) -> bool {
+        matches!(self, Self::Submit(_) | Self::Run(_) | Self::Wait(_))
+    }
+
     /// Executes the command.
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         match self {

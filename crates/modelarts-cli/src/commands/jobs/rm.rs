@@ -97,7 +97,7 @@ async fn select(
     while let Some(job) = rows.try_next().await? {
         if let Some(limit) = limit {
             // Jobs that were created later have not ended earlier.
-            if job.created_at().is_none_or(|created| created > limit) {
+            if job.created_at().is_some_and(|created| created > limit) {
                 break;
             }
             if end(&job).is_none_or(|end| end > limit) {

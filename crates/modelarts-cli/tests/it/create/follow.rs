@@ -104,11 +104,13 @@ async fn a_long_log_is_complete_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_ends_early_is_no_error() {
+async fn a_reader_that_ends_before_the_job_has_an_exit_code_of_its_own() {
     let site = Site::start().await;
     site.script("for n in range(20000): print('line', n)\n");
     let program = snapbox::cmd::cargo_bin!("modelarts").display().to_string();
-    let shell = format!("{program} run --local code/train.py 2>err | head -1; cat err >&2");
+    let shell = format!(
+        "{{ {program} run --local code/train.py 2>err; echo $? >code.txt; }} | head -1; cat err >&2"
+    );
     let mut command = snapbox::cmd::Command::new("sh").arg("-c").arg(shell);
     command = command
         .env("HOME", site.fixture.path())
@@ -120,4 +122,6 @@ async fn a_reader_that_ends_early_is_no_error() {
         !text.contains("error:") && !text.contains("panic"),
         "{text}"
     );
+    let code = std::fs::read_to_string(site.fixture.path().join("code.txt")).unwrap();
+    assert_eq!(code, "141\n");
 }
