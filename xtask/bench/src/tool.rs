@@ -136,7 +136,7 @@ fn build() -> Result<PathBuf> {
             "build",
             "--quiet",
             "--profile",
-            "dist",
+            "distribution",
             "--package",
             "modelarts-cli",
         ])
