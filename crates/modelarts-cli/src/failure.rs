@@ -6,7 +6,7 @@ use modelarts_ext::{Error, ErrorKind, error::Violation};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::exit_status::ExitStatus;
+use crate::{exit_status::ExitStatus, wording};
 
 /// Reason why a command did not succeed. `Display` returns the text for stderr, without the leading
 /// `error:`.
@@ -14,10 +14,13 @@ use crate::exit_status::ExitStatus;
 pub(crate) enum Failure {
     /// An error of the SDK: a rejection by the service, the network, or a missing setting.
     Sdk(Error),
+    /// An error of the SDK that prevented the creation of a job. A bucket or a pool that does not
+    /// exist is a rejection then, because the command names no job.
+    NotCreated(Error),
     /// An argument, a file or a setting of the user is wrong. The text names it, and the rule.
     Usage(String),
-    /// The check found violations; nothing was sent.
-    Unchecked(String),
+    /// The check found violations; nothing was sent. The text lists them.
+    Unchecked(String, Vec<Violation>),
     /// No such job, or no such algorithm, exists.
     NotFound(String),
     /// A problem of this machine, such as a full disk.
@@ -43,21 +46,23 @@ impl Failure {
     pub(crate) fn status(&self) -> ExitStatus {
         match self {
             Self::Sdk(error) if error.is_not_found() => ExitStatus::NotFound,
-            Self::Sdk(error) if !error.violations().is_empty() && error.attempts() == 0 => {
+            Self::Sdk(error) | Self::NotCreated(error)
+                if !error.violations().is_empty() && error.attempts() == 0 =>
+            {
                 ExitStatus::Unchecked
             }
             // Such as a condition that the SDK rejects before anything is sent. Errors of local files
             // have the error of the system as their source.
-            Self::Sdk(error)
+            Self::Sdk(error) | Self::NotCreated(error)
                 if error.kind() == ErrorKind::Invalid
                     && error.attempts() == 0
                     && error.source().is_none() =>
             {
                 ExitStatus::Usage
             }
-            Self::Sdk(_) | Self::Local(_) => ExitStatus::Refused,
+            Self::Sdk(_) | Self::NotCreated(_) | Self::Local(_) => ExitStatus::Refused,
             Self::Usage(_) => ExitStatus::Usage,
-            Self::Unchecked(_) => ExitStatus::Unchecked,
+            Self::Unchecked(..) => ExitStatus::Unchecked,
             Self::NotFound(_) => ExitStatus::NotFound,
             Self::Closed => ExitStatus::Success,
             Self::Status(status) => *status,
@@ -69,15 +74,36 @@ impl Failure {
         !matches!(self, Self::Closed | Self::Status(_))
     }
 
+    /// Returns the command that helps with the error, in a sentence.
+    pub(crate) fn hint(&self) -> Option<&'static str> {
+        let (Self::Sdk(error) | Self::NotCreated(error)) = self else {
+            return None;
+        };
+        match error.kind() {
+            ErrorKind::Config => Some(
+                "`modelarts doctor` shows which settings were found; `modelarts run --local` needs \
+                 no account",
+            ),
+            ErrorKind::Connection => {
+                Some("`modelarts doctor` checks the address, the credentials and the clock")
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the error as a document, for the output formats `json` and `ndjson`.
     pub(crate) fn document(&self) -> ErrorDocument {
         let mut error = ErrorFacts::new(self.to_string(), self.status());
-        if let Self::Sdk(sdk) = self {
+        if let Self::Unchecked(_, violations) = self {
+            error.violations = violations.iter().map(BrokenRule::new).collect();
+        }
+        if let Self::Sdk(sdk) | Self::NotCreated(sdk) = self {
             error.kind = Some(format!("{:?}", sdk.kind()));
             error.code = sdk.code().map(str::to_owned);
             error.status = sdk.status();
             error.request_id = sdk.request_id().map(str::to_owned);
-            error.advice = sdk.advice().map(str::to_owned);
+            let advice = sdk.advice().map(wording::for_users);
+            error.advice = advice.or_else(|| self.hint().map(str::to_owned));
             let violations = sdk.violations().iter();
             error.violations = violations.map(BrokenRule::new).collect();
         }
@@ -152,9 +178,11 @@ impl BrokenRule {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sdk(error) => write!(f, "{error}"),
+            Self::Sdk(error) | Self::NotCreated(error) => {
+                f.write_str(&wording::for_users(&error.to_string()))
+            }
             Self::Usage(text)
-            | Self::Unchecked(text)
+            | Self::Unchecked(text, _)
             | Self::NotFound(text)
             | Self::Local(text) => f.write_str(text),
             Self::Closed | Self::Status(_) => Ok(()),

@@ -24,6 +24,7 @@ mod progress;
 mod secrets;
 mod session;
 mod suggestion;
+mod wording;
 
 pub use arguments::command;
 pub use commands::schemas;

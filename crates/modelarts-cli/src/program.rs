@@ -75,7 +75,12 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
 fn print_failure(failure: &Failure, as_json: bool) {
     match as_json.then(|| output::to_line(&failure.document())) {
         Some(Ok(json)) => terminal::note(json),
-        _ => terminal::note(format_args!("error: {failure}")),
+        _ => {
+            terminal::note(format_args!("error: {failure}"));
+            if let Some(hint) = failure.hint() {
+                terminal::note(hint);
+            }
+        }
     }
 }
 

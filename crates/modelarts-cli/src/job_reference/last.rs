@@ -26,7 +26,8 @@ struct LastJobs {
 #[derive(Deserialize, Serialize)]
 struct LastJob {
     directory: PathBuf,
-    /// Address of the service and id of the project, because ids are unique only in a project.
+    /// Address of the service, or `emulator`, and id of the project, because ids are unique only in
+    /// a project.
     project: String,
     id: String,
 }

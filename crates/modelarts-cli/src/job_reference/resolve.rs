@@ -9,7 +9,10 @@ use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_ext::{Client, Error, Filter, Job};
 
-use crate::{failure::Failure, job_reference::last::last_job, suggestion::nearest, terminal::note};
+use crate::{
+    failure::Failure, job_reference::last::last_job, session::Session, suggestion::nearest,
+    terminal::note,
+};
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
@@ -253,9 +256,14 @@ async fn not_found(client: &Client, name: &str) -> Failure {
     })
 }
 
-/// Returns the key of the project in the file of last jobs.
+/// Returns the key of the project in the file of last jobs. That of an emulator has no address,
+/// because its port changes with each start.
 pub(crate) fn project(client: &Client) -> String {
-    format!("{} {}", client.endpoint(), client.project_id())
+    let place = match Session::is_local(client) {
+        true => "emulator",
+        false => client.endpoint(),
+    };
+    format!("{place} {}", client.project_id())
 }
 
 /// Returns `true` for the characters of names of jobs.

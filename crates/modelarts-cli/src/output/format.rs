@@ -27,7 +27,7 @@ pub(crate) enum Format {
 /// Arguments of the output.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct OutputArguments {
-    /// Format of the output.
+    /// Format of the output. Default: table.
     #[arg(
         short,
         long,

@@ -78,6 +78,7 @@ impl Fixture {
             .env("HOME", self.path())
             .env("MODELARTS_CONFIG", self.path().join("config.toml"))
             .env("MODELARTS_STATE_DIR", self.path().join("state"))
+            .env("TZ", "UTC")
             .current_dir(self.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -154,6 +155,7 @@ pub(crate) fn isolated(directory: &Path) -> Command {
         .env("MODELARTS_CONFIG", directory.join("config.toml"))
         .env("MODELARTS_STATE_DIR", directory.join("state"))
         .env("MODELARTS_CACHE_DIR", directory.join("cache"))
+        .env("TZ", "UTC")
         .current_dir(directory)
 }
 

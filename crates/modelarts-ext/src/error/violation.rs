@@ -21,6 +21,8 @@ pub struct Violation {
 pub(crate) enum Actual {
     Missing,
     Value(Value),
+    /// Measures of a directory: the numbers, and the text of messages.
+    Measured(Value, String),
     /// Placeholder for a value that may be a secret; the value itself is not kept.
     Hidden,
     /// Content that does not matter: the rule concerns the field with any value.
@@ -55,7 +57,7 @@ impl Violation {
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {
-            Actual::Value(value) => Some(value),
+            Actual::Value(value) | Actual::Measured(value, _) => Some(value),
             Actual::Missing | Actual::Hidden | Actual::Field => None,
         }
     }
@@ -98,6 +100,7 @@ impl fmt::Display for Actual {
             Self::Missing => f.write_str(" is missing"),
             Self::Field => Ok(()),
             Self::Hidden => f.write_str(" (its value is not shown)"),
+            Self::Measured(_, text) => write!(f, " = {text}"),
             Self::Value(value) => {
                 let text = value.to_string();
                 match text.char_indices().nth(SHOWN) {

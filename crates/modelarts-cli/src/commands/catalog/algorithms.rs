@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    commands::jobs::whole_number,
     exit_status::ExitStatus,
     failure::Failure,
     output::{Column, Document, Row, or_dash},
@@ -25,8 +26,13 @@ pub(crate) struct Algorithms {
     /// Only algorithms whose name contains this text.
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
-    /// Maximum number of algorithms.
-    #[arg(short = 'n', long, value_name = "ALGORITHMS")]
+    /// Maximum number of algorithms. Default: all.
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "ALGORITHMS",
+        value_parser = whole_number::<usize>
+    )]
     limit: Option<usize>,
 }
 

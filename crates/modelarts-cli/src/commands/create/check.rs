@@ -208,7 +208,7 @@ async fn check_code(
             }
             return Ok(None);
         }
-        Err(error) => return Err(Failure::Unchecked(error.to_string())),
+        Err(error) => return Err(Failure::Unchecked(error.to_string(), Vec::new())),
     };
     let sent = staged.summary.transferred;
     let size = CodeDir::from_files([(UNSENT, sent.bytes)]).check(None);

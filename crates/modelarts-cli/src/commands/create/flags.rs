@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::commands::{
     create::values::{Channel, DataSet, Mount, Pair, Topic, Variable},
-    jobs::time_span,
+    jobs::{time_span, whole_number},
 };
 
 /// The description of a job. Flags take precedence over the file, and `--set` over both.
@@ -55,7 +55,7 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "ID", help_heading = "Code")]
     pub(crate) algorithm: Option<String>,
     /// User id of a custom image.
-    #[arg(long, value_name = "UID", help_heading = "Code")]
+    #[arg(long, value_name = "UID", value_parser = whole_number::<u32>, help_heading = "Code")]
     pub(crate) run_user: Option<u32>,
     /// Directory in the container for the code.
     #[arg(long, value_name = "PATH", help_heading = "Code")]
@@ -112,17 +112,27 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "ID", help_heading = "Resources")]
     pub(crate) pool: Option<String>,
     /// Number of nodes. Default: 1.
-    #[arg(long, value_name = "NODES", help_heading = "Resources")]
+    #[arg(
+        long,
+        value_name = "NODES",
+        value_parser = whole_number::<u32>,
+        help_heading = "Resources"
+    )]
     pub(crate) nodes: Option<u32>,
     /// Priority in a dedicated pool: 1 to 3.
-    #[arg(long, value_name = "PRIORITY", help_heading = "Resources")]
+    #[arg(
+        long,
+        value_name = "PRIORITY",
+        value_parser = whole_number::<u8>,
+        help_heading = "Resources"
+    )]
     pub(crate) priority: Option<u8>,
 
     /// Stops the job after this time: 1h to 72h, whole hours.
     #[arg(long, value_name = "TIME", value_parser = time_span, help_heading = "Run")]
     pub(crate) auto_stop: Option<Duration>,
-    /// Number of automatic restarts after a failure.
-    #[arg(long, value_name = "TIMES", help_heading = "Run")]
+    /// Number of automatic restarts after a failure. Default: 0.
+    #[arg(long, value_name = "TIMES", value_parser = whole_number::<u32>, help_heading = "Run")]
     pub(crate) restarts: Option<u32>,
     /// Address for a copy of the logs: obs://BUCKET/DIR/.
     #[arg(long, value_name = "ADDRESS", help_heading = "Run")]

@@ -9,8 +9,8 @@ impl Draft {
     /// file, and with the mistakes of the file itself.
     pub(crate) fn refusal(&self, error: Error) -> Failure {
         match error.violations() {
-            [] => error.into(),
-            _ if error.attempts() > 0 => error.into(),
+            [] => Failure::NotCreated(error),
+            _ if error.attempts() > 0 => Failure::NotCreated(error),
             violations => self.unchecked(violations),
         }
     }
@@ -26,9 +26,8 @@ impl Draft {
             .iter()
             .map(|violation| format!("\n  {}", self.located(violation)))
             .collect();
-        Failure::Unchecked(format!(
-            "the job breaks {rules}, so nothing was sent:{lines}"
-        ))
+        let text = format!("the job breaks {rules}, so nothing was sent:{lines}");
+        Failure::Unchecked(text, all)
     }
 
     /// Returns the mistakes of the file, and the violations of the check that they do not explain.

@@ -1,6 +1,10 @@
 //! Values of arguments: spans of time, times, phases.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    num::{IntErrorKind, ParseIntError},
+    str::FromStr,
+    time::{Duration, SystemTime},
+};
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use jiff::{Span, SpanRelativeTo, civil, tz::TimeZone};
@@ -34,6 +38,25 @@ pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
     let span = text.parse::<Span>().and_then(|span| span.to_duration(days));
     let span = span.map_err(|_| "it must be a time such as 4d, 12h, 1h30m or 90s".to_owned())?;
     Duration::try_from(span).map_err(|_| "it must not be negative".to_owned())
+}
+
+/// Parses a number such as `4`.
+pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|error: ParseIntError| {
+        match error.kind() {
+            IntErrorKind::PosOverflow => "the number is too large",
+            _ => "it must be a whole number, 0 or more",
+        }
+        .to_owned()
+    })
+}
+
+/// Parses a number of items such as `10`.
+pub(super) fn positive_number(text: &str) -> Result<u64, String> {
+    match whole_number(text) {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err("it must be a whole number, 1 or more".to_owned()),
+    }
 }
 
 /// Parses a time: a span before now such as `4d`, or a date with or without a time of day such as
@@ -80,6 +103,22 @@ mod tests {
             assert_eq!(seconds(text), Err(wrong.clone()), "{text}");
         }
         assert_eq!(seconds("-4d"), Err("it must not be negative".to_owned()));
+    }
+
+    #[test]
+    fn numbers_are_whole_and_not_negative() {
+        assert_eq!(whole_number::<u32>("0"), Ok(0));
+        assert_eq!(positive_number("7"), Ok(7));
+        for wrong in ["", "x", "-1", "1.5"] {
+            let rule = "it must be a whole number, 0 or more".to_owned();
+            assert_eq!(whole_number::<u32>(wrong), Err(rule), "{wrong}");
+        }
+        let too_large = Err("the number is too large".to_owned());
+        assert_eq!(whole_number::<u8>("300"), too_large);
+        for wrong in ["0", "-1", "many"] {
+            let rule = "it must be a whole number, 1 or more".to_owned();
+            assert_eq!(positive_number(wrong), Err(rule), "{wrong}");
+        }
     }
 
     #[test]

@@ -9,7 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::jobs::{arguments::moment, selection::Selection},
+    commands::jobs::{
+        arguments::{moment, positive_number},
+        selection::Selection,
+    },
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Column, Row},
@@ -28,8 +31,14 @@ pub(crate) struct Ls {
     /// Only jobs created since this time: 4d, 12h, 30m, 2026-01-15, 2026-01-15T08:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
-    /// Maximum number of jobs.
-    #[arg(short = 'n', long, value_name = "JOBS", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Maximum number of jobs. Default: all.
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "JOBS",
+        value_parser = positive_number,
+        allow_negative_numbers = true
+    )]
     limit: Option<u64>,
 }
 

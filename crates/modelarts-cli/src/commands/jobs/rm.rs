@@ -28,7 +28,13 @@ const BATCH: usize = 100;
 /// Number of jobs that are deleted at the same time by calls of their own.
 const CONCURRENT: usize = 4;
 
+/// Explanation below the arguments.
+const NOTES: &str = "\
+Without a terminal, --yes must be given. The service deletes a job shortly after the command, so
+that `modelarts ls` may list it for some seconds.";
+
 #[derive(Debug, Args)]
+#[command(after_help = NOTES)]
 pub(crate) struct Rm {
     /// Jobs: names, ids, first characters of ids, @last for the last one submitted from this
     /// directory, or - to read ids from stdin.

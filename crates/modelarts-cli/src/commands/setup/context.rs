@@ -31,6 +31,7 @@ pub(crate) struct ContextCommand {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Lists the contexts; the default.
+    #[command(visible_alias = "ls")]
     List,
     /// Prints the settings of a context.
     Show {
@@ -62,6 +63,7 @@ enum Action {
         settings: Vec<String>,
     },
     /// Deletes a context. Jobs and files are not affected.
+    #[command(visible_alias = "rm")]
     Delete {
         /// Name of the context.
         #[arg(value_name = "NAME")]

@@ -121,7 +121,7 @@ async fn a_local_job_is_checked_with_its_code_and_without_an_account() {
     }
     let output = check("").await.code(3);
     assert!(
-        stdout(&output).contains("algorithm.code_dir = {\"files\":1001}"),
+        stdout(&output).contains("algorithm.code_dir = 1001 files"),
         "{:?}",
         output.get_output()
     );

@@ -174,5 +174,65 @@ async fn missing_credentials_are_1_with_the_variables() {
     let command = crate::support::isolated(site.fixture.path());
     let output = crate::support::assert(command.args(["submit", "code/train.py"])).await;
     let text = stderr(&output.code(1));
-    assert!(text.contains("HUAWEICLOUD_SDK_AK"), "{text}");
+    for part in [
+        "\n- no endpoint; set MODELARTS_REGION, such as eu-de, or MODELARTS_ENDPOINT\n",
+        "\n- no credentials; set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK. Looked at:\n",
+        "\n`modelarts doctor` shows which settings were found; `modelarts run --local` needs no \
+         account\n",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    assert!(!text.contains("()"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bucket_or_a_pool_that_does_not_exist_is_1_because_no_job_is_missing() {
+    let site = Site::start().await;
+    site.script("");
+    let text = stderr(&site.submit("--bucket no-such-bucket").await.code(1));
+    assert!(
+        text.contains("(NoSuchBucket, HTTP 404, ") && text.contains("in the console of OBS\n"),
+        "{text}"
+    );
+    let text = stderr(&site.submit("--pool no-such-pool").await.code(1));
+    assert!(
+        text.contains("Pool (no-such-pool) does not exist"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_cannot_be_reached_is_1_with_advice() {
+    let site = Site::start().await;
+    site.script("");
+    // A port that nothing listens on.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    drop(listener);
+    let command = site.command(&format!("submit code/train.py --flavor {FLAVOR}"));
+    let command = command.env("MODELARTS_ENDPOINT", address);
+    let text = stderr(&crate::support::assert(command).await.code(1));
+    assert!(
+        text.ends_with("`modelarts doctor` checks the address, the credentials and the clock\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_json_error_of_a_refused_job_lists_the_rules() {
+    let site = Site::start().await;
+    site.script("");
+    let output = site
+        .submit("--name a.b --auto-stop 90m -o json")
+        .await
+        .code(3);
+    let text = stderr(&output);
+    let error = text.lines().find(|line| line.starts_with('{')).unwrap();
+    let document: serde_json::Value = serde_json::from_str(error).unwrap();
+    crate::support::assert_schema(&document, "error");
+    let violations = document["error"]["violations"].as_array().unwrap().iter();
+    let fields: Vec<_> = violations
+        .map(|violation| violation["field"].as_str().unwrap())
+        .collect();
+    assert_eq!(fields, ["metadata.name", "spec.auto_stop.duration"]);
 }

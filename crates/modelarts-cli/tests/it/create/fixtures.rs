@@ -69,6 +69,7 @@ impl Site {
             .env("MODELARTS_STATE_DIR", directory.join("state"))
             .env("MODELARTS_CACHE_DIR", directory.join("cache"))
             .env("MODELARTS_OBS_BUCKET", BUCKET)
+            .env("TZ", "UTC")
             .envs(self.fixture.emulator.envs())
             .current_dir(directory);
         Running::new(command)

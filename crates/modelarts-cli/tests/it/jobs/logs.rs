@@ -211,3 +211,13 @@ async fn the_logs_of_all_tasks_are_followed_through_a_failure_of_the_service() {
     );
     assert_eq!(lines.last(), Some(&"connection restored"), "{stderr}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_without_times_is_printed_whole_with_a_note() {
+    let (fixture, _) = with_logs("Completed", &["one\ntwo\n"]).await;
+    let output = fixture.run("logs leaves --since 1m").await.code(0);
+    output.stdout_eq("one\ntwo\n").stderr_eq(
+        "no line of worker-0 begins with a time, so --since leaves none of them out; --tail prints \
+         the last lines\n",
+    );
+}

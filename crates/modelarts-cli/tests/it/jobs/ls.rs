@@ -167,7 +167,8 @@ async fn a_wrong_condition_is_refused_before_anything_is_sent() {
             "--tag \"=nlp\": it must be a key, or a key and a value such as team=nlp",
         ),
         ("--name=", "filter name: a blank value"),
-        ("-n 0", "0 is not in 1.."),
+        ("-n 0", "it must be a whole number, 1 or more"),
+        ("-n -1", "it must be a whole number, 1 or more"),
         ("--mine --user ann", "cannot be used with"),
     ] {
         let output = fixture.run(&format!("ls {arguments}")).await;

@@ -109,7 +109,7 @@ async fn an_argument_that_no_job_can_have_is_refused_before_anything_is_sent() {
 async fn the_last_job_is_that_of_the_directory_and_the_project() {
     let fixture = three_jobs().await;
     let client = fixture.client();
-    let project = format!("{} {}", client.endpoint(), client.project_id());
+    let project = format!("emulator {}", client.project_id());
     let directory = fixture.path().canonicalize().unwrap();
     let last = |id: &str, project: &str| {
         let job = json!({"directory": directory, "project": project, "id": id});

@@ -84,6 +84,10 @@ fn the_list_marks_the_selected_context() {
         .run("context list -o id")
         .code(0)
         .stdout_eq("lab\nteam\n");
+    settings
+        .run("context ls -o id")
+        .code(0)
+        .stdout_eq("lab\nteam\n");
 }
 
 #[test]
@@ -239,7 +243,7 @@ fn delete_keeps_the_comments_of_the_file() {
     assert_eq!(settings.file(), expected);
     let settings = Settings::new(FILE);
     settings
-        .run("context delete team")
+        .run("context rm team")
         .code(0)
         .stderr_eq("deleted context team\nit was the current one: no context is selected now\n");
     settings

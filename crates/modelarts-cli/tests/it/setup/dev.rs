@@ -288,6 +288,8 @@ fn jobs_are_stopped_at_the_end() {
     assert_eq!(dev.end("INT").0, Some(0));
     let dev = DevProcess::start(home.path(), "--timing instant");
     assert_eq!(phase(home.path()), "Terminated\n");
+    // The port of the emulator is another one now.
+    run(home.path(), "--context dev show @last -o id").code(0);
     assert_eq!(dev.end("INT").0, Some(0));
 }
 

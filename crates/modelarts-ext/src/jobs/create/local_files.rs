@@ -153,16 +153,23 @@ impl CodeDir {
     /// `boot_file` is a path relative to the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        let mut add =
-            |fact: WordedFact, value| fact.report(&mut report, CODE_DIR, Actual::Value(value));
+        let mut add = |fact: WordedFact, value, text| {
+            fact.report(&mut report, CODE_DIR, Actual::Measured(value, text));
+        };
         if self.bytes > MAX_BYTES {
-            add(CODE_DIR_SIZE, json!({"bytes": self.bytes}));
+            add(
+                CODE_DIR_SIZE,
+                json!({"bytes": self.bytes}),
+                size(self.bytes),
+            );
         }
         if self.files > MAX_FILES {
-            add(CODE_DIR_FILES, json!({"files": self.files}));
+            let text = format!("{} files", self.files);
+            add(CODE_DIR_FILES, json!({"files": self.files}), text);
         }
         if self.levels > MAX_LEVELS {
-            add(CODE_DIR_DEPTH, json!({"levels": self.levels}));
+            let text = format!("{} levels", self.levels);
+            add(CODE_DIR_DEPTH, json!({"levels": self.levels}), text);
         }
         if let Some(boot_file) = boot_file {
             self.check_boot_file(boot_file, &mut report);
@@ -170,7 +177,7 @@ impl CodeDir {
         if self.bytes > RECOMMENDED_BYTES && self.bytes <= MAX_BYTES {
             report.warnings.push(Warning::new(
                 CODE_DIR,
-                Actual::Value(json!({"bytes": self.bytes})),
+                Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes)),
                 "should have at most 50 MB, because every task downloads it",
             ));
         }
@@ -277,9 +284,25 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
     Ok(compare_with_disk(bytes, disk_gb))
 }
 
+/// Returns a size for messages. It has the number of bytes, because a size just above a limit is
+/// rounded to the limit.
+fn size(bytes: u64) -> String {
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    let (unit, name) = match bytes {
+        GIB.. => (GIB, "GiB"),
+        _ => (MIB, "MiB"),
+    };
+    let (whole, tenths) = (bytes / unit, bytes % unit * 10 / unit);
+    format!("{whole}.{tenths} {name} ({bytes} bytes)")
+}
+
 fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
     let disk = disk_gb << 30;
-    let value = || Actual::Value(json!({"bytes": bytes, "disk_gb": disk_gb}));
+    let value = || {
+        let text = format!("{} for a disk of {disk_gb} GB", size(bytes));
+        Actual::Measured(json!({"bytes": bytes, "disk_gb": disk_gb}), text)
+    };
     let mut report = Report::default();
     if bytes > disk {
         report.violations.push(Violation::new(
@@ -313,13 +336,13 @@ mod tests {
         assert!(tight.is_ok());
         assert_eq!(
             tight.to_string(),
-            "warning: algorithm.inputs = {\"bytes\":53687091200,\"disk_gb\":50}: should fill at \
-             most nine tenths of the disk, because the script may write to it, too\n"
+            "warning: algorithm.inputs = 50.0 GiB (53687091200 bytes) for a disk of 50 GB: should \
+             fill at most nine tenths of the disk, because the script may write to it, too\n"
         );
         assert_eq!(
             compare_with_disk(disk + 1, 50).to_string(),
-            "error: algorithm.inputs = {\"bytes\":53687091201,\"disk_gb\":50}: must fit the disk \
-             of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+            "error: algorithm.inputs = 50.0 GiB (53687091201 bytes) for a disk of 50 GB: must \
+             fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
         );
     }
 }

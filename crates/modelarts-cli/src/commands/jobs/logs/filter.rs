@@ -71,6 +71,11 @@ impl LineFilter {
         self.last.is_some()
     }
 
+    /// Returns `true` if there is a condition on the time, and no line had one.
+    pub(super) fn lacks_times(&self) -> bool {
+        self.since.is_some() && self.last.is_none()
+    }
+
     /// Returns `true` if the last line with a time meets the condition, or if there was none.
     pub(super) fn is_late(&self) -> bool {
         match (self.since, self.last) {

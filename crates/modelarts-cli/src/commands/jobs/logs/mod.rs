@@ -15,7 +15,7 @@ use regex::Regex;
 
 use crate::{
     commands::jobs::{
-        arguments::moment,
+        arguments::{moment, whole_number},
         logs::{
             filter::LineFilter,
             follow::{follow_all, follow_task},
@@ -50,7 +50,13 @@ pub(crate) struct Logs {
     #[arg(long, value_name = "TASK", default_value = ALL, hide_default_value = true)]
     task: String,
     /// Only the last lines of each task; with --grep, the last lines that match.
-    #[arg(short = 'n', long, value_name = "LINES")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "LINES",
+        value_parser = whole_number::<usize>,
+        allow_negative_numbers = true
+    )]
     tail: Option<usize>,
     /// Only lines since this time: 10m, 2026-01-15T08:30:00Z. A line without a time at its beginning
     /// counts with the line before it, and a time without a zone counts as UTC.

@@ -55,6 +55,7 @@ pub(super) async fn print_existing(
         while let Some((item, number)) = source.take().await? {
             printer.print(&source.task, item, number)?;
         }
+        source.note_missing_times();
         return Ok(());
     }
     try_join_all(sources.iter_mut().map(Source::advance)).await?;
@@ -64,6 +65,7 @@ pub(super) async fn print_existing(
             .filter(|source| source.next.is_some())
             .min_by_key(|source| source.time);
         let Some(source) = earliest else {
+            sources.iter().for_each(Source::note_missing_times);
             return Ok(());
         };
         if let Some((item, number)) = source.next.take() {
@@ -101,6 +103,17 @@ impl Source {
                 Ok(None)
             }
             opened => opened.map(|()| Some(source)),
+        }
+    }
+
+    /// Explains on stderr why all lines were printed, if none of them has a time.
+    fn note_missing_times(&self) {
+        if self.read > 0 && self.filter.lacks_times() {
+            let task = &self.task;
+            note(format_args!(
+                "no line of {task} begins with a time, so --since leaves none of them out; --tail \
+                 prints the last lines"
+            ));
         }
     }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::{
     output::Document,
     terminal::{Emphasis, Terminal},
+    wording,
 };
 
 /// Results of all checks.
@@ -113,9 +114,10 @@ impl Finding {
 
     /// Creates a problem from an error, whose text ends with its advice.
     pub(super) fn error(error: &Error) -> Self {
-        let mut found = error.to_string();
-        let advice = error
-            .advice()
+        let mut found = wording::for_users(&error.to_string());
+        let advice = error.advice().map(wording::for_users);
+        let advice = advice
+            .as_deref()
             .map(|advice| advice.trim().trim_end_matches('.'));
         let advice = advice.filter(|advice| {
             let cut = found.len().checked_sub(advice.len());

@@ -123,7 +123,7 @@ fn a_code_directory_has_limits() {
     make(root, "big", 50 * MB + 1);
     assert_eq!(
         check(),
-        "warning: algorithm.code_dir = {\"bytes\":52428801}: should have at most 50 MB, because \
+        "warning: algorithm.code_dir = 50.0 MiB (52428801 bytes): should have at most 50 MB, because \
          every task downloads it\n"
     );
     make(root, "big", 5 << 30);
@@ -131,7 +131,7 @@ fn a_code_directory_has_limits() {
     make(root, "big", (5 << 30) + 1);
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"bytes\":5368709121}: must have at most 5 GB \
+        "error: algorithm.code_dir = 5.0 GiB (5368709121 bytes): must have at most 5 GB \
          (ModelArts.2761); move data to an input\n"
     );
     make(root, "big", 0);
@@ -142,7 +142,7 @@ fn a_code_directory_has_limits() {
     fs::create_dir_all(deep(33)).unwrap();
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"levels\":33}: must be at most 32 directories deep \
+        "error: algorithm.code_dir = 33 levels: must be at most 32 directories deep \
          (ModelArts.2760); make the tree flatter\n"
     );
     fs::remove_dir_all(root.join("d")).unwrap();
@@ -153,7 +153,7 @@ fn a_code_directory_has_limits() {
     make(root, "many/1000", 0);
     assert_eq!(
         check(),
-        "error: algorithm.code_dir = {\"files\":1001}: must have at most 1,000 files \
+        "error: algorithm.code_dir = 1001 files: must have at most 1,000 files \
          (ModelArts.2759); leave out what the script does not need, or pack it\n"
     );
 }
@@ -169,7 +169,7 @@ fn an_input_is_compared_with_the_disk() {
     );
     assert_eq!(
         check_input_size(directory.path(), 1).unwrap().to_string(),
-        "error: algorithm.inputs = {\"bytes\":1073741825,\"disk_gb\":1}: must fit the disk of \
+        "error: algorithm.inputs = 1.0 GiB (1073741825 bytes) for a disk of 1 GB: must fit the disk of \
          the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
     // The path may also be that of a single file.
@@ -206,7 +206,7 @@ fn the_files_of_an_upload_are_checked_like_a_directory() {
     let report = CodeDir::from_files([(deep, 0)]).check(None);
     assert_eq!(
         report.to_string(),
-        "error: algorithm.code_dir = {\"levels\":33}: must be at most 32 directories deep \
+        "error: algorithm.code_dir = 33 levels: must be at most 32 directories deep \
          (ModelArts.2760); make the tree flatter\n"
     );
     let many = (0..=1000).map(|n| (format!("{n}.py"), 6 << 20));
@@ -216,9 +216,9 @@ fn the_files_of_an_upload_are_checked_like_a_directory() {
     assert_eq!(
         error.unwrap_err().to_string(),
         "the code breaks 2 rules, so nothing was sent:\n  \
-         algorithm.code_dir = {\"bytes\":6297747456}: must have at most 5 GB \
+         algorithm.code_dir = 5.8 GiB (6297747456 bytes): must have at most 5 GB \
          (ModelArts.2761); move data to an input\n  \
-         algorithm.code_dir = {\"files\":1001}: must have at most 1,000 files \
+         algorithm.code_dir = 1001 files: must have at most 1,000 files \
          (ModelArts.2759); leave out what the script does not need, or pack it"
     );
 }
