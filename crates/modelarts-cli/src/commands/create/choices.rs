@@ -27,11 +27,7 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
 
 /// Returns the name and the version of the newest engine for PyTorch.
 async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
-    let engines = client.engines().collect(MAX_ROWS).await.map_err(|error| {
-        Failure::usage(format_args!(
-            "--engine is missing, and the engines of the service cannot be read: {error}"
-        ))
-    })?;
+    let engines = client.engines().collect(MAX_ROWS).await?;
     let named = engines.iter().filter_map(|engine| {
         let (name, version) = (
             engine.engine_name.as_deref()?,

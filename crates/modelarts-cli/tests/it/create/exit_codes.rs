@@ -194,7 +194,8 @@ async fn a_bucket_or_a_pool_that_does_not_exist_is_1_because_no_job_is_missing()
         text.contains("(NoSuchBucket, HTTP 404, ") && text.contains("in the console of OBS\n"),
         "{text}"
     );
-    let text = stderr(&site.submit("--pool no-such-pool").await.code(1));
+    let command = site.command("submit code/train.py --pool no-such-pool");
+    let text = stderr(&crate::support::assert(command).await.code(1));
     assert!(
         text.contains("Pool (no-such-pool) does not exist"),
         "{text}"
