@@ -1,13 +1,15 @@
 //! Questions before what cannot be undone.
 
-use std::fmt;
-
-use dialoguer::{Confirm, theme::SimpleTheme};
+use std::{
+    fmt,
+    io::{self, Write},
+};
 
 use crate::{failure::Failure, terminal::Terminal};
 
 /// Asks on the terminal before something is destroyed. `action` completes the question, such as
-/// `delete 3 jobs`, and `yes` is the value of `--yes`. The default is no.
+/// `delete 3 jobs`, and `yes` is the value of `--yes`. The user types a line; every line but `y` and
+/// `yes` is a no, and so is the end of input.
 ///
 /// # Errors
 /// Returns an error if the user declines, and without a terminal if `--yes` is not given.
@@ -24,14 +26,24 @@ pub(crate) fn confirm(
             "this would {action}; without a terminal to ask on, --yes must be given"
         )));
     }
-    let question = Confirm::with_theme(&SimpleTheme)
-        .with_prompt(format!("This will {action}. Continue?"))
-        .default(false);
-    match question.interact_opt() {
-        Ok(Some(true)) => Ok(()),
-        Ok(_) => Err(Failure::local("cancelled; nothing was changed")),
-        Err(dialoguer::Error::IO(error)) => Err(Failure::local(format_args!(
+    let answer = || -> io::Result<String> {
+        let mut stderr = anstream::stderr().lock();
+        write!(stderr, "This will {action}. Continue? [y/N] ")?;
+        stderr.flush()?;
+        let mut line = String::new();
+        if io::stdin().read_line(&mut line)? == 0 {
+            // The next text begins on a line of its own.
+            writeln!(stderr)?;
+        }
+        Ok(line)
+    };
+    let answer = answer().map_err(|error| {
+        Failure::local(format_args!(
             "cannot ask on the terminal: {error}; nothing was changed"
-        ))),
+        ))
+    })?;
+    match answer.trim().to_lowercase().as_str() {
+        "y" | "yes" => Ok(()),
+        _ => Err(Failure::local("cancelled; nothing was changed")),
     }
 }

@@ -155,7 +155,6 @@ pub(crate) fn isolated(directory: &Path) -> Command {
         .env("MODELARTS_CONFIG", directory.join("config.toml"))
         .env("MODELARTS_STATE_DIR", directory.join("state"))
         .env("MODELARTS_CACHE_DIR", directory.join("cache"))
-        .env("TZ", "UTC")
         .current_dir(directory)
 }
 

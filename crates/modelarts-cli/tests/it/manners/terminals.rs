@@ -143,7 +143,9 @@ async fn what_destroys_asks_on_a_terminal() {
     let fixture = Fixture::start().await;
     let id = fixture.seed(json!([{"name": "leaves"}])).await.remove(0);
     let delete = format!("api DeleteTrainingJob training_job_id={id}");
-    let output = on_terminal(&fixture, 200, "n", &[], &delete).await.code(1);
+    let output = on_terminal(&fixture, 200, "n\n", &[], &delete)
+        .await
+        .code(1);
     let seen = text(&output);
     let question =
         format!("This will call DeleteTrainingJob training_job_id={id}. Continue? [y/N]");
@@ -152,9 +154,16 @@ async fn what_destroys_asks_on_a_terminal() {
         seen.contains("error: cancelled; nothing was changed"),
         "{seen}"
     );
+    // Ctrl-D is the end of input.
+    for answer in ["\n", "maybe\n", "\u{4}"] {
+        let output = on_terminal(&fixture, 200, answer, &[], &delete).await;
+        output.code(1);
+    }
     let rest = fixture.run("ls -o ndjson").await.code(0);
     assert_eq!(lines_of(&rest, "jobs.line").len(), 1);
-    on_terminal(&fixture, 200, "y", &[], &delete).await.code(0);
+    on_terminal(&fixture, 200, "Yes\n", &[], &delete)
+        .await
+        .code(0);
     let rest = fixture.run("ls -o ndjson").await.code(0);
     assert!(lines_of(&rest, "jobs.line").is_empty());
 }
@@ -170,12 +179,12 @@ async fn a_question_of_sync_has_the_number_of_files() {
     }
     fixture.write("data/c", "y");
     let sync = "sync data obs://my-bucket/in --delete";
-    let output = on_terminal(&fixture, 100, "n", &[], sync).await.code(1);
+    let output = on_terminal(&fixture, 100, "n\n", &[], sync).await.code(1);
     let seen = text(&output);
     let question = "This will delete 2 files at obs://my-bucket/in. Continue? [y/N]";
     assert!(seen.contains(question), "{seen}");
     assert!(fixture.emulator.get("obs://my-bucket/in/a").is_ok());
-    let output = on_terminal(&fixture, 100, "y", &[("NO_COLOR", "1")], sync)
+    let output = on_terminal(&fixture, 100, "y\n", &[("NO_COLOR", "1")], sync)
         .await
         .code(0);
     let seen = text(&output);
