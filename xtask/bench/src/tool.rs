@@ -23,7 +23,7 @@ const LINES: usize = 200_000;
 /// Maximum size of the stripped program, in megabytes.
 const MAX_SIZE: f64 = 20.0;
 
-/// What the library does in a process of its own, to compare with.
+/// Baseline that the library prints alone, in a process of its own.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Baseline {
     /// Prints the names of the first page of jobs.
