@@ -470,7 +470,7 @@ impl Run {
                 }
                 Transfers::Down(downloads) => {
                     let (root, name) = (downloads.root.clone(), name.to_owned());
-                    blocking(move || delete_file(&root, &name)).await?;
+                    blocking(move || target::delete_file(&root, &name)).await?;
                 }
             }
         }
@@ -585,21 +585,4 @@ fn local_target(
     }
     let checksums = Checksums::of_directory(cache, &root);
     Ok((root, Side { items, checksums }, kept))
-}
-
-/// Deletes a file, and its parent directories below the root that are empty afterwards.
-fn delete_file(root: &Path, name: &str) -> Result<(), Error> {
-    let path = root.join(name);
-    match fs::remove_file(&path) {
-        Err(failure) if failure.kind() != io::ErrorKind::NotFound => {
-            return Err(error::local("deleting", &path, &failure));
-        }
-        _ => {}
-    }
-    for directory in path.ancestors().skip(1).take_while(|path| *path != root) {
-        if fs::remove_dir(directory).is_err() {
-            break;
-        }
-    }
-    Ok(())
 }

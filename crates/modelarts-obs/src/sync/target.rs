@@ -112,6 +112,23 @@ pub(crate) fn check_name(root: &Path, name: &str) -> Result<(), Error> {
     }
 }
 
+/// Deletes a file, and its parent directories below the root that are empty afterwards. Blocks.
+pub(crate) fn delete_file(root: &Path, name: &str) -> Result<(), Error> {
+    let path = root.join(name);
+    match fs::remove_file(&path) {
+        Err(failure) if failure.kind() != io::ErrorKind::NotFound => {
+            return Err(error::local("deleting", &path, &failure));
+        }
+        _ => {}
+    }
+    for directory in path.ancestors().skip(1).take_while(|path| *path != root) {
+        if fs::remove_dir(directory).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
