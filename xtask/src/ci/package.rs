@@ -75,10 +75,16 @@ fn builds(metadata: &Metadata) -> Result<Outcome> {
     }
     let mut command = cargo(["package", "--workspace", "--allow-dirty"]);
     command.arg("--target-dir").arg(&target);
+    // Packages are built with the default profile, not with that of the workspace. Nothing runs
+    // these builds, so debug information would only use disk space.
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    command.env("CARGO_INCREMENTAL", "0");
     for unpublished in metadata.unpublished() {
         command.args(["--exclude", &unpublished]);
     }
-    passes(&mut command)
+    let outcome = passes(&mut command)?;
+    fs::remove_dir_all(&target)?;
+    Ok(outcome)
 }
 
 /// Removes the packages of this workspace from cargo's directory of unpacked sources.
