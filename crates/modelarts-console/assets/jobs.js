@@ -1,0 +1,2 @@
+// List of jobs.
+import "./page.js";

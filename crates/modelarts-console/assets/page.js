@@ -1,0 +1,98 @@
+// Functions that all pages share.
+
+/** Returns the value that changes must contain. */
+function csrf() {
+  return document.querySelector('meta[name="csrf-token"]')?.content ?? "";
+}
+
+/**
+ * Sends a request and returns the JSON of the response. Throws an Error with the message of the
+ * server.
+ */
+export async function request(url, { method = "GET", body, type, signal } = {}) {
+  const headers = { Accept: "application/json" };
+  if (method !== "GET") {
+    headers["X-CSRF-Token"] = csrf();
+  }
+  if (type) {
+    headers["Content-Type"] = type;
+  }
+  let response;
+  try {
+    response = await fetch(url, { method, body, headers, signal });
+  } catch (error) {
+    if (error.name === "AbortError") {
+      throw error;
+    }
+    throw new Error("the server of this page does not respond");
+  }
+  const text = await response.text();
+  let value;
+  try {
+    value = text ? JSON.parse(text) : null;
+  } catch {
+    value = null;
+  }
+  if (!response.ok) {
+    const problem = value?.error;
+    const error = new Error(problem?.message ?? `${response.status} ${response.statusText}`);
+    error.advice = problem?.advice ?? null;
+    error.status = response.status;
+    throw error;
+  }
+  return value;
+}
+
+/** Shows a message below the header; an empty one hides it. */
+export function banner(message) {
+  const element = document.getElementById("connection");
+  if (element.textContent !== message) {
+    element.textContent = message;
+  }
+  element.hidden = !message;
+}
+
+/**
+ * Opens a stream of server-sent events while the page is visible, and again after errors. The
+ * handlers are called with the data of the events of their names. Returns a function that closes it.
+ */
+export function stream(url, handlers) {
+  let source = null;
+  let last = "";
+  const open = () => {
+    if (source || document.hidden) {
+      return;
+    }
+    // A new EventSource does not send the id of the last event of an earlier one.
+    const address = new URL(url, location.href);
+    if (last) {
+      address.searchParams.set("last", last);
+    }
+    source = new EventSource(address);
+    source.onopen = () => banner("");
+    source.onerror = () => {
+      banner("Connection lost; trying again…");
+      if (source?.readyState === EventSource.CLOSED) {
+        close();
+        setTimeout(open, 2000);
+      }
+    };
+    for (const [name, handler] of Object.entries(handlers)) {
+      source.addEventListener(name, (event) => {
+        last = event.lastEventId || last;
+        handler(event.data);
+      });
+    }
+  };
+  const close = () => {
+    source?.close();
+    source = null;
+  };
+  const change = () => (document.hidden ? close() : open());
+  document.addEventListener("visibilitychange", change);
+  open();
+  return () => {
+    document.removeEventListener("visibilitychange", change);
+    close();
+  };
+}

@@ -1,0 +1,226 @@
+//! Checks of each request: host, origin, session, and the value against forged changes.
+
+use std::net::Ipv4Addr;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Query, Request, State as Shared},
+    http::{
+        HeaderMap, HeaderValue, Method, StatusCode,
+        header::{
+            CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN,
+            REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+        },
+    },
+    middleware::Next,
+    response::{IntoResponse, Redirect, Response},
+    routing::get,
+};
+use serde::Deserialize;
+
+use crate::{
+    access::{
+        keys::SESSION_TIME,
+        visitor::{Fields, Visitor},
+    },
+    page::render_problem,
+    problem::Problem,
+    site::State,
+};
+
+/// Header with the value against forged changes.
+const CSRF_HEADER: &str = "x-csrf-token";
+/// Field of a form with that value.
+const CSRF_FIELD: &str = "csrf";
+/// Maximum size of a form, in bytes.
+const MAX_FORM: usize = 1 << 20;
+/// Address of the login link.
+const LOGIN: &str = "/login";
+/// Directory of scripts and styles, which the page of the login needs.
+const ASSETS: &str = "/assets/";
+/// Address that checks a job and changes nothing.
+const CHECK: &str = "/create/check";
+/// Content of pages comes from this server only, and no script or style is part of a page. uPlot
+/// sets sizes through the style of elements, which scripts may do.
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
+                      form-action 'self'; frame-ancestors 'none'";
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route(LOGIN, get(log_in))
+}
+
+/// Checks a request, passes it on, and renders problems.
+pub(crate) async fn guard(
+    Shared(state): Shared<State>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers().clone();
+    let session = cookie(&headers, &state.cookie);
+    let csrf = session.and_then(|session| state.access.csrf(session));
+    let visitor = Visitor {
+        csrf: csrf.clone().unwrap_or_default(),
+    };
+    request.extensions_mut().insert(visitor.clone());
+    let mut response = match check(&state, request, csrf.as_deref()).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    };
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        response = render_problem(&state, &visitor, &headers, problem);
+    }
+    secure(response)
+}
+
+/// Rejects a request that does not come from the user of this site.
+async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Request, Problem> {
+    let headers = request.headers();
+    check_host(headers, state.port)?;
+    let path = request.uri().path();
+    if path == LOGIN || path.starts_with(ASSETS) {
+        return Ok(request);
+    }
+    let Some(csrf) = csrf else {
+        return Err(Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "Log in",
+            "this browser has no session, or the session has expired",
+        )
+        .with_advice(
+            "open the link that the program printed; each link is valid once, and the \
+                      program prints the next one",
+        ));
+    };
+    if request.method() == Method::GET || request.method() == Method::HEAD {
+        return Ok(request);
+    }
+    if state.is_read_only && path != CHECK {
+        return Err(Problem::forbidden("this page is read-only")
+            .with_advice("start it without --read-only to change jobs"));
+    }
+    check_origin(headers, state.port)?;
+    let forged = || {
+        Problem::forbidden("the request does not come from a page of this site")
+            .with_advice("reload the page and try again")
+    };
+    if let Some(value) = headers.get(CSRF_HEADER) {
+        return match value == csrf {
+            true => Ok(request),
+            false => Err(forged()),
+        };
+    }
+    let is_form = headers.get(CONTENT_TYPE).is_some_and(|kind| {
+        kind.as_bytes()
+            .starts_with(b"application/x-www-form-urlencoded")
+    });
+    if !is_form {
+        return Err(forged());
+    }
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, MAX_FORM).await;
+    let body = body.map_err(|error| Problem::invalid(format!("the form is too large: {error}")))?;
+    match Fields::parse(&body).get(CSRF_FIELD) {
+        Some(value) if value == csrf => Ok(Request::from_parts(parts, Body::from(body))),
+        _ => Err(forged()),
+    }
+}
+
+/// Rejects names that are not loopback addresses, which prevents DNS rebinding.
+fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, more) = (hosts.next(), hosts.next());
+    match host.and_then(|host| host.to_str().ok()) {
+        Some(host) if more.is_none() && is_own(host, port) => Ok(()),
+        host => Err(Problem::forbidden(format!(
+            "the host must be 127.0.0.1, localhost or [::1] with the port {port}, and is {:?}",
+            host.unwrap_or_default()
+        ))),
+    }
+}
+
+/// Rejects changes that a page of another site sends.
+fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
+    for origin in headers.get_all(ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        let is_own = origin
+            .strip_prefix("http://")
+            .is_some_and(|host| is_own(host, port));
+        if !is_own {
+            return Err(Problem::forbidden(format!(
+                "the request comes from the site {origin:?}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Returns `true` if a host with a port is this server.
+fn is_own(host: &str, port: u16) -> bool {
+    let Some((name, found)) = host.rsplit_once(':') else {
+        return false;
+    };
+    found == port.to_string()
+        && (name == "[::1]"
+            || name.eq_ignore_ascii_case("localhost")
+            || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()))
+}
+
+/// Returns the value of a cookie.
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let headers = headers.get_all(COOKIE).iter();
+    let texts = headers.filter_map(|value| value.to_str().ok());
+    let mut pairs = texts.flat_map(|text| text.split(';'));
+    pairs.find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
+}
+
+/// Adds the headers that limit what a page may do.
+fn secure(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    let values = [
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (X_FRAME_OPTIONS, "DENY"),
+        (REFERRER_POLICY, "same-origin"),
+    ];
+    for (name, value) in values {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Query of the login link.
+#[derive(Deserialize)]
+struct Login {
+    token: Option<String>,
+}
+
+/// Exchanges the login link for a session.
+async fn log_in(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Query(login): Query<Login>,
+) -> Result<Response, Problem> {
+    let session = login.token.and_then(|token| state.access.log_in(&token));
+    let Some(session) = session else {
+        // A link that is opened again in the same browser.
+        if !visitor.csrf.is_empty() {
+            return Ok(Redirect::to("/").into_response());
+        }
+        return Err(Problem::new(
+            StatusCode::UNAUTHORIZED,
+            "Log in",
+            "this link is not valid, or was used before",
+        )
+        .with_advice("open the newest link that the program printed"));
+    };
+    let cookie = format!(
+        "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}",
+        state.cookie,
+        SESSION_TIME.as_secs()
+    );
+    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+}

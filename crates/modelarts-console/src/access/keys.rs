@@ -1,0 +1,155 @@
+//! `Access`: the login link and the sessions.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use ring::{
+    hmac,
+    rand::{SecureRandom, SystemRandom},
+};
+
+/// Time after which a session ends.
+pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
+/// Length of random values, in bytes.
+const RANDOM: usize = 32;
+
+/// Login link and key of sessions.
+///
+/// A session is `ID.EXPIRY.SIGNATURE`. The server stores none, so sessions survive its restart if
+/// the key is the same.
+pub(crate) struct Access {
+    key: hmac::Key,
+    random: SystemRandom,
+    /// Value of the login link that is valid now.
+    link: Mutex<String>,
+    /// Called with the new value when a link was used.
+    on_used: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Access {
+    /// Creates the access with a key for sessions; `None` makes a new one.
+    pub(crate) fn new(
+        key: Option<&[u8]>,
+        on_used: Box<dyn Fn(&str) + Send + Sync>,
+    ) -> Result<Self, ring::error::Unspecified> {
+        let random = SystemRandom::new();
+        let made = random_text(&random)?;
+        let key = key.unwrap_or(made.as_bytes());
+        Ok(Self {
+            key: hmac::Key::new(hmac::HMAC_SHA256, key),
+            link: Mutex::new(random_text(&random)?),
+            random,
+            on_used,
+        })
+    }
+
+    /// Returns the value of the login link that is valid now.
+    pub(crate) fn link(&self) -> String {
+        self.link.lock().clone()
+    }
+
+    /// Exchanges the value of a login link for a session. `None` if the link is not valid. A link is
+    /// valid once.
+    pub(crate) fn log_in(&self, given: &str) -> Option<String> {
+        let next = {
+            let mut link = self.link.lock();
+            if hmac::verify(&self.key, given.as_bytes(), self.sign(&link).as_ref()).is_err() {
+                return None;
+            }
+            let next = random_text(&self.random).ok()?;
+            link.clone_from(&next);
+            next
+        };
+        (self.on_used)(&next);
+        let id = random_text(&self.random).ok()?;
+        let expiry = now() + SESSION_TIME.as_secs();
+        let text = format!("{id}.{expiry}");
+        let signature = hex(self.sign(&text).as_ref());
+        Some(format!("{text}.{signature}"))
+    }
+
+    /// Returns the value that changes of this session must contain. `None` if the session is not
+    /// valid.
+    pub(crate) fn csrf(&self, session: &str) -> Option<String> {
+        let (text, signature) = session.rsplit_once('.')?;
+        let signature = unhex(signature)?;
+        hmac::verify(&self.key, text.as_bytes(), &signature).ok()?;
+        let (_, expiry) = text.rsplit_once('.')?;
+        let is_valid = expiry.parse::<u64>().is_ok_and(|expiry| now() < expiry);
+        is_valid.then(|| hex(self.sign(&format!("csrf {session}")).as_ref()))
+    }
+
+    fn sign(&self, text: &str) -> hmac::Tag {
+        hmac::sign(&self.key, text.as_bytes())
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+fn random_text(random: &SystemRandom) -> Result<String, ring::error::Unspecified> {
+    let mut bytes = [0; RANDOM];
+    random.fill(&mut bytes)?;
+    Ok(hex(&bytes))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn access() -> (Access, Arc<Mutex<Vec<String>>>) {
+        let links = Arc::new(Mutex::new(Vec::new()));
+        let used = Arc::clone(&links);
+        let on_used = Box::new(move |link: &str| used.lock().push(link.to_owned()));
+        (Access::new(Some(b"key"), on_used).unwrap(), links)
+    }
+
+    #[test]
+    fn a_login_link_is_valid_once_and_the_next_one_is_reported() {
+        let (access, links) = access();
+        let link = access.link();
+        assert!(access.log_in("").is_none());
+        assert!(access.log_in(&link).is_some());
+        assert!(access.log_in(&link).is_none());
+        assert_eq!(*links.lock(), [access.link()]);
+    }
+
+    #[test]
+    fn a_session_is_valid_after_a_restart_with_the_same_key_only() {
+        let (first, _) = access();
+        let session = first.log_in(&first.link()).unwrap();
+        let csrf = first.csrf(&session).unwrap();
+        let (second, _) = access();
+        assert_eq!(second.csrf(&session), Some(csrf));
+        let other = Access::new(None, Box::new(|_| ())).unwrap();
+        assert_eq!(other.csrf(&session), None);
+        assert_eq!(second.csrf(&format!("{session}0")), None);
+        assert_eq!(second.csrf(""), None);
+    }
+
+    #[test]
+    fn an_expired_session_is_not_valid() {
+        let (access, _) = access();
+        let text = format!("id.{}", now());
+        let session = format!("{text}.{}", hex(access.sign(&text).as_ref()));
+        assert_eq!(access.csrf(&session), None);
+        let text = format!("id.{}", now() + 60);
+        let session = format!("{text}.{}", hex(access.sign(&text).as_ref()));
+        assert!(access.csrf(&session).is_some());
+    }
+}

@@ -1,0 +1,76 @@
+//! Scripts, style sheet and libraries of the page, which are part of the program.
+
+use std::sync::LazyLock;
+
+use axum::{
+    Router,
+    extract::Path,
+    http::header::{CACHE_CONTROL, CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use ring::digest;
+
+use crate::{problem::Problem, site::State};
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
+
+/// A file of the page.
+struct Asset {
+    name: &'static str,
+    kind: &'static str,
+    contents: &'static str,
+}
+
+macro_rules! assets {
+    ($($name:literal $kind:ident),+ $(,)?) => {
+        &[$(Asset {
+            name: $name,
+            kind: $kind,
+            contents: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/assets/", $name)),
+        }),+]
+    };
+}
+
+/// All files. A script imports another by its name, so all of them are below one address.
+const ASSETS: &[Asset] = assets! {
+    "style.css" STYLE,
+    "page.js" SCRIPT,
+    "jobs.js" SCRIPT,
+};
+
+/// Version of all files together, which is part of their addresses: a browser may keep a file for
+/// ever, and never combines files of two versions.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for asset in ASSETS {
+        context.update(asset.name.as_bytes());
+        context.update(asset.contents.as_bytes());
+    }
+    let digest = context.finish();
+    digest.as_ref()[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+});
+
+/// Returns the directory of the files, as an address without a slash at its end.
+pub(crate) fn base() -> String {
+    format!("/assets/{}", *VERSION)
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route("/assets/{version}/{*name}", get(read))
+}
+
+async fn read(Path((version, name)): Path<(String, String)>) -> Result<Response, Problem> {
+    let asset = ASSETS.iter().find(|asset| asset.name == name);
+    let asset = asset.filter(|_| version == *VERSION);
+    let asset = asset.ok_or_else(|| Problem::not_found("the page has no such file; reload it"))?;
+    let headers = [
+        (CONTENT_TYPE, asset.kind),
+        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
+    ];
+    Ok((headers, asset.contents).into_response())
+}

@@ -1,0 +1,235 @@
+//! `Console`: the running server, and its settings.
+
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use axum::{Router, middleware, response::Redirect, routing::get};
+use modelarts_ext::{Client, config::Cloud};
+use modelarts_obs::Staging;
+use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+
+use crate::{
+    access::{
+        guard::{self, guard},
+        keys::Access,
+    },
+    assets, create,
+    emulator::{self, administration::Administration},
+    job, jobs,
+    live::Watches,
+    problem::Problem,
+    site::{Site, State},
+};
+
+/// Pause between two polls of a real service, and of a server on this machine.
+const INTERVAL: Duration = Duration::from_secs(5);
+const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
+/// Maximum time for open responses to finish when the server ends.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+
+/// The running server of the page. It ends when it is dropped.
+#[must_use]
+pub struct Console {
+    state: State,
+    address: SocketAddr,
+    closing: watch::Sender<bool>,
+    server: JoinHandle<()>,
+}
+
+/// Settings of a [`Console`].
+#[must_use]
+pub struct ConsoleBuilder {
+    client: Client,
+    staging: Option<Staging>,
+    listen: SocketAddr,
+    service: Option<String>,
+    context: Option<String>,
+    is_read_only: bool,
+    interval: Option<Duration>,
+    key: Option<Vec<u8>>,
+    on_login: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Console {
+    /// Returns the settings of a page for the jobs of this client's project.
+    pub fn builder(client: Client) -> ConsoleBuilder {
+        ConsoleBuilder {
+            client,
+            staging: None,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            service: None,
+            context: None,
+            is_read_only: false,
+            interval: None,
+            key: None,
+            on_login: Box::new(|_| ()),
+        }
+    }
+
+    /// Returns the address of the page, such as `http://127.0.0.1:8900`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Returns the link that logs a browser in. It is valid once;
+    /// [`on_login_link`](ConsoleBuilder::on_login_link) reports the next one.
+    #[must_use]
+    pub fn login_url(&self) -> String {
+        login_url(self.address, &self.state.access.link())
+    }
+
+    /// Ends the server. Open pages connect again when another server listens on the same port.
+    pub async fn shutdown(mut self) {
+        let _ = self.closing.send(true);
+        let _ = tokio::time::timeout(SHUTDOWN_GRACE, &mut self.server).await;
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+fn login_url(address: SocketAddr, link: &str) -> String {
+    format!("http://{address}/login?token={link}")
+}
+
+impl ConsoleBuilder {
+    /// Sets the loopback address to listen on. Default: a free port of 127.0.0.1.
+    pub fn listen(mut self, address: SocketAddr) -> Self {
+        self.listen = address;
+        self
+    }
+
+    /// Sets the place of local code and data that are dropped on the form. Default: that of the
+    /// client.
+    pub fn staging(mut self, staging: Staging) -> Self {
+        self.staging = Some(staging);
+        self
+    }
+
+    /// Sets the name of the context: the page shows it, and the commands that it shows use it.
+    pub fn context(mut self, name: impl Into<String>) -> Self {
+        self.context = Some(name.into());
+        self
+    }
+
+    /// Rejects all changes.
+    pub fn read_only(mut self, is_read_only: bool) -> Self {
+        self.is_read_only = is_read_only;
+        self
+    }
+
+    /// Sets the pause between two polls of the service. Default: 5 seconds, and half a second if the
+    /// service is on this machine.
+    pub fn interval(mut self, interval: Duration) -> Self {
+        self.interval = Some(interval);
+        self
+    }
+
+    /// Sets the key of sessions. A server with the same key and port accepts the sessions of an
+    /// earlier one. Default: a new key.
+    pub fn session_key(mut self, key: impl Into<Vec<u8>>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+
+    /// Sets the function that takes the next login link after one was used.
+    pub fn on_login_link(mut self, function: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.on_login = Box::new(function);
+        self
+    }
+
+    /// Starts the server.
+    ///
+    /// # Errors
+    /// If the address is not a loopback address, or cannot be listened on.
+    pub async fn start(self) -> io::Result<Console> {
+        if !self.listen.ip().is_loopback() {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!(
+                    "the address must be a loopback address, and is {}",
+                    self.listen.ip()
+                ),
+            ));
+        }
+        let listener = TcpListener::bind(self.listen).await?;
+        let address = listener.local_addr()?;
+        let on_login = self.on_login;
+        let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
+        let access = Access::new(self.key.as_deref(), on_used);
+        let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
+        let is_local = self.client.endpoint().starts_with("http://");
+        let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
+        let interval = self.interval.unwrap_or(default_interval);
+        let emulator = Administration::find(&self.client).await;
+        let state = State(Arc::new(Site {
+            staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
+            service: self
+                .service
+                .unwrap_or_else(|| service_name(&self.client, emulator.is_some())),
+            context: self.context,
+            is_read_only: self.is_read_only,
+            interval,
+            port: address.port(),
+            cookie: format!("modelarts-console-{}", address.port()),
+            access,
+            watches: Watches::new(interval),
+            emulator,
+            client: self.client,
+        }));
+        let (closing, closed) = watch::channel(false);
+        let server = tokio::spawn(serve(listener, router(state.clone()), closed));
+        Ok(Console {
+            state,
+            address,
+            closing,
+            server,
+        })
+    }
+}
+
+/// Returns the name of the service for the header of the page.
+fn service_name(client: &Client, is_emulator: bool) -> String {
+    match (is_emulator, client.region()) {
+        (true, _) => "Emulator".to_owned(),
+        (false, Some(region)) => match client.cloud() {
+            Cloud::Otc => format!("Open Telekom Cloud {region}"),
+            _ => format!("Huawei Cloud {region}"),
+        },
+        (false, None) => client.endpoint().to_owned(),
+    }
+}
+
+async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
+    let shutdown = async move {
+        let _ = closed.wait_for(|closed| *closed).await;
+    };
+    let served = axum::serve(listener, router)
+        .with_graceful_shutdown(shutdown)
+        .await;
+    if let Err(error) = served {
+        tracing::error!(%error, "the server of the page ended");
+    }
+}
+
+fn router(state: State) -> Router {
+    Router::new()
+        .route("/", get(|| async { Redirect::to("/jobs") }))
+        .merge(guard::routes())
+        .merge(assets::routes())
+        .merge(jobs::routes())
+        .merge(job::routes())
+        .merge(create::routes())
+        .merge(emulator::routes())
+        .fallback(|| async { Problem::not_found("the page has no such address") })
+        .layer(middleware::from_fn_with_state(state.clone(), guard))
+        .with_state(state)
+}

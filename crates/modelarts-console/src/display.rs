@@ -1,0 +1,31 @@
+//! Values as text: durations, times, sizes, phases.
+
+use std::time::Duration;
+
+use modelarts_ext::types::Phase;
+
+/// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
+pub(crate) fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes, seconds % 60) {
+        (0, 0, 0, seconds) => format!("{seconds}s"),
+        (0, 0, minutes, seconds) => format!("{minutes}m{seconds}s"),
+        (0, hours, minutes, _) => format!("{hours}h{minutes}m"),
+        (days, hours, ..) => format!("{days}d{hours}h"),
+    }
+}
+
+/// Returns the class of the style sheet for a phase, and its symbol: a state is visible by word and
+/// shape, not by colour alone.
+pub(crate) fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
+    match phase {
+        Phase::Completed => ("completed", "✓"),
+        Phase::Failed => ("failed", "✗"),
+        Phase::Abnormal => ("failed", "⚠"),
+        Phase::Terminated => ("stopped", "■"),
+        Phase::Terminating => ("stopped", "□"),
+        Phase::Running => ("running", "▶"),
+        _ => ("waiting", "…"),
+    }
+}

@@ -1,0 +1,9 @@
+//! Page of one job.
+
+use axum::Router;
+
+use crate::site::State;
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+}

@@ -1,0 +1,114 @@
+//! `Page` and `Layout`: what all pages of the site have in common.
+
+use askama::Template;
+use axum::{
+    http::{HeaderMap, StatusCode, header::ACCEPT},
+    response::{Html, IntoResponse, Response},
+};
+
+use crate::{access::visitor::Visitor, assets, problem::Problem, site::State};
+
+/// Entry of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// List of jobs, and its jobs.
+    Jobs,
+    /// Form that creates a job.
+    Create,
+    /// Control of the emulator.
+    Emulator,
+    /// None of these.
+    None,
+}
+
+/// Values that `layout.html` needs.
+pub(crate) struct Layout {
+    /// Title of the page.
+    pub(crate) title: String,
+    /// Current entry of the navigation.
+    pub(crate) section: Section,
+    /// Name of the service: the context, the cloud and the region.
+    pub(crate) service: String,
+    /// Id of the project.
+    pub(crate) project: String,
+    /// Value that changes must contain; empty for a visitor who is not logged in.
+    pub(crate) csrf: String,
+    /// `true` if the site changes nothing.
+    pub(crate) is_read_only: bool,
+    /// `true` if the service is an emulator on this machine.
+    pub(crate) has_emulator: bool,
+    /// Directory of scripts and styles.
+    pub(crate) assets: String,
+}
+
+impl Layout {
+    pub(crate) fn new(state: &State, visitor: &Visitor, section: Section, title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            section,
+            service: state.service.clone(),
+            project: state.client.project_id().to_owned(),
+            csrf: visitor.csrf.clone(),
+            is_read_only: state.is_read_only,
+            has_emulator: state.emulator.is_some(),
+            assets: assets::base(),
+        }
+    }
+}
+
+/// A template as a response.
+pub(crate) struct Page<T>(pub(crate) T);
+
+impl<T: Template> IntoResponse for Page<T> {
+    fn into_response(self) -> Response {
+        match self.0.render() {
+            Ok(html) => Html(html).into_response(),
+            Err(error) => {
+                tracing::error!(%error, "a page cannot be rendered");
+                StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            }
+        }
+    }
+}
+
+/// Renders a template that is a part of a page.
+pub(crate) fn fragment(template: &impl Template) -> Result<String, Problem> {
+    template.render().map_err(|error| {
+        let message = format!("the page cannot be rendered: {error}");
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Error of the page",
+            message,
+        )
+    })
+}
+
+/// Page of a problem.
+#[derive(Template)]
+#[template(path = "problem.html")]
+struct ProblemPage {
+    layout: Layout,
+    problem: Problem,
+}
+
+/// Returns `true` if the client is a script, which reads JSON.
+pub(crate) fn is_script(headers: &HeaderMap) -> bool {
+    let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("application/json"))
+}
+
+/// Renders a problem for the visitor.
+pub(crate) fn render_problem(
+    state: &State,
+    visitor: &Visitor,
+    headers: &HeaderMap,
+    problem: Problem,
+) -> Response {
+    let status = problem.status;
+    if is_script(headers) {
+        let body = serde_json::json!({ "error": problem });
+        return (status, axum::Json(body)).into_response();
+    }
+    let layout = Layout::new(state, visitor, Section::None, &problem.title);
+    (status, Page(ProblemPage { layout, problem })).into_response()
+}

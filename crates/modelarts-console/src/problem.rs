@@ -1,0 +1,88 @@
+//! `Problem`: the reason why a request did not succeed, as a page or as JSON.
+
+use axum::{
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use modelarts_ext::{Error, ErrorKind};
+use serde::Serialize;
+
+/// Reason why a request did not succeed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Problem {
+    #[serde(skip)]
+    pub(crate) status: StatusCode,
+    /// Short title.
+    pub(crate) title: String,
+    /// Sentence with the reason.
+    pub(crate) message: String,
+    /// What to do.
+    pub(crate) advice: Option<String>,
+    /// Error code of the service.
+    pub(crate) code: Option<String>,
+    /// Request id of the service.
+    pub(crate) request_id: Option<String>,
+}
+
+impl Problem {
+    /// Creates a problem without advice.
+    pub(crate) fn new(status: StatusCode, title: &str, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            title: title.to_owned(),
+            message: message.into(),
+            advice: None,
+            code: None,
+            request_id: None,
+        }
+    }
+
+    /// An address that does not exist.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Not found", message)
+    }
+
+    /// A request that breaks a rule of the page.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "Invalid request", message)
+    }
+
+    /// A request that is not allowed.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Not allowed", message)
+    }
+
+    /// Adds what to do.
+    pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (status, title) = match error.kind() {
+            _ if error.is_not_found() => (StatusCode::NOT_FOUND, "Not found"),
+            _ if error.is_conflict() => (StatusCode::CONFLICT, "Not possible now"),
+            ErrorKind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "Invalid request"),
+            _ => (StatusCode::BAD_GATEWAY, "The service did not do it"),
+        };
+        Self {
+            status,
+            title: title.to_owned(),
+            message: error.to_string(),
+            advice: error.advice().map(str::to_owned),
+            code: error.code().map(str::to_owned),
+            request_id: error.request_id().map(str::to_owned),
+        }
+    }
+}
+
+/// The response has no body yet. The site renders the problem, because it knows the request.
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the page against the emulator.
+
+mod access;
+mod jobs;
+mod support;

@@ -1,0 +1,96 @@
+//! An emulator with the page, and a browser that is logged in.
+
+use modelarts_console::{Console, ConsoleBuilder};
+use modelarts_emulator::{Builder, Emulator, Timing, seeds::Seeds};
+use modelarts_ext::{Client, ClientBuilder};
+use reqwest::{RequestBuilder, Response, header::SET_COOKIE, redirect::Policy};
+
+/// An emulator whose jobs take no time, and the page for it.
+pub(crate) struct Fixture {
+    pub(crate) emulator: Emulator,
+    pub(crate) console: Console,
+    browser: reqwest::Client,
+    cookie: String,
+    csrf: String,
+}
+
+impl Fixture {
+    pub(crate) async fn start() -> Self {
+        Self::with(|emulator| emulator, |console| console).await
+    }
+
+    /// Starts both with other settings, and logs in.
+    pub(crate) async fn with(
+        emulator: impl FnOnce(Builder) -> Builder,
+        console: impl FnOnce(ConsoleBuilder) -> ConsoleBuilder,
+    ) -> Self {
+        let builder = Emulator::builder().timing(Timing::instant()).id_seed(1);
+        let emulator = emulator(builder).start().await.unwrap();
+        let console = console(Console::builder(client(&emulator)));
+        let console = console.start().await.unwrap();
+        // The client needs a provider, although no test uses TLS.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let browser = reqwest::Client::builder()
+            .redirect(Policy::none())
+            .no_proxy()
+            .build()
+            .unwrap();
+        let login = browser.get(console.login_url()).send().await.unwrap();
+        let cookie = login.headers()[SET_COOKIE].to_str().unwrap();
+        let cookie = cookie.split_once(';').unwrap().0.to_owned();
+        let mut fixture = Self {
+            emulator,
+            console,
+            browser,
+            cookie,
+            csrf: String::new(),
+        };
+        let page = fixture.page("/jobs").await;
+        let (_, rest) = page.split_once("csrf-token\" content=\"").unwrap();
+        fixture.csrf = rest.split_once('"').unwrap().0.to_owned();
+        fixture
+    }
+
+    /// Returns a client of the emulator.
+    pub(crate) fn client(&self) -> Client {
+        client(&self.emulator)
+    }
+
+    /// Adds jobs. Returns their ids.
+    pub(crate) async fn seed(&self, jobs: serde_json::Value) -> Vec<String> {
+        let seeds = Seeds::from_json(&serde_json::json!({ "jobs": jobs }).to_string()).unwrap();
+        self.emulator.seed(&seeds).await.unwrap()
+    }
+
+    /// Returns a request without a session.
+    pub(crate) fn stranger(&self, method: &str, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.console.url());
+        self.browser.request(method.parse().unwrap(), url)
+    }
+
+    /// Returns a request of the user.
+    pub(crate) fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        self.stranger(method, path).header("cookie", &self.cookie)
+    }
+
+    /// Reads a page, which must exist.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let response = self.request("GET", path).send().await.unwrap();
+        let status = response.status();
+        let text = response.text().await.unwrap();
+        assert_eq!(status, 200, "{text}");
+        text
+    }
+
+    /// Sends a change as a script of the page does.
+    pub(crate) async fn change(&self, path: &str, body: impl Into<reqwest::Body>) -> Response {
+        let request = self
+            .request("POST", path)
+            .header("x-csrf-token", &self.csrf);
+        request.body(body).send().await.unwrap()
+    }
+}
+
+fn client(emulator: &Emulator) -> Client {
+    ClientBuilder::from_vars(emulator.vars()).build().unwrap()
+}
