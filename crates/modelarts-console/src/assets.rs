@@ -38,6 +38,7 @@ const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "page.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "turns.js" SCRIPT,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for
