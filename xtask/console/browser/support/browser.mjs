@@ -77,6 +77,14 @@ export class Browser {
     return page;
   }
 
+  /** Returns the bytes that a page has received, with scripts and styles, without streams. */
+  async weight(page) {
+    return await page.evaluate(() => {
+      const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+      return entries.reduce((sum, entry) => sum + entry.transferSize, 0);
+    });
+  }
+
   /** Fails if a page of this browser has reported an error or sent a request to another server. */
   assertNoFaults() {
     assert.deepEqual(this.#faults.splice(0), []);
