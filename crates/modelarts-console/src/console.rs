@@ -10,7 +10,11 @@ use std::{
 use axum::{Router, middleware, response::Redirect, routing::get};
 use modelarts_ext::{Client, config::Cloud};
 use modelarts_obs::Staging;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{OnceCell, watch},
+    task::JoinHandle,
+};
 
 use crate::{
     access::{
@@ -20,7 +24,7 @@ use crate::{
     assets, create,
     emulator::{self, administration::Administration},
     job, jobs,
-    live::Watches,
+    live::{Watches, lists::Lists},
     problem::Problem,
     site::{Site, State},
 };
@@ -170,6 +174,7 @@ impl ConsoleBuilder {
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
         let interval = self.interval.unwrap_or(default_interval);
         let emulator = Administration::find(&self.client).await;
+        let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
             service: self
@@ -182,10 +187,12 @@ impl ConsoleBuilder {
             cookie: format!("modelarts-console-{}", address.port()),
             access,
             watches: Watches::new(interval),
+            lists: Lists::default(),
+            user: OnceCell::new(),
+            closed: closed.clone(),
             emulator,
             client: self.client,
         }));
-        let (closing, closed) = watch::channel(false);
         let server = tokio::spawn(serve(listener, router(state.clone()), closed));
         Ok(Console {
             state,
