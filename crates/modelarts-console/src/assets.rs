@@ -37,6 +37,8 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "page.js" SCRIPT,
+    "patch.js" SCRIPT,
+    "job.js" SCRIPT,
     "jobs.js" SCRIPT,
 };
 
