@@ -1,4 +1,5 @@
 // Replaces the contents of an element by a fragment of the server, and keeps what did not change.
+import { showTimes } from "./times.js";
 
 /**
  * Makes the children of an element those of the HTML of a fragment. Nodes that are equal stay, so
@@ -11,6 +12,7 @@ export function patch(element, html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   patchChildren(element, template.content);
+  showTimes(element);
 }
 
 function patchChildren(target, source) {
@@ -19,10 +21,13 @@ function patchChildren(target, source) {
     let match = node;
     if (wanted.id) {
       match = [...target.children].find((child) => child.id === wanted.id) ?? null;
-    } else if (node?.id) {
-      match = null;
+    } else {
+      // An element with an id that is wanted later stays for it.
+      while (match?.id && source.querySelector(`:scope > #${CSS.escape(match.id)}`)) {
+        match = null;
+      }
     }
-    if (!match || !isSameKind(match, wanted)) {
+    if (!match || match.nodeType !== wanted.nodeType || match.nodeName !== wanted.nodeName) {
       target.insertBefore(wanted, node);
       continue;
     }
@@ -40,10 +45,6 @@ function patchChildren(target, source) {
   }
 }
 
-function isSameKind(one, other) {
-  return one.nodeType === other.nodeType && one.nodeName === other.nodeName;
-}
-
 function patchNode(target, wanted) {
   if (target.nodeType !== Node.ELEMENT_NODE) {
     if (target.nodeValue !== wanted.nodeValue) {
@@ -51,19 +52,21 @@ function patchNode(target, wanted) {
     }
     return;
   }
-  // The user opens dialogs and details, and scripts write the times of the user's zone.
-  if (target.localName === "dialog" || target.isEqualNode(wanted)) {
+  // The user works in an open dialog, and scripts have written a time in the zone of the user.
+  const name = target.localName;
+  const isSameTime = () => target.getAttribute("datetime") === wanted.getAttribute("datetime");
+  if ((name === "dialog" && target.open) || (name === "time" && isSameTime() && target.title)) {
     return;
   }
-  const kept = target.localName === "details" ? ["open"] : [];
-  for (const { name } of [...target.attributes]) {
-    if (!wanted.hasAttribute(name) && !kept.includes(name)) {
-      target.removeAttribute(name);
+  const kept = name === "details" ? ["open"] : name === "time" ? ["title"] : ["style"];
+  for (const { name: attribute } of [...target.attributes]) {
+    if (!wanted.hasAttribute(attribute) && !kept.includes(attribute)) {
+      target.removeAttribute(attribute);
     }
   }
-  for (const { name, value } of [...wanted.attributes]) {
-    if (target.getAttribute(name) !== value && !kept.includes(name)) {
-      target.setAttribute(name, value);
+  for (const { name: attribute, value } of [...wanted.attributes]) {
+    if (target.getAttribute(attribute) !== value && !kept.includes(attribute)) {
+      target.setAttribute(attribute, value);
     }
   }
   patchChildren(target, wanted);

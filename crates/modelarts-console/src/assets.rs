@@ -40,6 +40,10 @@ const ASSETS: &[Asset] = assets! {
     "patch.js" SCRIPT,
     "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "times.js" SCRIPT,
+    "usage.js" SCRIPT,
+    "vendor/uPlot.iife.min.js" SCRIPT,
+    "vendor/uPlot.min.css" STYLE,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for

@@ -4,7 +4,10 @@ use modelarts_ext::Job;
 
 use crate::{
     access::visitor::Visitor,
-    job::head,
+    job::{
+        head::{self, name},
+        summary,
+    },
     page::{Layout, Section},
     problem::Problem,
     site::State,
@@ -69,6 +72,8 @@ pub(crate) struct JobFrame {
     pub(crate) tab: Tab,
     /// Rendered header.
     pub(crate) head: String,
+    /// Rendered time line and diagnosis.
+    pub(crate) summary: String,
 }
 
 impl JobFrame {
@@ -79,15 +84,12 @@ impl JobFrame {
         job: &Job,
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
-        let name = match job.name() {
-            "" => job.id(),
-            name => name,
-        };
-        let title = format!("{} · {name}", tab.title());
+        let title = format!("{} · {}", tab.title(), name(job));
         let frame = Self {
             id: job.id().to_owned(),
             tab,
             head: head::render(state, visitor, job)?,
+            summary: summary::render(state, job).await?,
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }

@@ -1,16 +1,28 @@
 //! Page of one job.
 //!
-//! `frame` has what the tabs of a job share: `load`, the header and the tabs. Each tab is a file with
-//! its own routes below `/jobs/{id}`.
+//! `frame` has what the tabs of a job share: `load`, the header (`head`), and the time line with the
+//! diagnosis (`summary`). Each tab is a file with its own routes below `/jobs/{id}`. `actions` has
+//! the changes.
 
+mod actions;
 pub(crate) mod frame;
 pub(crate) mod head;
 mod overview;
+mod request;
+mod series;
+mod settings;
+mod summary;
+mod timeline;
+mod usage;
 
 use axum::Router;
 
 use crate::site::State;
 
 pub(crate) fn routes() -> Router<State> {
-    Router::new().merge(overview::routes())
+    Router::new()
+        .merge(actions::routes())
+        .merge(overview::routes())
+        .merge(request::routes())
+        .merge(usage::routes())
 }
