@@ -37,8 +37,14 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "page.js" SCRIPT,
+    "patch.js" SCRIPT,
+    "job.js" SCRIPT,
     "jobs.js" SCRIPT,
     "turns.js" SCRIPT,
+    "times.js" SCRIPT,
+    "usage.js" SCRIPT,
+    "vendor/uPlot.iife.min.js" SCRIPT,
+    "vendor/uPlot.min.css" STYLE,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for

@@ -23,6 +23,7 @@ use crate::{
     },
     assets, create,
     emulator::{self, administration::Administration},
+    facts::Facts,
     job, jobs,
     live::{Watches, lists::Lists},
     problem::Problem,
@@ -190,6 +191,7 @@ impl ConsoleBuilder {
             lists: Lists::default(),
             user: OnceCell::new(),
             closed: closed.clone(),
+            facts: Facts::new(interval),
             emulator,
             client: self.client,
         }));

@@ -9,6 +9,7 @@ use tokio::sync::{OnceCell, watch};
 use crate::{
     access::keys::Access,
     emulator::administration::Administration,
+    facts::Facts,
     live::{Watches, lists::Lists},
 };
 
@@ -37,6 +38,8 @@ pub(crate) struct Site {
     pub(crate) user: OnceCell<CurrentUser>,
     /// `true` when the server ends, and responses without an end must end.
     pub(crate) closed: watch::Receiver<bool>,
+    /// Stages, diagnoses and usage of jobs.
+    pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
 }
