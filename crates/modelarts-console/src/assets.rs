@@ -36,6 +36,7 @@ macro_rules! assets {
 /// All files. A script imports another by its name, so all of them are below one address.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
+    "emulator.js" SCRIPT,
     "page.js" SCRIPT,
     "patch.js" SCRIPT,
     "job.js" SCRIPT,
