@@ -152,6 +152,27 @@ fn another_shell_uses_the_emulator_by_its_context() {
 }
 
 #[test]
+fn an_emulator_that_was_killed_is_named_in_the_errors_of_all_commands() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    fs::write(home.path().join("train.py"), "").unwrap();
+    dev.end("KILL");
+    let advice = "the emulator of the context dev does not respond; start it with `modelarts dev \
+                  --name dev --data-dir [DIR]/.local/share/modelarts/dev`";
+    for command in ["ls", "show leaves", "flavors", "sync obs://dev/in data"] {
+        let stderr = refusal(home.path(), &format!("--context dev {command}"), 1);
+        let lines: Vec<&str> = stderr.lines().collect();
+        assert!(lines[0].starts_with("error: "), "{command}: {stderr}");
+        assert_eq!(lines.last(), Some(&advice), "{command}: {stderr}");
+        assert!(!stderr.contains("doctor"), "{command}: {stderr}");
+    }
+    let stderr = refusal(home.path(), "--context dev ls -o json", 1);
+    let document: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!(document["error"]["advice"], advice);
+    assert_eq!(document["error"]["kind"], "Connection");
+}
+
+#[test]
 fn keys_project_and_settings_survive_a_restart() {
     let home = TempDir::new().unwrap();
     let keys = |home: &Path| {
