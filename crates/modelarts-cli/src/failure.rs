@@ -44,8 +44,8 @@ impl Failure {
         Self::Local(text.to_string())
     }
 
-    /// Adds advice to an error of the connection. The advice is `None` if the context is not that of
-    /// an emulator.
+    /// Adds advice to an error of the connection. The advice is `None` if the context is not that
+    /// of an emulator.
     pub(crate) fn with_advice(self, advice: impl FnOnce() -> Option<String>) -> Self {
         match self {
             Self::Sdk(error) | Self::NotCreated(error) if error.kind() == ErrorKind::Connection => {

@@ -224,8 +224,8 @@ async fn a_log_without_times_is_printed_whole_with_a_note() {
     );
 }
 
-/// Adds faults with which all responses of an operation but the first ones are rejections. The first
-/// lines of a log take four requests by their numbers.
+/// Adds faults with which all responses of an operation but the first ones are rejections. The
+/// first lines of a log take four requests by their numbers.
 fn reject_later(fixture: &Fixture, operation: &str) {
     let rejection = Fault::error(403, "ModelArts.0105", "No permission");
     for rule in [
