@@ -202,7 +202,8 @@ impl FromStr for Topic {
     }
 }
 
-/// Returns the event of this name. A field of a later version of the service has `--set`.
+/// Returns the event of this name. `--set spec.notification=JSON` takes events of later versions of
+/// the service.
 fn notification_event(name: &str) -> Result<NotificationEvent, String> {
     match NotificationEvent::from(name).canonical() {
         NotificationEvent::Other(_) => {
