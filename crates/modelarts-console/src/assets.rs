@@ -36,8 +36,16 @@ macro_rules! assets {
 /// All files. A script imports another by its name, so all of them are below one address.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
+    "emulator.js" SCRIPT,
     "page.js" SCRIPT,
+    "patch.js" SCRIPT,
+    "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "turns.js" SCRIPT,
+    "times.js" SCRIPT,
+    "usage.js" SCRIPT,
+    "vendor/uPlot.iife.min.js" SCRIPT,
+    "vendor/uPlot.min.css" STYLE,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for
