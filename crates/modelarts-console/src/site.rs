@@ -29,7 +29,7 @@ pub(crate) struct Site {
     pub(crate) cookie: String,
     pub(crate) access: Access,
     pub(crate) watches: Watches,
-    /// Stages, diagnoses and usage of jobs.
+    /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,

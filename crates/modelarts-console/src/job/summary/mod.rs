@@ -1,5 +1,7 @@
 //! Time line and diagnosis of a job, which every tab shows below the header.
 
+mod timeline;
+
 use std::time::{Duration, SystemTime};
 
 use askama::Template;
@@ -14,7 +16,7 @@ use modelarts_ext::{
 
 use crate::{
     facts::Summary,
-    job::timeline::{self, Run},
+    job::summary::timeline::{self, Run},
     page::fragment,
     problem::Problem,
     site::State,
