@@ -15,7 +15,7 @@ use crate::{
     access::visitor::Visitor,
     job::{
         frame::{JobFrame, Tab, load},
-        overview::settings::{self, Channel, Group, RunRow, Value},
+        overview::settings::{Channel, Group, RunRow, Value},
         summary,
     },
     page::{Layout, Page, Section, fragment},

@@ -15,11 +15,7 @@ use modelarts_ext::{
 };
 
 use crate::{
-    facts::Summary,
-    job::summary::timeline::{self, Run},
-    page::fragment,
-    problem::Problem,
-    site::State,
+    facts::Summary, job::summary::timeline::Run, page::fragment, problem::Problem, site::State,
 };
 
 /// Maximum time for which a page waits for the diagnosis. The diagnosis is read to its end, for the
