@@ -19,6 +19,7 @@ use crate::{
     },
     assets, create,
     emulator::{self, administration::Administration},
+    facts::Facts,
     job, jobs,
     live::Watches,
     problem::Problem,
@@ -182,6 +183,7 @@ impl ConsoleBuilder {
             cookie: format!("modelarts-console-{}", address.port()),
             access,
             watches: Watches::new(interval),
+            facts: Facts::new(interval),
             emulator,
             client: self.client,
         }));

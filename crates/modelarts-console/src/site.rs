@@ -5,7 +5,9 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use modelarts_ext::Client;
 use modelarts_obs::Staging;
 
-use crate::{access::keys::Access, emulator::administration::Administration, live::Watches};
+use crate::{
+    access::keys::Access, emulator::administration::Administration, facts::Facts, live::Watches,
+};
 
 /// What all requests share.
 pub(crate) struct Site {
@@ -27,6 +29,8 @@ pub(crate) struct Site {
     pub(crate) cookie: String,
     pub(crate) access: Access,
     pub(crate) watches: Watches,
+    /// Stages, diagnoses, tags and usage of jobs.
+    pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
 }
