@@ -1,5 +1,7 @@
 //! Tests of the page against the emulator.
 
 mod access;
+mod job;
 mod jobs;
+mod programs;
 mod support;

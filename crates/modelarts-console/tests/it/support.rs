@@ -89,6 +89,15 @@ impl Fixture {
             .header("x-csrf-token", &self.csrf);
         request.body(body).send().await.unwrap()
     }
+
+    /// Sends a form, as a browser without scripts does.
+    pub(crate) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("csrf", &self.csrf).extend_pairs(fields);
+        let request = self.request("POST", path);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.body(form.finish()).send().await.unwrap()
+    }
 }
 
 fn client(emulator: &Emulator) -> Client {
