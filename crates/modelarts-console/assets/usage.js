@@ -52,7 +52,7 @@ function options(chart, width) {
 function makeButtons(plot, chart, hidden) {
   const entries = [...plot.root.querySelectorAll(".u-legend .u-series")].slice(1);
   entries.forEach((entry, index) => {
-    const label = entry.querySelector("th");
+    const label = entry.querySelector(".u-label");
     const name = chart.series[index].label;
     const show = () => {
       label.setAttribute("aria-pressed", String(plot.series[index + 1].show));
@@ -66,7 +66,8 @@ function makeButtons(plot, chart, hidden) {
         label.click();
       }
     });
-    label.addEventListener("click", () => {
+    // uPlot handles the click of the cell that the label is in, before this.
+    entry.querySelector("th").addEventListener("click", () => {
       const isShown = plot.series[index + 1].show;
       hidden[isShown ? "delete" : "add"](name);
       show();

@@ -1,11 +1,11 @@
-//! `Facts`: stages, diagnoses and usage of jobs, read once for all pages that show them.
+//! `Facts`: stages, diagnoses, tags and usage of jobs, read once for all pages that show them.
 
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
 use modelarts_ext::{
     Job,
     jobs::{Diagnosis, MetricSeries},
-    types::{Phase, StageRecord},
+    types::{Phase, StageRecord, Tag},
 };
 use parking_lot::Mutex;
 use tokio::{sync::Mutex as AsyncMutex, time::Instant};
@@ -16,6 +16,8 @@ use crate::problem::Problem;
 const MAX_VALUES: usize = 256;
 /// Number of stages of a job that are read at most.
 const MAX_STAGES: usize = 100;
+/// Number of tags of a job that are read at most; the service permits 20.
+const MAX_TAGS: usize = 100;
 /// Age of the diagnosis of a waiting job, of another diagnosis, and of usage, at which they are read
 /// again, in pauses between two polls. The service reports events and logs late, so the diagnosis of
 /// an ended job changes, too.
@@ -23,12 +25,13 @@ const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;
 
-/// Stages, diagnoses and usage of jobs, which are kept for a short time.
+/// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
 pub(crate) struct Facts {
     /// Pause between two polls of the service.
     interval: Duration,
     summaries: Cache<Summary>,
     usage: Cache<Usage>,
+    tags: Cache<Vec<Tag>>,
 }
 
 /// Stages and diagnosis of a job.
@@ -53,7 +56,18 @@ impl Facts {
             interval,
             summaries: Cache::default(),
             usage: Cache::default(),
+            tags: Cache::default(),
         }
+    }
+
+    /// Reads the tags of a job, which its details do not contain. Open Telekom Cloud does not list
+    /// them, and no error of them hides the job.
+    pub(crate) async fn tags(&self, job: &Job) -> Arc<Vec<Tag>> {
+        let key = (job.id().to_owned(), String::new());
+        let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
+        self.tags
+            .get(key, self.interval * DIAGNOSIS_POLLS, read)
+            .await
     }
 
     /// Reads the stages and the diagnosis of a job. A change of its phase reads them again.

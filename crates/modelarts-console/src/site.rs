@@ -38,7 +38,7 @@ pub(crate) struct Site {
     pub(crate) user: OnceCell<CurrentUser>,
     /// `true` when the server ends, and responses without an end must end.
     pub(crate) closed: watch::Receiver<bool>,
-    /// Stages, diagnoses and usage of jobs.
+    /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,

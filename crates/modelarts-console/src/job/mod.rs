@@ -9,10 +9,7 @@ pub(crate) mod frame;
 pub(crate) mod head;
 mod overview;
 mod request;
-mod series;
-mod settings;
 mod summary;
-mod timeline;
 mod usage;
 
 use axum::Router;

@@ -53,7 +53,7 @@ impl Query {
         let text = fields.get("page").unwrap_or("1");
         let page = text.parse().ok().filter(|page| *page > 0);
         let page = page.ok_or_else(|| {
-            format!("page {text:?}: must be a whole number, 1 or more; the first page is shown")
+            format!("page {text:?}: must be a whole number, 1 or more; the first page is at /jobs")
         });
         Ok(Self {
             search,

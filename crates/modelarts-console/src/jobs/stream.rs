@@ -20,7 +20,7 @@ use crate::{
         query::{Counts, Query},
         view::{ListView, position},
     },
-    live::lists::{ListReceiver, ListSender, ListState},
+    live::lists::{Interruption, ListReceiver, ListSender, ListState},
     problem::Problem,
     site::State,
 };
@@ -35,7 +35,7 @@ const LAST_EVENT_ID: &str = "last-event-id";
 struct Sent {
     rows: u64,
     counts: u64,
-    interruption: Option<String>,
+    interruption: Option<Interruption>,
 }
 
 pub(super) async fn stream(
@@ -104,7 +104,7 @@ impl Sent {
         if self.interruption != state.interruption {
             self.interruption.clone_from(&state.interruption);
             events.push(match &state.interruption {
-                Some(reason) => self.event("interrupted", reason),
+                Some(interruption) => self.event("interrupted", &interruption.reason),
                 None => self.event("resumed", ""),
             });
         }
@@ -129,12 +129,9 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
     loop {
         let read = poller.read(&state, &query).await;
         sender.send_modify(|known| {
-            *known = Some(match (read, known.take()) {
-                (Ok(state), _) => state,
-                (Err(problem), known) => ListState {
-                    interruption: Some(reason(&problem)),
-                    ..known.unwrap_or_default()
-                },
+            *known = Some(match read {
+                Ok(state) => state,
+                Err(problem) => interrupted(known.take().unwrap_or_default(), &problem),
             });
         });
         let _ = tokio::time::timeout(state.interval, sender.closed()).await;
@@ -144,14 +141,22 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
     }
 }
 
-/// Returns a problem as one line.
-fn reason(problem: &Problem) -> String {
-    let mut text = problem.message.clone();
-    if let Some(advice) = &problem.advice {
-        text.push_str("; ");
-        text.push_str(advice);
+/// Returns the state after the service did not return the list. A reason remains while the cause is
+/// the same: the message has the id of the request, and a page should not report each one.
+fn interrupted(known: ListState, problem: &Problem) -> ListState {
+    let cause = (problem.status, problem.code.clone());
+    let same = known.interruption.filter(|known| known.cause == cause);
+    let interruption = same.unwrap_or_else(|| {
+        let advice = problem.advice.as_ref().map(|advice| format!("; {advice}"));
+        Interruption {
+            cause,
+            reason: format!("{}{}", problem.message, advice.unwrap_or_default()),
+        }
+    });
+    ListState {
+        interruption: Some(interruption),
+        ..known
     }
-    text
 }
 
 /// What a poller has read.

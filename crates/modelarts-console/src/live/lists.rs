@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use axum::http::StatusCode;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -21,7 +22,15 @@ pub(crate) struct ListState {
     /// Phases with the numbers of their jobs, and links to other pages of the list.
     pub(crate) counts: Part,
     /// Reason why the service does not return the list now.
-    pub(crate) interruption: Option<String>,
+    pub(crate) interruption: Option<Interruption>,
+}
+
+/// Reason why the service does not return a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Interruption {
+    /// Status and error code.
+    pub(crate) cause: (StatusCode, Option<String>),
+    pub(crate) reason: String,
 }
 
 /// Sends the states of a list; `None` before the first one.

@@ -1,6 +1,6 @@
 //! The command of `modelarts` that creates a job.
 
-use crate::snippets::{description::Description, quote};
+use crate::snippets::{description::Description, shell::quote};
 
 /// Returns the command with flags, or with the body on its input if there are none for it.
 pub(super) fn render(

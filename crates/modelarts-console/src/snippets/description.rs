@@ -1,7 +1,16 @@
 //! `Description`: the settings of a body, each as a flag of `modelarts submit` and as a call of the SDK.
 
 use modelarts_ext::Client;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+/// Fields with their defaults, which the details of a job contain although no one set them.
+const DEFAULTS: [(&str, &str); 3] = [
+    ("/kind", "job"),
+    ("/metadata/workspace_id", "0"),
+    ("/spec/runtime_type", "production"),
+];
+/// Directory of the default directories of inputs and outputs.
+const CHANNELS: &str = "/home/ma-user/modelarts";
 
 /// A body in pieces.
 pub(super) struct Description {
@@ -27,8 +36,10 @@ impl Description {
     /// code, image and algorithm.
     pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
         let mut rest = Rest(body.clone());
-        if rest.peek("/kind") == Some("job") {
-            rest.take("/kind");
+        for (path, default) in DEFAULTS {
+            if rest.peek(path) == Some(default) {
+                rest.take(path);
+            }
         }
         let mut description = Self {
             name: rest.text("/metadata/name")?,
@@ -174,6 +185,11 @@ impl Description {
                 let Some(url) = rest.address(&path(index, "remote/obs/obs_url")) else {
                     continue;
                 };
+                let local_dir = path(index, "local_dir");
+                let default = format!("{CHANNELS}/{list}/{name}_{index}");
+                if rest.peek(&local_dir) == Some(&default) {
+                    rest.take(&local_dir);
+                }
                 let mut call = format!("{kind}::obs({name:?}, {url:?})");
                 let by_env = rest.peek(&path(index, "access_method")) == Some("env");
                 if by_env {
@@ -209,6 +225,17 @@ impl Description {
     /// Adds hyper-parameters and environment variables.
     fn values(&mut self, rest: &mut Rest) {
         let root = "/algorithm/parameters";
+        // The rules of a hyper-parameter that the job itself added.
+        let default = json!({"editable": true, "required": false, "sensitive": false,
+                             "type": "String", "valid_type": "None"});
+        let parameters = rest.0.pointer_mut(root).and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
+            if let Some(members) = parameter.as_object_mut()
+                && members.get("constraint") == Some(&default)
+            {
+                members.remove("constraint");
+            }
+        }
         let parameters = rest.0.pointer(root).and_then(Value::as_array);
         let names = parameters.into_iter().flatten().map(|parameter| {
             let name = parameter["name"].as_str();

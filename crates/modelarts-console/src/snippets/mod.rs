@@ -7,6 +7,7 @@ mod command;
 mod description;
 mod program;
 mod request;
+mod shell;
 
 use modelarts_ext::Client;
 use serde_json::Value;
@@ -38,13 +39,4 @@ impl Snippets {
             body: json,
         }
     }
-}
-
-/// Returns a word of a shell, in quotes if it needs them.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

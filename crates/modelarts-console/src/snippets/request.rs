@@ -2,7 +2,7 @@
 
 use modelarts_ext::Client;
 
-use crate::snippets::quote;
+use crate::snippets::shell::quote;
 
 /// Returns the command. The token of the service comes from the variable `TOKEN`.
 pub(super) fn render(client: &Client, json: &str) -> String {

@@ -1,5 +1,7 @@
 //! Overview of a job: its settings.
 
+mod settings;
+
 use askama::Template;
 use axum::{
     Json, Router,
@@ -13,7 +15,7 @@ use crate::{
     access::visitor::Visitor,
     job::{
         frame::{JobFrame, Tab, load},
-        settings::{self, Channel, Group, RunRow, Value},
+        overview::settings::{Channel, Group, RunRow, Value},
         summary,
     },
     page::{Layout, Page, Section, fragment},
@@ -70,7 +72,7 @@ async fn overview(
 ) -> Result<Page<OverviewPage>, Problem> {
     let job = load(&state, &id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
-    let settings = render_settings(&state, &visitor, &job)?;
+    let settings = render_settings(&state, &visitor, &job).await?;
     Ok(Page(OverviewPage {
         layout,
         frame,
@@ -86,17 +88,18 @@ async fn parts(
     let job = load(&state, &id).await?;
     Ok(Json(Parts {
         summary: summary::render(&state, &job).await?,
-        settings: render_settings(&state, &visitor, &job)?,
+        settings: render_settings(&state, &visitor, &job).await?,
     }))
 }
 
-fn render_settings(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+async fn render_settings(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+    let tags = state.facts.tags(job).await;
     let metadata = job.details().metadata.as_deref();
     let description = metadata.and_then(|metadata| metadata.description.clone());
     fragment(&SettingsView {
         id: job.id().to_owned(),
         description: description.unwrap_or_default(),
-        groups: settings::groups(job),
+        groups: settings::groups(job, &tags),
         inputs: settings::inputs(job),
         outputs: settings::outputs(job),
         parameters: settings::parameters(job),

@@ -3,7 +3,7 @@
 use modelarts_ext::{
     Job,
     types::{
-        AccessMethod, Input, JobAlgorithm, JobEngine, JobResource, JobSpec, Output, TimeUnit,
+        AccessMethod, Input, JobAlgorithm, JobEngine, JobResource, JobSpec, Output, Tag, TimeUnit,
         Volume,
     },
 };
@@ -84,12 +84,12 @@ impl Settings {
 }
 
 /// Returns the settings of a job in groups. Settings that the job does not have are omitted.
-pub(crate) fn groups(job: &Job) -> Vec<Group> {
+pub(crate) fn groups(job: &Job, tags: &[Tag]) -> Vec<Group> {
     let details = job.details();
     let algorithm = details.algorithm.as_deref();
     let spec = details.spec.as_deref();
     let groups = [
-        basic(job).group("Basic settings"),
+        basic(job, tags).group("Basic settings"),
         algorithm
             .map_or_else(Settings::default, code)
             .group("Algorithm"),
@@ -101,7 +101,7 @@ pub(crate) fn groups(job: &Job) -> Vec<Group> {
     groups.into_iter().flatten().collect()
 }
 
-fn basic(job: &Job) -> Settings {
+fn basic(job: &Job, tags: &[Tag]) -> Settings {
     let details = job.details();
     let metadata = details.metadata.as_deref();
     let mut settings = Settings::default();
@@ -130,7 +130,7 @@ fn basic(job: &Job) -> Settings {
     let experiment = metadata.and_then(|it| it.training_experiment_reference.as_ref());
     settings.text("Experiment", experiment.and_then(|it| it.name.clone()));
     settings.code("Experiment id", experiment.and_then(|it| it.id.clone()));
-    let tags = metadata.map_or(&[][..], |it| &it.tags).iter().map(|tag| {
+    let tags = tags.iter().map(|tag| {
         let (key, value) = (tag.key.as_deref(), tag.value.as_deref());
         format!("{}={}", key.unwrap_or_default(), value.unwrap_or_default())
     });

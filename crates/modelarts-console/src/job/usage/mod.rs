@@ -1,5 +1,7 @@
 //! Usage of the machines of a job: charts, tables and a file.
 
+mod series;
+
 use askama::Template;
 use axum::{
     Json, Router,
@@ -16,7 +18,7 @@ use crate::{
     facts::Usage,
     job::{
         frame::{JobFrame, Tab, load},
-        series::{Chart, charts},
+        usage::series::{Chart, charts},
     },
     page::{Layout, Page, Section, fragment},
     problem::Problem,

@@ -1,5 +1,7 @@
 //! Time line and diagnosis of a job, which every tab shows below the header.
 
+mod timeline;
+
 use std::time::{Duration, SystemTime};
 
 use askama::Template;
@@ -13,11 +15,7 @@ use modelarts_ext::{
 };
 
 use crate::{
-    facts::Summary,
-    job::timeline::{self, Run},
-    page::fragment,
-    problem::Problem,
-    site::State,
+    facts::Summary, job::summary::timeline::Run, page::fragment, problem::Problem, site::State,
 };
 
 /// Maximum time for which a page waits for the diagnosis. The diagnosis is read to its end, for the
