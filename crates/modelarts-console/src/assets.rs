@@ -37,6 +37,8 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "page.js" SCRIPT,
+    "create.js" SCRIPT,
+    "drop.js" SCRIPT,
     "jobs.js" SCRIPT,
 };
 

@@ -5,7 +5,12 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use modelarts_ext::Client;
 use modelarts_obs::Staging;
 
-use crate::{access::keys::Access, emulator::administration::Administration, live::Watches};
+use crate::{
+    access::keys::Access,
+    create::{choices::Choices, drafts::Drafts},
+    emulator::administration::Administration,
+    live::Watches,
+};
 
 /// What all requests share.
 pub(crate) struct Site {
@@ -26,6 +31,10 @@ pub(crate) struct Site {
     /// ports of a host.
     pub(crate) cookie: String,
     pub(crate) access: Access,
+    /// Lists of the service for the form.
+    pub(crate) choices: Choices,
+    /// Files that were dropped on the form.
+    pub(crate) drafts: Drafts,
     pub(crate) watches: Watches,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,

@@ -27,6 +27,11 @@ impl Fixture {
         let builder = Emulator::builder().timing(Timing::instant()).id_seed(1);
         let emulator = emulator(builder).start().await.unwrap();
         let console = console(Console::builder(client(&emulator)));
+        Self::of(emulator, console).await
+    }
+
+    /// Starts the page of an emulator, and logs in.
+    pub(crate) async fn of(emulator: Emulator, console: ConsoleBuilder) -> Self {
         let console = console.start().await.unwrap();
         // The client needs a provider, although no test uses TLS.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -54,6 +59,11 @@ impl Fixture {
     /// Returns a client of the emulator.
     pub(crate) fn client(&self) -> Client {
         client(&self.emulator)
+    }
+
+    /// Returns the cookie of the session, and the value that changes must contain.
+    pub(crate) fn credentials(&self) -> (&str, &str) {
+        (&self.cookie, &self.csrf)
     }
 
     /// Adds jobs. Returns their ids.
@@ -91,6 +101,7 @@ impl Fixture {
     }
 }
 
-fn client(emulator: &Emulator) -> Client {
+/// Returns a client of an emulator.
+pub(crate) fn client(emulator: &Emulator) -> Client {
     ClientBuilder::from_vars(emulator.vars()).build().unwrap()
 }
