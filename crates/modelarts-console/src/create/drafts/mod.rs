@@ -1,5 +1,8 @@
 //! `Drafts`: files that were dropped on the form, until they are staged.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
 
 use axum::http::StatusCode;

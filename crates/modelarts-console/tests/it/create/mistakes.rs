@@ -1,6 +1,7 @@
 //! Forms with mistakes, and services that refuse a job.
 
 use futures::TryStreamExt;
+use modelarts_emulator::faults::{Fault, FaultRule};
 
 use super::{VALID, check, errors, post, send, valid_with};
 use crate::support::Fixture;
@@ -122,7 +123,7 @@ async fn a_refusal_of_the_service_keeps_the_form() {
 }
 
 #[tokio::test]
-async fn a_button_without_a_name_of_an_action_creates_a_job_only_if_it_is_that_of_creating() {
+async fn only_the_button_that_creates_a_job_creates_one() {
     let fixture = Fixture::start().await;
     let mut fields = VALID.to_vec();
     fields.push(("action", "check"));
@@ -173,7 +174,9 @@ async fn a_read_only_page_checks_and_creates_nothing() {
 #[tokio::test]
 async fn lists_that_cannot_be_read_leave_texts_and_the_reason() {
     let fixture = Fixture::start().await;
-    fixture.emulator.faults().refuse("ShowTrainingJobEngines");
+    let refused = Fault::error(403, "ModelArts.0010", "no permission");
+    let rule = FaultRule::always("ShowTrainingJobEngines", refused);
+    fixture.emulator.faults().add(rule).unwrap();
     let page = fixture.page("/create").await;
     assert!(
         page.contains("The list of preset images cannot be read: "),
