@@ -38,6 +38,8 @@ const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "emulator.js" SCRIPT,
     "page.js" SCRIPT,
+    "create.js" SCRIPT,
+    "drop.js" SCRIPT,
     "patch.js" SCRIPT,
     "job.js" SCRIPT,
     "jobs.js" SCRIPT,

@@ -8,6 +8,7 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::{
     access::keys::Access,
+    create::{choices::Choices, drafts::Drafts},
     emulator::administration::Administration,
     facts::Facts,
     live::{Watches, lists::Lists},
@@ -32,6 +33,10 @@ pub(crate) struct Site {
     /// ports of a host.
     pub(crate) cookie: String,
     pub(crate) access: Access,
+    /// Lists of the service for the form.
+    pub(crate) choices: Choices,
+    /// Files that were dropped on the form.
+    pub(crate) drafts: Drafts,
     pub(crate) watches: Watches,
     pub(crate) lists: Lists,
     /// User of the credentials, once it was looked up.

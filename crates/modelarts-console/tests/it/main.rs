@@ -1,6 +1,7 @@
 //! Tests of the page against the emulator.
 
 mod access;
+mod create;
 mod emulator;
 mod job;
 mod jobs;

@@ -57,6 +57,11 @@ impl Fixture {
         client(&self.emulator)
     }
 
+    /// Returns the cookie of the session, and the value that changes must contain.
+    pub(crate) fn credentials(&self) -> (&str, &str) {
+        (&self.cookie, &self.csrf)
+    }
+
     /// Adds jobs. Returns their ids.
     pub(crate) async fn seed(&self, jobs: serde_json::Value) -> Vec<String> {
         let seeds = Seeds::from_json(&serde_json::json!({ "jobs": jobs }).to_string()).unwrap();
