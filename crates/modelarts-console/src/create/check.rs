@@ -123,7 +123,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
 /// Checks a form, and changes nothing.
 pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
     let form = Form::parse(&fields);
-    let lists = state.choices.lists(&state.client).await;
+    let lists = state.choices.known_lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
     Json(checked)
 }

@@ -71,6 +71,7 @@ impl Plan {
         for control in controls().filter(|control| control.modes.has(mode)) {
             plan.set_control(control, form);
         }
+        plan.add_places(mode);
         if mode != Mode::Stored {
             plan.set_code(form, staging, draft);
         }
@@ -113,6 +114,25 @@ impl Plan {
         }
         if control.path == AUTO_STOP {
             self.set(AUTO_STOP_UNIT, "HOURS", &place);
+        }
+    }
+
+    /// Adds the controls of fields that a mode has no control for, and of objects that are missing.
+    fn add_places(&mut self, mode: Mode) {
+        let of_mode: &[_] = match mode {
+            Mode::Preset => &[("algorithm", "engine"), ("algorithm.engine", "engine")],
+            Mode::Custom => &[
+                ("algorithm", "image"),
+                ("algorithm.engine", "image"),
+                ("algorithm.boot_file", "command"),
+            ],
+            Mode::Stored => &[("algorithm", "algorithm")],
+        };
+        let resources = [("spec", "flavor"), ("spec.resource", "flavor")];
+        for (path, name) in of_mode.iter().copied().chain(resources) {
+            let control = controls().find(|control| control.name == name);
+            let label = control.map_or(name, |control| control.label);
+            self.places.add_exact(path, Place::new(name, label));
         }
     }
 

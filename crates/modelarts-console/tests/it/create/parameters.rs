@@ -152,7 +152,7 @@ async fn a_job_is_created_without_a_script() {
 }
 
 #[tokio::test]
-async fn the_command_creates_the_same_job() {
+async fn the_command_has_a_flag_for_each_control() {
     let fixture = Fixture::start().await;
     let fields = valid_with(&[
         ("parameters[0].name", "lr"),
