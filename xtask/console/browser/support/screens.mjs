@@ -15,6 +15,8 @@ export function screens(ids) {
     ["usage", `/jobs/${done}/usage`, heading("resnet-50-baseline")],
     ["request", `/jobs/${done}/request`, heading("resnet-50-baseline")],
     ["stop", `/jobs/${ids["bert-finetune"]}/stop`, heading("Stop bert-finetune")],
+    ["create", "/create", heading("Create")],
+    ["create-copy", `/create?from=${done}`, heading("Create")],
     ["emulator", "/emulator", heading("Emulator")],
     ["not-found", "/nothing", heading("Not found")],
   ];

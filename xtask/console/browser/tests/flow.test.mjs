@@ -34,7 +34,7 @@ const logLines = (page) => page.locator("[role=log] .line .text").allTextContent
 test("a job is created in the form and completes", { timeout }, async () => {
   await server.put("bucket/code/train.py", "print('trained')\n");
   const page = await browser.open("/create");
-  await page.getByLabel("Name", { exact: true }).fill("from-the-form");
+  await page.locator("#f-name").fill("from-the-form");
   await page.getByLabel("Preset image", { exact: true }).selectOption({ index: 1 });
   await page.getByLabel("Code directory", { exact: true }).fill("obs://bucket/code/");
   await page.getByLabel("Boot file", { exact: true }).fill("train.py");
