@@ -37,7 +37,9 @@ macro_rules! assets {
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
     "page.js" SCRIPT,
+    "events.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "log.js" SCRIPT,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for

@@ -2,4 +2,6 @@
 
 mod access;
 mod jobs;
+mod live;
+mod logs;
 mod support;
