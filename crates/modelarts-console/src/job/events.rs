@@ -10,7 +10,10 @@ use modelarts_ext::{Event, Timestamp, types::EventLevel};
 
 use crate::{
     access::visitor::{Fields, Visitor},
-    job::followed::{FollowedJob, Position, render_head},
+    job::{
+        followed::{FollowedJob, Position},
+        frame::{JobFrame, Tab},
+    },
     page::{Layout, Page, Section, fragment},
     problem::Problem,
     site::State,
@@ -176,9 +179,7 @@ fn choices(
 #[template(path = "job/events.html")]
 struct EventsPage {
     layout: Layout,
-    id: String,
-    head: String,
-    filter: EventFilter,
+    frame: JobFrame,
     levels: Vec<Choice>,
     sources: Vec<Choice>,
     kinds: Vec<Choice>,
@@ -193,7 +194,7 @@ struct EventsPage {
     /// `true` if the page follows the events.
     is_live: bool,
     position: String,
-    problem: Option<Problem>,
+    problem: Option<String>,
 }
 
 async fn show(
@@ -209,10 +210,10 @@ async fn show(
     let mut shown = rows(&filter, 0, events);
     let omitted = shown.len().saturating_sub(MAX_ROWS);
     shown.drain(..omitted);
-    let title = format!("Events · {}", followed.job.name());
+    let (layout, frame) = JobFrame::of(&state, &visitor, &followed.job, Tab::Events).await?;
     Ok(Page(EventsPage {
-        layout: Layout::new(&state, &visitor, Section::Jobs, &title),
-        head: render_head(&state, &visitor, &followed.job)?,
+        layout,
+        frame,
         levels: choices(
             &all,
             filter.level.as_deref(),
@@ -233,8 +234,6 @@ async fn show(
         total: all.len(),
         is_live: fields.get("refresh") != Some("manual"),
         position: Position::of(&followed.state, None).to_string(),
-        problem: followed.state.interruption,
-        filter,
-        id,
+        problem: followed.state.interruption.as_ref().map(Problem::sentence),
     }))
 }

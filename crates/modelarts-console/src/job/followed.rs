@@ -5,7 +5,6 @@ use std::fmt;
 use modelarts_ext::{Job, JobHandle};
 
 use crate::{
-    access::visitor::Visitor,
     live::{
         job::{JobState, JobWatch},
         log::LogState,
@@ -17,7 +16,9 @@ use crate::{
 
 /// The job of a page, with its poller.
 pub(crate) struct FollowedJob {
-    pub(crate) watch: Viewer<JobWatch>,
+    /// Keeps the poller.
+    #[expect(dead_code, reason = "the job is followed while it exists")]
+    watch: Viewer<JobWatch>,
     pub(crate) state: JobState,
     pub(crate) job: Job,
 }
@@ -56,15 +57,6 @@ pub(crate) fn handle(state: &State, id: &str) -> Result<JobHandle, Problem> {
 fn absent(message: String) -> Problem {
     Problem::not_found(message)
         .with_advice("it may have been deleted; search for it in the list of jobs")
-}
-
-/// Renders the header of a job.
-#[expect(clippy::unnecessary_wraps, reason = "the header is not built yet")]
-pub(crate) fn render_head(_: &State, _: &Visitor, job: &Job) -> Result<String, Problem> {
-    let text = format!("{} {}", job.name(), job.phase());
-    Ok(askama::filters::escape(text, askama::filters::Html)
-        .map(|text| format!("<h1>{text}</h1>"))
-        .unwrap_or_default())
 }
 
 /// Position in the stream of a job.

@@ -6,7 +6,7 @@
 //! | `head` | HTML of the header of the job |
 //! | `events` | HTML of rows of the table of events |
 //! | `log` | JSON: number of lines of each task and of all of them |
-//! | `interrupted`, `resumed` | JSON of the problem; none |
+//! | `interrupted`, `resumed` | reason as text; none |
 //! | `vanished` | none: the job was deleted |
 //! | `end` | none: the job has ended, and everything was read |
 //!
@@ -32,7 +32,8 @@ use crate::{
     access::visitor::{Fields, Visitor},
     job::{
         events::{EventFilter, render_rows},
-        followed::{Position, handle, render_head},
+        followed::{Position, handle},
+        head,
         logs::lines::LogCounts,
     },
     live::{
@@ -97,7 +98,7 @@ async fn open(
     let changes = Changes {
         job: job.changed(),
         log: log.as_ref().map(|log| log.changed()),
-        closed: state.watches.closed(),
+        closed: state.closed.clone(),
     };
     let pages = PageStream {
         filter: EventFilter::parse(&fields),
@@ -197,7 +198,7 @@ impl PageStream {
         if let Some(read) = &job.job
             && known.head != now.head
         {
-            match render_head(&self.state, &self.visitor, read) {
+            match head::render(&self.state, &self.visitor, read) {
                 Ok(head) => messages.push(Message::default().event("head").data(head)),
                 Err(problem) => tracing::error!(?problem, "the header of a job"),
             }
@@ -227,11 +228,10 @@ impl PageStream {
     fn add_states(&mut self, job: &JobState, log: Option<&LogState>, messages: &mut Vec<Message>) {
         let log_problem = log.and_then(|log| log.problem.as_ref());
         let problem = job.interruption.as_ref().or(log_problem);
-        let text = problem.map(|problem| problem.message.clone());
+        let text = problem.map(Problem::sentence);
         if text != self.shown_problem {
-            let problem = problem.and_then(|problem| serde_json::to_string(problem).ok());
-            messages.push(match problem {
-                Some(problem) => Message::default().event("interrupted").data(problem),
+            messages.push(match &text {
+                Some(text) => Message::default().event("interrupted").data(text),
                 None => signal("resumed"),
             });
             self.shown_problem = text;

@@ -71,11 +71,6 @@ impl JobWatch {
         }
     }
 
-    /// Returns the handle of the job.
-    pub(crate) fn handle(&self) -> &JobHandle {
-        &self.handle
-    }
-
     /// Returns the state now. It is cheap: events are shared.
     pub(crate) fn state(&self) -> JobState {
         self.state.lock().clone()

@@ -6,6 +6,7 @@
 //! of a temporary directory.
 
 pub(crate) mod job;
+pub(crate) mod lists;
 pub(crate) mod log;
 pub(crate) mod pool;
 pub(crate) mod spool;
@@ -14,7 +15,6 @@ pub(crate) mod text;
 use std::{hash::BuildHasher, sync::Arc, time::Duration};
 
 use modelarts_ext::JobHandle;
-use tokio::sync::watch;
 
 use crate::live::{
     job::JobWatch,
@@ -30,7 +30,6 @@ pub(crate) struct Watches {
     interval: Duration,
     jobs: Pool<JobWatch>,
     logs: Pool<LogWatch>,
-    closed: watch::Sender<bool>,
 }
 
 impl Watches {
@@ -39,7 +38,6 @@ impl Watches {
             interval,
             jobs: Pool::new(LINGER),
             logs: Pool::new(LINGER),
-            closed: watch::Sender::new(false),
         }
     }
 
@@ -60,16 +58,10 @@ impl Watches {
         })
     }
 
-    /// Ends all pollers and all streams of pages.
+    /// Ends all pollers.
     pub(crate) fn close(&self) {
-        self.closed.send_replace(true);
         self.jobs.close();
         self.logs.close();
-    }
-
-    /// Returns a signal that is `true` when the site ends.
-    pub(crate) fn closed(&self) -> watch::Receiver<bool> {
-        self.closed.subscribe()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     access::visitor::Fields,
     job::{
         followed::{FollowedJob, handle},
+        head,
         logs::query::{FollowedLog, LogQuery},
     },
     problem::Problem,
@@ -107,6 +108,6 @@ pub(super) async fn log(
     // An error before the first part is a response of its own.
     let first = parts.try_next().await?;
     let parts = stream::iter(first.map(Ok)).chain(parts);
-    let name = format!("{}-{name}.log", followed.job.name());
+    let name = format!("{}-{name}.log", head::name(&followed.job));
     Ok(file(&name, Body::from_stream(parts)))
 }

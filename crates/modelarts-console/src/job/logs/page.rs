@@ -11,7 +11,8 @@ use axum::{
 use crate::{
     access::visitor::{Fields, Visitor},
     job::{
-        followed::{FollowedJob, Position, render_head},
+        followed::{FollowedJob, Position},
+        frame::{JobFrame, Tab},
         logs::{
             lines::LogRow,
             query::{FollowedLog, LogQuery},
@@ -31,8 +32,7 @@ const WINDOW: u64 = 200;
 #[template(path = "job/logs.html")]
 struct LogsPage {
     layout: Layout,
-    id: String,
-    head: String,
+    frame: JobFrame,
     query: LogQuery,
     tasks: Vec<TaskLines>,
     rows: Vec<LogRow>,
@@ -41,7 +41,7 @@ struct LogsPage {
     /// Reason why the search cannot be used, or its result.
     message: Option<String>,
     is_invalid: bool,
-    problem: Option<Problem>,
+    problem: Option<String>,
     has_ended: bool,
     /// Address of this view without the line.
     address: String,
@@ -129,26 +129,26 @@ pub(super) async fn show(
     let rows = rows
         .into_iter()
         .map(|line| LogRow::new(line, &tasks, view, pattern));
-    let title = format!("Logs · {}", followed.job.name());
+    let (layout, frame) = JobFrame::of(&state, &visitor, &followed.job, Tab::Logs).await?;
+    let problem = followed
+        .state
+        .interruption
+        .as_ref()
+        .or(log.state.problem.as_ref());
     let page = LogsPage {
-        layout: Layout::new(&state, &visitor, Section::Jobs, &title),
-        head: render_head(&state, &visitor, &followed.job)?,
+        layout,
+        frame,
         rows: rows.collect(),
         lines,
         message,
         is_invalid,
-        problem: followed
-            .state
-            .interruption
-            .clone()
-            .or(log.state.problem.clone()),
+        problem: problem.map(Problem::sentence),
         has_ended: log.state.has_ended,
         address: address(&id, &query),
         epoch: format!("{:x}", log.state.epoch),
         position: Position::of(&followed.state, Some(&log.state)).to_string(),
         tasks,
         query,
-        id,
     };
     Ok(Page(page).into_response())
 }
