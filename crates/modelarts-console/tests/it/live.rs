@@ -240,7 +240,6 @@ async fn many_pages_share_one_poller() {
         stream.until("head").await;
         streams.push(stream);
     }
-    fixture.page(&format!("/jobs/{id}/events")).await;
     let requests = fixture.emulator.requests();
     assert_eq!(requests["ShowTrainingJobDetails"].received, 1);
     assert_eq!(requests["ListTrainingJobEvents"].received, 1);

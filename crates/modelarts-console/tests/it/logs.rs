@@ -243,24 +243,28 @@ async fn a_log_is_downloaded_as_the_service_has_it() {
 #[tokio::test]
 async fn a_line_of_10_megabytes_is_cut_and_can_be_downloaded() {
     let long = "x".repeat(10_000_000);
-    // A running job is read by numbers of lines, which do not split a line.
-    let logs = Logs::start("Running", json!({"worker-0": format!("{long}\nnext\n")})).await;
-    let mut stream = logs.stream().await;
-    while !stream.until("log").await.data.contains("\"lines\":2") {}
+    let text = format!("{long}\nnext\n");
+    let logs = Logs::start("Completed", json!({"worker-0": text})).await;
+    // The log is read in parts of 1 MiB.
+    assert_eq!(logs.read_all().await, 11);
     let window = logs.json("logs/lines").await;
     let rows = window["rows"].as_array().unwrap();
-    assert_eq!(rows[0]["len"], 10_000_000);
+    assert_eq!(rows[0]["len"], 1 << 20);
     assert_eq!(rows[0]["parts"][0].as_str().unwrap().len(), 4096);
-    assert_eq!(rows[1]["parts"][0], "next");
+    assert_eq!(rows[10]["parts"][0], "next");
     let page = logs.fixture.page(&logs.path("logs")).await;
-    assert!(page.len() < 20_000, "{}", page.len());
-    assert!(page.contains("… whole line (10000000 bytes)"), "{page}");
+    assert!(page.len() < 100_000, "{}", page.len());
+    assert!(page.contains("… whole line (1048576 bytes)"), "{page}");
     let line = logs.fixture.page(&logs.path("logs/line?line=1")).await;
-    assert!(line == long);
-    let found = logs
-        .json("logs/search?q=x%7B500%7D%24&regex=on&find=next")
+    assert!(line == long[..1 << 20]);
+    let found = logs.json("logs/search?q=xxxx&find=previous").await;
+    assert_eq!(found["line"], 10);
+    // The download is the log as the worker wrote it.
+    let log = logs
+        .fixture
+        .page(&logs.path("logs/download?task=worker-0"))
         .await;
-    assert_eq!(found["line"], 1);
+    assert!(log == text);
 }
 
 #[tokio::test]
