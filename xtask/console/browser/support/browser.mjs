@@ -52,7 +52,8 @@ export class Browser {
       timezoneId: "Europe/Berlin",
       ...options,
     });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(10_000);
+    context.setDefaultNavigationTimeout(30_000);
     return await this.tab(context, path);
   }
 
