@@ -10,17 +10,23 @@ use std::{
 use axum::{Router, http::StatusCode, middleware, response::Redirect, routing::get};
 use modelarts_ext::{Client, config::Cloud};
 use modelarts_obs::Staging;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{OnceCell, watch},
+    task::JoinHandle,
+};
 
 use crate::{
     access::{
         guard::{self, guard},
         keys::Access,
     },
-    assets, create,
+    assets,
+    create::{self, choices::Choices, drafts::Drafts},
     emulator::{self, administration::Administration},
+    facts::Facts,
     job, jobs,
-    live::Watches,
+    live::{Watches, lists::Lists},
     problem::Problem,
     site::{Site, State},
 };
@@ -174,6 +180,7 @@ impl ConsoleBuilder {
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
         let interval = self.interval.unwrap_or(default_interval);
         let emulator = Administration::find(&self.client).await;
+        let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
             service: self
@@ -185,11 +192,16 @@ impl ConsoleBuilder {
             port: address.port(),
             cookie: format!("modelarts-console-{}", address.port()),
             access,
+            choices: Choices::default(),
+            drafts: Drafts::default(),
             watches: Watches::new(interval),
+            lists: Lists::default(),
+            user: OnceCell::new(),
+            closed: closed.clone(),
+            facts: Facts::new(interval),
             emulator,
             client: self.client,
         }));
-        let (closing, closed) = watch::channel(false);
         let server = tokio::spawn(serve(listener, router(state.clone()), closed));
         Ok(Console {
             state,

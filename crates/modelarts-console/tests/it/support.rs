@@ -57,6 +57,11 @@ impl Fixture {
         client(&self.emulator)
     }
 
+    /// Returns the cookie of the session, and the value that changes must contain.
+    pub(crate) fn credentials(&self) -> (&str, &str) {
+        (&self.cookie, &self.csrf)
+    }
+
     /// Adds jobs. Returns their ids.
     pub(crate) async fn seed(&self, jobs: serde_json::Value) -> Vec<String> {
         let seeds = Seeds::from_json(&serde_json::json!({ "jobs": jobs }).to_string()).unwrap();
@@ -89,6 +94,15 @@ impl Fixture {
             .request("POST", path)
             .header("x-csrf-token", &self.csrf);
         request.body(body).send().await.unwrap()
+    }
+
+    /// Sends a form, as a browser without scripts does.
+    pub(crate) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("csrf", &self.csrf).extend_pairs(fields);
+        let request = self.request("POST", path);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.body(form.finish()).send().await.unwrap()
     }
 }
 

@@ -11,11 +11,13 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+#[cfg(unix)]
+use crate::follow::Interrupt;
 use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
 
 /// Explanation below the arguments.
 const NOTES: &str = "\
-The emulator runs until Ctrl-C or SIGTERM. It writes a context with its data directory, so that
+The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so that
 commands in other shells can use it; the context does not become the current one. Its keys are in
 the file connection.json of the data directory, which only this user can read. Jobs, keys and
 objects are kept for the next start. `modelarts-emulator serve` has more settings.";
@@ -123,18 +125,12 @@ impl Dev {
 #[cfg(unix)]
 impl Dev {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        // The handlers are registered before the ready line is printed, because the parent may send
-        // a signal as soon as it has read that line.
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::local)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(Failure::local)?;
+        // Signals are received before the ready line is printed, because the parent may send one as
+        // soon as it has read that line.
+        let mut interrupt = Interrupt::new();
         let on_stop = self.on_stop;
         let mut emulator = unix::start(self, session).await?;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
-        }
+        interrupt.received().await;
         if let Some(page) = emulator.page.take() {
             page.shutdown().await;
         }
