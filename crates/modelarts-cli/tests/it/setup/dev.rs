@@ -25,10 +25,6 @@ pub(crate) struct DevProcess {
 impl DevProcess {
     /// Starts it with the home directory, and waits until it is ready. The web page has a free port.
     pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
-        let page: &[&str] = match arguments.contains("console") {
-            true => &[],
-            false => &["--console-listen", "127.0.0.1:0"],
-        };
         Self::start_with(&[], directory, arguments)
     }
 
@@ -36,6 +32,10 @@ impl DevProcess {
     fn start_with(starter: &[&str], directory: &Path, arguments: &str) -> Self {
         let program = cargo_bin!("modelarts").as_os_str();
         let line: Vec<&OsStr> = starter.iter().map(OsStr::new).chain([program]).collect();
+        let page: &[&str] = match arguments.contains("console") {
+            true => &[],
+            false => &["--console-listen", "127.0.0.1:0"],
+        };
         let mut child = Command::new(line[0])
             .args(&line[1..])
             .args(["dev", "-o", "json"])
