@@ -20,7 +20,9 @@ const NOTES: &str = "\
 The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so that
 commands in other shells can use it; the context does not become the current one. Its keys are in
 the file connection.json of the data directory, which only this user can read. Jobs, keys and
-objects are kept for the next start. `modelarts-emulator serve` has more settings.";
+objects are kept for the next start. `modelarts-emulator serve` has more settings.
+
+The web page beside it is that of `modelarts console`.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
@@ -170,7 +172,10 @@ mod unix {
 
     use super::{Dev, DevReady, OnStop, TimingName};
     use crate::{
-        commands::{console::page::start_page, setup::context},
+        commands::{
+            console::page::{check_address, start_page},
+            setup::context,
+        },
         context::{CONNECTION_FILE, ConfigEdit, ConfigFile, Selection, connection},
         failure::Failure,
         session::Session,
@@ -209,6 +214,7 @@ mod unix {
     pub(super) async fn start(dev: Dev, session: &Session) -> Result<Running, Failure> {
         let name = &dev.name;
         context::check_name(name)?;
+        check_address(dev.console_listen, "--console-listen")?;
         let directory = match &dev.data_dir {
             Some(directory) => std::path::absolute(directory).map_err(Failure::local)?,
             None => default_directory(name)?,
