@@ -116,6 +116,8 @@ async fn a_manual_clock_is_moved_by_the_form() {
     let after = fixture.page("/emulator").await;
     let passed = time(&after).duration_since(time(&before));
     assert_eq!(passed.as_secs(), 5_400);
+    // Signatures are those of the time of the emulator.
+    fixture.page("/jobs").await;
     for (form, reason) in [
         (
             "amount=-1",

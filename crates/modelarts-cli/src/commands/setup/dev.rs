@@ -49,6 +49,9 @@ pub(crate) struct Dev {
     /// Factor by which the steps of a job are faster than on the service; instead of --timing.
     #[arg(long, value_name = "FACTOR", value_parser = factor, conflicts_with = "timing")]
     speed: Option<f64>,
+    /// Clock of the steps of a job and of all dates.
+    #[arg(long, value_enum, default_value_t = ClockName::Wall)]
+    clock: ClockName,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
     pool: Vec<String>,
@@ -72,6 +75,14 @@ enum TimingName {
     Quick,
     /// The service's own delays, about 44 seconds in all.
     Documented,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClockName {
+    /// The clock of this machine.
+    Wall,
+    /// A clock that stands still until the web page moves it.
+    Manual,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -161,16 +172,17 @@ mod unix {
         io::Write,
         net::{SocketAddr, TcpStream},
         path::{Path, PathBuf},
-        time::Duration,
+        sync::Arc,
+        time::{Duration, SystemTime},
     };
 
     use etcetera::BaseStrategy;
     use modelarts_console::{Console, ConsoleBuilder};
-    use modelarts_emulator::{Emulator, Timing, pools::Pool};
+    use modelarts_emulator::{Emulator, Timing, clock::ManualClock, pools::Pool};
     use modelarts_obs::Obs;
     use tempfile::NamedTempFile;
 
-    use super::{Dev, DevReady, OnStop, TimingName};
+    use super::{ClockName, Dev, DevReady, OnStop, TimingName};
     use crate::{
         commands::{
             console::page::{check_address, start_page},
@@ -348,6 +360,9 @@ mod unix {
                 (None, TimingName::Quick) => Timing::default(),
                 (None, TimingName::Documented) => Timing::documented(),
             });
+        if dev.clock == ClockName::Manual {
+            builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
+        }
         for pool in &dev.pool {
             let pool = Pool::parse(pool);
             let pool = pool.map_err(|error| Failure::usage(format_args!("--pool {error}")))?;

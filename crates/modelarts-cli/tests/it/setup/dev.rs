@@ -3,8 +3,8 @@
 use std::{
     ffi::OsStr,
     fs,
-    io::{BufRead, BufReader, Read},
-    net::{Ipv4Addr, TcpListener},
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -328,6 +328,29 @@ fn wrong_settings_are_refused_before_the_start() {
         "error: [DIR]/config.toml, line 1: unclosed table, expected `]`; edit the file, or delete \
          it\n"
     );
+}
+
+#[test]
+fn a_manual_clock_is_moved_by_requests_only() {
+    let home = TempDir::new().unwrap();
+    let clock = |dev: &DevProcess| -> bool {
+        let address = dev.ready["url"].as_str().unwrap().replace("http://", "");
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!(
+            "GET /_emulator/clock HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
+        let body: Value = serde_json::from_str(body).unwrap();
+        body["manual"].as_bool().unwrap()
+    };
+    for (arguments, expected) in [("--clock manual", true), ("", false)] {
+        let dev = DevProcess::start(home.path(), arguments);
+        assert_eq!(clock(&dev), expected);
+        assert_eq!(dev.end("INT").0, Some(0));
+    }
 }
 
 #[test]
