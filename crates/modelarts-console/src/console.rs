@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, middleware, response::Redirect, routing::get};
+use axum::{Router, http::StatusCode, middleware, response::Redirect, routing::get};
 use modelarts_ext::{Client, config::Cloud};
 use modelarts_obs::Staging;
 use tokio::{
@@ -21,8 +21,13 @@ use crate::{
         guard::{self, guard},
         keys::Access,
     },
-    assets, create,
-    emulator::{self, administration::Administration},
+    administration::Administration,
+    assets,
+    choices::Choices,
+    create,
+    drafts::Drafts,
+    emulator,
+    facts::Facts,
     job, jobs,
     live::{Watches, lists::Lists},
     problem::Problem,
@@ -168,7 +173,11 @@ impl ConsoleBuilder {
         let address = listener.local_addr()?;
         let on_login = self.on_login;
         let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
-        let access = Access::new(self.key.as_deref(), on_used);
+        // A server on another port does not accept the sessions of this one.
+        let key = self
+            .key
+            .map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
+        let access = Access::new(key.as_deref(), on_used);
         let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
         let is_local = self.client.endpoint().starts_with("http://");
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
@@ -186,10 +195,13 @@ impl ConsoleBuilder {
             port: address.port(),
             cookie: format!("modelarts-console-{}", address.port()),
             access,
+            choices: Choices::default(),
+            drafts: Drafts::default(),
             watches: Watches::new(interval),
             lists: Lists::default(),
             user: OnceCell::new(),
             closed: closed.clone(),
+            facts: Facts::new(interval),
             emulator,
             client: self.client,
         }));
@@ -236,6 +248,13 @@ fn router(state: State) -> Router {
         .merge(job::routes())
         .merge(create::routes())
         .merge(emulator::routes())
+        .method_not_allowed_fallback(|| async {
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Not possible",
+                "this address only takes changes, or only shows a page",
+            )
+        })
         .fallback(|| async { Problem::not_found("the page has no such address") })
         .layer(middleware::from_fn_with_state(state.clone(), guard))
         .with_state(state)

@@ -5,16 +5,21 @@
 //! is valid once; keys of the service never reach the browser.
 
 mod access;
+mod administration;
 mod assets;
+mod choices;
 mod console;
 mod create;
 mod display;
+mod drafts;
 mod emulator;
+mod facts;
 mod job;
 mod jobs;
 mod live;
 mod page;
 mod problem;
 mod site;
+mod snippets;
 
 pub use console::{Console, ConsoleBuilder};

@@ -8,7 +8,10 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::{
     access::keys::Access,
-    emulator::administration::Administration,
+    administration::Administration,
+    choices::Choices,
+    drafts::Drafts,
+    facts::Facts,
     live::{Watches, lists::Lists},
 };
 
@@ -31,12 +34,18 @@ pub(crate) struct Site {
     /// ports of a host.
     pub(crate) cookie: String,
     pub(crate) access: Access,
+    /// Lists of the service for the form.
+    pub(crate) choices: Choices,
+    /// Files that were dropped on the form.
+    pub(crate) drafts: Drafts,
     pub(crate) watches: Watches,
     pub(crate) lists: Lists,
     /// User of the credentials, once it was looked up.
     pub(crate) user: OnceCell<CurrentUser>,
     /// `true` when the server ends, and responses without an end must end.
     pub(crate) closed: watch::Receiver<bool>,
+    /// Stages, diagnoses, tags and usage of jobs.
+    pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
 }
