@@ -71,7 +71,7 @@ pub(crate) fn set_up_log(verbose: u8) {
     };
     let default = format!(
         "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},\
-         modelarts_api={level},modelarts_emulator={level}"
+         modelarts_api={level},modelarts_emulator={level},modelarts_console={level}"
     );
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()

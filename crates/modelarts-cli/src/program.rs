@@ -56,7 +56,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     let output = Output::new(global.output, terminal)?;
     let selection = Selection::new(global.context);
     let session = Session::new(selection, output, terminal, crate::arguments::command);
-    let mut builder = match arguments.command.runs_jobs() {
+    let mut builder = match arguments.command.is_server() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };

@@ -36,10 +36,14 @@ macro_rules! assets {
 /// All files. A script imports another by its name, so all of them are below one address.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
+    "emulator.js" SCRIPT,
     "page.js" SCRIPT,
+    "create.js" SCRIPT,
+    "drop.js" SCRIPT,
     "patch.js" SCRIPT,
     "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "turns.js" SCRIPT,
     "times.js" SCRIPT,
     "usage.js" SCRIPT,
     "vendor/uPlot.iife.min.js" SCRIPT,

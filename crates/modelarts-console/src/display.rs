@@ -29,3 +29,13 @@ pub(crate) fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
         _ => ("waiting", "…"),
     }
 }
+
+/// Returns a size in its largest unit, such as `1.5 GB`.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
+    match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
+        // The precision of a float suffices for one decimal.
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes} bytes"),
+    }
+}

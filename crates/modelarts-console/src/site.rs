@@ -2,11 +2,16 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, client::CurrentUser};
 use modelarts_obs::Staging;
+use tokio::sync::{OnceCell, watch};
 
 use crate::{
-    access::keys::Access, emulator::administration::Administration, facts::Facts, live::Watches,
+    access::keys::Access,
+    create::{choices::Choices, drafts::Drafts},
+    emulator::administration::Administration,
+    facts::Facts,
+    live::{Watches, lists::Lists},
 };
 
 /// What all requests share.
@@ -28,7 +33,16 @@ pub(crate) struct Site {
     /// ports of a host.
     pub(crate) cookie: String,
     pub(crate) access: Access,
+    /// Lists of the service for the form.
+    pub(crate) choices: Choices,
+    /// Files that were dropped on the form.
+    pub(crate) drafts: Drafts,
     pub(crate) watches: Watches,
+    pub(crate) lists: Lists,
+    /// User of the credentials, once it was looked up.
+    pub(crate) user: OnceCell<CurrentUser>,
+    /// `true` when the server ends, and responses without an end must end.
+    pub(crate) closed: watch::Receiver<bool>,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.

@@ -1,9 +1,35 @@
 //! Form that creates a job.
+//!
+//! `parameters` has the controls in the order of the console of the service. `form` takes what the
+//! user enters, and `plan` makes the job of it, with the files that `drafts` keeps until they are
+//! staged. `check` returns the broken rules of the SDK by their controls, and `prefill` the form of an
+//! existing job.
 
-use axum::Router;
+mod check;
+pub(crate) mod choices;
+mod command;
+pub(crate) mod drafts;
+mod files;
+mod finding;
+mod form;
+mod parameters;
+mod plan;
+mod prefill;
+mod submit;
+mod view;
+
+use axum::{
+    Router,
+    routing::{delete, get, post},
+};
 
 use crate::site::State;
 
 pub(crate) fn routes() -> Router<State> {
     Router::new()
+        .route("/create", get(submit::show).post(submit::create))
+        .route("/create/check", post(check::check))
+        .route("/create/files/{draft}/{slot}", delete(files::clear))
+        .route("/create/files/{draft}/{slot}/{*path}", post(files::receive))
+        .route("/create/progress/{draft}", get(files::progress))
 }

@@ -10,8 +10,10 @@ pub(crate) struct Fixture {
     pub(crate) emulator: Emulator,
     pub(crate) console: Console,
     browser: reqwest::Client,
-    cookie: String,
-    csrf: String,
+    /// Cookie of the session, as `NAME=VALUE`.
+    pub(crate) cookie: String,
+    /// Value that changes of the session must contain.
+    pub(crate) csrf: String,
 }
 
 impl Fixture {
@@ -26,15 +28,14 @@ impl Fixture {
     ) -> Self {
         let builder = Emulator::builder().timing(Timing::instant()).id_seed(1);
         let emulator = emulator(builder).start().await.unwrap();
-        let console = console(Console::builder(client(&emulator)));
+        let client = client(&emulator);
+        Self::of(emulator, console(Console::builder(client))).await
+    }
+
+    /// Starts a page with its settings, and logs in.
+    pub(crate) async fn of(emulator: Emulator, console: ConsoleBuilder) -> Self {
         let console = console.start().await.unwrap();
-        // The client needs a provider, although no test uses TLS.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let browser = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .no_proxy()
-            .build()
-            .unwrap();
+        let browser = browser();
         let login = browser.get(console.login_url()).send().await.unwrap();
         let cookie = login.headers()[SET_COOKIE].to_str().unwrap();
         let cookie = cookie.split_once(';').unwrap().0.to_owned();
@@ -54,6 +55,11 @@ impl Fixture {
     /// Returns a client of the emulator.
     pub(crate) fn client(&self) -> Client {
         client(&self.emulator)
+    }
+
+    /// Returns the cookie of the session, and the value that changes must contain.
+    pub(crate) fn credentials(&self) -> (&str, &str) {
+        (&self.cookie, &self.csrf)
     }
 
     /// Adds jobs. Returns their ids.
@@ -100,6 +106,15 @@ impl Fixture {
     }
 }
 
-fn client(emulator: &Emulator) -> Client {
+/// Returns an HTTP client that follows no redirects.
+pub(crate) fn browser() -> reqwest::Client {
+    // The client needs a provider, although no test uses TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().redirect(Policy::none());
+    builder.no_proxy().build().unwrap()
+}
+
+/// Returns a client of an emulator.
+pub(crate) fn client(emulator: &Emulator) -> Client {
     ClientBuilder::from_vars(emulator.vars()).build().unwrap()
 }

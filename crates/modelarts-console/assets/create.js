@@ -1,0 +1,267 @@
+// Form that creates a job: checks while typing, rows, submission.
+import { request } from "./page.js";
+import { dropZones } from "./drop.js";
+
+const FORM = "application/x-www-form-urlencoded";
+const DELAY = 250;
+const POLL = 500;
+
+const form = document.getElementById("create");
+const submission = document.getElementById("submission");
+const staged = document.getElementById("staged");
+// Names of controls whose errors are shown: those that the user has changed or left.
+const touched = new Set();
+let showsAll = "shown" in form.dataset;
+let timer = 0;
+let running = null;
+
+/** Returns the fields of the form as the body of a request. */
+function fields(action) {
+  const data = new URLSearchParams(new FormData(form));
+  if (action) {
+    data.set("action", action);
+  }
+  return data.toString();
+}
+
+/** Returns the id of a control by its name. */
+function idOf(name) {
+  return "f-" + name.replaceAll(/[[.]/g, "-").replaceAll("]", "");
+}
+
+/** Sets a text only if it differs, so that selections stay and nothing is announced twice. */
+function setText(element, text) {
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}
+
+/** Returns a finding in one line. */
+function textOf(finding) {
+  const code = finding.code ? ` (${finding.code})` : "";
+  return finding.rule + code + (finding.advice ? `; ${finding.advice}` : "");
+}
+
+/** Shows findings as a list of links to their controls. */
+function showList(list, findings) {
+  while (list.children.length > findings.length) {
+    list.lastElementChild.remove();
+  }
+  findings.forEach((finding, index) => {
+    let item = list.children[index];
+    const href = finding.field && `#${idOf(finding.field)}`;
+    const text = textOf(finding);
+    const key = `${href} ${finding.label} ${text}`;
+    if (item?.dataset.key === key) {
+      return;
+    }
+    if (!item) {
+      item = list.appendChild(document.createElement("li"));
+    }
+    item.dataset.key = key;
+    const label = document.createElement(href ? "a" : "strong");
+    if (href) {
+      label.href = href;
+    }
+    label.textContent = finding.label;
+    item.replaceChildren(label, `: ${text}`);
+  });
+}
+
+/** Shows errors at the controls that the user has touched, or at all. */
+function showAtControls(errors) {
+  const byName = new Map();
+  for (const error of errors) {
+    if (error.field && (showsAll || touched.has(error.field))) {
+      const texts = byName.get(error.field) ?? [];
+      byName.set(error.field, [...texts, textOf(error)]);
+    }
+  }
+  for (const control of form.querySelectorAll("input[id], select[id], textarea[id]")) {
+    const place = document.getElementById(`${control.id}-error`);
+    if (!place) {
+      continue;
+    }
+    const texts = byName.get(control.name) ?? [];
+    setText(place, texts.join(" "));
+    place.hidden = texts.length === 0;
+    if (texts.length > 0) {
+      control.setAttribute("aria-invalid", "true");
+    } else {
+      control.removeAttribute("aria-invalid");
+    }
+  }
+}
+
+/** Shows the result of a check. */
+function show(result) {
+  const count = result.errors.length;
+  const states = ["The job breaks no rule.", "1 rule is broken."];
+  setText(document.getElementById("state"), states[count] ?? `${count} rules are broken.`);
+  showList(document.getElementById("errors"), result.errors);
+  showList(document.getElementById("warnings"), result.warnings);
+  document.getElementById("warnings-title").hidden = result.warnings.length === 0;
+  setText(document.getElementById("command"), result.command);
+  setText(document.getElementById("body"), result.body);
+  showAtControls(result.errors);
+  const scripts = result.scripts.map((script) => {
+    const option = document.createElement("option");
+    option.value = script;
+    return option;
+  });
+  document.getElementById("scripts").replaceChildren(...scripts);
+  zones.show(new Map(result.files));
+}
+
+/** Checks the form now. */
+async function check() {
+  clearTimeout(timer);
+  running?.abort();
+  const controller = new AbortController();
+  running = controller;
+  try {
+    const { signal } = controller;
+    show(await request("/create/check", { method: "POST", body: fields(), type: FORM, signal }));
+  } catch (error) {
+    if (error.name !== "AbortError") {
+      setText(document.getElementById("state"), `The form is not checked: ${error.message}`);
+    }
+  }
+}
+
+/** Checks the form soon. */
+function checkSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(check, DELAY);
+}
+
+/** Shows the progress of the files until the result is called. */
+function pollProgress() {
+  const url = `/create/progress/${form.elements.draft.value}`;
+  const poll = async () => {
+    const { progress } = await request(url).catch(() => ({ progress: null }));
+    if (progress && interval) {
+      staged.hidden = false;
+      staged.max = progress.total || 1;
+      staged.value = progress.done;
+      setText(submission, `Sending ${progress.part} to OBS…`);
+    }
+  };
+  let interval = setInterval(poll, POLL);
+  return () => {
+    clearInterval(interval);
+    interval = 0;
+    staged.hidden = true;
+  };
+}
+
+/** Creates the job, and opens its page. */
+async function create(button) {
+  showsAll = true;
+  button.disabled = true;
+  submission.classList.remove("error");
+  setText(submission, "Waiting for the files…");
+  let stop = () => {};
+  try {
+    await zones.finished();
+    setText(submission, "Creating the job…");
+    stop = pollProgress();
+    const result = await request("/create", { method: "POST", body: fields("create"), type: FORM });
+    if (result.location) {
+      location.assign(result.location);
+      return;
+    }
+    show(result);
+    setText(submission, "The job was not created.");
+    document.querySelector("#errors a")?.focus();
+  } catch (error) {
+    submission.classList.add("error");
+    setText(submission, [error.message, error.advice].filter(Boolean).join("; "));
+  } finally {
+    stop();
+    button.disabled = false;
+  }
+}
+
+/** Adds a row to a list. */
+function addRow(list) {
+  const rows = list.querySelector("[data-rows]");
+  const numbers = Array.from(rows.querySelectorAll("[name]"), (control) =>
+    Number(/\[(\d+)\]/.exec(control.name)[1]));
+  const number = String(Math.max(-1, ...numbers) + 1);
+  const row = list.querySelector("template").content.firstElementChild.cloneNode(true);
+  for (const element of [row, ...row.querySelectorAll("*")]) {
+    for (const attribute of element.attributes) {
+      attribute.value = attribute.value.replaceAll("INDEX", number);
+    }
+  }
+  rows.append(row);
+  reveal(row);
+  row.querySelector("input, select")?.focus();
+}
+
+/** Removes a row with its files. */
+function removeRow(row) {
+  const list = row.closest("[data-list]");
+  zones.clear(row);
+  row.remove();
+  list.querySelector("[data-add]").focus();
+  checkSoon();
+}
+
+/** Shows what works with scripts only. */
+function reveal(root) {
+  for (const button of root.querySelectorAll("[data-add], [data-remove]")) {
+    button.hidden = false;
+  }
+  for (const button of root.querySelectorAll("[data-more]")) {
+    button.hidden = true;
+  }
+  if ("files" in form.dataset) {
+    for (const zone of root.querySelectorAll(".drop")) {
+      zone.hidden = false;
+    }
+  }
+}
+
+/** Disables flavors of other types than the chosen one. */
+function limitFlavors() {
+  const type = form.elements.resource_type.value;
+  for (const group of form.querySelectorAll("#f-flavor optgroup")) {
+    group.disabled = type !== "" && ["CPU", "GPU", "Ascend"].includes(group.label) && group.label !== type;
+  }
+}
+
+const zones = dropZones(form, checkSoon);
+
+form.addEventListener("input", (event) => {
+  touched.add(event.target.name);
+  limitFlavors();
+  checkSoon();
+});
+form.addEventListener("focusout", (event) => {
+  if (event.target.name && event.target.value && !touched.has(event.target.name)) {
+    touched.add(event.target.name);
+    checkSoon();
+  }
+});
+form.addEventListener("click", (event) => {
+  if (event.target.closest("[data-add]")) {
+    addRow(event.target.closest("[data-list]"));
+  } else if (event.target.closest("[data-remove]")) {
+    removeRow(event.target.closest("[data-row]"));
+  }
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (event.submitter?.value === "create") {
+    create(event.submitter);
+  } else {
+    showsAll = true;
+    check();
+  }
+});
+// A page that comes back from the history of the browser has its old state.
+window.addEventListener("pageshow", check);
+reveal(document);
+limitFlavors();

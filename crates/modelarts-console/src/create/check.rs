@@ -1,0 +1,129 @@
+//! Check of a form while it is filled in.
+
+use axum::{Json, extract::State as Shared};
+use modelarts_ext::validation::{AlgorithmSpec, FlavorSpec};
+use serde::Serialize;
+
+use crate::{
+    access::visitor::Fields,
+    create::{
+        choices::Lists,
+        command::command,
+        drafts::CODE,
+        finding::{Finding, Place},
+        form::Form,
+        parameters::DRAFT,
+        plan::Plan,
+    },
+    display,
+    site::State,
+};
+
+/// Result of a check.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Checked {
+    /// Broken rules. The job cannot be created.
+    pub(super) errors: Vec<Finding>,
+    /// Advice that the job does not follow.
+    pub(super) warnings: Vec<Finding>,
+    /// The body of the request. Addresses of dropped files and of new outputs are placeholders.
+    pub(super) body: String,
+    /// The command that creates the job.
+    pub(super) command: String,
+    /// Dropped files of each place, in words.
+    pub(super) files: Vec<(String, String)>,
+    /// Dropped Python files, which may be boot files.
+    pub(super) scripts: Vec<String>,
+}
+
+impl Checked {
+    /// Checks a form. No request is sent.
+    pub(super) fn new(state: &State, form: &Form, lists: &Lists) -> (Plan, Self) {
+        let draft = state.drafts.get(form.get(DRAFT));
+        let plan = Plan::new(form, &state.client, &state.staging, draft.as_deref());
+        let (errors, warnings) = findings(&plan, form, lists);
+        let files = draft.as_ref().map(|draft| draft.summary());
+        let files = files.unwrap_or_default().into_iter();
+        let files = files.map(|(slot, (count, bytes))| {
+            let noun = if count == 1 { "file" } else { "files" };
+            (slot, format!("{count} {noun}, {}", display::bytes(bytes)))
+        });
+        let code = draft.and_then(|draft| draft.dropped(CODE));
+        let code = code.into_iter().flat_map(|code| code.files);
+        let scripts = code
+            .map(|(path, _)| path)
+            .filter(|path| path.ends_with(".py"));
+        let checked = Self {
+            errors,
+            warnings,
+            body: format!("{:#}", plan.job.body()),
+            command: command(form, &plan, state.context.as_deref()),
+            files: files.collect(),
+            scripts: scripts.take(100).collect(),
+        };
+        (plan, checked)
+    }
+}
+
+/// Returns errors and warnings about the job of a form.
+fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Finding>) {
+    let mut job = plan.job.clone();
+    if let Some(flavor) = lists.flavor(form.get("flavor")) {
+        job = job.with_flavor_spec(FlavorSpec::from(flavor));
+    }
+    let body = job.body();
+    let algorithm = body["algorithm"]["id"].as_str().unwrap_or_default();
+    if let Some(algorithm) = lists.algorithm(algorithm) {
+        job = job.with_algorithm_spec(AlgorithmSpec::from(algorithm.clone()));
+    }
+    let report = job.check();
+    let mut errors = plan.findings.clone();
+    errors.extend(resource_type(form, lists));
+    let mut violations = report.violations;
+    for violation in plan.check_code() {
+        // Both checks have the rules on the name of the boot file.
+        let is_known = violations
+            .iter()
+            .any(|known| known.field() == violation.field() && known.rule() == violation.rule());
+        if !is_known {
+            violations.push(violation);
+        }
+    }
+    for violation in &violations {
+        // A value that cannot be sent is missing in the body.
+        let is_unsent = |known: &Finding| known.path == violation.field();
+        if !plan.findings.iter().any(is_unsent) {
+            let place = plan.places.find(violation.field());
+            errors.push(Finding::of_violation(violation, place));
+        }
+    }
+    let warnings = report.warnings.iter();
+    let warnings =
+        warnings.map(|warning| Finding::of_warning(warning, plan.places.find(warning.field())));
+    (errors, warnings.collect())
+}
+
+/// Returns the finding of a flavor that is not of the chosen type.
+fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
+    let wanted = form.get("resource_type");
+    let flavor = lists.flavor(form.get("flavor"))?;
+    let kind = flavor.flavor_type.as_ref()?.to_string();
+    let is_wrong = !wanted.is_empty() && !kind.eq_ignore_ascii_case(wanted);
+    is_wrong.then(|| {
+        let rule = format!("must be of the resource type {wanted}, and is of type {kind}");
+        let place = Place::new("flavor", "Specifications");
+        Finding::own(
+            &place,
+            &rule,
+            "choose another flavor, or another resource type",
+        )
+    })
+}
+
+/// Checks a form, and changes nothing.
+pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
+    let form = Form::parse(&fields);
+    let lists = state.choices.lists(&state.client).await;
+    let (_, checked) = Checked::new(&state, &form, &lists);
+    Json(checked)
+}

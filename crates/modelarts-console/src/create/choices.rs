@@ -1,0 +1,124 @@
+//! `Choices`: engines, flavors and algorithms of the service.
+
+use std::{sync::Arc, time::Duration};
+
+use modelarts_ext::{
+    Client, Error,
+    types::{Algorithm, TrainingEngine, TrainingFlavor},
+};
+use tokio::{sync::Mutex, time::Instant};
+
+/// Maximum number of rows of a list.
+const MAX_ROWS: usize = 500;
+/// Maximum time for all lists, so that a service that is down does not keep the form away.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for which lists are kept, and for which their errors are kept.
+const KEPT: Duration = Duration::from_secs(60);
+const KEPT_ERRORS: Duration = Duration::from_secs(5);
+
+/// The lists of the service, which all forms share.
+#[derive(Default)]
+pub(crate) struct Choices {
+    kept: Mutex<Option<(Instant, Arc<Lists>)>>,
+}
+
+/// Lists of the service. A list that cannot be read has the reason instead.
+pub(crate) struct Lists {
+    pub(crate) engines: Result<Vec<TrainingEngine>, String>,
+    pub(crate) flavors: Result<Vec<TrainingFlavor>, String>,
+    pub(crate) algorithms: Result<Vec<Algorithm>, String>,
+}
+
+impl Choices {
+    /// Returns the lists, and reads them if they are old.
+    pub(crate) async fn lists(&self, client: &Client) -> Arc<Lists> {
+        let mut kept = self.kept.lock().await;
+        if let Some((until, lists)) = &*kept
+            && Instant::now() < *until
+        {
+            return Arc::clone(lists);
+        }
+        let lists = Arc::new(Lists::read(client).await);
+        let time = if lists.problems().next().is_none() {
+            KEPT
+        } else {
+            KEPT_ERRORS
+        };
+        *kept = Some((Instant::now() + time, Arc::clone(&lists)));
+        lists
+    }
+}
+
+impl Lists {
+    async fn read(client: &Client) -> Self {
+        let (engines, flavors, algorithms) =
+            (client.engines(), client.flavors(None), client.algorithms());
+        let (engines, flavors, algorithms) = tokio::join!(
+            limited(engines.collect(MAX_ROWS)),
+            limited(flavors.collect(MAX_ROWS)),
+            limited(algorithms.collect(MAX_ROWS)),
+        );
+        Self {
+            engines,
+            flavors,
+            algorithms,
+        }
+    }
+
+    /// Returns the reasons why lists cannot be read.
+    pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
+        let problems = [
+            ("preset images", self.engines.as_ref().err()),
+            ("specifications", self.flavors.as_ref().err()),
+            ("algorithms", self.algorithms.as_ref().err()),
+        ];
+        let found = problems.into_iter();
+        found.filter_map(|(list, problem)| {
+            Some(format!("The list of {list} cannot be read: {}", problem?))
+        })
+    }
+
+    /// Returns a flavor by its id.
+    pub(crate) fn flavor(&self, id: &str) -> Option<&TrainingFlavor> {
+        let mut flavors = self.flavors.iter().flatten();
+        flavors.find(|flavor| flavor.flavor_id.as_deref() == Some(id))
+    }
+
+    /// Returns an algorithm by its id.
+    pub(crate) fn algorithm(&self, id: &str) -> Option<&Algorithm> {
+        let mut algorithms = self.algorithms.iter().flatten();
+        algorithms.find(|algorithm| {
+            let metadata = algorithm.metadata.as_deref();
+            metadata.and_then(|metadata| metadata.id.as_deref()) == Some(id)
+        })
+    }
+}
+
+async fn limited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, String> {
+    match tokio::time::timeout(TIMEOUT, work).await {
+        Ok(Ok(list)) => Ok(list),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the service did not respond in time".to_owned()),
+    }
+}
+
+/// Returns the hardware of a flavor, such as `8 cores, 32 GB, 1 × GP-Vnt1`.
+pub(crate) fn hardware(flavor: &TrainingFlavor) -> String {
+    let Some(info) = flavor.flavor_info.as_deref() else {
+        return String::new();
+    };
+    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
+    let memory = info.memory.as_ref();
+    let memory =
+        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
+    let gpu = info.gpu.as_ref();
+    let gpu = gpu.and_then(|gpu| Some((gpu.unit_num?, gpu.product_name.as_deref()?)));
+    let npu = info.npu.as_ref();
+    let npu = npu.and_then(|npu| Some((npu.unit_num?, npu.product_name.as_deref()?)));
+    let parts = [
+        cores.map(|cores| format!("{cores} cores")),
+        memory.map(|(size, unit)| format!("{size} {unit}")),
+        gpu.or(npu).map(|(count, name)| format!("{count} × {name}")),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

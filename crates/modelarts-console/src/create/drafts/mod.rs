@@ -1,0 +1,442 @@
+//! `Drafts`: files that were dropped on the form, until they are staged.
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+
+use axum::http::StatusCode;
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tempfile::{NamedTempFile, TempDir};
+use tokio::{
+    fs,
+    io::{AsyncWriteExt, BufWriter},
+};
+
+use crate::problem::Problem;
+
+/// Slot of the code.
+pub(crate) const CODE: &str = "code";
+/// Prefix of the slots of inputs, before the number of the row.
+pub(crate) const INPUTS: &str = "inputs-";
+/// Number of hexadecimal digits of the id of a draft.
+const ID_DIGITS: usize = 32;
+/// Directory of complete files, and of files that are being received.
+const FILES: &str = "files";
+const INCOMING: &str = "incoming";
+/// Maximum length of a name, of a path, and maximum number of levels of a path.
+const MAX_NAME: usize = 255;
+const MAX_PATH: usize = 900;
+const MAX_LEVELS: usize = 33;
+
+/// Limits of the files of all drafts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Maximum size of the files of a draft, in bytes.
+    pub(crate) bytes: u64,
+    /// Maximum number of files of a draft.
+    pub(crate) files: usize,
+    /// Maximum number of drafts. A further draft replaces the one that was not used for the longest
+    /// time.
+    pub(crate) drafts: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            bytes: 5 << 30,
+            files: 10_000,
+            drafts: 16,
+        }
+    }
+}
+
+/// The drafts of all forms. A draft exists once it has a file.
+#[derive(Default)]
+pub(crate) struct Drafts {
+    limits: Limits,
+    /// The most recently used draft is the last one.
+    drafts: Mutex<Vec<(String, Arc<Draft>)>>,
+}
+
+/// The files of one form, in a temporary directory that is deleted with the draft.
+pub(crate) struct Draft {
+    limits: Limits,
+    directory: TempDir,
+    contents: Mutex<Contents>,
+}
+
+#[derive(Default)]
+struct Contents {
+    /// Files of each slot, with their sizes.
+    slots: BTreeMap<String, BTreeMap<String, u64>>,
+    /// Sum of the sizes, and of what is being received.
+    bytes: u64,
+    /// `true` while the files are staged, when they must not change.
+    is_locked: bool,
+    progress: Option<Progress>,
+}
+
+/// Progress of staging.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Progress {
+    /// `code`, or the name of an input.
+    pub(crate) part: String,
+    /// Bytes that are at their target, and all bytes of the part.
+    pub(crate) done: u64,
+    pub(crate) total: u64,
+}
+
+/// Files of a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Dropped {
+    /// The dropped directory; a directory of the draft if single files were dropped.
+    pub(crate) root: PathBuf,
+    /// Name of the directory.
+    pub(crate) name: String,
+    /// Paths relative to the directory, with sizes.
+    pub(crate) files: Vec<(String, u64)>,
+}
+
+impl Drafts {
+    /// Returns a draft that has files.
+    pub(crate) fn get(&self, id: &str) -> Option<Arc<Draft>> {
+        let mut drafts = self.drafts.lock();
+        let position = drafts.iter().position(|(known, _)| known == id)?;
+        let found = drafts.remove(position);
+        let draft = Arc::clone(&found.1);
+        drafts.push(found);
+        Some(draft)
+    }
+
+    /// Returns a draft, and creates it if it does not exist.
+    pub(crate) fn open(&self, id: &str) -> Result<Arc<Draft>, Problem> {
+        let is_id = id.len() == ID_DIGITS && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id {
+            return Err(Problem::invalid(format!(
+                "the id of the form must be {ID_DIGITS} hexadecimal digits; reload the page"
+            )));
+        }
+        if let Some(draft) = self.get(id) {
+            return Ok(draft);
+        }
+        let draft = Arc::new(Draft::new(self.limits).map_err(local)?);
+        let mut drafts = self.drafts.lock();
+        if drafts.len() >= self.limits.drafts {
+            drafts.remove(0);
+        }
+        drafts.push((id.to_owned(), Arc::clone(&draft)));
+        Ok(draft)
+    }
+
+    /// Deletes a draft.
+    pub(crate) fn remove(&self, id: &str) {
+        self.drafts.lock().retain(|(known, _)| known != id);
+    }
+}
+
+impl Draft {
+    fn new(limits: Limits) -> io::Result<Self> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("modelarts-console-");
+        #[cfg(unix)]
+        {
+            use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+            builder.permissions(Permissions::from_mode(0o700));
+        }
+        let directory = builder.tempdir()?;
+        std::fs::create_dir(directory.path().join(FILES))?;
+        std::fs::create_dir(directory.path().join(INCOMING))?;
+        Ok(Self {
+            limits,
+            directory,
+            contents: Mutex::default(),
+        })
+    }
+
+    /// Receives a file. It appears in the slot once it is complete; a file that breaks off leaves
+    /// nothing. `declared` is the size in the header of the request.
+    pub(crate) async fn receive<E>(
+        &self,
+        slot: &str,
+        path: &str,
+        declared: Option<u64>,
+        mut body: impl Stream<Item = Result<Bytes, E>> + Unpin,
+    ) -> Result<(), Problem> {
+        check_slot(slot)?;
+        check_path(path)?;
+        self.admit(declared.unwrap_or_default())?;
+        let incoming = self.directory.path().join(INCOMING);
+        let file = NamedTempFile::new_in(incoming).map_err(local)?;
+        let opened = fs::File::from_std(file.reopen().map_err(local)?);
+        let mut writer = BufWriter::with_capacity(1 << 18, opened);
+        let mut reserved = Reserved {
+            draft: self,
+            bytes: 0,
+        };
+        while let Some(chunk) = body.next().await {
+            let chunk = chunk.map_err(|_| {
+                Problem::invalid(format!("the upload of {path} broke off, and was discarded"))
+                    .with_advice("drop the file again")
+            })?;
+            reserved.add(chunk.len() as u64)?;
+            writer.write_all(&chunk).await.map_err(local)?;
+        }
+        writer.flush().await.map_err(local)?;
+        self.complete(slot, path, file, reserved)
+    }
+
+    /// Moves a received file into its slot.
+    fn complete(
+        &self,
+        slot: &str,
+        path: &str,
+        file: NamedTempFile,
+        mut reserved: Reserved<'_>,
+    ) -> Result<(), Problem> {
+        let target = self.slot_directory(slot).join(path);
+        let mut contents = self.contents.lock();
+        if contents.is_locked {
+            return Err(locked());
+        }
+        if let Some(parent) = target.parent() {
+            std::fs::create_dir_all(parent).map_err(|error| conflicting(path, &error))?;
+        }
+        file.persist(&target)
+            .map_err(|error| conflicting(path, &error.error))?;
+        let files = contents.slots.entry(slot.to_owned()).or_default();
+        let replaced = files.insert(path.to_owned(), reserved.bytes);
+        contents.bytes -= replaced.unwrap_or_default();
+        // The bytes belong to the slot now.
+        reserved.bytes = 0;
+        Ok(())
+    }
+
+    /// Rejects a file if there is no room for it.
+    fn admit(&self, declared: u64) -> Result<(), Problem> {
+        let contents = self.contents.lock();
+        if contents.is_locked {
+            return Err(locked());
+        }
+        let files: usize = contents.slots.values().map(BTreeMap::len).sum();
+        if files >= self.limits.files {
+            return Err(too_large(format!(
+                "a form takes at most {} files",
+                self.limits.files
+            )));
+        }
+        match contents.bytes.checked_add(declared) {
+            Some(bytes) if bytes <= self.limits.bytes => Ok(()),
+            _ => Err(self.too_many_bytes()),
+        }
+    }
+
+    fn too_many_bytes(&self) -> Problem {
+        let most = crate::display::bytes(self.limits.bytes);
+        too_large(format!("a form takes at most {most} of files"))
+    }
+
+    /// Deletes the files of a slot.
+    pub(crate) fn clear(&self, slot: &str) -> Result<(), Problem> {
+        check_slot(slot)?;
+        let mut contents = self.contents.lock();
+        if contents.is_locked {
+            return Err(locked());
+        }
+        if let Some(files) = contents.slots.remove(slot) {
+            contents.bytes -= files.values().sum::<u64>();
+            std::fs::remove_dir_all(self.directory.path().join(FILES).join(slot)).map_err(local)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the number of files and the bytes of each slot.
+    pub(crate) fn summary(&self) -> BTreeMap<String, (usize, u64)> {
+        let contents = self.contents.lock();
+        let slots = contents.slots.iter();
+        slots
+            .map(|(slot, files)| (slot.clone(), (files.len(), files.values().sum())))
+            .collect()
+    }
+
+    /// Returns the files of a slot; `None` if it has none.
+    ///
+    /// A dropped directory is the only entry of its slot, and keeps its name.
+    pub(crate) fn dropped(&self, slot: &str) -> Option<Dropped> {
+        let contents = self.contents.lock();
+        let files = contents.slots.get(slot)?;
+        let first = files.keys().next()?.split_once('/').map(|(name, _)| name);
+        let only = first.filter(|name| {
+            let mut paths = files.keys();
+            paths.all(|path| path.split_once('/').is_some_and(|(step, _)| step == *name))
+        });
+        let directory = self.slot_directory(slot);
+        let Some(name) = only else {
+            let name = directory.file_name()?.to_str()?.to_owned();
+            let files = files.iter().map(|(path, size)| (path.clone(), *size));
+            return Some(Dropped {
+                root: directory,
+                name,
+                files: files.collect(),
+            });
+        };
+        let inside = |path: &str| path.get(name.len() + 1..).unwrap_or_default().to_owned();
+        Some(Dropped {
+            root: directory.join(name),
+            name: name.to_owned(),
+            files: files
+                .iter()
+                .map(|(path, size)| (inside(path), *size))
+                .collect(),
+        })
+    }
+
+    /// Keeps the files from changing until the result is dropped.
+    pub(crate) fn lock(self: &Arc<Self>) -> Result<Lock, Problem> {
+        let mut contents = self.contents.lock();
+        if std::mem::replace(&mut contents.is_locked, true) {
+            return Err(locked());
+        }
+        contents.progress = None;
+        Ok(Lock(Arc::clone(self)))
+    }
+
+    pub(crate) fn set_progress(&self, progress: Progress) {
+        self.contents.lock().progress = Some(progress);
+    }
+
+    /// Returns the progress of staging; `None` if nothing is staged.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        self.contents.lock().progress.clone()
+    }
+
+    /// Returns the directory of a slot. Its name is that of single files in OBS.
+    fn slot_directory(&self, slot: &str) -> PathBuf {
+        let name = if slot == CODE { CODE } else { "data" };
+        self.directory.path().join(FILES).join(slot).join(name)
+    }
+
+    #[cfg(test)]
+    fn path(&self) -> &std::path::Path {
+        self.directory.path()
+    }
+}
+
+/// Keeps the files of a draft from changing.
+pub(crate) struct Lock(Arc<Draft>);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let mut contents = self.0.contents.lock();
+        contents.is_locked = false;
+        contents.progress = None;
+    }
+}
+
+/// Bytes of a file that is being received.
+struct Reserved<'a> {
+    draft: &'a Draft,
+    bytes: u64,
+}
+
+impl Reserved<'_> {
+    fn add(&mut self, bytes: u64) -> Result<(), Problem> {
+        let mut contents = self.draft.contents.lock();
+        if contents.bytes + bytes > self.draft.limits.bytes {
+            return Err(self.draft.too_many_bytes());
+        }
+        contents.bytes += bytes;
+        self.bytes += bytes;
+        Ok(())
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.draft.contents.lock().bytes -= self.bytes;
+        }
+    }
+}
+
+fn check_slot(slot: &str) -> Result<(), Problem> {
+    let number = slot.strip_prefix(INPUTS);
+    let is_input = number.is_some_and(|number| {
+        (1..=4).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    match slot == CODE || is_input {
+        true => Ok(()),
+        false => Err(Problem::not_found("the form has no such place for files")),
+    }
+}
+
+/// Rejects paths that leave the slot, and those that OBS or a file system does not take.
+fn check_path(path: &str) -> Result<(), Problem> {
+    let wrong = |rule: &str| {
+        let shown: String = path.chars().take(80).collect();
+        Err(
+            Problem::invalid(format!("the name of the file {shown:?} {rule}"))
+                .with_advice("rename the file, or leave it out"),
+        )
+    };
+    if path.len() > MAX_PATH {
+        return wrong("must have at most 900 bytes");
+    }
+    if path.chars().any(|c| c.is_control() || c == '\\') {
+        return wrong("must have no backslash and no control character");
+    }
+    let steps = || path.split('/');
+    if steps().any(|step| matches!(step, "" | "." | "..")) {
+        return wrong("must be a path in the directory, without empty parts, . and ..");
+    }
+    if steps().any(|step| step.len() > MAX_NAME) {
+        return wrong("must have at most 255 bytes in each part");
+    }
+    if steps().count() > MAX_LEVELS {
+        return wrong("must have at most 32 levels of directories");
+    }
+    Ok(())
+}
+
+fn too_large(message: String) -> Problem {
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Too many files", message).with_advice(
+        "send them with `modelarts sync`, and enter their address in OBS; `modelarts submit` sends \
+         code and data without a copy",
+    )
+}
+
+fn locked() -> Problem {
+    Problem::new(
+        StatusCode::CONFLICT,
+        "Not possible now",
+        "the files of this form are being sent to OBS",
+    )
+    .with_advice("wait until the job is created")
+}
+
+/// A name that is both that of a file and that of a directory is an error of the user.
+fn conflicting(path: &str, error: &io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::NotADirectory
+        | io::ErrorKind::IsADirectory
+        | io::ErrorKind::AlreadyExists
+        | io::ErrorKind::DirectoryNotEmpty => Problem::invalid(format!(
+            "{path} must not be the name of a file and of a directory"
+        ))
+        .with_advice("remove the files, and drop them again"),
+        _ => local(error),
+    }
+}
+
+fn local(error: impl std::borrow::Borrow<io::Error>) -> Problem {
+    let error = error.borrow();
+    Problem::new(
+        StatusCode::INSUFFICIENT_STORAGE,
+        "The file was not stored",
+        format!("the machine of this page cannot store the file: {error}"),
+    )
+    .with_advice("free space in its temporary directory, or enter an address in OBS")
+}

@@ -1,0 +1,55 @@
+//! Files that are dropped on the form.
+
+use axum::{
+    Json,
+    body::Body,
+    extract::{Path, State as Shared},
+    http::{HeaderMap, StatusCode, header::CONTENT_LENGTH},
+};
+use serde::Serialize;
+
+use crate::{create::drafts::Progress, problem::Problem, site::State};
+
+/// Receives a file: its bytes are the body of the request.
+pub(super) async fn receive(
+    Shared(state): Shared<State>,
+    Path((draft, slot, path)): Path<(String, String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<StatusCode, Problem> {
+    let draft = state.drafts.open(&draft)?;
+    let declared = headers.get(CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+    let stream = body.into_data_stream();
+    draft.receive(&slot, &path, declared, stream).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Removes the files of a place.
+pub(super) async fn clear(
+    Shared(state): Shared<State>,
+    Path((draft, slot)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    if let Some(draft) = state.drafts.get(&draft) {
+        draft.clear(&slot)?;
+    }
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Progress of a submission.
+#[derive(Serialize)]
+pub(super) struct Staged {
+    /// Null if nothing is being staged.
+    progress: Option<Progress>,
+}
+
+/// Returns the progress of a submission.
+pub(super) async fn progress(
+    Shared(state): Shared<State>,
+    Path(draft): Path<String>,
+) -> Json<Staged> {
+    let draft = state.drafts.get(&draft);
+    Json(Staged {
+        progress: draft.and_then(|draft| draft.progress()),
+    })
+}

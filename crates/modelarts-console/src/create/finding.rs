@@ -1,0 +1,145 @@
+//! `Finding`: a rule that a form breaks, with the control that breaks it.
+
+use modelarts_ext::{Error, error::Violation, validation::Warning};
+use serde::Serialize;
+
+/// A control of a form.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Name in the form.
+    pub(super) name: String,
+    pub(super) label: String,
+}
+
+impl Place {
+    pub(super) fn new(name: impl Into<String>, label: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            label: label.into(),
+        }
+    }
+}
+
+/// Controls of the fields of the body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places(Vec<(String, Place)>);
+
+impl Places {
+    pub(super) fn add(&mut self, path: &str, place: Place) {
+        self.0.push((path.to_owned(), place));
+    }
+
+    /// Returns the control of a field: its own, that of the nearest field around it, or the first
+    /// one inside it.
+    pub(super) fn find(&self, path: &str) -> Option<&Place> {
+        let path = normal(path);
+        let around = |outer: &str, inner: &str| {
+            let rest = inner.strip_prefix(outer);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let outer = self
+            .0
+            .iter()
+            .filter(|(known, _)| around(&normal(known), &path));
+        let nearest = outer.max_by_key(|(known, _)| known.len());
+        let inner = || {
+            self.0
+                .iter()
+                .find(|(known, _)| around(&path, &normal(known)))
+        };
+        nearest.or_else(inner).map(|(_, place)| place)
+    }
+}
+
+/// Returns a path with `map.key` in place of `map["key"]`.
+fn normal(path: &str) -> String {
+    path.replace("[\"", ".").replace("\"]", "")
+}
+
+/// A rule that a form breaks, or advice that it does not follow.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Finding {
+    /// Name of the control; empty if the form has none.
+    pub(super) field: String,
+    /// Label of the control, or the path of the field.
+    pub(super) label: String,
+    /// Path of the field in the body.
+    pub(super) path: String,
+    /// The rule, or the advice of a warning.
+    pub(super) rule: String,
+    /// Error code with which the service refuses such a job.
+    pub(super) code: Option<String>,
+    pub(super) advice: String,
+}
+
+impl Finding {
+    /// Creates the finding of a rule of the form.
+    pub(super) fn own(place: &Place, rule: &str, advice: &str) -> Self {
+        Self {
+            field: place.name.clone(),
+            label: place.label.clone(),
+            path: String::new(),
+            rule: rule.to_owned(),
+            code: None,
+            advice: advice.to_owned(),
+        }
+    }
+
+    /// Creates the finding of a value of the wrong type. The message begins with the path.
+    pub(super) fn of_text(place: &Place, path: &str, error: &Error) -> Self {
+        let message = error.to_string();
+        let rule = match path {
+            "" => message.as_str(),
+            path => match message.split_once(&format!("{path} = ")) {
+                Some((_, rest)) => rest.split_once(": ").map_or(rest, |(_, rule)| rule),
+                None => message.as_str(),
+            },
+        };
+        let (rule, advice) = rule.split_once("; ").unwrap_or((rule, ""));
+        Self {
+            path: path.to_owned(),
+            ..Self::own(place, rule, advice)
+        }
+    }
+
+    /// Creates the finding of a violation.
+    pub(super) fn of_violation(violation: &Violation, place: Option<&Place>) -> Self {
+        Self {
+            field: place.map(|place| place.name.clone()).unwrap_or_default(),
+            label: label(place, violation.field()),
+            path: violation.field().to_owned(),
+            rule: violation.rule().to_owned(),
+            code: violation.code().map(str::to_owned),
+            advice: violation.advice().to_owned(),
+        }
+    }
+
+    /// Creates the finding of a warning.
+    pub(super) fn of_warning(warning: &Warning, place: Option<&Place>) -> Self {
+        Self {
+            field: place.map(|place| place.name.clone()).unwrap_or_default(),
+            label: label(place, warning.field()),
+            path: warning.field().to_owned(),
+            rule: warning.advice().to_owned(),
+            code: None,
+            advice: String::new(),
+        }
+    }
+
+    /// Returns the rule with the error code and the advice, in one line.
+    pub(super) fn text(&self) -> String {
+        let code = self.code.as_ref().map(|code| format!(" ({code})"));
+        let advice = match self.advice.as_str() {
+            "" => String::new(),
+            advice => format!("; {advice}"),
+        };
+        format!("{}{}{advice}", self.rule, code.unwrap_or_default())
+    }
+}
+
+fn label(place: Option<&Place>, path: &str) -> String {
+    match place {
+        Some(place) => place.label.clone(),
+        None => path.to_owned(),
+    }
+}

@@ -1,0 +1,113 @@
+//! `Form`: what the user has entered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{
+    access::visitor::Fields,
+    create::parameters::{DRAFT, EXTRA, List, MODE, Mode, OTHER, controls, lists},
+};
+
+/// Maximum number of a row.
+const MAX_ROW: u32 = 9_999;
+/// Names of the columns whose blanks matter.
+const VERBATIM: &str = "value";
+
+/// A row of a list: its columns with their values.
+pub(super) type Row = BTreeMap<&'static str, String>;
+
+/// What the user has entered.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Form {
+    values: BTreeMap<&'static str, String>,
+    rows: BTreeMap<&'static str, BTreeMap<u32, Row>>,
+}
+
+impl Form {
+    /// Takes the known fields. The first of several fields of a name is taken.
+    pub(super) fn parse(fields: &Fields) -> Self {
+        let names = controls().map(|control| control.name);
+        let names: BTreeSet<&str> = names.chain([MODE, OTHER, DRAFT]).collect();
+        let mut form = Self::default();
+        for (name, value) in &fields.0 {
+            let value = value.replace("\r\n", "\n");
+            if let Some(name) = names.get(name.as_str()) {
+                let value = value.trim().to_owned();
+                form.values.entry(name).or_insert(value);
+            } else if let Some((list, index, column)) = cell(name) {
+                let value = match column {
+                    VERBATIM => value,
+                    _ => value.trim().to_owned(),
+                };
+                let rows = form.rows.entry(list).or_default();
+                rows.entry(index)
+                    .or_default()
+                    .entry(column)
+                    .or_insert(value);
+            }
+        }
+        form
+    }
+
+    /// Returns the value of a control; empty if it is missing.
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.values.get(name).map_or("", String::as_str)
+    }
+
+    pub(super) fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.values.insert(name, value.into());
+    }
+
+    pub(super) fn mode(&self) -> Mode {
+        Mode::named(self.get(MODE))
+    }
+
+    /// Returns the rows of a list with their numbers.
+    pub(super) fn rows(&self, list: &str) -> impl Iterator<Item = (u32, &Row)> {
+        let rows = self.rows.get(list).into_iter().flatten();
+        rows.map(|(index, row)| (*index, row))
+    }
+
+    /// Adds a row to a list.
+    pub(super) fn push(&mut self, list: &'static str, row: Row) {
+        let rows = self.rows.entry(list).or_default();
+        let next = rows.keys().next_back().map_or(0, |last| last + 1);
+        rows.insert(next, row);
+    }
+
+    /// Empties a column of a list.
+    pub(super) fn clear_column(&mut self, list: &str, column: &str) {
+        for row in self.rows.get_mut(list).into_iter().flatten() {
+            row.1.remove(column);
+        }
+    }
+
+    /// Returns the number after that of the last row.
+    pub(super) fn next_row(&self, list: &str) -> u32 {
+        let rows = self.rows.get(list);
+        let last = rows.and_then(|rows| rows.keys().next_back());
+        last.map_or(0, |last| last + 1)
+    }
+}
+
+/// Returns the text of a column; empty if it is missing.
+pub(super) fn text<'a>(row: &'a Row, column: &str) -> &'a str {
+    row.get(column).map_or("", String::as_str)
+}
+
+/// Returns the name of a cell in the form, such as `inputs[0].name`.
+pub(super) fn cell_name(list: &List, index: impl std::fmt::Display, column: &str) -> String {
+    format!("{}[{index}].{column}", list.name)
+}
+
+/// Parses the name of a cell.
+fn cell(name: &str) -> Option<(&'static str, u32, &'static str)> {
+    let (list, rest) = name.split_once('[')?;
+    let (index, column) = rest.split_once("].")?;
+    let list = lists().find(|known| known.name == list)?;
+    let index = index.parse().ok().filter(|index| *index <= MAX_ROW)?;
+    if column == EXTRA {
+        return Some((list.name, index, EXTRA));
+    }
+    let column = list.columns.iter().find(|known| known.name == column)?;
+    Some((list.name, index, column.name))
+}

@@ -1,0 +1,355 @@
+//! `Plan`: the job of a form, with the files that must be staged for it.
+
+use modelarts_ext::{Client, CreateJob, Error, error::Violation, jobs::create::CodeDir};
+use modelarts_obs::Staging;
+use serde_json::Value;
+
+use crate::create::{
+    drafts::{CODE, Draft, Dropped, INPUTS},
+    finding::{Finding, Place, Places},
+    form::{Form, Row, cell_name, text},
+    parameters::{
+        AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, In, Kind, List, Mode, OTHER, controls, lists,
+    },
+};
+
+/// Names of the fields of an engine by name and version, instead of an id.
+const ENGINE_NAME: &str = "algorithm.engine.engine_name";
+const ENGINE_VERSION: &str = "algorithm.engine.engine_version";
+/// Path of the service of a data set, below the input.
+const DATASET_SERVICE: &str = "remote.dataset.service_type";
+
+/// The job of a form.
+pub(super) struct Plan {
+    /// The job. Addresses of what is not staged yet are placeholders.
+    pub(super) job: CreateJob,
+    /// Values of the form that cannot be sent.
+    pub(super) findings: Vec<Finding>,
+    /// Controls of the fields of the body.
+    pub(super) places: Places,
+    /// Dropped code, with the script to start.
+    pub(super) code: Option<(Dropped, Option<String>)>,
+    /// Names of inputs, with their dropped files.
+    pub(super) data: Vec<(String, Dropped)>,
+    /// Outputs that get a new address.
+    pub(super) outputs: Vec<String>,
+    /// `true` if the body has fields that the form does not have.
+    pub(super) has_other: bool,
+}
+
+impl Plan {
+    /// Creates the job of a form. No request is sent.
+    pub(super) fn new(
+        form: &Form,
+        client: &Client,
+        staging: &Staging,
+        draft: Option<&Draft>,
+    ) -> Self {
+        let jobs = client.training_jobs();
+        let mut findings = Vec::new();
+        let mut has_other = false;
+        let mut job = jobs.create("");
+        if !form.get(OTHER).is_empty() {
+            match jobs.from_json(form.get(OTHER)) {
+                Ok(other) => {
+                    has_other = true;
+                    job = other;
+                }
+                Err(error) => findings.extend(of_error(OTHER, "Other settings", "", &error)),
+            }
+        }
+        let mut plan = Self {
+            job,
+            findings,
+            places: Places::default(),
+            code: None,
+            data: Vec::new(),
+            outputs: Vec::new(),
+            has_other,
+        };
+        let mode = form.mode();
+        for control in controls().filter(|control| control.modes.has(mode)) {
+            plan.set_control(control, form);
+        }
+        if mode != Mode::Stored {
+            plan.set_code(form, staging, draft);
+        }
+        for list in lists() {
+            plan.set_list(list, form, staging, draft);
+        }
+        plan
+    }
+
+    /// Returns `true` if files must be sent, or outputs need addresses.
+    pub(super) fn needs_staging(&self) -> bool {
+        self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
+    }
+
+    /// Returns the findings about the dropped code.
+    pub(super) fn check_code(&self) -> Vec<Violation> {
+        let Some((dropped, boot_file)) = &self.code else {
+            return Vec::new();
+        };
+        let code = CodeDir::from_files(dropped.files.iter().cloned());
+        code.check(boot_file.as_deref()).violations
+    }
+
+    fn set_control(&mut self, control: &Control, form: &Form) {
+        if control.path.is_empty() {
+            return;
+        }
+        let place = Place::new(control.name, control.label);
+        self.places.add(control.path, place.clone());
+        let value = form.get(control.name);
+        if value.is_empty() {
+            return;
+        }
+        match (control.kind, value.split_once(':')) {
+            (Kind::Engine, Some((name, version))) => {
+                self.set(ENGINE_NAME, name, &place);
+                self.set(ENGINE_VERSION, version, &place);
+            }
+            _ => self.set(control.path, value, &place),
+        }
+        if control.path == AUTO_STOP {
+            self.set(AUTO_STOP_UNIT, "HOURS", &place);
+        }
+    }
+
+    /// Sets the addresses of the code and of the script in it.
+    fn set_code(&mut self, form: &Form, staging: &Staging, draft: Option<&Draft>) {
+        let mode = form.mode();
+        let (directory, label) = match mode {
+            Mode::Custom => ("custom_code_dir", "Code directory of the image"),
+            _ => ("code_dir", "Code directory"),
+        };
+        let script = match mode {
+            Mode::Preset => form.get("boot_file"),
+            _ => "",
+        };
+        let place = Place::new(directory, label);
+        let dropped = draft.and_then(|draft| draft.dropped(CODE));
+        let Some(dropped) = dropped else {
+            self.set_script(form.get(directory), script);
+            return;
+        };
+        if !form.get(directory).is_empty() {
+            self.findings.push(Finding::own(
+                &place,
+                "must be an address or dropped files, not both",
+                "remove the files, or the address",
+            ));
+        }
+        let address = self.placeholder(staging, "code", &dropped.name, &place);
+        // The path may begin with the name of the dropped directory.
+        let inside = script.strip_prefix("./").unwrap_or(script);
+        let has = |path: &str| dropped.files.iter().any(|(known, _)| known == path);
+        let below = inside.strip_prefix(&format!("{}/", dropped.name));
+        let script = below.filter(|path| has(path)).unwrap_or(inside).to_owned();
+        self.set("algorithm.code_dir", &address, &place);
+        self.set_script(&address, &script);
+        let script = Some(script).filter(|script| !script.is_empty());
+        self.code = Some((dropped, script));
+    }
+
+    /// Sets the address of a script, whose path may be relative to the directory.
+    fn set_script(&mut self, directory: &str, script: &str) {
+        let is_address = ["obs://", "/", "file://"]
+            .iter()
+            .any(|start| script.starts_with(start));
+        if !script.is_empty() && !is_address && !directory.is_empty() {
+            let script = script.strip_prefix("./").unwrap_or(script);
+            let address = format!("{}/{script}", directory.trim_end_matches('/'));
+            let place = Place::new("boot_file", "Boot file");
+            self.set("algorithm.boot_file", &address, &place);
+        }
+    }
+
+    /// Adds the rows of a list to the body, after the elements that it has.
+    fn set_list(&mut self, list: &List, form: &Form, staging: &Staging, draft: Option<&Draft>) {
+        let mut index = self.count(list.path);
+        let mut names = Vec::new();
+        for (number, row) in form.rows(list.name) {
+            let slot = format!("{INPUTS}{number}");
+            let dropped = match list.name {
+                "inputs" => draft.and_then(|draft| draft.dropped(&slot)),
+                _ => None,
+            };
+            if dropped.is_none() && row.values().all(|value| value.trim().is_empty()) {
+                continue;
+            }
+            let place = |column: &Control| {
+                let label = format!("{}, {}", list.title, column.label.to_lowercase());
+                Place::new(cell_name(list, number, column.name), label)
+            };
+            if list.name == "environments" {
+                self.set_variable(list, row, &mut names, &place);
+                continue;
+            }
+            let element = format!("{}[{index}]", list.path);
+            index += 1;
+            if let Some(first) = list.columns.first() {
+                self.places.add(&element, place(first));
+            }
+            for column in list.columns {
+                let path = format!("{element}.{}", column.path);
+                self.places.add(&path, place(column));
+                let value = text(row, column.name);
+                let may_be_empty = column.name == "value";
+                if !value.is_empty() || may_be_empty {
+                    self.set(&path, value, &place(column));
+                }
+            }
+            self.set_extra(&element, row, &place);
+            let name = text(row, "name").to_owned();
+            match list.name {
+                "inputs" => {
+                    // A data set without a version is one of the asset service.
+                    if !text(row, "dataset").is_empty() && text(row, "version").is_empty() {
+                        let path = format!("{element}.{DATASET_SERVICE}");
+                        self.set(&path, "V3", &place(&list.columns[1]));
+                    }
+                    if let Some(dropped) = dropped {
+                        self.set_data(list, &element, row, number, name, dropped, staging);
+                    }
+                }
+                "outputs" if text(row, "path").is_empty() && !name.is_empty() => {
+                    let place = place(&list.columns[1]);
+                    let address = self.placeholder(staging, "out", &name, &place);
+                    self.set(&format!("{element}.remote.obs.obs_url"), &address, &place);
+                    self.outputs.push(name);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one row")]
+    fn set_data(
+        &mut self,
+        list: &List,
+        element: &str,
+        row: &Row,
+        number: u32,
+        name: String,
+        dropped: Dropped,
+        staging: &Staging,
+    ) {
+        let place = Place::new(cell_name(list, number, "path"), "Inputs, data path");
+        if !text(row, "path").is_empty() || !text(row, "dataset").is_empty() {
+            self.findings.push(Finding::own(
+                &place,
+                "must be an address, a data set or dropped files, and only one of them",
+                "remove the files, or the others",
+            ));
+            return;
+        }
+        let address = self.placeholder(staging, "data", &dropped.name, &place);
+        self.set(&format!("{element}.remote.obs.obs_url"), &address, &place);
+        self.data.push((name, dropped));
+    }
+
+    /// Sets an environment variable. A variable of the same name would be lost.
+    fn set_variable(
+        &mut self,
+        list: &List,
+        row: &Row,
+        names: &mut Vec<String>,
+        place: &dyn Fn(&Control) -> Place,
+    ) {
+        let [name_column, value_column] = list.columns else {
+            return;
+        };
+        let name = text(row, "name");
+        let own = |rule, advice| Finding::own(&place(name_column), rule, advice);
+        if name.is_empty() {
+            let rule = "must be given with a value";
+            self.findings.push(own(rule, "name the variable"));
+            return;
+        }
+        if names.iter().any(|known| known == name) {
+            let rule = "must differ from the names of other variables";
+            self.findings.push(own(rule, "rename one, or leave it out"));
+            return;
+        }
+        names.push(name.to_owned());
+        let path = format!("{}[{name:?}]", list.path);
+        self.places.add(&path, place(value_column));
+        self.job = self.job.clone().env(name, text(row, "value"));
+    }
+
+    /// Sets the members of an element that the form does not have.
+    fn set_extra(&mut self, element: &str, row: &Row, place: &dyn Fn(&Control) -> Place) {
+        let extra = serde_json::from_str::<Value>(text(row, EXTRA)).unwrap_or_default();
+        let name = Control {
+            number: 0,
+            name: "name",
+            label: "name",
+            path: "",
+            kind: Kind::Text,
+            modes: In::All,
+            help: "",
+        };
+        self.set_members(element, &extra, &place(&name));
+    }
+
+    fn set_members(&mut self, path: &str, members: &Value, place: &Place) {
+        for (name, value) in members.as_object().into_iter().flatten() {
+            self.has_other = true;
+            let path = format!("{path}.{name}");
+            match value {
+                // Members of an object are set one by one, because the form may set others.
+                Value::Object(_) => self.set_members(&path, value, place),
+                Value::String(text) => self.set(&path, text, place),
+                value => self.set(&path, &value.to_string(), place),
+            }
+        }
+    }
+
+    /// Returns the address of what is not staged yet, for the check.
+    fn placeholder(&mut self, staging: &Staging, kind: &str, name: &str, place: &Place) -> String {
+        match staging.root() {
+            Ok(root) => format!("{root}/{kind}/new/{name}/"),
+            Err(error) => {
+                let advice = error.advice().unwrap_or_default();
+                self.findings.push(Finding::own(
+                    place,
+                    "must be an address in OBS, because no bucket is set for files and new outputs",
+                    advice,
+                ));
+                format!("obs://bucket/{kind}/{name}/")
+            }
+        }
+    }
+
+    fn set(&mut self, path: &str, value: &str, place: &Place) {
+        match self.job.clone().set_field(path, value) {
+            Ok(job) => self.job = job,
+            Err(error) => {
+                let found = of_error(&place.name, &place.label, path, &error);
+                self.findings.extend(found);
+            }
+        }
+    }
+
+    /// Returns the number of elements of a list in the body.
+    fn count(&self, path: &str) -> usize {
+        let body = self.job.body();
+        let value = path
+            .split('.')
+            .try_fold(&body, |value, name| value.get(name));
+        value.and_then(Value::as_array).map_or(0, Vec::len)
+    }
+}
+
+/// Returns the findings of a value that cannot be taken.
+fn of_error(name: &str, label: &str, path: &str, error: &Error) -> Vec<Finding> {
+    let place = Place::new(name, label);
+    match error.violations() {
+        [] => vec![Finding::of_text(&place, path, error)],
+        violations => violations
+            .iter()
+            .map(|violation| Finding::of_violation(violation, Some(&place)))
+            .collect(),
+    }
+}

@@ -1,0 +1,209 @@
+//! The page of the form, and the creation of its job.
+
+use axum::{
+    Json,
+    extract::State as Shared,
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Redirect, Response},
+};
+use modelarts_ext::{Error, Job};
+use modelarts_obs::{CreateJobExt, staging::StagedPart};
+use ring::rand::SystemRandom;
+use serde_json::json;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    create::{
+        check::Checked,
+        drafts::{Draft, Progress},
+        finding::Finding,
+        form::Form,
+        parameters::DRAFT,
+        plan::Plan,
+        prefill::form_of,
+        view::{Content, FormPage},
+    },
+    page::{Page, is_script},
+    problem::Problem,
+    site::State,
+};
+
+/// Maximum length of the name of a copied job in the name of its copy.
+const MAX_STEM: usize = 59;
+
+/// Renders the form: blank, with the values of the query, or with those of the job `from`.
+pub(super) async fn show(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    fields: Fields,
+) -> Result<Page<FormPage>, Problem> {
+    let id = draft_id()?;
+    let mut notes = Vec::new();
+    let mut form = match fields.get("from") {
+        Some(from) => copy(&state, from, &id, &mut notes).await?,
+        None => Form::parse(&fields),
+    };
+    if form.get("name").is_empty() {
+        form.set("name", format!("job-{}", &id[..8]));
+    }
+    form.set(DRAFT, id);
+    let lists = state.choices.lists(&state.client).await;
+    let (_, checked) = Checked::new(&state, &form, &lists);
+    let content = Content {
+        form,
+        checked,
+        notes,
+        shows_errors: false,
+        problem: None,
+    };
+    Ok(Page(FormPage::new(&state, &visitor, content, &lists)))
+}
+
+/// Returns the form of a copy of a job, with another name.
+async fn copy(
+    state: &State,
+    id: &str,
+    draft: &str,
+    notes: &mut Vec<String>,
+) -> Result<Form, Problem> {
+    let job = state.client.training_jobs().get(id).await?;
+    let stem: String = job.name().chars().take(MAX_STEM).collect();
+    let copy = job.copy_as(format!("{stem}-{}", &draft[..4])).await?;
+    let mut form = form_of(copy.body());
+    let has_outputs = form.rows("outputs").next().is_some();
+    let mut note = format!("This form has the settings of the job {}.", job.name());
+    if has_outputs && state.staging.root().is_ok() {
+        form.clear_column("outputs", "path");
+        note += " Each output gets a new directory, so that the results of that job are kept.";
+    } else if has_outputs {
+        note += " Its outputs are written to the directories of that job: enter others to keep its \
+                 results.";
+    }
+    notes.push(note);
+    Ok(form)
+}
+
+/// Returns the id of a new form.
+fn draft_id() -> Result<String, Problem> {
+    let random = ring::rand::generate::<[u8; 16]>(&SystemRandom::new());
+    let random = random.map_err(|_| {
+        let message = "the system has no random numbers";
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Error of the page",
+            message,
+        )
+    })?;
+    let bytes: [u8; 16] = random.expose();
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Creates the job of a form, or renders the form again with the rules that it breaks.
+pub(super) async fn create(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    let mut form = Form::parse(&fields);
+    if form.get(DRAFT).is_empty() {
+        form.set(DRAFT, draft_id()?);
+    }
+    let lists = state.choices.lists(&state.client).await;
+    let (plan, mut checked) = Checked::new(&state, &form, &lists);
+    // Enter in a control, or an unknown button, creates nothing.
+    let is_check = fields.get("action") != Some("create");
+    let mut problem = None;
+    if !is_check && checked.errors.is_empty() {
+        let draft = form.get(DRAFT).to_owned();
+        match submit(&state, plan, &draft).await? {
+            Ok(job) => {
+                state.drafts.remove(&draft);
+                let location = format!("/jobs/{}", job.id());
+                return Ok(match is_script(&headers) {
+                    true => Json(json!({ "location": location })).into_response(),
+                    false => Redirect::to(&location).into_response(),
+                });
+            }
+            Err((error, plan)) if !error.violations().is_empty() => {
+                let violations = error.violations().iter();
+                let found = violations.map(|violation| {
+                    Finding::of_violation(violation, plan.places.find(violation.field()))
+                });
+                checked.errors = found.collect();
+            }
+            Err((error, _)) => problem = Some(Problem::from(error)),
+        }
+    }
+    if is_script(&headers) {
+        return match problem {
+            Some(problem) => Err(problem),
+            None => Ok(Json(checked).into_response()),
+        };
+    }
+    let status = match &problem {
+        Some(problem) => problem.status,
+        None if checked.errors.is_empty() || is_check => StatusCode::OK,
+        None => StatusCode::UNPROCESSABLE_ENTITY,
+    };
+    let content = Content {
+        form,
+        checked,
+        notes: Vec::new(),
+        shows_errors: true,
+        problem,
+    };
+    let page = FormPage::new(&state, &visitor, content, &lists);
+    Ok((status, Page(page)).into_response())
+}
+
+/// Sends the files of a job, and creates it. A browser that leaves does not stop it, because the
+/// state of the job would be unknown.
+async fn submit(
+    state: &State,
+    plan: Plan,
+    draft: &str,
+) -> Result<Result<Job, (Error, Plan)>, Problem> {
+    let draft = state.drafts.get(draft);
+    let lock = draft.as_ref().map(Draft::lock).transpose()?;
+    let staging = state.staging.clone();
+    let work = tokio::spawn(async move {
+        let created = match plan.needs_staging() {
+            false => plan.job.clone().submit().await,
+            true => {
+                let mut stage = plan.job.clone().stage(&staging);
+                if let Some((code, boot_file)) = &plan.code {
+                    stage = stage.code(&code.root, boot_file.as_deref());
+                }
+                for (name, data) in &plan.data {
+                    stage = stage.data(name, &data.root);
+                }
+                for name in &plan.outputs {
+                    stage = stage.output(name);
+                }
+                if let Some(draft) = draft {
+                    stage = stage.on_progress(move |part, progress| {
+                        let part = match part {
+                            StagedPart::Data(name) => name.clone(),
+                            _ => "code".to_owned(),
+                        };
+                        let (done, total) = (progress.done.bytes, progress.total.bytes);
+                        draft.set_progress(Progress { part, done, total });
+                    });
+                }
+                stage.submit().await
+            }
+        };
+        drop(lock);
+        created.map_err(|error| (error, plan))
+    });
+    work.await.map_err(|error| {
+        let message = format!("the creation of the job ended: {error}");
+        Problem::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Error of the page",
+            message,
+        )
+        .with_advice("look for the job in the list before you create it again")
+    })
+}

@@ -1,0 +1,381 @@
+//! The form as HTML.
+
+use askama::Template;
+use modelarts_ext::types::TrainingFlavor;
+
+use crate::{
+    access::visitor::Visitor,
+    create::{
+        check::Checked,
+        choices::{Lists, hardware},
+        drafts::{CODE, INPUTS},
+        finding::Finding,
+        form::{Form, Row, cell_name, text},
+        parameters::{Control, DRAFT, EXTRA, GROUPS, Item, Kind, List, Mode, OTHER},
+    },
+    page::{Layout, Section},
+    problem::Problem,
+    site::State,
+};
+
+/// Flavors of dedicated pools, which the list of the service does not have.
+const POOL_FLAVORS: [&str; 4] = [
+    "modelarts.pool.visual.xlarge",
+    "modelarts.pool.visual.2xlarge",
+    "modelarts.pool.visual.4xlarge",
+    "modelarts.pool.visual.8xlarge",
+];
+/// Number of a row in the template of new rows, which the script replaces.
+const NEW_ROW: &str = "INDEX";
+
+/// Page of the form.
+#[derive(Template)]
+#[template(path = "create/form.html")]
+pub(super) struct FormPage {
+    layout: Layout,
+    groups: Vec<GroupView>,
+    modes: Vec<Choice>,
+    draft: String,
+    other: String,
+    other_errors: Vec<String>,
+    /// Address below which files are stored; `None` if no bucket is set.
+    root: Option<String>,
+    /// Notes on top of the form.
+    notes: Vec<String>,
+    checked: Checked,
+    /// `true` if the errors are shown at their controls.
+    shows_errors: bool,
+    problem: Option<Problem>,
+}
+
+struct GroupView {
+    title: &'static str,
+    items: Vec<ItemView>,
+}
+
+enum ItemView {
+    Mode,
+    Control(ControlView),
+    List(ListView),
+}
+
+/// A control, or a cell of a row.
+struct ControlView {
+    number: u8,
+    name: String,
+    /// Id of the element.
+    id: String,
+    label: &'static str,
+    help: &'static str,
+    placeholder: &'static str,
+    class: &'static str,
+    value: String,
+    /// `text`, `number`, `lines` or `select`.
+    kind: &'static str,
+    options: Vec<Options>,
+    errors: Vec<String>,
+    /// Place for dropped files.
+    slot: Option<String>,
+}
+
+/// Choices with a common title, which may be empty.
+struct Options {
+    title: String,
+    choices: Vec<Choice>,
+}
+
+struct Choice {
+    value: String,
+    label: String,
+    is_chosen: bool,
+}
+
+struct ListView {
+    name: &'static str,
+    title: &'static str,
+    item: &'static str,
+    help: &'static str,
+    rows: Vec<RowView>,
+    /// Template of a new row.
+    template: RowView,
+}
+
+struct RowView {
+    /// Name of the field with the members that the form does not have.
+    extra_name: String,
+    extra: String,
+    label: String,
+    cells: Vec<ControlView>,
+}
+
+/// What a page shows.
+pub(super) struct Content {
+    pub(super) form: Form,
+    pub(super) checked: Checked,
+    pub(super) notes: Vec<String>,
+    pub(super) shows_errors: bool,
+    pub(super) problem: Option<Problem>,
+}
+
+impl FormPage {
+    pub(super) fn new(state: &State, visitor: &Visitor, content: Content, lists: &Lists) -> Self {
+        let Content {
+            form,
+            checked,
+            mut notes,
+            shows_errors,
+            problem,
+        } = content;
+        let errors: &[Finding] = if shows_errors { &checked.errors } else { &[] };
+        let builder = Views {
+            form: &form,
+            lists,
+            errors,
+        };
+        let groups = GROUPS.iter().map(|group| GroupView {
+            title: group.title,
+            items: group.items.iter().map(|item| builder.item(item)).collect(),
+        });
+        let groups = groups.collect();
+        let modes = Mode::ALL.iter().map(|(mode, name, label)| Choice {
+            value: (*name).to_owned(),
+            label: (*label).to_owned(),
+            is_chosen: *mode == form.mode(),
+        });
+        notes.extend(lists.problems());
+        Self {
+            layout: Layout::new(state, visitor, Section::Create, "Create a job"),
+            groups,
+            modes: modes.collect(),
+            draft: form.get(DRAFT).to_owned(),
+            other: form.get(OTHER).to_owned(),
+            other_errors: builder.errors_of(OTHER),
+            root: state.staging.root().ok().map(|root| root.to_string()),
+            notes,
+            shows_errors,
+            problem,
+            checked,
+        }
+    }
+
+    /// Returns the id of the element of a control.
+    fn id_of(name: &str) -> String {
+        id(name)
+    }
+}
+
+fn id(name: &str) -> String {
+    let plain = name.replace(['[', '.'], "-").replace(']', "");
+    format!("f-{plain}")
+}
+
+/// Builder of the views of a form.
+struct Views<'a> {
+    form: &'a Form,
+    lists: &'a Lists,
+    errors: &'a [Finding],
+}
+
+impl Views<'_> {
+    fn item(&self, item: &Item) -> ItemView {
+        match item {
+            Item::Mode => ItemView::Mode,
+            Item::Control(control) => {
+                let value = self.form.get(control.name);
+                let slot = (control.kind == Kind::Code).then(|| CODE.to_owned());
+                let view = self.control(control, control.name.to_owned(), value, slot);
+                ItemView::Control(view)
+            }
+            Item::List(list) => ItemView::List(self.list(list)),
+        }
+    }
+
+    fn control(
+        &self,
+        control: &Control,
+        name: String,
+        value: &str,
+        slot: Option<String>,
+    ) -> ControlView {
+        let (kind, options) = self.options(control.kind, value);
+        ControlView {
+            number: control.number,
+            id: id(&name),
+            label: control.label,
+            help: control.help,
+            placeholder: "",
+            class: control.modes.class(),
+            value: value.to_owned(),
+            kind,
+            options,
+            errors: self.errors_of(&name),
+            slot,
+            name,
+        }
+    }
+
+    fn errors_of(&self, name: &str) -> Vec<String> {
+        let own = self.errors.iter().filter(|finding| finding.field == name);
+        own.map(Finding::text).collect()
+    }
+
+    fn list(&self, list: &List) -> ListView {
+        let mut rows: Vec<RowView> = self
+            .form
+            .rows(list.name)
+            .map(|(number, row)| self.row(list, &number.to_string(), row))
+            .collect();
+        // A blank row, so that one can be added without a script.
+        let next = self.form.next_row(list.name).to_string();
+        rows.push(self.row(list, &next, &Row::new()));
+        ListView {
+            name: list.name,
+            title: list.title,
+            item: list.item,
+            help: list.help,
+            rows,
+            template: self.row(list, NEW_ROW, &Row::new()),
+        }
+    }
+
+    fn row(&self, list: &List, number: &str, row: &Row) -> RowView {
+        let cells = list.columns.iter().map(|column| {
+            let name = cell_name(list, number, column.name);
+            let slot = (column.kind == Kind::Data).then(|| format!("{INPUTS}{number}"));
+            ControlView {
+                // The help of a column is an example.
+                placeholder: column.help,
+                help: "",
+                ..self.control(column, name, text(row, column.name), slot)
+            }
+        });
+        RowView {
+            extra_name: cell_name(list, number, EXTRA),
+            extra: text(row, EXTRA).to_owned(),
+            label: list.item.to_owned(),
+            cells: cells.collect(),
+        }
+    }
+
+    /// Returns the kind of the element, and its choices.
+    fn options(&self, kind: Kind, value: &str) -> (&'static str, Vec<Options>) {
+        let mut groups = match kind {
+            Kind::Text | Kind::Code | Kind::Data => return ("text", Vec::new()),
+            Kind::Number => return ("number", Vec::new()),
+            Kind::Lines => return ("lines", Vec::new()),
+            Kind::Choice(choices) => {
+                let choices = choices.iter().map(|(value, label)| choice(value, label));
+                vec![Options {
+                    title: String::new(),
+                    choices: choices.collect(),
+                }]
+            }
+            // A list that cannot be read leaves a text.
+            Kind::Engine if self.lists.engines.is_err() => return ("text", Vec::new()),
+            Kind::Algorithm if self.lists.algorithms.is_err() => return ("text", Vec::new()),
+            Kind::Flavor if self.lists.flavors.is_err() => return ("text", Vec::new()),
+            Kind::Engine => self.engines(),
+            Kind::Algorithm => self.algorithms(),
+            Kind::Flavor => self.flavors(),
+        };
+        if !matches!(kind, Kind::Choice(_)) {
+            groups.insert(0, blank());
+        }
+        let mut choices = groups.iter_mut().flat_map(|group| &mut group.choices);
+        match choices.find(|choice| choice.value == value) {
+            Some(choice) => choice.is_chosen = true,
+            // A value that the service does not list.
+            None => groups.push(Options {
+                title: String::new(),
+                choices: vec![Choice {
+                    is_chosen: true,
+                    ..choice(value, value)
+                }],
+            }),
+        }
+        ("select", groups)
+    }
+
+    fn engines(&self) -> Vec<Options> {
+        let mut groups = Vec::new();
+        for engine in self.lists.engines.iter().flatten() {
+            let name = engine.engine_name.as_deref().unwrap_or_default();
+            let version = engine.engine_version.as_deref().unwrap_or_default();
+            let value = match engine.engine_id.as_deref() {
+                Some(id) if !id.is_empty() => id.to_owned(),
+                _ => format!("{name}:{version}"),
+            };
+            let label = if version.is_empty() {
+                value.as_str()
+            } else {
+                version
+            };
+            add(&mut groups, name, choice(&value, label));
+        }
+        groups
+    }
+
+    fn algorithms(&self) -> Vec<Options> {
+        let mut groups = Vec::new();
+        for algorithm in self.lists.algorithms.iter().flatten() {
+            let metadata = algorithm.metadata.as_deref();
+            let Some(id) = metadata.and_then(|metadata| metadata.id.as_deref()) else {
+                continue;
+            };
+            let name = metadata.and_then(|metadata| metadata.name.as_deref());
+            add(&mut groups, "", choice(id, name.unwrap_or(id)));
+        }
+        groups
+    }
+
+    fn flavors(&self) -> Vec<Options> {
+        let mut groups = Vec::new();
+        for flavor in self.lists.flavors.iter().flatten() {
+            let kind = kind_of(flavor);
+            if let Some(id) = flavor.flavor_id.as_deref() {
+                let label = match hardware(flavor) {
+                    hardware if hardware.is_empty() => id.to_owned(),
+                    hardware => format!("{id}: {hardware}"),
+                };
+                add(&mut groups, &kind, choice(id, &label));
+            }
+        }
+        for id in POOL_FLAVORS {
+            if self.lists.flavor(id).is_none() {
+                add(&mut groups, "Dedicated pool", choice(id, id));
+            }
+        }
+        groups
+    }
+}
+
+fn kind_of(flavor: &TrainingFlavor) -> String {
+    let kind = flavor.flavor_type.as_ref();
+    kind.map(ToString::to_string).unwrap_or_default()
+}
+
+fn choice(value: &str, label: &str) -> Choice {
+    Choice {
+        value: value.to_owned(),
+        label: label.to_owned(),
+        is_chosen: false,
+    }
+}
+
+fn blank() -> Options {
+    Options {
+        title: String::new(),
+        choices: vec![choice("", "Choose…")],
+    }
+}
+
+/// Adds a choice to the group with this title.
+fn add(groups: &mut Vec<Options>, title: &str, choice: Choice) {
+    match groups.iter_mut().find(|group| group.title == title) {
+        Some(group) => group.choices.push(choice),
+        None => groups.push(Options {
+            title: title.to_owned(),
+            choices: vec![choice],
+        }),
+    }
+}

@@ -1,0 +1,280 @@
+//! The 32 parameters of the form, and forms of existing jobs.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Field, VALID, attribute, check, post, send, staged, valid_with};
+use crate::support::Fixture;
+
+/// A parameter: its number in the form of the service, fields of the form, fields of the body as
+/// JSON pointers with their values.
+type Row = (
+    u8,
+    &'static [Field<'static>],
+    &'static [(&'static str, &'static str)],
+);
+
+#[rustfmt::skip]
+const PARAMETERS: &[Row] = &[
+    (1, &[("name", "oak")], &[("/metadata/name", "\"oak\"")]),
+    (2, &[("description", "two\r\nlines")], &[("/metadata/description", "\"two\\nlines\"")]),
+    (3, &[("engine", "pytorch_1.8")], &[("/algorithm/engine/engine_id", "\"pytorch_1.8\"")]),
+    (3, &[("engine", "PyTorch:1.8")], &[
+        ("/algorithm/engine/engine_name", "\"PyTorch\""), ("/algorithm/engine/engine_version", "\"1.8\"")]),
+    (4, &[("code_dir", "obs://b/c")], &[("/algorithm/code_dir", "\"obs://b/c\"")]),
+    (5, &[("boot_file", "./a/t.py")], &[("/algorithm/boot_file", "\"obs://bucket/code/a/t.py\"")]),
+    (5, &[("boot_file", "obs://bucket/code/t.py")], &[("/algorithm/boot_file", "\"obs://bucket/code/t.py\"")]),
+    (6, &[("mode", "custom"), ("image", "o/i:t")], &[("/algorithm/engine/image_url", "\"o/i:t\"")]),
+    (7, &[("mode", "custom"), ("custom_code_dir", "obs://b/c/")], &[
+        ("/algorithm/code_dir", "\"obs://b/c/\""), ("/algorithm/boot_file", "null")]),
+    (8, &[("mode", "custom"), ("run_user", "1000")], &[("/algorithm/engine/run_user", "\"1000\"")]),
+    (9, &[("mode", "custom"), ("command", "a; b")], &[("/algorithm/command", "\"a; b\"")]),
+    (10, &[("local_code_dir", "/home/c")], &[("/algorithm/local_code_dir", "\"/home/c\"")]),
+    (11, &[("working_dir", "/home/w")], &[("/algorithm/working_dir", "\"/home/w\"")]),
+    (12, &[("mode", "stored"), ("algorithm", "id-1")], &[
+        ("/algorithm/id", "\"id-1\""), ("/algorithm/code_dir", "null"), ("/algorithm/engine", "null")]),
+    (13, &[("inputs[3].name", "rows")], &[("/algorithm/inputs/0/name", "\"rows\"")]),
+    (14, &[("inputs[0].dataset", "i"), ("inputs[0].version", "v")], &[
+        ("/algorithm/inputs/0/remote/dataset/id", "\"i\""), ("/algorithm/inputs/0/remote/dataset/version_id", "\"v\"")]),
+    (14, &[("inputs[0].dataset", "i")], &[("/algorithm/inputs/0/remote/dataset/service_type", "\"V3\"")]),
+    (15, &[("inputs[0].path", "obs://b/d/")], &[("/algorithm/inputs/0/remote/obs/obs_url", "\"obs://b/d/\"")]),
+    (16, &[("inputs[0].access", "env")], &[("/algorithm/inputs/0/access_method", "\"env\"")]),
+    (17, &[("outputs[0].name", "model"), ("outputs[0].path", "obs://b/o/")], &[("/algorithm/outputs/0/name", "\"model\"")]),
+    (18, &[("outputs[0].path", "obs://b/o/")], &[("/algorithm/outputs/0/remote/obs/obs_url", "\"obs://b/o/\"")]),
+    (19, &[("outputs[0].access", "env")], &[("/algorithm/outputs/0/access_method", "\"env\"")]),
+    (20, &[("outputs[0].predownload", "true")], &[("/algorithm/outputs/0/prefetch_to_local", "true")]),
+    (21, &[("parameters[0].name", "lr"), ("parameters[0].value", "1e-05"), ("parameters[2].name", "e"), ("parameters[2].value", " 3 ")], &[
+        ("/algorithm/parameters/0/name", "\"lr\""), ("/algorithm/parameters/0/value", "\"1e-05\""),
+        ("/algorithm/parameters/1/name", "\"e\""), ("/algorithm/parameters/1/value", "\" 3 \"")]),
+    (22, &[("environments[0].name", "SEED"), ("environments[0].value", "1")], &[("/algorithm/environments/SEED", "\"1\"")]),
+    (23, &[("restarts", "2"), ("hang_restart", "true")], &[
+        ("/metadata/annotations/fault-tolerance~1job-retry-num", "\"2\""),
+        ("/metadata/annotations/fault-tolerance~1hang-retry", "\"true\"")]),
+    (24, &[("pool", "p-1")], &[("/spec/resource/pool_id", "\"p-1\"")]),
+    (25, &[("resource_type", "CPU")], &[("/spec/resource/flavor_id", "\"modelarts.vm.cpu.2u\"")]),
+    (26, &[("flavor", "modelarts.vm.cpu.8u")], &[("/spec/resource/flavor_id", "\"modelarts.vm.cpu.8u\"")]),
+    (27, &[("nodes", "4")], &[("/spec/resource/node_count", "4")]),
+    (28, &[("priority", "2")], &[("/spec/schedule_policy/priority", "2")]),
+    (29, &[("nfs[0].source", "10.0.0.5:/share"), ("nfs[0].local", "/mnt/data"), ("nfs[0].read_only", "true")], &[
+        ("/spec/volumes/0/nfs/nfs_server_path", "\"10.0.0.5:/share\""),
+        ("/spec/volumes/0/nfs/local_path", "\"/mnt/data\""), ("/spec/volumes/0/nfs/read_only", "true")]),
+    (30, &[("nfs[0].source", "10.0.0.5:/s"), ("pfs[0].source", "/fs/dir"), ("pfs[0].local", "/mnt/pfs")], &[
+        ("/spec/volumes/1/pfs/pfs_path", "\"/fs/dir\""), ("/spec/volumes/1/pfs/local_path", "\"/mnt/pfs\"")]),
+    (31, &[("log_url", "obs://b/logs/")], &[("/spec/log_export_path/obs_url", "\"obs://b/logs/\"")]),
+    (32, &[("auto_stop", "2")], &[("/spec/auto_stop/time_unit", "\"HOURS\""), ("/spec/auto_stop/duration", "2")]),
+];
+
+#[tokio::test]
+async fn each_parameter_has_a_control_that_sets_its_field() {
+    let fixture = Fixture::start().await;
+    let page = fixture.page("/create").await;
+    // The page has the parameters in their order.
+    let mut shown: Vec<u8> = page
+        .split("data-parameter=\"")
+        .skip(1)
+        .map(|rest| rest.split_once('"').unwrap().0.parse().unwrap())
+        .collect();
+    let set: BTreeSet<u8> = shown.iter().copied().collect();
+    assert_eq!(set, (1..=32).collect());
+    shown.dedup();
+    let outside_lists: Vec<u8> = shown
+        .iter()
+        .copied()
+        .filter(|n| !(13..=22).contains(n))
+        .collect();
+    assert!(outside_lists.is_sorted(), "{outside_lists:?}");
+    for (number, fields, pointers) in PARAMETERS {
+        for (name, _) in *fields {
+            // A later row is added by the script or by the server.
+            let name = name.replace("[2]", "[0]").replace("[3]", "[0]");
+            assert!(
+                page.contains(&format!("name=\"{name}\"")),
+                "{number}: {name}"
+            );
+        }
+        let (body, _) = check(&fixture, &valid_with(fields)).await;
+        for (pointer, value) in *pointers {
+            let expected: Value = serde_json::from_str(value).unwrap();
+            let actual = body.pointer(pointer).unwrap_or(&Value::Null);
+            assert_eq!(*actual, expected, "{number}: {pointer} of {body:#}");
+        }
+    }
+    let numbers: BTreeSet<u8> = PARAMETERS.iter().map(|(number, ..)| *number).collect();
+    assert_eq!(numbers, (1..=32).collect());
+}
+
+#[tokio::test]
+async fn the_choices_are_those_of_the_service() {
+    let fixture = Fixture::start().await;
+    let page = fixture.page("/create").await;
+    assert!(page.contains("<optgroup label=\"PyTorch\">"), "{page}");
+    assert!(
+        page.contains(
+            "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 cores, 8 GB</option>"
+        ),
+        "{page}"
+    );
+    let (_, errors) = check(&fixture, &valid_with(&[("resource_type", "GPU")])).await;
+    assert_eq!(
+        errors,
+        ["flavor: must be of the resource type GPU, and is of type CPU ()"]
+    );
+    // The rules of the flavor need no further request.
+    let (_, errors) = check(&fixture, &valid_with(&[("nodes", "1000")])).await;
+    assert_eq!(
+        errors,
+        ["nodes: must be 1, because the flavor is not for distributed jobs (ModelArts.2793)"]
+    );
+}
+
+#[tokio::test]
+async fn a_job_is_created_without_a_script() {
+    let fixture = Fixture::start().await;
+    fixture
+        .emulator
+        .put("bucket/code/train.py", "print('hello')")
+        .unwrap();
+    let (body, errors) = check(&fixture, VALID).await;
+    assert_eq!(errors, [""; 0]);
+    let mut fields = VALID.to_vec();
+    fields.push(("action", "create"));
+    let response = post(&fixture, "/create", &fields).await;
+    assert_eq!(response.status(), 303);
+    let location = response.headers()["location"].to_str().unwrap();
+    let id = location.strip_prefix("/jobs/").unwrap();
+    fixture.emulator.wait_for(id, "Completed").await.unwrap();
+    let job = fixture.client().training_jobs().get(id).await.unwrap();
+    assert_eq!(job.name(), "leaves");
+    let copy = job.copy_as("leaves").await.unwrap().body();
+    let resource = "/spec/resource/flavor_id";
+    assert_eq!(copy.pointer(resource), body.pointer(resource));
+}
+
+#[tokio::test]
+async fn the_command_creates_the_same_job() {
+    let fixture = Fixture::start().await;
+    let fields = valid_with(&[
+        ("parameters[0].name", "lr"),
+        ("parameters[0].value", "1e-05"),
+        ("inputs[0].name", "data_url"),
+        ("inputs[0].path", "obs://bucket/my data/"),
+        ("inputs[0].access", "env"),
+        ("nfs[0].source", "10.0.0.5:/share"),
+        ("nfs[0].local", "/mnt/data"),
+        ("auto_stop", "2"),
+        ("image", "not/of:this-mode"),
+    ]);
+    let checked = send(&fixture, "/create/check", &fields).await;
+    let engine = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64";
+    assert_eq!(
+        checked["command"].as_str().unwrap().replace(" \\\n ", ""),
+        format!(
+            "modelarts submit --code-dir obs://bucket/code/ --boot-file train.py --name leaves \
+             --engine {engine} --flavor modelarts.vm.cpu.2u --auto-stop 2h \
+             --data 'data_url=obs://bucket/my data/' --pass-by-env data_url -p lr=1e-05 \
+             --volume 10.0.0.5:/share:/mnt/data"
+        )
+    );
+    // Fields without a flag are in a file.
+    let other = ("other", "{\"metadata\": {\"workspace_id\": \"7\"}}");
+    let checked = send(&fixture, "/create/check", &valid_with(&[other])).await;
+    assert_eq!(checked["command"], "modelarts submit \\\n  -f job.json");
+}
+
+#[tokio::test]
+async fn a_copy_has_the_settings_of_a_job_and_new_outputs() {
+    let (fixture, _cache) = staged().await;
+    fixture
+        .emulator
+        .put("bucket/code/train.py", "print('hello')")
+        .unwrap();
+    let job = fixture.client().training_jobs().create("oak");
+    let job = job
+        .preset_image(
+            "PyTorch",
+            "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+        )
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/code/train.py")
+        .output("train_url", "obs://bucket/out/")
+        .parameter("lr", "1e-05")
+        .flavor("modelarts.vm.cpu.2u")
+        .notify(
+            "urn:smn:topic",
+            [modelarts_ext::types::NotificationEvent::JobFailed],
+        );
+    let job = job.submit().await.unwrap();
+    let page = fixture.page(&format!("/create?from={}", job.id())).await;
+    let name = attribute(&page, "name=\"name\" type=\"text\" value=\"");
+    assert!(name.starts_with("oak-") && name.len() == 8, "{name}");
+    assert_eq!(
+        attribute(&page, "name=\"parameters[0].value\" type=\"text\" value=\""),
+        "1e-05"
+    );
+    assert_eq!(
+        attribute(&page, "name=\"outputs[0].name\" type=\"text\" value=\""),
+        "train_url"
+    );
+    assert_eq!(
+        attribute(&page, "name=\"outputs[0].path\" type=\"text\" value=\""),
+        ""
+    );
+    assert!(
+        page.contains("This form has the settings of the job oak."),
+        "{page}"
+    );
+    assert!(page.contains("urn:smn:topic"), "{page}");
+    assert!(page.contains("The job breaks no rule."), "{page}");
+    assert!(
+        page.contains("obs://bucket/modelarts/out/new/train_url/"),
+        "{page}"
+    );
+
+    let missing = fixture.request("GET", "/create?from=00000000-0000-4000-8000-000000000000");
+    assert_eq!(missing.send().await.unwrap().status(), 404);
+}
+
+#[tokio::test]
+async fn other_settings_are_a_part_of_the_body() {
+    let fixture = Fixture::start().await;
+    let other = r#"{"metadata": {"name": "other", "workspace_id": "7"}, "spec": {"volumes": [
+        {"obs": {"obs_path": "/b/c", "local_path": "/mnt/o"}}]}}"#;
+    let fields = valid_with(&[
+        ("other", other),
+        ("pfs[0].source", "/fs"),
+        ("pfs[0].local", "/mnt/p"),
+    ]);
+    let (body, errors) = check(&fixture, &fields).await;
+    assert_eq!(errors, [""; 0]);
+    assert_eq!(
+        body["metadata"],
+        json!({"name": "leaves", "workspace_id": "7"})
+    );
+    assert_eq!(body["spec"]["volumes"].as_array().unwrap().len(), 2);
+    let wrong = r#"{"spec": {"resource": {"nodes": 2}}}"#;
+    let (_, errors) = check(&fixture, &valid_with(&[("other", wrong)])).await;
+    assert_eq!(errors, ["other: there is no such field ()"]);
+    let (_, errors) = check(&fixture, &valid_with(&[("other", "{\"spec\": ")])).await;
+    assert!(
+        errors.len() == 1 && errors[0].starts_with("other: "),
+        "{errors:?}"
+    );
+}
+
+#[tokio::test]
+async fn the_query_of_the_page_fills_the_form() {
+    let fixture = Fixture::start().await;
+    let page = fixture
+        .page("/create?name=oak&mode=custom&image=o/i:t&inputs[0].name=rows")
+        .await;
+    assert_eq!(
+        attribute(&page, "name=\"name\" type=\"text\" value=\""),
+        "oak"
+    );
+    assert_eq!(
+        attribute(&page, "name=\"inputs[0].name\" type=\"text\" value=\""),
+        "rows"
+    );
+    assert!(page.contains("value=\"custom\" checked"), "{page}");
+}
