@@ -6,16 +6,16 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
+    choices::Lists,
     create::{
-        choices::Lists,
         command::command,
-        drafts::CODE,
         finding::{Finding, Place},
         form::Form,
         parameters::DRAFT,
         plan::Plan,
     },
     display,
+    drafts::CODE,
     site::State,
 };
 

@@ -6,9 +6,7 @@
 //! existing job.
 
 mod check;
-pub(crate) mod choices;
 mod command;
-pub(crate) mod drafts;
 mod files;
 mod finding;
 mod form;
