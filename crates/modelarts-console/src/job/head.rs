@@ -75,7 +75,7 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
         name: name(job).to_owned(),
         style,
         symbol,
-        detail: detail.filter(|detail| *detail != phase.to_string()),
+        detail: detail.filter(|detail| detail != phase.as_str()),
         created: created.map(|time| time.to_string()).unwrap_or_default(),
         ran: job.time_run().map(display::duration),
         can_stop: can_stop(&phase),
