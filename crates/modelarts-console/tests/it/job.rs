@@ -475,7 +475,7 @@ async fn usage_has_a_row_for_each_minute_and_gaps() {
     assert_eq!(unknown.status(), 400);
     assert_has(
         &unknown.text().await.unwrap(),
-        &["it must be one of: worker-0, worker-1"],
+        &["it must be all or one of its 2 workers, from worker-0 to worker-1"],
     );
 }
 
