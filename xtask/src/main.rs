@@ -7,6 +7,7 @@ mod codegen;
 mod breaking;
 mod ci;
 mod clients;
+mod console;
 mod dist;
 mod docs;
 mod instructions;
@@ -132,6 +133,13 @@ enum Command {
         #[arg(long, default_value_t = 5, requires = "speed")]
         rounds: u32,
     },
+    /// Runs the browser tests of the page, which need Chromium, and writes its screenshots to
+    /// target/console
+    Console {
+        /// Run only the tests whose names match this regular expression
+        #[arg(value_name = "PATTERN")]
+        pattern: Option<String>,
+    },
     /// Checks that operations added to a copy of the description can be called without new Rust
     /// code
     NewOperation,
@@ -243,6 +251,7 @@ fn run(command: Command) -> Result<ExitCode> {
                 ExitCode::FAILURE
             })
         }
+        Command::Console { pattern } => console::command(pattern.as_deref()),
         Command::NewOperation => new_operation::run(),
         Command::Obs {
             speed: true,

@@ -18,7 +18,7 @@ Exit codes:
   12   the job was terminated
   13   the job was deleted meanwhile
   124  the time limit passed
-  130  Ctrl-C; the job continues
+  130  Ctrl-C, SIGTERM or SIGHUP; the job continues
   141  the reader of stdout ended before the job
 
 Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,
@@ -71,7 +71,7 @@ pub(crate) fn set_up_log(verbose: u8) {
     };
     let default = format!(
         "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},\
-         modelarts_api={level},modelarts_emulator={level}"
+         modelarts_api={level},modelarts_emulator={level},modelarts_console={level}"
     );
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     tracing_subscriber::fmt()

@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     /// An error of the SDK that prevented the creation of a job. A bucket or a pool that does not
     /// exist is a rejection then, because the command names no job.
     NotCreated(Error),
+    /// The emulator of the context does not respond. The text names the command that starts it.
+    NoEmulator(Error, String),
     /// An argument, a file or a setting of the user is wrong. The text names it, and the rule.
     Usage(String),
     /// The check found violations; nothing was sent. The text lists them.
@@ -42,6 +44,20 @@ impl Failure {
         Self::Local(text.to_string())
     }
 
+    /// Adds advice to an error of the connection. The advice is `None` if the context is not that
+    /// of an emulator.
+    pub(crate) fn with_advice(self, advice: impl FnOnce() -> Option<String>) -> Self {
+        match self {
+            Self::Sdk(error) | Self::NotCreated(error) if error.kind() == ErrorKind::Connection => {
+                match advice() {
+                    Some(advice) => Self::NoEmulator(error, advice),
+                    None => Self::Sdk(error),
+                }
+            }
+            failure => failure,
+        }
+    }
+
     /// Returns the result of the program.
     pub(crate) fn status(&self) -> ExitStatus {
         match self {
@@ -60,7 +76,9 @@ impl Failure {
             {
                 ExitStatus::Usage
             }
-            Self::Sdk(_) | Self::NotCreated(_) | Self::Local(_) => ExitStatus::Refused,
+            Self::Sdk(_) | Self::NotCreated(_) | Self::NoEmulator(..) | Self::Local(_) => {
+                ExitStatus::Refused
+            }
             Self::Usage(_) => ExitStatus::Usage,
             Self::Unchecked(..) => ExitStatus::Unchecked,
             Self::NotFound(_) => ExitStatus::NotFound,
@@ -75,9 +93,11 @@ impl Failure {
     }
 
     /// Returns the command that helps with the error, in a sentence.
-    pub(crate) fn hint(&self) -> Option<&'static str> {
-        let (Self::Sdk(error) | Self::NotCreated(error)) = self else {
-            return None;
+    pub(crate) fn hint(&self) -> Option<&str> {
+        let error = match self {
+            Self::Sdk(error) | Self::NotCreated(error) => error,
+            Self::NoEmulator(_, advice) => return Some(advice),
+            _ => return None,
         };
         match error.kind() {
             ErrorKind::Config => Some(
@@ -97,7 +117,7 @@ impl Failure {
         if let Self::Unchecked(_, violations) = self {
             error.violations = violations.iter().map(BrokenRule::new).collect();
         }
-        if let Self::Sdk(sdk) | Self::NotCreated(sdk) = self {
+        if let Self::Sdk(sdk) | Self::NotCreated(sdk) | Self::NoEmulator(sdk, _) = self {
             error.kind = Some(format!("{:?}", sdk.kind()));
             error.code = sdk.code().map(str::to_owned);
             error.status = sdk.status();
@@ -178,7 +198,7 @@ impl BrokenRule {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sdk(error) | Self::NotCreated(error) => {
+            Self::Sdk(error) | Self::NotCreated(error) | Self::NoEmulator(error, _) => {
                 f.write_str(&wording::for_users(&error.to_string()))
             }
             Self::Usage(text)

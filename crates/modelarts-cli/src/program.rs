@@ -36,7 +36,7 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return print_usage(&error),
     };
-    let json_errors = arguments.global.output.is_json();
+    let json_errors = arguments.global.output.has_json_errors();
     let status = match run(arguments) {
         Ok(status) => status,
         Err(failure) => {
@@ -56,7 +56,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     let output = Output::new(global.output, terminal)?;
     let selection = Selection::new(global.context);
     let session = Session::new(selection, output, terminal, crate::arguments::command);
-    let mut builder = match arguments.command.runs_jobs() {
+    let mut builder = match arguments.command.is_server() {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
@@ -65,6 +65,7 @@ fn run(arguments: Arguments) -> Result<ExitStatus, Failure> {
     let has_outcome = arguments.command.has_outcome();
     let result = match runtime.block_on(arguments.command.run(&session)) {
         Err(Failure::Closed) if has_outcome => Ok(ExitStatus::BrokenPipe),
+        Err(failure) => Err(failure.with_advice(|| session.selection.emulator_advice())),
         result => result,
     };
     // Threads that still read stdin must not hold up the end of the program.

@@ -13,6 +13,20 @@ const SECRET_NAMES: [&str; 6] = [
     "access_key",
     "private_key",
 ];
+/// Words in the names of environment variables that hold credentials, such as the last one of
+/// `API_KEY`.
+const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
+/// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
+const SECRET_ENDS: [&str; 8] = [
+    "password",
+    "passwords",
+    "passwd",
+    "secret",
+    "secrets",
+    "token",
+    "apikey",
+    "credentials",
+];
 /// Parameters of presigned links, in lower case. Each of them gives access.
 const SIGNATURES: [&str; 4] = [
     "signature=",
@@ -24,14 +38,49 @@ const SIGNATURES: [&str; 4] = [
 /// Replaces the values of environment variables, of fields with names of credentials and of
 /// sensitive hyper-parameters, and the parameters of presigned links. Returns their number.
 pub(crate) fn mask(value: &mut Value) -> usize {
-    mask_value(value, false)
+    mask_value(value, false, &|_| true)
 }
 
-fn mask_value(value: &mut Value, is_secret: bool) -> usize {
+/// Masks secrets in a job that the caller has just described, like [`mask`]. Of the environment
+/// variables, only those with names of credentials and the `inherited` ones are masked. Returns the
+/// number of masked values.
+///
+/// The plan of a job exists to be read and compared, and `kubectl --dry-run` prints all values of a
+/// description: `SEED=1` must be visible. The environment of a job of the service, in contrast, may
+/// have been set by another user, and an inherited value was never typed.
+pub(crate) fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
+    mask_value(value, false, &|name| {
+        inherited.iter().any(|inherited| inherited == name) || is_credential(name)
+    })
+}
+
+/// Returns `true` for the name of an environment variable that holds a credential.
+fn is_credential(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
+    words.any(|word| {
+        SECRET_WORDS.contains(&word) || SECRET_ENDS.iter().any(|end| word.ends_with(end))
+    })
+}
+
+/// Returns the line about this number of masked values; `None` for 0.
+pub(crate) fn notice(count: usize) -> Option<String> {
+    let are = match count {
+        0 => return None,
+        1 => "secret is",
+        _ => "secrets are",
+    };
+    Some(format!(
+        "{count} {are} printed as ***; --show-secrets prints the text"
+    ))
+}
+
+/// Masks a value. `masks` is `true` for the names of the environment variables to mask.
+fn mask_value(value: &mut Value, is_secret: bool, masks: &dyn Fn(&str) -> bool) -> usize {
     match value {
         Value::Array(items) => {
             let items = items.iter_mut();
-            items.map(|item| mask_value(item, is_secret)).sum()
+            items.map(|item| mask_value(item, is_secret, masks)).sum()
         }
         Value::Object(fields) => {
             let is_sensitive = fields
@@ -39,10 +88,15 @@ fn mask_value(value: &mut Value, is_secret: bool) -> usize {
                 .is_some_and(|constraint| constraint["sensitive"] == true);
             let fields = fields.iter_mut().map(|(name, field)| {
                 let name = name.to_ascii_lowercase();
-                let is_named = name == "environments"
-                    || SECRET_NAMES.iter().any(|part| name.contains(part))
+                if let ("environments", Value::Object(variables)) = (name.as_str(), &mut *field) {
+                    let variables = variables.iter_mut();
+                    let masked = variables
+                        .map(|(name, value)| mask_value(value, is_secret || masks(name), masks));
+                    return masked.sum();
+                }
+                let is_named = SECRET_NAMES.iter().any(|part| name.contains(part))
                     || (is_sensitive && name == "value");
-                mask_value(field, is_secret || is_named)
+                mask_value(field, is_secret || is_named, masks)
             });
             fields.sum()
         }
@@ -95,6 +149,32 @@ mod tests {
                     {"name": "lr", "value": "0.1", "constraint": {"sensitive": false}},
                 ],
                 "obs_url": "https://b.obs/log?***",
+            })
+        );
+    }
+    #[test]
+    fn of_a_described_job_only_credentials_are_masked() {
+        let mut value = json!({
+            "environments": {
+                "SEED": "1", "TOKENIZERS_PARALLELISM": "false", "MAX_TOKENS": "9", "HOST": "h",
+                "DB_PASSWORD": "a", "API_KEY": "b", "HUAWEICLOUD_SDK_SK": "c", "git-pwd": "d",
+                "AWS_ACCESS_KEY_ID": "e", "HF_TOKEN": "f", "apiKey": "g",
+            },
+            "tasks": [{"environments": {"HOST": "h", "Auth": "i"}}],
+            "parameters": [{"name": "k", "value": "v", "constraint": {"sensitive": true}}],
+        });
+        assert_eq!(mask_described(&mut value, &["HOST".to_owned()]), 11);
+        assert_eq!(
+            value,
+            json!({
+                "environments": {
+                    "SEED": "1", "TOKENIZERS_PARALLELISM": "false", "MAX_TOKENS": "9",
+                    "HOST": "***", "DB_PASSWORD": "***", "API_KEY": "***",
+                    "HUAWEICLOUD_SDK_SK": "***", "git-pwd": "***", "AWS_ACCESS_KEY_ID": "***",
+                    "HF_TOKEN": "***", "apiKey": "***",
+                },
+                "tasks": [{"environments": {"HOST": "***", "Auth": "***"}}],
+                "parameters": [{"name": "k", "value": "***", "constraint": {"sensitive": true}}],
             })
         );
     }

@@ -46,14 +46,16 @@ impl Session {
     /// set.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
-            .get_or_try_init(|| async {
-                let environment = self.selection.environment()?;
-                let builder = ClientBuilder::default()
-                    .environment(environment)
-                    .user_agent(concat!("modelarts-cli/", env!("CARGO_PKG_VERSION")));
-                Ok(builder.connect().await?)
-            })
+            .get_or_try_init(|| Self::connect(&self.selection))
             .await
+    }
+
+    /// Returns a client with the settings of a context.
+    pub(crate) async fn connect(selection: &Selection) -> Result<Client, Failure> {
+        let builder = ClientBuilder::default()
+            .environment(selection.environment()?)
+            .user_agent(concat!("modelarts-cli/", env!("CARGO_PKG_VERSION")));
+        Ok(builder.connect().await?)
     }
 
     /// Returns the place of local code and data in OBS. The variable `MODELARTS_OBS_BUCKET` and the

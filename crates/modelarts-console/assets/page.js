@@ -1,4 +1,5 @@
 // Functions that all pages share.
+import { takeTurns } from "./turns.js";
 
 /** Returns the value that changes must contain. */
 function csrf() {
@@ -58,11 +59,10 @@ export function banner(message) {
  */
 export function stream(url, handlers) {
   let source = null;
+  let retry = 0;
   let last = "";
+  let end = null;
   const open = () => {
-    if (source || document.hidden) {
-      return;
-    }
     // A new EventSource does not send the id of the last event of an earlier one.
     const address = new URL(url, location.href);
     if (last) {
@@ -74,7 +74,7 @@ export function stream(url, handlers) {
       banner("Connection lost; trying again…");
       if (source?.readyState === EventSource.CLOSED) {
         close();
-        setTimeout(open, 2000);
+        retry = setTimeout(open, 2000);
       }
     };
     for (const [name, handler] of Object.entries(handlers)) {
@@ -85,14 +85,23 @@ export function stream(url, handlers) {
     }
   };
   const close = () => {
+    clearTimeout(retry);
     source?.close();
     source = null;
   };
-  const change = () => (document.hidden ? close() : open());
+  const change = () => {
+    if (document.hidden) {
+      end?.();
+      end = null;
+    } else {
+      end ??= takeTurns(open, close);
+    }
+  };
   document.addEventListener("visibilitychange", change);
-  open();
+  change();
   return () => {
     document.removeEventListener("visibilitychange", change);
-    close();
+    end?.();
+    end = null;
   };
 }

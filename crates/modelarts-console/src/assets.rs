@@ -36,10 +36,18 @@ macro_rules! assets {
 /// All files. A script imports another by its name, so all of them are below one address.
 const ASSETS: &[Asset] = assets! {
     "style.css" STYLE,
+    "emulator.js" SCRIPT,
     "page.js" SCRIPT,
     "create.js" SCRIPT,
     "drop.js" SCRIPT,
+    "patch.js" SCRIPT,
+    "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "turns.js" SCRIPT,
+    "times.js" SCRIPT,
+    "usage.js" SCRIPT,
+    "vendor/uPlot.iife.min.js" SCRIPT,
+    "vendor/uPlot.min.css" STYLE,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for
@@ -75,4 +83,53 @@ async fn read(Path((version, name)): Path<(String, String)>) -> Result<Response,
         (CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ];
     Ok((headers, asset.contents).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the checksum in hexadecimal digits.
+    fn sha256(contents: &[u8]) -> String {
+        let digest = digest::digest(&digest::SHA256, contents);
+        let digits = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
+        digits.collect()
+    }
+
+    #[test]
+    fn libraries_have_the_checksums_of_their_table() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vendor");
+        let table = std::fs::read_to_string(format!("{directory}/README.md")).unwrap();
+        let rows = table.lines().filter_map(|line| {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let sum = *cells.get(3)?;
+            let is_sum = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_sum.then(|| (cells[1].to_owned(), sum.to_owned()))
+        });
+        let mut listed: Vec<(String, String)> = rows.collect();
+        listed.sort();
+        let files = std::fs::read_dir(directory).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let mut found: Vec<(String, String)> = names
+            .filter(|name| name != "README.md")
+            .map(|name| {
+                let contents = std::fs::read(format!("{directory}/{name}")).unwrap();
+                (name, sha256(&contents))
+            })
+            .collect();
+        found.sort();
+        assert_eq!(listed, found);
+        assert_eq!(found.len(), 3);
+    }
+
+    #[test]
+    fn libraries_are_served_with_their_licence_in_the_repository() {
+        let vendored = ASSETS
+            .iter()
+            .filter(|asset| asset.name.starts_with("vendor/"));
+        let names: Vec<&str> = vendored.map(|asset| asset.name).collect();
+        assert_eq!(names, ["vendor/uPlot.iife.min.js", "vendor/uPlot.min.css"]);
+        let licence = include_str!("../assets/vendor/uPlot.LICENSE");
+        assert!(licence.starts_with("The MIT License (MIT)"));
+    }
 }

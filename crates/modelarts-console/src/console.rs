@@ -7,10 +7,14 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, middleware, response::Redirect, routing::get};
+use axum::{Router, http::StatusCode, middleware, response::Redirect, routing::get};
 use modelarts_ext::{Client, config::Cloud};
 use modelarts_obs::Staging;
-use tokio::{net::TcpListener, sync::watch, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    sync::{OnceCell, watch},
+    task::JoinHandle,
+};
 
 use crate::{
     access::{
@@ -20,8 +24,9 @@ use crate::{
     assets,
     create::{self, choices::Choices, drafts::Drafts},
     emulator::{self, administration::Administration},
+    facts::Facts,
     job, jobs,
-    live::Watches,
+    live::{Watches, lists::Lists},
     problem::Problem,
     site::{Site, State},
 };
@@ -165,12 +170,17 @@ impl ConsoleBuilder {
         let address = listener.local_addr()?;
         let on_login = self.on_login;
         let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
-        let access = Access::new(self.key.as_deref(), on_used);
+        // A server on another port does not accept the sessions of this one.
+        let key = self
+            .key
+            .map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
+        let access = Access::new(key.as_deref(), on_used);
         let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
         let is_local = self.client.endpoint().starts_with("http://");
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
         let interval = self.interval.unwrap_or(default_interval);
         let emulator = Administration::find(&self.client).await;
+        let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
             service: self
@@ -185,10 +195,13 @@ impl ConsoleBuilder {
             choices: Choices::default(),
             drafts: Drafts::default(),
             watches: Watches::new(interval),
+            lists: Lists::default(),
+            user: OnceCell::new(),
+            closed: closed.clone(),
+            facts: Facts::new(interval),
             emulator,
             client: self.client,
         }));
-        let (closing, closed) = watch::channel(false);
         let server = tokio::spawn(serve(listener, router(state.clone()), closed));
         Ok(Console {
             state,
@@ -232,6 +245,13 @@ fn router(state: State) -> Router {
         .merge(job::routes())
         .merge(create::routes())
         .merge(emulator::routes())
+        .method_not_allowed_fallback(|| async {
+            Problem::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "Not possible",
+                "this address only takes changes, or only shows a page",
+            )
+        })
         .fallback(|| async { Problem::not_found("the page has no such address") })
         .layer(middleware::from_fn_with_state(state.clone(), guard))
         .with_state(state)

@@ -10,11 +10,13 @@ mod console;
 mod create;
 mod display;
 mod emulator;
+mod facts;
 mod job;
 mod jobs;
 mod live;
 mod page;
 mod problem;
 mod site;
+mod snippets;
 
 pub use console::{Console, ConsoleBuilder};

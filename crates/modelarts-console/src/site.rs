@@ -2,14 +2,16 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, client::CurrentUser};
 use modelarts_obs::Staging;
+use tokio::sync::{OnceCell, watch};
 
 use crate::{
     access::keys::Access,
     create::{choices::Choices, drafts::Drafts},
     emulator::administration::Administration,
-    live::Watches,
+    facts::Facts,
+    live::{Watches, lists::Lists},
 };
 
 /// What all requests share.
@@ -36,6 +38,13 @@ pub(crate) struct Site {
     /// Files that were dropped on the form.
     pub(crate) drafts: Drafts,
     pub(crate) watches: Watches,
+    pub(crate) lists: Lists,
+    /// User of the credentials, once it was looked up.
+    pub(crate) user: OnceCell<CurrentUser>,
+    /// `true` when the server ends, and responses without an end must end.
+    pub(crate) closed: watch::Receiver<bool>,
+    /// Stages, diagnoses, tags and usage of jobs.
+    pub(crate) facts: Facts,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
 }

@@ -11,6 +11,7 @@ use super::{
     package, pytest, redocly, schemathesis, vitest, wheel,
 };
 use crate::{
+    console::{self, Tests},
     instructions,
     metadata::Metadata,
     obs, programs,
@@ -144,6 +145,11 @@ pub const ALL: &[Check] = &[
         name: "vitest",
         about: "the same suite for Node passes",
         run: vitest::run,
+    },
+    Check {
+        name: "console",
+        about: "the page works in a browser, and keeps the rules of axe",
+        run: || console::run(Tests::InCi, None),
     },
     Check {
         name: "wheel",

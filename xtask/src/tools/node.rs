@@ -124,6 +124,10 @@ mod tests {
                 workspace::root().join("crates/modelarts-emulator/examples/vitest"),
                 "node_modules/vitest",
             ),
+            (
+                workspace::root().join("xtask/console/browser"),
+                "node_modules/playwright-core",
+            ),
         ] {
             let lock = read(&directory.join("package-lock.json")).unwrap();
             names_no_address(&lock).unwrap();

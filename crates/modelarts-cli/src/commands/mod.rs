@@ -2,6 +2,7 @@
 
 mod api;
 mod catalog;
+mod console;
 mod create;
 mod jobs;
 mod schemas;
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     Context(setup::context::ContextCommand),
     /// Starts the emulator of the service on this machine.
     Dev(setup::dev::Dev),
+    /// Serves a web page of the jobs on this machine.
+    Console(console::ConsoleCommand),
     /// Checks credentials, addresses, clock and OBS, and what to do about problems.
     Doctor(setup::doctor::Doctor),
     /// Prints the completion script of a shell.
@@ -63,9 +66,9 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns `true` if the command runs the emulator in this process.
-    pub(crate) fn runs_jobs(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Dev(_))
+    /// Returns `true` if the command runs the emulator or the page in this process.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Dev(_) | Self::Console(_))
     }
 
     /// Returns `true` if the exit code is the outcome of a job.
@@ -94,6 +97,7 @@ impl Command {
             Self::Api(command) => command.run(session).await,
             Self::Context(command) => command.run(session).await,
             Self::Dev(command) => command.run(session).await,
+            Self::Console(command) => command.run(session).await,
             Self::Doctor(command) => command.run(session).await,
             Self::Completion(command) => command.run(session).await,
             Self::Man(command) => command.run(session).await,

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::{api, catalog, create, jobs, setup, sync},
+    commands::{api, catalog, console, create, jobs, setup, sync},
     failure::ErrorDocument,
     follow::{Item, JobEnd},
     output::{Row, schema},
@@ -39,6 +39,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.document::<setup::context::ContextRow>("context");
     all.document::<setup::context::ContextPath>("context-path");
     all.document::<setup::dev::DevReady>("dev");
+    all.document::<console::ConsoleReady>("console");
     all.document::<setup::doctor::Report>("doctor");
     all.0
 }

@@ -96,12 +96,27 @@ impl Selection {
         let name = self.name()?.unwrap_or_default();
         connection(directory)?.ok_or_else(|| {
             Failure::usage(format_args!(
-                "the emulator of the context {name} is not running; start it with `modelarts dev \
-                 --name {name} --data-dir {}`",
-                directory.display()
+                "the emulator of the context {name} is not running; {}",
+                start(name, directory)
             ))
         })
     }
+
+    /// Returns advice on a lost connection; `None` if the context is not that of an emulator.
+    pub(crate) fn emulator_advice(&self) -> Option<String> {
+        let (name, context) = self.find().ok()?;
+        let name = name.as_deref().unwrap_or_default();
+        let start = start(name, context.data_dir.as_deref()?);
+        Some(format!(
+            "the emulator of the context {name} does not respond; {start}"
+        ))
+    }
+}
+
+/// Returns the command that starts the emulator of a context, as a clause.
+fn start(name: &str, directory: &Path) -> String {
+    let directory = directory.display();
+    format!("start it with `modelarts dev --name {name} --data-dir {directory}`")
 }
 
 /// Reads the variables of the client of the emulator in a data directory; `None` if it is not

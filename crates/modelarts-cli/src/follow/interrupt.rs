@@ -1,56 +1,65 @@
-//! `Interrupt`: Ctrl-C while a job continues elsewhere.
+//! `Interrupt`: the signals that end a command, while a job continues elsewhere or files must be
+//! removed here.
 
-use std::{future, io};
+use std::{
+    future, io,
+    task::{Context, Poll},
+};
 
 #[cfg(unix)]
-use tokio::signal::unix::Signal;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
-use tokio::signal::windows::CtrlC as Signal;
+use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 
-/// Reception of Ctrl-C. From its creation on, Ctrl-C does not end the process.
+/// Reception of Ctrl-C (SIGINT), SIGTERM and SIGHUP. From its creation on, they do not end the
+/// process. On Windows, only Ctrl-C is received.
 ///
-/// It is created before a job, so that Ctrl-C during the request that creates the job is not lost:
-/// the id of the job is printed in any case.
+/// It is created before a job, so that a signal during the request that creates the job is not lost:
+/// the id of the job is printed in any case. It is created before the embedded emulator, so that
+/// the files of the emulator are removed.
 pub(crate) struct Interrupt {
-    /// `None` if the system does not report Ctrl-C, which ends the process then.
-    signal: Option<Signal>,
+    /// Signals that are received. The others have the effect that they had before.
+    signals: Vec<Signal>,
     is_received: bool,
 }
 
 impl Interrupt {
     /// Starts the reception.
     pub(crate) fn new() -> Self {
-        let signal = listen();
-        if let Err(error) = &signal {
-            tracing::debug!(%error, "Ctrl-C ends the process");
-        }
+        let received = |signal: io::Result<Signal>| {
+            let failed = |error: &io::Error| tracing::debug!(%error, "a signal ends the process");
+            signal.inspect_err(failed).ok()
+        };
         Self {
-            signal: signal.ok(),
+            signals: listen().filter_map(received).collect(),
             is_received: false,
         }
     }
 
-    /// Waits for Ctrl-C. Returns at once if it was received before.
+    /// Waits for a signal. Returns at once if one was received before.
     pub(crate) async fn received(&mut self) {
-        if self.is_received {
-            return;
+        if !self.is_received {
+            future::poll_fn(|context| self.poll_received(context)).await;
+            self.is_received = true;
         }
-        let received = match &mut self.signal {
-            Some(signal) => signal.recv().await,
-            None => None,
-        };
-        if received.is_none() {
-            future::pending::<()>().await;
-        }
-        self.is_received = true;
     }
 
-    /// Returns `true` if a method has returned because of Ctrl-C.
+    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut signals = self.signals.iter_mut();
+        let is_received =
+            signals.any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
+        match is_received {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    }
+
+    /// Returns `true` if a method has returned because of a signal.
     pub(crate) fn is_received(&self) -> bool {
         self.is_received
     }
 
-    /// Runs work until its end; `None` if Ctrl-C arrives before.
+    /// Runs work until its end; `None` if a signal arrives before.
     pub(crate) async fn unless<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -61,13 +70,25 @@ impl Interrupt {
 }
 
 #[cfg(unix)]
-fn listen() -> io::Result<Signal> {
-    use tokio::signal::unix::{SignalKind, signal};
-
-    signal(SignalKind::interrupt())
+fn listen() -> impl Iterator<Item = io::Result<Signal>> {
+    let hangup = (!is_hangup_ignored()).then(SignalKind::hangup);
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    kinds.into_iter().chain(hangup).map(signal)
 }
 
 #[cfg(windows)]
-fn listen() -> io::Result<Signal> {
-    tokio::signal::windows::ctrl_c()
+fn listen() -> impl Iterator<Item = io::Result<Signal>> {
+    std::iter::once(ctrl_c())
+}
+
+/// Returns `true` if the parent of the process has ignored SIGHUP, as `nohup` does, so that the
+/// process outlives its terminal. Only Linux reports this.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The lowest bit is that of signal 1, SIGHUP.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }

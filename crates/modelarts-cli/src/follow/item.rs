@@ -98,7 +98,7 @@ pub(crate) struct EventItem {
     pub(crate) time: String,
     /// Severity: `Info`, `Warning`, `Error`.
     pub(crate) level: String,
-    /// Source: `Job`, `Task`, `Cluster`.
+    /// Source: `Job`, `Task`, `K8S` for the cluster, which the service also spells `K8s`.
     pub(crate) source: String,
     /// Message as the service states it.
     pub(crate) message: String,

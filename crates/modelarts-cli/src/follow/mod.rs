@@ -1,7 +1,7 @@
 //! Following of a job: its phases, events and log lines, printed as they arrive.
 //!
 //! [`follow`] prints a stream of updates with a [`Printer`] until the job has ended, the time limit
-//! passes, or Ctrl-C arrives ([`Interrupt`]). The job continues in the last two cases.
+//! passes, or a signal such as that of Ctrl-C arrives ([`Interrupt`]). The job continues in the last two cases.
 
 mod interrupt;
 mod item;

@@ -6,15 +6,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, state_directory::state_directory};
 
 /// Maximum number of directories in the file; the oldest entries are dropped.
 const MAX_ENTRIES: usize = 500;
-/// Variable with the directory of the file.
-const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
 
 /// Last submitted jobs.
 #[derive(Default, Deserialize, Serialize)]
@@ -32,16 +29,9 @@ struct LastJob {
     id: String,
 }
 
-/// Returns the file: `last.json` in `MODELARTS_STATE_DIR`, else in the directory of the user for
-/// states, such as `~/.local/state/modelarts`.
+/// Returns the file in the state directory.
 fn path() -> Option<PathBuf> {
-    let directory = env::var_os(STATE_VARIABLE).filter(|path| !path.is_empty());
-    let directory = directory.map(PathBuf::from).or_else(|| {
-        let base = etcetera::choose_base_strategy().ok()?;
-        let state = base.state_dir().unwrap_or_else(|| base.data_dir());
-        Some(state.join("modelarts"))
-    })?;
-    Some(directory.join("last.json"))
+    Some(state_directory()?.join("last.json"))
 }
 
 fn read(path: &Path) -> LastJobs {

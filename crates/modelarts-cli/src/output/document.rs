@@ -42,8 +42,6 @@ impl Output {
 
     /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
     /// there is no text for people.
-    // Only the emulator of `dev` prints such a document.
-    #[cfg(unix)]
     pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {

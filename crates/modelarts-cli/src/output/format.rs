@@ -67,9 +67,10 @@ impl OutputArguments {
         }
     }
 
-    /// Returns `true` if errors are printed as JSON too.
-    pub(crate) fn is_json(&self) -> bool {
-        matches!(self.format(), Format::Json | Format::Ndjson)
+    /// Returns `true` if errors are printed as JSON too: if the user or the variable names a format
+    /// of JSON. An expression of jq alone selects texts for a shell, whose errors people read.
+    pub(crate) fn has_json_errors(&self) -> bool {
+        matches!(self.output, Some(Format::Json | Format::Ndjson))
     }
 }
 

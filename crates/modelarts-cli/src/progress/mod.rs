@@ -174,13 +174,23 @@ pub(crate) fn amount(amount: Amount) -> String {
 /// Returns the result of a synchronization as text, such as `2 files, 1.00 KiB sent, 10 unchanged,
 /// 1 left out`. `verb` is the transfer in the past tense.
 pub(crate) fn summary(summary: &Summary, verb: &str) -> String {
+    parts(summary, verb, "deleted")
+}
+
+/// Returns the plan of a synchronization as text, such as `2 files, 1.00 KiB to send, 10
+/// unchanged, 1 to delete`. `verb` is the transfer as a verb.
+pub(crate) fn plan(summary: &Summary, verb: &str) -> String {
+    parts(summary, &format!("to {verb}"), "to delete")
+}
+
+fn parts(summary: &Summary, verb: &str, deleted: &str) -> String {
     let mut text = match summary.transferred.files {
         0 => format!("nothing {verb}"),
         _ => format!("{} {verb}", amount(summary.transferred)),
     };
     let others = [
         (summary.unchanged.files, "unchanged"),
-        (summary.deleted, "deleted"),
+        (summary.deleted, deleted),
         (left_out(summary).count() as u64, "left out"),
     ];
     for (count, name) in others.into_iter().filter(|(count, _)| *count > 0) {
@@ -222,6 +232,10 @@ mod tests {
         assert_eq!(
             summary(&result, "sent"),
             "nothing sent, 2 unchanged, 1 deleted"
+        );
+        assert_eq!(
+            plan(&result, "send"),
+            "nothing to send, 2 unchanged, 1 to delete"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Stdio},
 };
@@ -197,6 +197,13 @@ pub(crate) fn assert_schema(document: &Value, name: &str) {
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert!(errors.is_empty(), "{name}: {errors:#?}\n{document:#}");
+}
+
+/// Prints a line about a part of a test that cannot run on this machine. The macros of the standard
+/// library would print it only if the test failed.
+pub(crate) fn report_skipped(reason: &str) {
+    let line = format!("skipped: {reason}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
 }
 
 /// Runs a program on a thread of its own, so that the emulator in this process responds.

@@ -2,12 +2,13 @@
 
 use std::net::Ipv4Addr;
 
+use askama::Template;
 use axum::{
     Router,
     body::Body,
     extract::{Query, Request, State as Shared},
     http::{
-        HeaderMap, HeaderValue, Method, StatusCode,
+        HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
         header::{
             CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, COOKIE, HOST, ORIGIN,
             REFERRER_POLICY, SET_COOKIE, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
@@ -24,7 +25,7 @@ use crate::{
         keys::SESSION_TIME,
         visitor::{Fields, Visitor},
     },
-    page::render_problem,
+    page::{Layout, Page, Section, render_problem},
     problem::Problem,
     site::State,
 };
@@ -35,6 +36,9 @@ const CSRF_HEADER: &str = "x-csrf-token";
 const CSRF_FIELD: &str = "csrf";
 /// Maximum size of a form, in bytes.
 const MAX_FORM: usize = 1 << 20;
+/// Headers that keep pages of other sites, also of other ports of this machine, away from this one.
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 /// Address of the login link.
 const LOGIN: &str = "/login";
 /// Directory of scripts and styles, which the page of the login needs.
@@ -47,7 +51,9 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
                       form-action 'self'; frame-ancestors 'none'";
 
 pub(crate) fn routes() -> Router<State> {
-    Router::new().route(LOGIN, get(log_in))
+    // A program that looks at the link with HEAD does not use it up.
+    let head = || async { StatusCode::NO_CONTENT };
+    Router::new().route(LOGIN, get(log_in).head(head))
 }
 
 /// Checks a request, passes it on, and renders problems.
@@ -182,6 +188,8 @@ fn secure(mut response: Response) -> Response {
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (X_FRAME_OPTIONS, "DENY"),
         (REFERRER_POLICY, "same-origin"),
+        (OPENER_POLICY, "same-origin"),
+        (RESOURCE_POLICY, "same-origin"),
     ];
     for (name, value) in values {
         headers.insert(name, HeaderValue::from_static(value));
@@ -196,6 +204,14 @@ fn secure(mut response: Response) -> Response {
 #[derive(Deserialize)]
 struct Login {
     token: Option<String>,
+}
+
+/// Page of a login. It leads to the jobs by itself instead of a redirect: a browser does not send
+/// the new cookie with a redirect if a link of another site or a file led to the login.
+#[derive(Template)]
+#[template(path = "login.html")]
+struct LoginPage {
+    layout: Layout,
 }
 
 /// Exchanges the login link for a session.
@@ -222,5 +238,6 @@ async fn log_in(
         state.cookie,
         SESSION_TIME.as_secs()
     );
-    Ok(([(SET_COOKIE, cookie)], Redirect::to("/")).into_response())
+    let layout = Layout::new(&state, &visitor, Section::None, "Logged in");
+    Ok(([(SET_COOKIE, cookie)], Page(LoginPage { layout })).into_response())
 }

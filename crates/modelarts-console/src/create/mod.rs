@@ -7,7 +7,6 @@
 
 mod check;
 pub(crate) mod choices;
-mod command;
 pub(crate) mod drafts;
 mod files;
 mod finding;

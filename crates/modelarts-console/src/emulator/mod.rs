@@ -1,11 +1,7 @@
 //! Control of the emulator: clock, faults, requests.
 
 pub(crate) mod administration;
+mod drawer;
+mod faults;
 
-use axum::Router;
-
-use crate::site::State;
-
-pub(crate) fn routes() -> Router<State> {
-    Router::new()
-}
+pub(crate) use drawer::routes;

@@ -1,65 +1,88 @@
 //! Page with a list of jobs.
 
-use std::time::SystemTime;
-
 use askama::Template;
-use axum::{Router, extract::State as Shared, routing::get};
-use futures::TryStreamExt;
+use axum::extract::State as Shared;
+use futures::future::join;
 
 use crate::{
     access::visitor::{Fields, Visitor},
-    jobs::{row::JobRow, search::Search},
+    jobs::{query::Query, view::ListView},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
 };
 
-/// Number of jobs on a page.
-const PAGE_SIZE: u32 = 50;
-
 #[derive(Template)]
 #[template(path = "jobs/list.html")]
-struct ListPage {
+pub(crate) struct ListPage {
     layout: Layout,
+    /// Text of the search, as it was entered.
     search: String,
+    /// Text of the search, as addresses have it, and the page.
+    canonical: String,
+    page: u64,
     /// Reason why the search cannot be used.
-    problem: Option<String>,
-    rows: Vec<JobRow>,
-    total: Option<u64>,
+    search_problem: Option<String>,
+    /// Reason why the service did not return the list.
+    problem: Option<Problem>,
+    view: ListView,
+    /// Sentence for a list without jobs.
+    empty: String,
+    /// `true` if a link to the form belongs to it.
+    can_create: bool,
+    /// Address of the stream of changes; `None` for a search that cannot be used.
+    stream: Option<String>,
+    /// Address of this page.
+    address: String,
 }
 
-pub(crate) fn routes() -> Router<State> {
-    Router::new().route("/jobs", get(list))
-}
-
-async fn list(
+pub(crate) async fn list(
     Shared(state): Shared<State>,
     visitor: Visitor,
     fields: Fields,
-) -> Result<Page<ListPage>, Problem> {
-    let layout = Layout::new(&state, &visitor, Section::Jobs, "Jobs");
-    let text = fields.get("search").unwrap_or_default();
+) -> Page<ListPage> {
     let mut page = ListPage {
-        layout,
-        search: text.to_owned(),
+        layout: Layout::new(&state, &visitor, Section::Jobs, "Jobs"),
+        search: fields.get("search").unwrap_or_default().to_owned(),
+        canonical: String::new(),
+        page: 1,
+        search_problem: None,
         problem: None,
-        rows: Vec::new(),
-        total: None,
+        view: ListView::new(&Query::default(), None, None, state.is_read_only),
+        empty: "No jobs.".to_owned(),
+        can_create: false,
+        stream: None,
+        address: "/jobs".to_owned(),
     };
-    match Search::parse(text) {
-        Err(problem) => page.problem = Some(problem),
-        Ok(search) => {
-            let mut pages = search.list(&state.client).page_size(PAGE_SIZE).pages();
-            if let Some(first) = pages.try_next().await? {
-                let now = SystemTime::now();
-                page.rows = first
-                    .items
-                    .iter()
-                    .map(|job| JobRow::new(job, now))
-                    .collect();
-                page.total = first.total;
-            }
+    let query = match Query::parse(&fields) {
+        Ok(query) => query,
+        Err(problem) => {
+            page.search_problem = Some(problem);
+            return Page(page);
+        }
+    };
+    page.address = query.address();
+    page.canonical = query.search.text();
+    page.page = query.page;
+    page.empty = match (query.page, query.search.is_empty()) {
+        (1, true) => "The project has no jobs yet.",
+        (1, false) => "No job meets these conditions.",
+        _ => "The list has no jobs on this page.",
+    }
+    .to_owned();
+    page.can_create = query == Query::default() && !state.is_read_only;
+    let (listing, counts) = join(query.read(&state), query.count(&state)).await;
+    let (found, counts) = (listing.as_ref().ok(), counts.ok());
+    page.view = ListView::new(&query, found, counts.as_ref(), state.is_read_only);
+    match listing {
+        Ok(_) => page.stream = Some(page.view.stream_address(&query)),
+        Err(problem) if problem.status.is_client_error() => {
+            page.search_problem = Some(problem.message);
+        }
+        Err(problem) => {
+            page.problem = Some(problem);
+            page.stream = Some(query.stream_address(None));
         }
     }
-    Ok(Page(page))
+    Page(page)
 }

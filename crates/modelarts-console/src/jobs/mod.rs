@@ -1,7 +1,31 @@
 //! Page with the list of jobs.
 
+// `search` has the conditions, `query` reads a page of a search, and `view` renders its parts, which
+// `list` shows as a page and `stream` sends when they change.
+
+mod bulk;
+mod latest;
 mod list;
+mod query;
 mod row;
 mod search;
+mod stream;
+mod view;
 
-pub(crate) use list::routes;
+use axum::{
+    Router,
+    routing::{get, post},
+};
+
+use crate::site::State;
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/jobs", get(list::list))
+        .route("/jobs/stream", get(stream::stream))
+        .route("/jobs/confirm", get(bulk::confirm))
+        .route("/jobs/stop", post(bulk::stop_jobs))
+        .route("/jobs/delete", post(bulk::delete_jobs))
+        .route("/jobs/@latest", get(latest::latest))
+        .route("/jobs/@latest/{*rest}", get(latest::below_latest))
+}

@@ -1,12 +1,16 @@
 //! `JobRow`: a job in the list.
 
-use std::time::SystemTime;
+use std::{
+    hash::{Hash, Hasher},
+    time::SystemTime,
+};
 
-use modelarts_ext::{Job, Timestamp};
+use modelarts_ext::{Job, Timestamp, types::Phase};
 
 use crate::display;
 
 /// A job in the list.
+#[derive(Default)]
 pub(crate) struct JobRow {
     pub(crate) id: String,
     pub(crate) name: String,
@@ -14,6 +18,8 @@ pub(crate) struct JobRow {
     /// Class of the style sheet, and symbol of the phase.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
+    /// `true` if the job can be stopped.
+    pub(crate) can_stop: bool,
     /// Reason of the phase, from the facts of the list.
     pub(crate) why: String,
     /// Time of the creation, RFC 3339.
@@ -33,7 +39,8 @@ impl JobRow {
             .as_deref()
             .and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
-        let (style, symbol) = display::phase_style(&job.phase());
+        let phase = job.phase();
+        let (style, symbol) = display::phase_style(&phase);
         let created = job.created_at();
         let age = created.map(|created| Timestamp::from(now).duration_since(created));
         let place = resource.and_then(|resource| {
@@ -45,7 +52,8 @@ impl JobRow {
         Self {
             id: job.id().to_owned(),
             name: job.name().to_owned(),
-            phase: job.phase().to_string(),
+            can_stop: !job.is_final() && phase != Phase::Terminating,
+            phase: phase.to_string(),
             style,
             symbol,
             why: job.status_reason().unwrap_or_default(),
@@ -60,6 +68,38 @@ impl JobRow {
             user: metadata
                 .and_then(|metadata| metadata.user_name.clone())
                 .unwrap_or_default(),
+        }
+    }
+
+    /// Returns the name, or the id of a job without one.
+    pub(crate) fn label(&self) -> &str {
+        match self.name.as_str() {
+            "" => &self.id,
+            name => name,
+        }
+    }
+}
+
+/// Includes all fields but the age, which changes without a change of the job.
+impl Hash for JobRow {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Self {
+            id,
+            name,
+            phase,
+            style: _,
+            symbol: _,
+            can_stop: _,
+            why,
+            created,
+            age: _,
+            ran,
+            nodes,
+            flavor,
+            user,
+        } = self;
+        for field in [id, name, phase, why, created, ran, nodes, flavor, user] {
+            field.hash(state);
         }
     }
 }

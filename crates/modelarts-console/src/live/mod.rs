@@ -1,5 +1,7 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
 
+pub(crate) mod lists;
+
 use std::time::Duration;
 
 /// The pollers of the site.

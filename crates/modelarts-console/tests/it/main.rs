@@ -2,5 +2,9 @@
 
 mod access;
 mod create;
+mod emulator;
+mod job;
 mod jobs;
+mod markup;
+mod programs;
 mod support;

@@ -10,8 +10,10 @@ pub(crate) struct Fixture {
     pub(crate) emulator: Emulator,
     pub(crate) console: Console,
     browser: reqwest::Client,
-    cookie: String,
-    csrf: String,
+    /// Cookie of the session, as `NAME=VALUE`.
+    pub(crate) cookie: String,
+    /// Value that changes of the session must contain.
+    pub(crate) csrf: String,
 }
 
 impl Fixture {
@@ -26,20 +28,14 @@ impl Fixture {
     ) -> Self {
         let builder = Emulator::builder().timing(Timing::instant()).id_seed(1);
         let emulator = emulator(builder).start().await.unwrap();
-        let console = console(Console::builder(client(&emulator)));
-        Self::of(emulator, console).await
+        let client = client(&emulator);
+        Self::of(emulator, console(Console::builder(client))).await
     }
 
-    /// Starts the page of an emulator, and logs in.
+    /// Starts a page with its settings, and logs in.
     pub(crate) async fn of(emulator: Emulator, console: ConsoleBuilder) -> Self {
         let console = console.start().await.unwrap();
-        // The client needs a provider, although no test uses TLS.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let browser = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .no_proxy()
-            .build()
-            .unwrap();
+        let browser = browser();
         let login = browser.get(console.login_url()).send().await.unwrap();
         let cookie = login.headers()[SET_COOKIE].to_str().unwrap();
         let cookie = cookie.split_once(';').unwrap().0.to_owned();
@@ -99,6 +95,23 @@ impl Fixture {
             .header("x-csrf-token", &self.csrf);
         request.body(body).send().await.unwrap()
     }
+
+    /// Sends a form, as a browser without scripts does.
+    pub(crate) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("csrf", &self.csrf).extend_pairs(fields);
+        let request = self.request("POST", path);
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        request.body(form.finish()).send().await.unwrap()
+    }
+}
+
+/// Returns an HTTP client that follows no redirects.
+pub(crate) fn browser() -> reqwest::Client {
+    // The client needs a provider, although no test uses TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().redirect(Policy::none());
+    builder.no_proxy().build().unwrap()
 }
 
 /// Returns a client of an emulator.

@@ -107,10 +107,12 @@ async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<St
     ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
-/// Returns the current time of the emulator's clock.
+/// Returns the current time of the emulator's clock, and `true` in `manual` if the clock stands still
+/// until it is moved.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
-    ok(json!({"now": now.utc_micros(), "millis": now.millis()}))
+    let is_manual = state.clock.leap(Duration::ZERO);
+    ok(json!({"now": now.utc_micros(), "millis": now.millis(), "manual": is_manual}))
 }
 
 /// Maximum number of seconds by which a request moves the clock (ten years).

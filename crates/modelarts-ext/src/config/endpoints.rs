@@ -194,9 +194,21 @@ fn from_file(
     }
 }
 
-/// Returns the regions with ModelArts.
-pub(crate) fn regions() -> impl Iterator<Item = &'static str> {
+/// Returns the regions with `ModelArts` that this version of the crate lists, such as `eu-de`.
+/// Variables and files can define others; see [`is_known_region`].
+pub fn regions() -> impl Iterator<Item = &'static str> {
     OTC.iter().chain(HUAWEI).copied()
+}
+
+/// Returns `true` if a client can find the endpoint of `ModelArts` in this region: the variable
+/// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or [`regions`] has it.
+///
+/// # Errors
+/// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be read,
+/// and for a variable without an address.
+pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, Error> {
+    let region = canonical_region(region.to_owned());
+    Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
 }
 
 /// Returns the regions with ModelArts, for error messages.
@@ -327,6 +339,26 @@ mod tests {
             find("eu-de", None),
             Err(format!("{file}, line 2, column 3: expected sequence start"))
         );
+    }
+
+    #[test]
+    fn regions_of_tables_and_variables_are_known() {
+        let environment = Environment::new(|name| {
+            let is_set = name == "HUAWEICLOUD_SDK_REGION_MODELARTS_MOON_1";
+            is_set.then(|| "https://moon.example.com".to_owned())
+        });
+        for (region, expected) in [
+            ("eu-de", true),
+            ("EU-DE", true),
+            ("moon-1", true),
+            // This region has no ModelArts.
+            ("eu-nl", false),
+            ("eu-xx", false),
+        ] {
+            let is_known = is_known_region(region, &environment).unwrap();
+            assert_eq!(is_known, expected, "{region}");
+        }
+        assert!(regions().any(|region| region == "eu-de"));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! different variables and files.
 //! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
 //! files that a client reads. An [`Environment`] replaces the variables and directories of the
-//! process, for tests and for servers with many users.
+//! process, for tests and for servers with many users. [`regions`] returns the regions whose endpoints
+//! are known.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};
@@ -29,4 +30,5 @@ pub(crate) mod environment;
 pub(crate) mod files;
 
 pub use cloud::Cloud;
+pub use endpoints::{is_known_region, regions};
 pub use environment::Environment;

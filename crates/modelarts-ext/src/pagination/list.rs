@@ -11,7 +11,7 @@ use crate::{
         options::ReadOptions,
         page::{self, Page, PageStream},
         pager,
-        position::Position,
+        position::{Position, SearchPosition},
         searches,
         source::{Source, pagination_of},
     },
@@ -102,6 +102,55 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     #[must_use]
     pub fn pages(self) -> PageStream<Page<T>> {
         self.checked_pages().unwrap_or_else(page::error_stream)
+    }
+
+    /// Reads the page with this number, counted from 0, with one request; for programs that show one
+    /// page at a time. A page behind the end of the list has no rows.
+    ///
+    /// Rows move to other pages when the list changes, so use [`pages`](Self::pages) to read all of
+    /// them.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # for name in ["a", "b", "c"] { hello(&emulator, &client, name)?.submit().await?; }
+    /// let list = client.training_jobs().list().oldest_first().page_size(2);
+    /// let page = list.page(1).await?;
+    /// println!("{} of {:?} jobs", page.items.len(), page.matching);
+    /// # assert_eq!(page.items[0].name(), "c");
+    /// # assert_eq!((page.items.len(), page.matching, page.position.rows()), (1, Some(3), 3));
+    /// # let page = client.training_jobs().list().page_size(2).page(2).await?;
+    /// # assert_eq!((page.items.len(), page.matching), (0, Some(3)));
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// Invalid conditions; a list that consists of several searches, such as that of a
+    /// [range](crate::jobs::TimeKey::between) of more than 31 days; a list for which sources disagree
+    /// on the unit of offsets, unless [`offset_is`](Self::offset_is) sets it (nothing is sent then).
+    /// A rejection by the service.
+    pub async fn page(self, number: u64) -> Result<Page<T>, Error> {
+        let pagination = self.check()?;
+        match self.query.searches()?.as_deref() {
+            None => pager::page(&*self.query, pagination, &self.options, number).await,
+            Some([search]) => {
+                let page = pager::page(&*search.source, pagination, &self.options, number);
+                let mut page = page.await?;
+                page.position.search = Some(SearchPosition {
+                    name: search.name.clone(),
+                    rows_before: 0,
+                });
+                Ok(page)
+            }
+            Some(searches) => Err(Error::invalid(format!(
+                "page {number}: the list consists of {} searches, whose pages have no numbers; use \
+                 pages(), or a range of at most 31 days",
+                searches.len()
+            ))),
+        }
     }
 
     fn checked_pages(self) -> Result<PageStream<Page<T>>, Error> {

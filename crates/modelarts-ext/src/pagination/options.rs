@@ -6,7 +6,7 @@ use crate::{error::Error, pagination::position::Position};
 
 /// Largest supported number of rows before a position. No list is that long, and offsets computed
 /// from this number cannot overflow.
-const MAX_ROWS: u64 = u32::MAX as u64;
+pub(super) const MAX_ROWS: u64 = u32::MAX as u64;
 
 /// Default number of pages that are requested concurrently.
 const IN_FLIGHT: usize = 4;

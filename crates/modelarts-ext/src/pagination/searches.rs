@@ -110,6 +110,7 @@ impl<T: Send + 'static> Reader<T> {
                     page.position = here(page.position);
                     // Each search has its own total, so a list of several searches has none.
                     page.total = page.total.filter(|_| self.is_alone);
+                    page.matching = page.matching.filter(|_| self.is_alone);
                     let is_first = mem::take(&mut self.is_first);
                     if is_first || !page.items.is_empty() || page.skipped > 0 {
                         return Ok(Some(page));

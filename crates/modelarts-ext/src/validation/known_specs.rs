@@ -1,12 +1,15 @@
-//! Specs of the algorithm and the flavor of a job, for validation.
+//! Specs of the algorithm and the flavor of a job, and the engines of the service, for validation.
 
-use crate::validation::{algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec};
+use crate::validation::{
+    algorithm_spec::AlgorithmSpec, flavor_spec::FlavorSpec, known_engines::KnownEngines,
+};
 
 /// Specs that the service returned or the caller supplied.
 #[derive(Clone, Default)]
 pub(crate) struct KnownSpecs {
     pub(crate) algorithm: KnownSpec<AlgorithmSpec>,
     pub(crate) flavor: KnownSpec<FlavorSpec>,
+    pub(crate) engines: Option<KnownEngines>,
 }
 
 /// Spec, if known, and the id of its algorithm or flavor. A spec from the caller has no id and

@@ -46,6 +46,7 @@ pub(crate) mod annotations;
 pub(crate) mod draft;
 pub(crate) mod flavor_spec;
 pub(crate) mod json_path;
+pub(crate) mod known_engines;
 pub(crate) mod known_specs;
 pub(crate) mod limits;
 pub(crate) mod obs_path;
@@ -65,8 +66,8 @@ use crate::{
     validation::{draft::Draft, known_specs::KnownSpecs},
 };
 
-/// Validates the request body of a job creation against the rules of a cloud, and against the specs
-/// of its algorithm and flavor if they are known.
+/// Validates the request body of a job creation against the rules of a cloud, against the specs of
+/// its algorithm and flavor, and against the engines of the service, as far as these are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();
@@ -78,6 +79,9 @@ pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     }
     if let Some(flavor) = specs.flavor.of(draft.flavor_id()) {
         flavor.check(draft, algorithm, &mut report);
+    }
+    if let Some(engines) = &specs.engines {
+        engines.check(draft, &mut report);
     }
     recommendations::check(draft, &mut report.warnings);
     report

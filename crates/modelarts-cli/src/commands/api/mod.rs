@@ -148,7 +148,7 @@ impl Api {
 
     fn print(&self, session: &Session, mut value: Value) -> Result<(), Failure> {
         if !self.show_secrets {
-            note_masked(secrets::mask(&mut value));
+            print_notice(secrets::mask(&mut value));
         }
         match session.output.format {
             Format::Id => session.output.ids(rows(&value).into_iter().map(id)),
@@ -176,7 +176,7 @@ impl Api {
                 _ => all.append(&mut rows),
             }
         }
-        note_masked(masked);
+        print_notice(masked);
         if matches!(session.output.format, Format::Id | Format::Ndjson) {
             return Ok(());
         }
@@ -239,12 +239,9 @@ fn id(row: &Value) -> Option<&str> {
     id.and_then(Value::as_str)
 }
 
-fn note_masked(count: usize) {
-    if count > 0 {
-        terminal::note(format_args!(
-            "{count} secret{} printed as ***; --show-secrets prints the text",
-            if count == 1 { " is" } else { "s are" }
-        ));
+fn print_notice(masked: usize) {
+    if let Some(notice) = secrets::notice(masked) {
+        terminal::note(notice);
     }
 }
 

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
+    commands::jobs::{positive_number, whole_number},
     exit_status::ExitStatus,
     failure::Failure,
     output::{Column, Row, or_dash},
@@ -23,14 +24,29 @@ pub(crate) struct Flavors {
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
     /// Only flavors with at least this number of cores.
-    #[arg(long, value_name = "CORES")]
-    min_cores: Option<i64>,
+    #[arg(
+        long,
+        value_name = "CORES",
+        value_parser = whole_number::<u32>,
+        allow_negative_numbers = true
+    )]
+    min_cores: Option<u32>,
     /// Only flavors with at least this number of accelerator cards.
-    #[arg(long, value_name = "CARDS")]
-    min_cards: Option<i64>,
+    #[arg(
+        long,
+        value_name = "CARDS",
+        value_parser = whole_number::<u32>,
+        allow_negative_numbers = true
+    )]
+    min_cards: Option<u32>,
     /// Only flavors of which a job can have this number of nodes.
-    #[arg(long, value_name = "NODES")]
-    nodes: Option<i64>,
+    #[arg(
+        long,
+        value_name = "NODES",
+        value_parser = positive_number::<u32>,
+        allow_negative_numbers = true
+    )]
+    nodes: Option<u32>,
 }
 
 /// Kind of processor.
@@ -167,7 +183,8 @@ impl Flavors {
 
     fn fits(&self, row: &FlavorRow) -> bool {
         let contains = |text: &str, part: &str| text.to_lowercase().contains(&part.to_lowercase());
-        let has = |number: Option<i64>, minimum: Option<i64>| {
+        let has = |number: Option<i64>, minimum: Option<u32>| {
+            let minimum = minimum.map(i64::from);
             minimum.is_none_or(|minimum| number.is_some_and(|number| number >= minimum))
         };
         let is_named = self.name.as_ref().is_none_or(|name| {

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use crate::{
     commands::create::{
+        choices::complete_engine,
         draft::{Draft, path_below},
         flags::JobFlags,
     },
@@ -32,8 +33,8 @@ const UNSENT: &str = "unsent";
 pub(crate) struct Check {
     #[command(flatten)]
     job: JobFlags,
-    /// Reads the algorithm and the flavor of the job from the service, and compares the job with
-    /// them. Without it, no request is sent, and no account is needed.
+    /// Reads the algorithm, the flavor and the engine of the job from the service, and compares the
+    /// job with them. Without it, no request is sent, and no account is needed.
     #[arg(long)]
     service: bool,
 }
@@ -103,12 +104,13 @@ impl Check {
             }
         };
         let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
-        if draft.needs_engine() {
+        if self.service {
+            complete_engine(&mut draft, client).await?;
+            let job = draft.job.clone().look_up().await?;
+            (draft.job, _) = job.validate().await?;
+        } else if draft.needs_engine() {
             // The default engine is chosen from those of the service.
             draft.edit(|job| job.preset_image("PyTorch", "default"));
-        }
-        if self.service {
-            draft.job = draft.job.clone().look_up().await?;
         }
         let checked = check_draft(&draft, client).await?;
         let violations = draft.all_violations(&checked.violations);
@@ -147,6 +149,17 @@ impl Check {
             code: checked.code,
         })?;
         Ok(status)
+    }
+}
+
+/// Fails if the file of a draft has mistakes. The error has those of the rest of the job, too.
+pub(crate) async fn require_sound_file(draft: &Draft, client: &Client) -> Result<(), Failure> {
+    match &draft.file {
+        Some(file) if !file.violations.is_empty() => {
+            let checked = check_draft(draft, client).await?;
+            Err(draft.unchecked(&checked.violations))
+        }
+        _ => Ok(()),
     }
 }
 

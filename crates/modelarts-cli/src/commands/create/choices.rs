@@ -17,6 +17,11 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
     if draft.needs_flavor() {
         return Err(missing_flavor(client).await);
     }
+    complete_engine(draft, client).await
+}
+
+/// Sets the default engine of the service if the draft needs one.
+pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Result<(), Failure> {
     if draft.needs_engine() {
         let (name, version) = default_engine(client).await?;
         note!("  Engine       {name}:{version}, the newest; --engine selects another");

@@ -137,8 +137,8 @@ pub(crate) struct JobFlags {
     /// Address for a copy of the logs: obs://BUCKET/DIR/.
     #[arg(long, value_name = "ADDRESS", help_heading = "Run")]
     pub(crate) log_url: Option<String>,
-    /// Topic for messages about the job, with the events; JobCompleted, JobFailed and JobTerminated
-    /// if none are given.
+    /// Topic for messages about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with the events;
+    /// JobCompleted, JobFailed and JobTerminated if none are given.
     #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]
     pub(crate) notify: Option<Topic>,
     /// Experiment of the job, by its id.

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use modelarts_ext::Client;
 use modelarts_obs::{Staging, SyncEvent, staging::StagedDir};
-use serde_json::Value;
 
 use crate::{
     commands::create::{choices::complete, draft::Draft, staging::print_warnings},
@@ -12,18 +11,21 @@ use crate::{
     failure::Failure,
     output::{self, Format},
     progress::amount,
+    secrets,
     session::Session,
 };
 
 /// Maximum number of files that are listed.
 const MAX_FILES: usize = 20;
 
-/// Prints the request body on stdout, and what would be sent on stderr. Nothing is sent.
+/// Prints the request body on stdout, and what would be sent on stderr. Nothing is sent. Secrets in
+/// the body are masked unless `show_secrets` is set.
 pub(crate) async fn print_plan(
     session: &Session,
     client: &Client,
     staging: &Staging,
     mut draft: Draft,
+    show_secrets: bool,
 ) -> Result<ExitStatus, Failure> {
     if session.output.format == Format::Id {
         return Err(Failure::usage(
@@ -70,13 +72,13 @@ pub(crate) async fn print_plan(
         );
         job
     };
-    note!("dry run: nothing was sent");
     let mut body = job.body();
-    for name in &draft.inherited {
-        if let Some(Value::String(value)) = body["algorithm"]["environments"].get_mut(name) {
-            "***".clone_into(value);
-        }
+    if !show_secrets
+        && let Some(notice) = secrets::notice(secrets::mask_described(&mut body, &draft.inherited))
+    {
+        note!("{notice}");
     }
+    note!("dry run: nothing was sent");
     session.output.body(&body)?;
     Ok(ExitStatus::Success)
 }

@@ -54,14 +54,17 @@ impl Run {
 
 #[cfg(unix)]
 mod unix {
+    use modelarts_ext::Client;
+
     use super::{ExitStatus, Failure, FollowFlags, OUTPUT, PathBuf, Run, Session};
     use crate::{
         commands::create::{
-            check::check_draft,
+            check::{check_draft, require_sound_file},
+            choices::complete,
             draft::Draft,
             local::LocalService,
             submission::{Followed, Target, printer},
-            submit::submit,
+            submit::{Mode, submit},
         },
         context::Context,
         follow::{Interrupt, Item, Printer, now},
@@ -81,16 +84,15 @@ mod unix {
     impl Run {
         pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
             let service = match self.both {
-                // Missing settings of the service are reported before the local run.
-                true => Some(session.client().await?),
+                true => Some(self.draft_of_service(session).await?),
                 false => None,
             };
             let mut local_printer = printer(session, true);
             let followed = self.run_here(session, &mut local_printer).await?;
             let is_good = followed.status == ExitStatus::Success
                 || (self.smoke.is_some() && followed.status == ExitStatus::TimedOut);
-            let Some(client) = service.filter(|_| is_good) else {
-                if service.is_some() && followed.status != ExitStatus::Interrupted {
+            let Some((client, draft)) = service.filter(|_| is_good) else {
+                if self.both && followed.status != ExitStatus::Interrupted {
                     note!("nothing was submitted: the job did not complete on this machine");
                 }
                 return followed.print(session, local_printer);
@@ -100,8 +102,25 @@ mod unix {
                 local_printer.print_item(&Item::End { end, time })?;
             }
             drop(local_printer);
-            let draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
-            submit(session, client, draft, false, false, &self.follow).await
+            submit(session, client, draft, Mode::Follow(&self.follow)).await
+        }
+
+        /// Returns the client of the service and the job for it. Missing settings, and a job that the
+        /// service would refuse, are reported before the local run.
+        async fn draft_of_service<'a>(
+            &self,
+            session: &'a Session,
+        ) -> Result<(&'a Client, Draft), Failure> {
+            let client = session.client().await?;
+            let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+            require_sound_file(&draft, client).await?;
+            complete(&mut draft, client).await?;
+            (draft.job, _) = draft.job.clone().validate().await?;
+            let checked = check_draft(&draft, client).await?;
+            match checked.violations.as_slice() {
+                [] => Ok((client, draft)),
+                violations => Err(draft.unchecked(violations)),
+            }
         }
 
         async fn run_here(
@@ -109,7 +128,7 @@ mod unix {
             session: &Session,
             printer: &mut Printer<'_>,
         ) -> Result<Followed, Failure> {
-            // Ctrl-C during the start does not leave files of the emulator behind.
+            // A signal during the start does not leave files of the emulator behind.
             let mut interrupt = Interrupt::new();
             let service = LocalService::start(self.job.pool.as_deref(), !self.no_packages).await?;
             let result = self
@@ -129,14 +148,7 @@ mod unix {
             let client = &service.client;
             // Flavor and pool of the context are those of a cloud.
             let mut draft = Draft::new(&self.job, &client.training_jobs(), &Context::default())?;
-            if draft
-                .file
-                .as_ref()
-                .is_some_and(|file| !file.violations.is_empty())
-            {
-                let checked = check_draft(&draft, client).await?;
-                return Err(draft.unchecked(&checked.violations));
-            }
+            require_sound_file(&draft, client).await?;
             LocalService::require_python(&draft).await?;
             service.adapt(&mut draft).await?;
             let target = Target {

@@ -6,7 +6,7 @@ use modelarts_obs::Staging;
 
 use crate::{
     commands::create::{
-        check::check_draft,
+        check::require_sound_file,
         draft::Draft,
         flags::JobFlags,
         plan::print_plan,
@@ -37,8 +37,12 @@ pub(crate) struct Submit {
     #[command(flatten)]
     follow: FollowFlags,
     /// Prints the request body, and what would be sent, and sends nothing.
+    /// Environment variables with names of credentials, and those of --env NAME, are printed as ***.
     #[arg(long, conflicts_with = "detach")]
     dry_run: bool,
+    /// Prints secrets in the request body of --dry-run.
+    #[arg(long, requires = "dry_run")]
+    show_secrets: bool,
     /// Prints the id of the job, and does not follow it.
     #[arg(short, long, conflicts_with_all = ["timeout", "exit_code", "download"])]
     detach: bool,
@@ -49,39 +53,38 @@ impl Submit {
         let context = session.context()?;
         let client = session.client().await?;
         let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
-        submit(
-            session,
-            client,
-            draft,
-            self.dry_run,
-            self.detach,
-            &self.follow,
-        )
-        .await
+        let mode = match (self.dry_run, self.detach) {
+            (true, _) => Mode::Plan {
+                show_secrets: self.show_secrets,
+            },
+            (false, true) => Mode::Detach,
+            (false, false) => Mode::Follow(&self.follow),
+        };
+        submit(session, client, draft, mode).await
     }
 }
 
-/// Submits a draft to the service of the context, and follows it.
+/// End of the work of the command on a job.
+pub(crate) enum Mode<'a> {
+    /// The plan of the job is printed, and nothing is sent.
+    Plan { show_secrets: bool },
+    /// The job is created.
+    Detach,
+    /// The job is followed to its end.
+    Follow(&'a FollowFlags),
+}
+
+/// Submits a draft to the service of the context.
 pub(crate) async fn submit(
     session: &Session,
     client: &Client,
     draft: Draft,
-    dry_run: bool,
-    detach: bool,
-    flags: &FollowFlags,
+    mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
-    if draft
-        .file
-        .as_ref()
-        .is_some_and(|file| !file.violations.is_empty())
-    {
-        // The rest of the file is checked, too.
-        let checked = check_draft(&draft, client).await?;
-        return Err(draft.unchecked(&checked.violations));
-    }
+    require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
-    if dry_run {
-        return print_plan(session, client, &staging, draft).await;
+    if let Mode::Plan { show_secrets } = mode {
+        return print_plan(session, client, &staging, draft, show_secrets).await;
     }
     let mut interrupt = Interrupt::new();
     let target = Target {
@@ -94,13 +97,13 @@ pub(crate) async fn submit(
     let mut printer = printer(session, false);
     let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
     let job = &submitted.job;
-    if detach {
+    let Mode::Follow(flags) = mode else {
         if session.output.format != Format::Ndjson {
             drop(printer);
             session.output.document(&JobEnd::new(job))?;
         }
         return Ok(ExitStatus::Success);
-    }
+    };
     if session.output.format == Format::Id {
         session.output.document(&JobEnd::new(job))?;
     }

@@ -4,8 +4,14 @@ use std::{fmt, str::FromStr};
 
 use modelarts_ext::{jobs::create::Volume, types::NotificationEvent};
 
+use crate::suggestion::nearest;
+
 /// Events of `--notify` without a list of events.
-const NOTIFIED: &[&str] = &["JobCompleted", "JobFailed", "JobTerminated"];
+const NOTIFIED: [NotificationEvent; 3] = [
+    NotificationEvent::JobCompleted,
+    NotificationEvent::JobFailed,
+    NotificationEvent::JobTerminated,
+];
 
 /// A name with a value: `epochs=20`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,14 +182,40 @@ impl FromStr for Topic {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (urn, events) = match text.split_once('=') {
-            Some((urn, events)) => (urn, events.split(',').map(str::to_owned).collect()),
-            None => (text, NOTIFIED.iter().map(ToString::to_string).collect()),
+            Some((urn, events)) => {
+                let events: Result<_, _> = events.split(',').map(notification_event).collect();
+                (urn, events?)
+            }
+            None => (text, NOTIFIED.to_vec()),
         };
-        let events: Vec<String> = events;
-        Ok(Self {
-            urn: urn.to_owned(),
-            events: events.iter().map(|event| event.as_str().into()).collect(),
-        })
+        // The service of notifications forms the URN of a topic of these parts.
+        let parts: Vec<&str> = urn.split(':').collect();
+        match parts.as_slice() {
+            ["urn", "smn", rest @ ..] if rest.len() == 3 && !rest.contains(&"") => Ok(Self {
+                urn: urn.to_owned(),
+                events,
+            }),
+            _ => Err(format!(
+                "the topic {urn:?} must be a URN of SMN: urn:smn:REGION:PROJECT_ID:TOPIC"
+            )),
+        }
+    }
+}
+
+/// Returns the event of this name. `--set spec.notification=JSON` takes events of later versions of
+/// the service.
+fn notification_event(name: &str) -> Result<NotificationEvent, String> {
+    match NotificationEvent::from(name).canonical() {
+        NotificationEvent::Other(_) => {
+            let known = NotificationEvent::KNOWN;
+            let hint = nearest(name, known.iter().copied())
+                .map_or_else(String::new, |near| format!("; did you mean {near}?"));
+            Err(format!(
+                "the event {name:?} must be one of {}{hint}",
+                known.join(", ")
+            ))
+        }
+        event => Ok(event),
     }
 }
 
@@ -245,6 +277,54 @@ mod tests {
         ] {
             let error = parameters(arguments).unwrap_err();
             assert!(error.contains(rule), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_topic_is_a_urn_with_known_events() {
+        let topic = |text: &str| {
+            text.parse::<Topic>().map(|topic| {
+                let events: Vec<_> = topic.events.iter().map(ToString::to_string).collect();
+                (topic.urn, events.join(" "))
+            })
+        };
+        let urn = "urn:smn:eu-de:0c1f3b6a2d9e4f588a7b6c5d4e3f2a1b:training";
+        assert_eq!(
+            topic(urn),
+            Ok((
+                urn.to_owned(),
+                "JobCompleted JobFailed JobTerminated".to_owned()
+            ))
+        );
+        assert_eq!(
+            topic(&format!("{urn}=JobFailed,jobhanged")),
+            Ok((urn.to_owned(), "JobFailed JobHanged".to_owned()))
+        );
+        for wrong in [
+            "foo",
+            "",
+            "urn:smn:eu-de:training",
+            "urn:smn:eu-de::training",
+            "urn:obs:eu-de:project:training",
+            "urn:smn:eu-de:project:training:more",
+        ] {
+            assert_eq!(
+                topic(wrong),
+                Err(format!(
+                    "the topic {wrong:?} must be a URN of SMN: urn:smn:REGION:PROJECT_ID:TOPIC"
+                ))
+            );
+        }
+        let known = "must be one of JobStarted, JobCompleted, JobFailed, JobTerminated, \
+                     JobRestarted, JobHanged, JobPreempted";
+        for (events, rule) in [
+            ("", format!("the event \"\" {known}")),
+            (
+                "JobFailed,JobFinished",
+                format!("the event \"JobFinished\" {known}; did you mean JobFailed?"),
+            ),
+        ] {
+            assert_eq!(topic(&format!("{urn}={events}")), Err(rule));
         }
     }
 

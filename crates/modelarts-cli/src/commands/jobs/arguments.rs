@@ -22,6 +22,9 @@ const PHASES: [&str; 8] = [
     "Terminated",
 ];
 
+/// Error for a number above the range of its type.
+const TOO_LARGE: &str = "the number is too large";
+
 /// Returns the parser of a phase, which ignores case if the argument does.
 pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
     PossibleValuesParser::new(PHASES).map(|name| {
@@ -44,7 +47,7 @@ pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
 pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| {
         match error.kind() {
-            IntErrorKind::PosOverflow => "the number is too large",
+            IntErrorKind::PosOverflow => TOO_LARGE,
             _ => "it must be a whole number, 0 or more",
         }
         .to_owned()
@@ -52,10 +55,15 @@ pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Resul
 }
 
 /// Parses a number of items such as `10`.
-pub(super) fn positive_number(text: &str) -> Result<u64, String> {
+pub(crate) fn positive_number<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err = ParseIntError> + PartialOrd + From<u8>,
+{
+    let rule = || "it must be a whole number, 1 or more".to_owned();
     match whole_number(text) {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("it must be a whole number, 1 or more".to_owned()),
+        Ok(number) if number >= T::from(1) => Ok(number),
+        Err(error) if error == TOO_LARGE => Err(error),
+        _ => Err(rule()),
     }
 }
 
@@ -108,16 +116,17 @@ mod tests {
     #[test]
     fn numbers_are_whole_and_not_negative() {
         assert_eq!(whole_number::<u32>("0"), Ok(0));
-        assert_eq!(positive_number("7"), Ok(7));
+        assert_eq!(positive_number::<u64>("7"), Ok(7));
         for wrong in ["", "x", "-1", "1.5"] {
             let rule = "it must be a whole number, 0 or more".to_owned();
             assert_eq!(whole_number::<u32>(wrong), Err(rule), "{wrong}");
         }
         let too_large = Err("the number is too large".to_owned());
         assert_eq!(whole_number::<u8>("300"), too_large);
+        assert_eq!(positive_number::<u8>("300"), too_large);
         for wrong in ["0", "-1", "many"] {
             let rule = "it must be a whole number, 1 or more".to_owned();
-            assert_eq!(positive_number(wrong), Err(rule), "{wrong}");
+            assert_eq!(positive_number::<u64>(wrong), Err(rule), "{wrong}");
         }
     }
 

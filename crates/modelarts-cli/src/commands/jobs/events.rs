@@ -4,17 +4,20 @@ use clap::{
     Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use futures::{Stream, StreamExt, TryStreamExt};
+use futures::{Stream, StreamExt, TryFutureExt, TryStreamExt, future, stream};
 use modelarts_ext::{
-    Error, Event, Job,
-    jobs::follow::JobUpdate,
+    Error, Event, Job, Timestamp,
+    jobs::{events::Events as List, follow::JobUpdate},
     types::{EventLevel, EventSource},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::jobs::results::local_time,
+    commands::jobs::{
+        arguments::{moment, whole_number},
+        results::local_time,
+    },
     exit_status::ExitStatus,
     failure::Failure,
     follow::{EventItem, Interrupt, note_connection, updates},
@@ -37,9 +40,21 @@ pub(crate) struct Events {
     /// Only events of this level.
     #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = level())]
     level: Option<EventLevel>,
-    /// Only events of this source.
+    /// Only events of this source: the job, one of its tasks, or the Kubernetes cluster.
     #[arg(long, value_name = "SOURCE", ignore_case = true, value_parser = source())]
     source: Option<EventSource>,
+    /// Only the last events that meet the other conditions.
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "EVENTS",
+        value_parser = whole_number::<usize>,
+        allow_negative_numbers = true
+    )]
+    tail: Option<usize>,
+    /// Only events since this time: 10m, 2026-01-15T08:30:00Z.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<Timestamp>,
     /// Prints each event as one line with the time, the source and the message of the service.
     #[arg(long)]
     raw: bool,
@@ -51,7 +66,7 @@ fn level() -> impl TypedValueParser<Value = EventLevel> {
 }
 
 fn source() -> impl TypedValueParser<Value = EventSource> {
-    PossibleValuesParser::new(["Job", "Task", "Cluster"])
+    PossibleValuesParser::new(["Job", "Task", "K8S"])
         .map(|name| EventSource::from(name).canonical())
 }
 
@@ -115,29 +130,71 @@ impl Row for EventRow {
     }
 }
 
+/// First event that is printed while events are followed.
+struct Start {
+    /// The event before which none is printed; `None` if all following ones are printed.
+    event: Option<Event>,
+    /// `true` if the event itself is printed.
+    is_included: bool,
+}
+
+impl Start {
+    /// Creates the start for the last `tail` of the existing events, given at least the newest one.
+    fn new(last: Vec<Event>, tail: usize) -> Self {
+        Self {
+            event: last.into_iter().next(),
+            is_included: tail > 0,
+        }
+    }
+
+    /// Returns `true` if the next event, in the order of their times, is printed.
+    fn is_reached(&mut self, next: &Event) -> bool {
+        let Some(event) = &self.event else {
+            return true;
+        };
+        if event == next {
+            self.event = None;
+            return self.is_included;
+        }
+        let is_later = next.time() > event.time();
+        if is_later {
+            self.event = None;
+        }
+        is_later
+    }
+}
+
 impl Events {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
         if !self.follow {
-            let mut list = job.events();
-            if let Some(level) = &self.level {
-                list = list.level(level.clone());
-            }
-            if let Some(source) = &self.source {
-                list = list.source(source.clone());
-            }
-            let count = self
-                .print(session, list.pages().map_ok(|page| page.items))
-                .await?;
+            let count = match (self.tail, self.since) {
+                (None, None) => {
+                    let pages = self.list(&job).pages().map_ok(|page| page.items);
+                    self.print(session, pages).await?
+                }
+                (tail, _) => {
+                    let last = self.last_events(&job, tail.unwrap_or(usize::MAX));
+                    self.print(session, stream::once(last)).await?
+                }
+            };
             if count == 0 && session.output.is_text() {
                 note("no events");
             }
             return Ok(ExitStatus::Success);
         }
         let mut interrupt = Interrupt::new();
+        let events = async {
+            let start = match self.tail {
+                Some(tail) => Some(Start::new(self.last_events(&job, tail.max(1)).await?, tail)),
+                None => None,
+            };
+            Ok(self.new_events(&job, start))
+        };
         // A document has the events before Ctrl-C.
-        let events = self.new_events(&job).take_until(interrupt.received());
+        let events = events.try_flatten_stream();
+        let events = events.take_until(interrupt.received());
         self.print(session, events).await?;
         Ok(match interrupt.is_received() {
             true => ExitStatus::Interrupted,
@@ -145,14 +202,44 @@ impl Events {
         })
     }
 
-    /// Returns the existing and all new events that meet the conditions.
-    fn new_events(&self, job: &Job) -> impl Stream<Item = Result<Vec<Event>, Error>> {
+    /// Returns the list of the existing events that meet the conditions of the service.
+    fn list(&self, job: &Job) -> List {
+        let mut list = job.events();
+        if let Some(level) = &self.level {
+            list = list.level(level.clone());
+        }
+        if let Some(source) = &self.source {
+            list = list.source(source.clone());
+        }
+        list
+    }
+
+    /// Returns the last events that meet the conditions, oldest first. Only the end of the list is
+    /// read.
+    async fn last_events(&self, job: &Job, count: usize) -> Result<Vec<Event>, Error> {
+        let newest = self.list(job).newest_first().stream();
+        let in_time = newest.try_take_while(|event| future::ready(Ok(self.is_in_time(event))));
+        let mut events: Vec<Event> = in_time.take(count).try_collect().await?;
+        events.reverse();
+        Ok(events)
+    }
+
+    /// Returns the existing events from `start` on and all new events that meet the conditions.
+    fn new_events(
+        &self,
+        job: &Job,
+        mut start: Option<Start>,
+    ) -> impl Stream<Item = Result<Vec<Event>, Error>> {
         let updates = updates(job).without_logs().follow();
-        updates.ready_chunks(CHUNK).map(|updates| {
+        updates.ready_chunks(CHUNK).map(move |updates| {
             let mut events = Vec::new();
             for update in updates {
                 match update? {
-                    JobUpdate::Event(event) if self.selects(&event) => events.push(event),
+                    JobUpdate::Event(event) if self.selects(&event) => {
+                        if start.as_mut().is_none_or(|start| start.is_reached(&event)) {
+                            events.push(event);
+                        }
+                    }
                     update => note_connection(&update),
                 }
             }
@@ -160,10 +247,19 @@ impl Events {
         })
     }
 
+    /// Returns `true` if an event is not before `--since`. An event whose time cannot be read is
+    /// printed.
+    fn is_in_time(&self, event: &Event) -> bool {
+        let time = event.time().zip(self.since);
+        time.is_none_or(|(time, since)| time >= since)
+    }
+
     fn selects(&self, event: &Event) -> bool {
-        self.level
-            .as_ref()
-            .is_none_or(|level| level == event.level())
+        self.is_in_time(event)
+            && self
+                .level
+                .as_ref()
+                .is_none_or(|level| level == event.level())
             && self
                 .source
                 .as_ref()

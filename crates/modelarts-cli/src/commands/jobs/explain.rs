@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
+    commands::jobs::results::local_time,
     exit_status::ExitStatus,
     failure::Failure,
     job_reference::JobArgument,
@@ -66,6 +67,9 @@ pub(crate) struct EvidenceItem {
     task: Option<String>,
     /// The fact as a line.
     summary: String,
+    /// The line for people, with the time in their time zone.
+    #[serde(skip)]
+    text: String,
     /// `source`, such as `log`, and the values of this source, such as `line` and `text`.
     #[serde(flatten)]
     fact: Map<String, Value>,
@@ -90,9 +94,20 @@ impl EvidenceItem {
             time: evidence.time.map(|time| time.to_string()),
             task: evidence.task.clone(),
             summary: evidence.to_string(),
+            text: local_text(evidence),
             fact,
         }
     }
+}
+
+/// Returns a fact as a line, with its time in the time zone of the user.
+fn local_text(evidence: &Evidence) -> String {
+    let Some(time) = evidence.time else {
+        return evidence.to_string();
+    };
+    let mut untimed = evidence.clone();
+    untimed.time = None;
+    format!("{} {untimed}", local_time(time))
 }
 
 impl DiagnosisDocument {
@@ -136,7 +151,7 @@ impl Document for DiagnosisDocument {
         let heading = |heading| Terminal::styled(heading, Emphasis::Bold);
         // Writing to a string does not fail.
         let _ = write!(text, "{}     {cause}", heading("Cause"));
-        let evidence: Vec<&str> = self.evidence.iter().map(|it| it.summary.as_str()).collect();
+        let evidence: Vec<&str> = self.evidence.iter().map(|it| it.text.as_str()).collect();
         let advice: Vec<&str> = self.advice.iter().map(String::as_str).collect();
         let links = self.links.iter();
         let links: Vec<String> = links

@@ -36,7 +36,7 @@ pub(crate) struct Ls {
         short = 'n',
         long,
         value_name = "JOBS",
-        value_parser = positive_number,
+        value_parser = positive_number::<u64>,
         allow_negative_numbers = true
     )]
     limit: Option<u64>,

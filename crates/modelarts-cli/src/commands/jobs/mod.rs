@@ -12,4 +12,4 @@ pub(crate) mod show;
 pub(crate) mod stop;
 pub(crate) mod wait;
 
-pub(crate) use arguments::{time_span, whole_number};
+pub(crate) use arguments::{positive_number, time_span, whole_number};

@@ -52,8 +52,8 @@ pub(crate) struct JobResult {
     id: String,
     /// Name of the job.
     name: String,
-    /// `stopping`, `ended` for a job that had ended before, `deleted`, `gone` for a job that no
-    /// longer exists, or `failed`.
+    /// `stopping`, `ended` for a job that had ended before, `deleting` for an accepted deletion,
+    /// `gone` for a job that no longer exists, or `failed`.
     result: &'static str,
     /// The reason of the failure.
     error: Option<String>,

@@ -27,11 +27,14 @@ use crate::{
 const BATCH: usize = 100;
 /// Number of jobs that are deleted at the same time by calls of their own.
 const CONCURRENT: usize = 4;
+/// Result of a deletion that the service has accepted, which it carries out later.
+const ACCEPTED: &str = "deleting";
 
 /// Explanation below the arguments.
 const NOTES: &str = "\
-Without a terminal, --yes must be given. The service deletes a job shortly after the command, so
-that `modelarts ls` may list it for some seconds.";
+Without a terminal, --yes must be given. The result `deleting` means that the service has accepted
+the deletion. It deletes the job shortly after the command, and stops it before if it runs; until
+then, `modelarts ls` lists the job.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
@@ -125,7 +128,7 @@ fn end(job: &Job) -> Option<Timestamp> {
     }
 }
 
-/// Deletes jobs, and returns the results as they arrive.
+/// Requests the deletion of jobs, and returns the results as they arrive.
 fn delete<'a>(
     client: &'a Client,
     jobs: &'a [Job],
@@ -143,21 +146,21 @@ async fn delete_some<'a>(
     has_batches: bool,
 ) -> LocalBoxStream<'a, Result<Vec<JobResult>, Error>> {
     if has_batches {
-        let deleted = match client.training_jobs().delete_many(jobs).await {
+        let results = match client.training_jobs().delete_many(jobs).await {
             Ok(()) => {
-                let deleted = jobs.iter().map(|job| JobResult::new(job, Ok("deleted")));
-                Some(deleted.collect())
+                let accepted = jobs.iter().map(|job| JobResult::new(job, Ok(ACCEPTED)));
+                Some(accepted.collect())
             }
             Err(error) if error.status().is_none() => Some(Err(error)),
             // One of the jobs may be the reason of a rejection, so they are deleted one by one.
             Err(_) => None,
         };
-        if let Some(deleted) = deleted {
-            return stream::iter([deleted]).boxed_local();
+        if let Some(results) = results {
+            return stream::iter([results]).boxed_local();
         }
     }
     let results = stream::iter(jobs).map(async |job| {
-        let result = job.delete().await.map(|()| "deleted");
+        let result = job.delete().await.map(|()| ACCEPTED);
         JobResult::new(job, result).map(|result| vec![result])
     });
     results.buffered(CONCURRENT).boxed_local()

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use clap::Args;
-use futures::{StreamExt, TryStreamExt, stream::FuturesUnordered};
+use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{
     Client, Job, Outcome, jobs::wait::Waited, pagination::PageStream, types::Phase,
 };
@@ -23,6 +23,8 @@ use crate::{
 
 /// Pauses between polls of a server on this machine.
 const LOCAL_PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// Pauses between polls for a phase that may last only some seconds.
+const PHASE_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 #[derive(Debug, Args)]
 pub(crate) struct Wait {
@@ -166,40 +168,24 @@ impl Wait {
         Ok(failed.next().unwrap_or(ExitStatus::Success))
     }
 
-    /// Returns the ends of the jobs in the order in which they end.
+    /// Returns the jobs in the order in which they end, or reach the phase of `--for`. All polls
+    /// share one rate limit.
     fn ends(&self, client: &Client, jobs: &[Job]) -> PageStream<Waited> {
-        let is_local = Session::is_local(client);
-        if let Some(target) = &self.reached {
-            return self.phases(target, jobs, is_local);
-        }
         let mut wait = client.training_jobs().wait_all(jobs);
+        if let Some(target) = self.reached.clone() {
+            wait = wait
+                .until(move |job| has_reached(&job.phase(), &target))
+                .interval(PHASE_PAUSES.0, PHASE_PAUSES.1);
+        }
         if let Some(timeout) = self.timeout {
             wait = wait.timeout(timeout);
         }
-        if is_local {
+        if Session::is_local(client) {
             wait = wait
                 .interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1)
                 .rate_limit(f64::INFINITY);
         }
         wait.stream()
-    }
-
-    /// Returns the jobs when they reach a phase, or end.
-    fn phases(&self, target: &Phase, jobs: &[Job], is_local: bool) -> PageStream<Waited> {
-        let waits = jobs.iter().map(|job| {
-            let target = target.clone();
-            let mut wait = job
-                .wait()
-                .until(move |job| has_reached(&job.phase(), &target));
-            if let Some(timeout) = self.timeout {
-                wait = wait.timeout(timeout);
-            }
-            if is_local {
-                wait = wait.interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1);
-            }
-            wait.into_future()
-        });
-        waits.collect::<FuturesUnordered<_>>().boxed()
     }
 
     /// Returns the exit code for an end. A job that completed has also run, but a job that ended in

@@ -1,9 +1,10 @@
 //! `modelarts context`.
 
-use std::fmt::Write;
+use std::{fmt::Write, path::Path};
 
 use clap::{Args, Subcommand};
 use futures::stream;
+use modelarts_ext::config::{Environment, is_known_region, regions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +14,8 @@ use crate::{
     failure::Failure,
     output::{Column, Document, Row},
     session::Session,
+    suggestion::nearest,
+    terminal::{Emphasis, Terminal},
 };
 
 /// Explanation below the commands.
@@ -290,10 +293,40 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
         "{} context {name}",
         if is_new { "created" } else { "changed" }
     );
+    if settings
+        .iter()
+        .any(|setting| setting.starts_with("region="))
+    {
+        warn_of_region(&path, name)?;
+    }
     let selected = session.selection.requested();
     if is_new && selected.or(file.current.as_deref()) != Some(name) {
         note!("`modelarts context use {name}` selects it for all commands");
     }
+    Ok(())
+}
+
+/// Prints a warning on stderr if a client cannot find the endpoint of the region. The region is
+/// stored all the same, because the clouds open regions, and a file that is written later can
+/// define others.
+fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
+    let file = ConfigFile::read(path)?;
+    let context = file.context(path, name)?;
+    let (Some(region), None) = (&context.region, &context.endpoint) else {
+        return Ok(());
+    };
+    // The client reports a regions file that cannot be read.
+    if is_known_region(region, &Environment::of_process()).unwrap_or(true) {
+        return Ok(());
+    }
+    let hint = match nearest(region, regions()) {
+        Some(nearest) => format!("did you mean {nearest}?"),
+        None => format!("known are {}", regions().collect::<Vec<_>>().join(", ")),
+    };
+    note!(
+        "{} the region {region:?} is not known; {hint} Commands need `endpoint` for another region",
+        Terminal::styled("warning:", Emphasis::Waiting)
+    );
     Ok(())
 }
 

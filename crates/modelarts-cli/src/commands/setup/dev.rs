@@ -11,11 +11,13 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+#[cfg(unix)]
+use crate::follow::Interrupt;
 use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
 
 /// Explanation below the arguments.
 const NOTES: &str = "\
-The emulator runs until Ctrl-C or SIGTERM. It writes a context with its data directory, so that
+The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so that
 commands in other shells can use it; the context does not become the current one. Its keys are in
 the file connection.json of the data directory, which only this user can read. Jobs, keys and
 objects are kept for the next start. `modelarts-emulator serve` has more settings.";
@@ -48,6 +50,13 @@ pub(crate) struct Dev {
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
     pool: Vec<String>,
+    /// Loopback address of the web page; port 0 selects a free port. Default: 127.0.0.1:8900, or the
+    /// next free port.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    console_listen: Option<SocketAddr>,
+    /// Serves no web page.
+    #[arg(long, conflicts_with = "console_listen")]
+    no_console: bool,
     /// Running jobs at the end.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     on_stop: OnStop,
@@ -93,6 +102,8 @@ pub(crate) struct DevReady {
     bucket: String,
     /// Context that commands can use.
     context: String,
+    /// Address of the web page, without its login link; null if there is none.
+    console_url: Option<String>,
 }
 
 impl Document for DevReady {
@@ -114,17 +125,14 @@ impl Dev {
 #[cfg(unix)]
 impl Dev {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        // The handlers are registered before the ready line is printed, because the parent may send
-        // a signal as soon as it has read that line.
-        let mut interrupt = signal(SignalKind::interrupt()).map_err(Failure::local)?;
-        let mut terminate = signal(SignalKind::terminate()).map_err(Failure::local)?;
+        // Signals are received before the ready line is printed, because the parent may send one as
+        // soon as it has read that line.
+        let mut interrupt = Interrupt::new();
         let on_stop = self.on_stop;
-        let emulator = unix::start(self, session).await?;
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+        let mut emulator = unix::start(self, session).await?;
+        interrupt.received().await;
+        if let Some(page) = emulator.page.take() {
+            page.shutdown().await;
         }
         let result = emulator.withdraw();
         match on_stop {
@@ -155,14 +163,15 @@ mod unix {
     };
 
     use etcetera::BaseStrategy;
+    use modelarts_console::{Console, ConsoleBuilder};
     use modelarts_emulator::{Emulator, Timing, pools::Pool};
     use modelarts_obs::Obs;
     use tempfile::NamedTempFile;
 
     use super::{Dev, DevReady, OnStop, TimingName};
     use crate::{
-        commands::setup::context,
-        context::{CONNECTION_FILE, ConfigEdit, ConfigFile, connection},
+        commands::{console::page::start_page, setup::context},
+        context::{CONNECTION_FILE, ConfigEdit, ConfigFile, Selection, connection},
         failure::Failure,
         session::Session,
     };
@@ -177,6 +186,8 @@ mod unix {
     /// An emulator that other programs can find.
     pub(super) struct Running {
         pub(super) emulator: Emulator,
+        /// The web page; `None` if it is not wanted.
+        pub(super) page: Option<Console>,
         directory: PathBuf,
     }
 
@@ -235,18 +246,20 @@ mod unix {
         };
         let emulator = builder(&dev, &directory)?.start().await;
         let emulator = emulator.map_err(|error| failed(&error))?;
-        let ready = DevReady {
+        let mut ready = DevReady {
             url: emulator.url().to_owned(),
             obs_url: emulator.obs_url().to_owned(),
             project_id: emulator.project_id().to_owned(),
             data_dir: directory.clone(),
             bucket,
             context: name.clone(),
+            console_url: None,
         };
         let variables = emulator.envs();
         let objects = Obs::directory(emulator.obs_root());
-        let running = Running {
+        let mut running = Running {
             emulator,
+            page: None,
             directory,
         };
         let announced = async {
@@ -259,7 +272,12 @@ mod unix {
                 edit.set(name, "flavor", FLAVOR)?;
             }
             edit.save()?;
-            print(session, &ready, dev.on_stop)
+            if !dev.no_console {
+                running.page = Some(serve_page(name, dev.console_listen).await?);
+            }
+            let page = running.page.as_ref();
+            ready.console_url = page.map(Console::url);
+            print(session, &ready, page, dev.on_stop)
         };
         if let Err(failure) = announced.await {
             // The reason of the end is the first failure.
@@ -270,8 +288,20 @@ mod unix {
         Ok(running)
     }
 
+    /// Starts the web page with the settings of the commands in this context.
+    async fn serve_page(name: &str, listen: Option<SocketAddr>) -> Result<Console, Failure> {
+        let client = Session::connect(&Selection::new(Some(name.to_owned()))).await?;
+        let settings = |builder: ConsoleBuilder| builder.context(name);
+        start_page(&client, listen, "--console-listen", settings).await
+    }
+
     /// Prints the addresses, and the commands that use them.
-    fn print(session: &Session, ready: &DevReady, on_stop: OnStop) -> Result<(), Failure> {
+    fn print(
+        session: &Session,
+        ready: &DevReady,
+        page: Option<&Console>,
+        on_stop: OnStop,
+    ) -> Result<(), Failure> {
         let name = &ready.context;
         note!(
             "ModelArts emulator on {}, OBS on {}",
@@ -283,6 +313,10 @@ mod unix {
             ready.data_dir.display(),
             ready.bucket
         );
+        if let Some(page) = page {
+            note!("Web page, by a link that is valid once:");
+            note!("  {}", page.login_url());
+        }
         note!("In another shell:");
         note!("  modelarts --context {name} submit train.py    one command on the emulator");
         note!("  modelarts context use {name}                  all commands on the emulator");

@@ -24,6 +24,9 @@ use crate::{
     terminal,
 };
 
+/// Maximum number of requests at once.
+const MAX_TRANSFERS: u16 = 1_000;
+
 /// Help of the rules.
 const LONG_HELP: &str = "\
 Contents are compared by size and checksum, so a second call transfers only what has changed, and a \
@@ -63,12 +66,20 @@ pub(crate) struct Sync {
         long,
         value_name = "REQUESTS",
         default_value = "16",
-        value_parser = clap::value_parser!(u16).range(1..=1_000)
+        value_parser = transfers,
+        allow_negative_numbers = true
     )]
     transfers: u16,
     /// Deletes without a question.
     #[arg(short, long)]
     yes: bool,
+}
+
+/// Parses the number of requests at once.
+fn transfers(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number| (1..=MAX_TRANSFERS).contains(number));
+    number.ok_or_else(|| format!("it must be a whole number from 1 to {MAX_TRANSFERS}"))
 }
 
 impl Sync {

@@ -256,10 +256,10 @@ impl Document for SyncReport {
         if let Some(more @ 1..) = self.left_out.len().checked_sub(MAX_LEFT_OUT) {
             lines.push(format!("left out  {more} more; -o json has all"));
         }
-        let mut summary = progress::summary(&self.summary, past);
-        if self.dry_run {
-            summary = format!("would be: {summary}; nothing was changed");
-        }
+        let summary = match self.dry_run {
+            true => format!("dry run: {}", progress::plan(&self.summary, verb)),
+            false => progress::summary(&self.summary, past),
+        };
         lines.push(format!("{} → {}  {summary}", self.source, self.target));
         lines.join("\n")
     }

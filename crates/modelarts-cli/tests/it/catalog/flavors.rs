@@ -92,3 +92,39 @@ XGBoost-Sklearn  cpu    XGBoost-0.80-Sklearn-0.18.1-python3.6  xgboost-sklearn-p
     let output = fixture.run("engines -o json --jq .engines[0].kinds").await;
     output.code(0).stdout_eq("[\n  \"cpu\",\n  \"gpu\"\n]\n");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_numbers_name_the_rule() {
+    let fixture = Fixture::start().await;
+    for (argument, value, rule) in [
+        (
+            "--min-cards <CARDS>",
+            "x",
+            "it must be a whole number, 0 or more",
+        ),
+        (
+            "--min-cards <CARDS>",
+            "-1",
+            "it must be a whole number, 0 or more",
+        ),
+        (
+            "--min-cores <CORES>",
+            "1.5",
+            "it must be a whole number, 0 or more",
+        ),
+        (
+            "--nodes <NODES>",
+            "0",
+            "it must be a whole number, 1 or more",
+        ),
+        ("--nodes <NODES>", "99999999999", "the number is too large"),
+    ] {
+        let flag = argument.split(' ').next().unwrap();
+        let output = fixture.run(&format!("flavors {flag} {value}")).await;
+        output.code(2).stdout_eq("").stderr_eq(format!(
+            "error: invalid value '{value}' for '{argument}': {rule}\n\nFor more information, try \
+             '--help'.\n"
+        ));
+    }
+    assert!(fixture.received().is_empty());
+}

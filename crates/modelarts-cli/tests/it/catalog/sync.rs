@@ -133,8 +133,7 @@ async fn files_that_the_source_does_not_have_are_deleted_only_with_a_confirmatio
          delete    old.csv\n\
          send      sub/b.csv  6 B\n\
          left out  .env: may hold credentials\n\
-         data → obs://my-bucket/in  would be: 2 files, 10 B sent, 1 deleted, 1 left out; nothing \
-         was changed\n",
+         data → obs://my-bucket/in  dry run: 2 files, 10 B to send, 1 to delete, 1 left out\n",
     );
     assert!(fixture.emulator.get("obs://my-bucket/in/old.csv").is_ok());
     assert!(fixture.emulator.get("obs://my-bucket/in/a.csv").is_err());
@@ -147,6 +146,36 @@ async fn files_that_the_source_does_not_have_are_deleted_only_with_a_confirmatio
          data → obs://my-bucket/in  2 files, 10 B sent, 1 deleted, 1 left out\n",
     );
     assert!(fixture.emulator.get("obs://my-bucket/in/old.csv").is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dry_run_without_changes_has_nothing_to_send() {
+    let fixture = with_data().await;
+    fixture.run("sync data obs://my-bucket/in").await.code(0);
+    let output = fixture.run("sync data obs://my-bucket/in -n").await.code(0);
+    output.stdout_eq(
+        "left out  .env: may hold credentials\n\
+         data → obs://my-bucket/in  dry run: nothing to send, 2 unchanged, 1 left out\n",
+    );
+    let output = fixture.run("sync obs://my-bucket/in back -n").await.code(0);
+    output.stdout_eq(
+        "receive   a.csv  4 B\n\
+         receive   sub/b.csv  6 B\n\
+         obs://my-bucket/in → back  dry run: 2 files, 10 B to receive\n",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_requests_has_its_rule() {
+    let fixture = Fixture::start().await;
+    for number in ["0", "-1", "1001", "many"] {
+        let arguments = format!("sync data obs://my-bucket/in --transfers {number}");
+        let output = fixture.run(&arguments).await.code(2);
+        output.stdout_eq("").stderr_eq(format!(
+            "error: invalid value '{number}' for '--transfers <REQUESTS>': it must be a whole \
+             number from 1 to 1000\n\nFor more information, try '--help'.\n"
+        ));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

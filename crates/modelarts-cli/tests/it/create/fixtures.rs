@@ -58,6 +58,11 @@ impl Site {
 
     /// Starts a program whose lines the test reads.
     pub(super) fn spawn(&self, arguments: &str) -> Running {
+        self.spawn_with(arguments, &[])
+    }
+
+    /// Starts a program with further variables.
+    pub(super) fn spawn_with(&self, arguments: &str, variables: &[(&str, &str)]) -> Running {
         let mut command = Command::new(cargo_bin!("modelarts"));
         let directory = self.fixture.path();
         command
@@ -71,6 +76,7 @@ impl Site {
             .env("MODELARTS_OBS_BUCKET", BUCKET)
             .env("TZ", "UTC")
             .envs(self.fixture.emulator.envs())
+            .envs(variables.iter().copied())
             .current_dir(directory);
         Running::new(command)
     }
@@ -152,9 +158,14 @@ impl Running {
 
     /// Sends SIGINT.
     pub(super) fn interrupt(&self) {
+        self.signal("INT");
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(super) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status().unwrap();
-        assert!(sent.success());
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
     }
 
     /// Returns the exit code, and the lines that were not read.

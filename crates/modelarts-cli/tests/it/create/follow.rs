@@ -1,9 +1,26 @@
 //! Following of a job.
 
 use modelarts_emulator::faults::{Fault, FaultRule};
+use tokio::sync::mpsc::{Receiver, channel};
 
 use super::fixtures::{ENDLESS, FLAVOR, Site, stdout};
 use crate::support;
+
+/// Waits for three messages: takes the service down at the first, restores it at the second, and
+/// stops the job `long` at the third.
+async fn interrupt_service(site: &Site, mut steps: Receiver<()>) {
+    let faults = site.fixture.emulator.faults();
+    steps.recv().await.unwrap();
+    faults
+        .add(FaultRule::always("*", Fault::status(503)))
+        .unwrap();
+    steps.recv().await.unwrap();
+    faults.clear();
+    steps.recv().await.unwrap();
+    let jobs = site.client().training_jobs();
+    let job = jobs.get_by_name("long").await.unwrap();
+    job.terminate().await.unwrap();
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_that_goes_down_and_comes_back_is_reported_and_nothing_is_lost() {
@@ -12,7 +29,7 @@ async fn a_service_that_goes_down_and_comes_back_is_reported_and_nothing_is_lost
     let running = site.spawn(&format!(
         "submit code/train.py --flavor {FLAVOR} --name long -o ndjson"
     ));
-    let (sender, mut faulty) = tokio::sync::mpsc::channel::<()>(1);
+    let (sender, steps) = channel(1);
     let task = tokio::task::spawn_blocking(move || {
         running.item(|item| item["line"] == "ready");
         sender.blocking_send(()).unwrap();
@@ -22,21 +39,7 @@ async fn a_service_that_goes_down_and_comes_back_is_reported_and_nothing_is_lost
         sender.blocking_send(()).unwrap();
         (lost, running.end())
     });
-    let faults = site.fixture.emulator.faults();
-    faulty.recv().await.unwrap();
-    faults
-        .add(FaultRule::always("*", Fault::status(503)))
-        .unwrap();
-    faulty.recv().await.unwrap();
-    faults.clear();
-    faulty.recv().await.unwrap();
-    let job = site
-        .client()
-        .training_jobs()
-        .get_by_name("long")
-        .await
-        .unwrap();
-    job.terminate().await.unwrap();
+    interrupt_service(&site, steps).await;
     let (lost, (code, stdout, _)) = task.await.unwrap();
     assert!(lost["error"].as_str().unwrap().contains("503"), "{lost}");
     assert_eq!(code, Some(12));
@@ -53,7 +56,7 @@ async fn an_interruption_is_one_line_on_stderr_in_text() {
     let running = site.spawn(&format!(
         "submit code/train.py --flavor {FLAVOR} --name long"
     ));
-    let (sender, mut ready) = tokio::sync::mpsc::channel::<()>(1);
+    let (sender, steps) = channel(1);
     let task = tokio::task::spawn_blocking(move || {
         running.message("Submitted");
         sender.blocking_send(()).unwrap();
@@ -63,21 +66,7 @@ async fn an_interruption_is_one_line_on_stderr_in_text() {
         sender.blocking_send(()).unwrap();
         (lost, restored, running.end().0)
     });
-    let faults = site.fixture.emulator.faults();
-    ready.recv().await.unwrap();
-    faults
-        .add(FaultRule::always("*", Fault::status(503)))
-        .unwrap();
-    ready.recv().await.unwrap();
-    faults.clear();
-    ready.recv().await.unwrap();
-    let job = site
-        .client()
-        .training_jobs()
-        .get_by_name("long")
-        .await
-        .unwrap();
-    job.terminate().await.unwrap();
+    interrupt_service(&site, steps).await;
     let (lost, restored, code) = task.await.unwrap();
     assert!(
         lost.starts_with("connection lost, trying again for 15 minutes: "),

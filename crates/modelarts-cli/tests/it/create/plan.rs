@@ -1,6 +1,6 @@
 //! `modelarts submit --dry-run`.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::fixtures::{FLAVOR, Site, stderr, stdout};
 use crate::support;
@@ -75,6 +75,45 @@ async fn values_of_the_environment_are_masked_and_the_default_is_yaml() {
         text.contains("the environment must have the variable API_KEY"),
         "{text}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_of_flags_and_of_the_file_are_masked_unless_they_are_requested() {
+    let site = Site::start().await;
+    site.script("");
+    site.fixture.write(
+        "job.yaml",
+        "metadata: {name: plan}\nalgorithm:\n  command: \"true\"\n  engine: {image_url: org/image:1}\n  \
+         environments: {DB_PASSWORD: of-the-file, HOST: db}\nspec: {resource: {flavor_id: \
+         modelarts.vm.cpu.2u}}\n",
+    );
+    let arguments = "submit -f job.yaml --env HF_TOKEN=of-the-flag --env SEED=1 --dry-run -o json";
+    let output = support::assert(site.command(arguments)).await.code(0);
+    let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(
+        body["algorithm"]["environments"],
+        json!({"DB_PASSWORD": "***", "HOST": "db", "HF_TOKEN": "***", "SEED": "1"})
+    );
+    assert!(
+        stderr(&output).ends_with(
+            "2 secrets are printed as ***; --show-secrets prints the text\ndry run: nothing was \
+             sent\n"
+        ),
+        "{}",
+        stderr(&output)
+    );
+    let output = support::assert(site.command(&format!("{arguments} --show-secrets")))
+        .await
+        .code(0);
+    let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(
+        body["algorithm"]["environments"],
+        json!({"DB_PASSWORD": "of-the-file", "HOST": "db", "HF_TOKEN": "of-the-flag", "SEED": "1"})
+    );
+    assert!(!stderr(&output).contains("***"));
+    support::assert(site.command("submit -f job.yaml --show-secrets"))
+        .await
+        .code(2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

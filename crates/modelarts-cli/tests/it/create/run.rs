@@ -202,29 +202,57 @@ async fn a_job_that_ran_for_a_while_here_is_stopped_and_submitted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_stops_the_local_job() {
+async fn a_signal_stops_the_local_job_and_leaves_no_files() {
     let site = Site::start().await;
     site.script(&format!(
         "import os\nprint('pid', os.getpid(), flush=True)\n{ENDLESS}"
     ));
-    let running: Running = site.spawn("run --local code/train.py -o ndjson");
-    let (code, pid) = tokio::task::spawn_blocking(move || {
-        let line = running.item(|item| {
-            item["line"]
-                .as_str()
-                .is_some_and(|line| line.starts_with("pid "))
-        });
-        running.item(|item| item["line"] == "ready");
-        running.interrupt();
-        let pid = line["line"].as_str().unwrap()[4..].to_owned();
-        (running.end().0, pid)
-    })
-    .await
-    .unwrap();
-    assert_eq!(code, Some(130));
-    let alive = std::process::Command::new("kill")
-        .args(["-0", &pid])
-        .output()
+    let temporary = tempfile::TempDir::new().unwrap();
+    let variables = [("TMPDIR", temporary.path().to_str().unwrap())];
+    for signal in ["INT", "TERM", "HUP"] {
+        let running: Running = site.spawn_with("run --local code/train.py -o ndjson", &variables);
+        let (code, pid) = tokio::task::spawn_blocking(move || {
+            let line = running.item(|item| {
+                item["line"]
+                    .as_str()
+                    .is_some_and(|line| line.starts_with("pid "))
+            });
+            running.item(|item| item["line"] == "ready");
+            running.signal(signal);
+            let pid = line["line"].as_str().unwrap()[4..].to_owned();
+            (running.end().0, pid)
+        })
+        .await
         .unwrap();
-    assert!(!alive.status.success());
+        assert_eq!(code, Some(130), "{signal}");
+        let alive = std::process::Command::new("kill")
+            .args(["-0", &pid])
+            .output()
+            .unwrap();
+        assert!(!alive.status.success(), "{signal}");
+        let left: Vec<_> = std::fs::read_dir(temporary.path()).unwrap().collect();
+        assert!(left.is_empty(), "{signal}: {left:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_of_no_cloud_is_found_before_the_local_run() {
+    let site = Site::start().await;
+    site.script("print('hello')");
+    let arguments = format!(
+        "run --both code/train.py --flavor {FLAVOR} --engine PyTorch:pytorch_9.9 --out train_url"
+    );
+    let output = support::assert(site.command(&arguments)).await.code(3);
+    let text = stderr(&output);
+    assert!(
+        text.starts_with(
+            "error: the job breaks a rule, so nothing was sent:\n  \
+             algorithm.engine.engine_version = \"pytorch_9.9\": must be a version of PyTorch that \
+             the service has (ModelArts.2780); "
+        ),
+        "{text}"
+    );
+    assert_eq!(stdout(&output), "");
+    assert_eq!(site.objects(), Vec::<String>::new());
+    assert!(!site.fixture.path().join("modelarts-output").exists());
 }

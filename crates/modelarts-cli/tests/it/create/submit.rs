@@ -228,3 +228,64 @@ async fn a_lost_response_creates_no_second_job() {
     site.submit("").await.code(0);
     assert_eq!(site.created(), 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_engine_is_found_before_the_code_is_sent() {
+    let site = Site::start().await;
+    site.script("");
+    let engines = "Caffe, Horovod, PyTorch, TensorFlow, XGBoost-Sklearn";
+    for (engine, violation) in [
+        (
+            "PyTorhc:pytorch_1.8.0",
+            format!(
+                "algorithm.engine.engine_name = \"PyTorhc\": must be an engine that the service has \
+                 (ModelArts.2780); did you mean PyTorch? Otherwise choose one of these: {engines}\n"
+            ),
+        ),
+        (
+            "PyTorch:pytorch_1.8.1",
+            "algorithm.engine.engine_version = \"pytorch_1.8.1\": must be a version of PyTorch that \
+             the service has (ModelArts.2780); did you mean pytorch_1.8.0-"
+                .to_owned(),
+        ),
+        (
+            "pytorch-cp36-1.4.0",
+            "algorithm.engine.engine_id = \"pytorch-cp36-1.4.0\": must be an engine that the service \
+             has (ModelArts.2780); did you mean pytorch-cp36-1.4.0-v2? "
+                .to_owned(),
+        ),
+    ] {
+        for mode in ["", "--dry-run"] {
+            let output = site.submit(&format!("--engine {engine} {mode}")).await;
+            let text = stderr(&output.code(3));
+            let start =
+                format!("error: the job breaks a rule, so nothing was sent:\n  {violation}");
+            assert!(text.starts_with(&start), "{text}");
+        }
+    }
+    assert_eq!((site.created(), site.objects()), (0, Vec::new()));
+    let check = "check code/train.py --service --flavor modelarts.vm.cpu.2u --engine PyTorhc:1";
+    let output = support::assert(site.command(check)).await.code(3);
+    let text = stdout(&output);
+    assert!(text.contains("did you mean PyTorch? "), "{text}");
+    // The service may not list its engines for this user. It still refuses the job.
+    let refusal = FaultRule::always("ShowTrainingJobEngines", Fault::status(403));
+    site.fixture.emulator.faults().add(refusal).unwrap();
+    let output = site.submit("--engine PyTorhc:pytorch_1.8.0").await.code(1);
+    assert!(stderr(&output).contains("ModelArts.2780"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_must_be_a_urn_of_smn() {
+    let site = Site::start().await;
+    site.script("");
+    let output = site.submit("--notify foo").await.code(2);
+    let text = stderr(&output);
+    assert!(
+        text.starts_with(
+            "error: invalid value 'foo' for '--notify <URN[=EVENTS]>': the topic \"foo\" must be a \
+             URN of SMN: urn:smn:REGION:PROJECT_ID:TOPIC\n"
+        ),
+        "{text}"
+    );
+}

@@ -63,6 +63,116 @@ async fn the_values_of_a_message_are_fields() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_last_events_are_in_the_order_of_their_times() {
+    let fixture = with_events().await;
+    let (created, finished, failed) = (
+        "Training job created.",
+        "[worker-0] Training finished. Exit code 137.",
+        "Training job failed.",
+    );
+    for (arguments, messages) in [
+        ("--tail 2", vec![finished, failed]),
+        ("-n 9", vec![created, finished, failed]),
+        ("--tail 1 --source Job --level Info", vec![created]),
+        ("--since 2026-01-15T08:30:09Z", vec![finished, failed]),
+        ("--since 2026-01-15T08:30:09.500Z", vec![failed]),
+        ("--since 2026-01-15T08:30:00Z --tail 1", vec![failed]),
+        ("--tail 0", vec![]),
+        ("--since 1m", vec![]),
+    ] {
+        for follow in ["", "--follow"] {
+            let arguments = format!("events leaves --jq .events[].message {arguments} {follow}");
+            let output = fixture.run(&arguments).await.code(0);
+            let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+            assert_eq!(stdout.lines().collect::<Vec<_>>(), messages, "{arguments}");
+        }
+    }
+    let output = fixture.run("events leaves --tail 1 --raw").await.code(0);
+    output.stdout_eq("2026-01-15T16:30:10+08:00 Error   Job  Training job failed.\n");
+    let output = fixture.run("events leaves --tail -1").await.code(2);
+    let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(
+        stderr.contains("it must be a whole number, 0 or more"),
+        "{stderr}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_end_of_the_events_is_read_for_the_last_ones() {
+    let fixture = Fixture::start().await;
+    let events: Vec<_> = (0..250)
+        .map(|number| {
+            let time = format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60);
+            json!({"time": time, "message": format!("[Pod: p] event {number}")})
+        })
+        .collect();
+    let seeds = json!([{"name": "leaves", "created": "2026-01-15T08:00:00Z", "events": events}]);
+    fixture.seed(seeds).await;
+    let output = fixture
+        .run("events leaves --tail 2 --jq .events[].message")
+        .await;
+    output
+        .code(0)
+        .stdout_eq("[Pod: p] event 248\n[Pod: p] event 249\n");
+    assert_eq!(fixture.received()["ListTrainingJobEvents"], 1);
+    let output = fixture
+        .run("events leaves --tail 120 --jq .events[0,-1].message")
+        .await;
+    output
+        .code(0)
+        .stdout_eq("[Pod: p] event 130\n[Pod: p] event 249\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_new_events_follow_the_last_ones() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([{"name": "running", "phase": "Running", "created": "2026-01-15T08:30:00Z"}]);
+    let id = fixture.seed(seeds).await.remove(0);
+    let output = fixture
+        .run("events running --tail 1 --columns message")
+        .await;
+    let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let last = stdout.lines().last().unwrap().to_owned();
+    let mut program = fixture.spawn("events -f --tail 1 --columns message running");
+    assert_eq!(program.line(), "MESSAGE");
+    assert_eq!(program.line(), last);
+    let job = fixture.client().training_jobs().job(&id).unwrap();
+    job.terminate().await.unwrap();
+    let (code, stdout, stderr) = program.end();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+    assert!(stdout.contains("stopped"), "{stdout}");
+    assert!(!stdout.contains("created"), "{stdout}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sources_are_those_of_the_service() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([{
+        "name": "leaves", "phase": "Failed", "created": "2026-01-15T08:30:00Z",
+        "events": [
+            {"time": "2026-01-15T08:30:00Z", "message": "Training job created."},
+            {"time": "2026-01-15T08:30:01Z", "source": "K8S", "message": "[Pod: a] one"},
+            {"time": "2026-01-15T08:30:02Z", "source": "K8S", "message": "[Pod: a] two"},
+        ],
+    }]);
+    fixture.seed(seeds).await;
+    for arguments in ["--source K8S", "--source K8s", "--source k8s --follow"] {
+        let output = fixture
+            .run(&format!("events leaves --columns message {arguments}"))
+            .await;
+        output
+            .code(0)
+            .stdout_eq("MESSAGE\n[Pod: a] one\n[Pod: a] two\n");
+    }
+    let output = fixture.run("events leaves --source Cluster").await.code(2);
+    let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+    assert!(
+        stderr.contains("[possible values: Job, Task, K8S]"),
+        "{stderr}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_level_is_refused() {
     let fixture = Fixture::start().await;
     let output = fixture.run("events leaves --level Eror").await.code(2);

@@ -1,9 +1,11 @@
 //! `modelarts logs`.
 
+use std::time::Duration;
+
 use modelarts_emulator::faults::{Fault, FaultRule};
 use serde_json::{Value, json};
 
-use crate::support::{Fixture, json_of, lines_of};
+use crate::support::{Fixture, error_of, json_of, lines_of};
 
 /// Creates a job with these logs, one for each worker.
 async fn with_logs(phase: &str, logs: &[&str]) -> (Fixture, String) {
@@ -220,4 +222,63 @@ async fn a_log_without_times_is_printed_whole_with_a_note() {
         "no line of worker-0 begins with a time, so --since leaves none of them out; --tail prints \
          the last lines\n",
     );
+}
+
+/// Adds faults with which all responses of an operation but the first ones are rejections. The
+/// first lines of a log take four requests by their numbers.
+fn reject_later(fixture: &Fixture, operation: &str) {
+    let rejection = Fault::error(403, "ModelArts.0105", "No permission");
+    for rule in [
+        FaultRule::times(4, operation, Fault::delay(Duration::ZERO)),
+        FaultRule::always(operation, rejection),
+    ] {
+        fixture.emulator.faults().add(rule).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_before_an_error_are_a_document() {
+    let log: String = (1..=1_700)
+        .map(|number| format!("line {number}\n"))
+        .collect();
+    let (fixture, _) = with_logs("Completed", &[&log]).await;
+    let no_link = Fault::error(400, "ModelArts.2820", "The log is not in OBS");
+    let no_link = FaultRule::always("ShowObsUrlOfTrainingJobLogs", no_link);
+    fixture.emulator.faults().add(no_link.clone()).unwrap();
+    reject_later(&fixture, "ShowTrainingJobLogsFromAom");
+    let output = fixture.run("logs leaves -o json").await.code(1);
+    let document = json_of(&output, "lines");
+    let lines = document["lines"].as_array().unwrap();
+    assert!((1..1_700).contains(&lines.len()), "{} lines", lines.len());
+    assert_eq!(lines[0]["line"], "line 1");
+    assert_eq!(lines.last().unwrap()["number"], lines.len());
+    assert_eq!(error_of(&output)["code"], "ModelArts.0105");
+
+    fixture.emulator.faults().clear();
+    fixture.emulator.faults().add(no_link).unwrap();
+    reject_later(&fixture, "ShowTrainingJobLogsFromAom");
+    let output = fixture.run("logs leaves -o yaml").await.code(1);
+    let yaml: Value = yaml_serde::from_slice(&output.get_output().stdout).unwrap();
+    assert_eq!(yaml, document);
+
+    // Without any line, there is only the error.
+    fixture.emulator.faults().clear();
+    let refusal = Fault::error(403, "ModelArts.0105", "No permission");
+    let refusal = FaultRule::always("ShowTrainingJobLogsPreview", refusal);
+    fixture.emulator.faults().add(refusal).unwrap();
+    let output = fixture.run("logs leaves --tail 1 -o json").await.code(1);
+    output.stdout_eq("");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn followed_lines_before_an_error_are_a_document() {
+    let (fixture, _) = with_logs("Running", &["one\ntwo\n"]).await;
+    reject_later(&fixture, "ShowTrainingJobLogsFromAom");
+    let output = fixture
+        .run("logs -f leaves --task worker-0 -o json")
+        .await
+        .code(1);
+    let document = json_of(&output, "lines");
+    assert_eq!(document["lines"][1]["line"], "two");
+    assert_eq!(error_of(&output)["code"], "ModelArts.0105");
 }

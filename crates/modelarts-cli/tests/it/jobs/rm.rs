@@ -33,7 +33,7 @@ async fn even_one_job_needs_a_confirmation() {
     assert_eq!(names(&fixture).await, "done");
     let output = fixture.run("rm done --yes").await.code(0);
     output.stdout_eq(format!(
-        "NAME  ID        RESULT\ndone  {}  deleted\n",
+        "NAME  ID        RESULT\ndone  {}  deleting\n",
         &ids[0][..8]
     ));
     fixture.emulator.wait_until_gone(&ids[0]).await;
@@ -133,7 +133,7 @@ async fn a_refused_batch_is_deleted_one_by_one() {
             .filter(|row: &&Value| row["result"] == result)
             .count()
     };
-    assert_eq!((count("deleted"), count("failed")), (2, 1));
+    assert_eq!((count("deleting"), count("failed")), (2, 1));
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert_eq!(stderr.matches("No permission").count(), 1, "{stderr}");
 }

@@ -120,6 +120,28 @@ async fn a_phase_is_waited_for_until_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_phase_of_many_jobs_is_waited_for_with_few_calls() {
+    let fixture = Fixture::start().await;
+    let ids = fixture
+        .seed(json!([{"name": "job-{n}", "phase": "Running", "count": 30}]))
+        .await;
+    let before = fixture.received();
+    let output = fixture
+        .run_with_stdin("wait --for Running -o id -", &ids.join("\n"))
+        .await
+        .code(0);
+    let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    assert_eq!(stdout.lines().count(), 30);
+    let count = |operation| {
+        let after = fixture.received().get(operation).copied().unwrap_or(0);
+        after - before.get(operation).copied().unwrap_or(0)
+    };
+    // Three searches find the jobs of the arguments, and one page has their phases.
+    assert_eq!(count("ListTrainingJobs"), 4);
+    assert_eq!(count("ShowTrainingJobDetails"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_unknown_job_is_no_wait() {
     let fixture = Fixture::start().await;
     fixture.run("wait nothing").await.code(4).stdout_eq("");

@@ -12,6 +12,23 @@ use crate::{
 
 const PASSWORD: &str = "hunter2-of-the-database";
 const TOKEN: &str = "security-token-of-the-test";
+/// Variable of the program whose value a job takes. Its name is not that of a secret.
+const INHERITED: &str = "OF_THE_SHELL";
+/// Flags with which each command is run.
+const VERBOSITIES: [&str; 3] = ["", "-v", "-vv"];
+
+/// Returns a job whose environment has a secret.
+fn job_file() -> String {
+    let job = json!({
+        "metadata": {"name": "from-file"},
+        "algorithm": {
+            "engine": {"image_url": "org/image:1"}, "command": "true",
+            "environments": {"DB_PASSWORD": PASSWORD},
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+    });
+    job.to_string()
+}
 
 /// Texts that no output may have.
 struct Secrets(Vec<String>);
@@ -58,75 +75,96 @@ async fn no_command_prints_a_secret() {
             },
         })
     };
-    let names = ["leaves", "bert", "stopped", "deleted"];
-    let phases = ["Completed", "Failed", "Running", "Completed"];
-    let seeds: Vec<Value> = names
-        .iter()
-        .zip(phases)
-        .map(|(name, phase)| seed(name, phase))
-        .collect();
+    let mut seeds = vec![seed("leaves", "Completed"), seed("bert", "Failed")];
+    for verbosity in VERBOSITIES {
+        seeds.push(seed(&format!("stopped{verbosity}"), "Running"));
+        seeds.push(seed(&format!("deleted{verbosity}"), "Completed"));
+    }
     let id = fixture.seed(seeds.into()).await.remove(0);
     fixture.emulator.put("obs://my-bucket/x", "x").unwrap();
-    fixture.write("train.py", "print('epoch 1')\n");
+    fixture.write("code/train.py", "print('epoch 1')\n");
     fixture.write("data/a.csv", "1\n");
     let show = format!("training_job_id={id}");
-    let job =
-        format!("--flavor modelarts.vm.cpu.8u --image org/image:1 --env DB_PASSWORD={PASSWORD}");
+    fixture.write("job.yaml", &job_file());
+    let job = format!(
+        "--flavor modelarts.vm.cpu.8u --bucket my-bucket --env DB_PASSWORD={PASSWORD} --env {INHERITED}"
+    );
     let commands = [
-        ("submit", format!("train.py {job} --dry-run")),
-        ("submit", format!("train.py {job} --dry-run -o json")),
-        ("submit", format!("train.py {job} -d")),
-        ("run", format!("--local train.py {job}")),
-        ("check", format!("train.py {job}")),
-        ("check", format!("train.py {job} -o json")),
-        ("ls", "-o wide".to_owned()),
-        ("ls", "-o json".to_owned()),
-        ("show", "leaves".to_owned()),
-        ("show", "leaves -o json".to_owned()),
-        ("show", "leaves -o yaml".to_owned()),
-        ("logs", "leaves".to_owned()),
-        ("logs", "leaves -o ndjson".to_owned()),
-        ("events", "leaves -o json".to_owned()),
-        ("wait", "leaves -o json".to_owned()),
-        ("stop", "stopped --yes".to_owned()),
-        ("rm", "deleted --yes".to_owned()),
-        ("explain", "bert -o json".to_owned()),
-        ("sync", "data obs://my-bucket/data".to_owned()),
-        ("sync", "data obs://no-such-bucket/data -o json".to_owned()),
-        ("flavors", "-o json".to_owned()),
-        ("engines", "-o json".to_owned()),
-        ("algorithms", "-o json".to_owned()),
-        ("api", format!("ShowTrainingJobDetails {show}")),
+        (0, "submit", format!("code/train.py {job} --dry-run")),
         (
+            0,
+            "submit",
+            format!("code/train.py {job} --dry-run -o json"),
+        ),
+        (0, "submit", "-f job.yaml --dry-run".to_owned()),
+        (0, "submit", format!("code/train.py {job} -d")),
+        (0, "submit", format!("code/train.py {job} -o ndjson")),
+        (2, "submit", format!("code/train.py {job} --notify foo")),
+        (3, "submit", format!("code/train.py {job} --engine Wrong:1")),
+        (0, "run", format!("--local code/train.py {job}")),
+        (0, "check", format!("code/train.py {job}")),
+        (0, "check", format!("code/train.py {job} --service -o json")),
+        (3, "check", format!("code/train.py {job} --nodes 0 -o json")),
+        (0, "ls", "-o wide".to_owned()),
+        (0, "ls", "-o json".to_owned()),
+        (0, "show", "leaves".to_owned()),
+        (0, "show", "leaves -o json".to_owned()),
+        (0, "show", "leaves -o yaml".to_owned()),
+        (0, "logs", "leaves".to_owned()),
+        (0, "logs", "leaves -o ndjson".to_owned()),
+        (0, "events", "leaves -o json".to_owned()),
+        (0, "wait", "leaves -o json".to_owned()),
+        (0, "stop", "stopped[VERBOSITY] --yes".to_owned()),
+        (0, "rm", "deleted[VERBOSITY] --yes".to_owned()),
+        (0, "explain", "bert -o json".to_owned()),
+        (0, "sync", "data obs://my-bucket/data".to_owned()),
+        (
+            4,
+            "sync",
+            "data obs://no-such-bucket/data -o json".to_owned(),
+        ),
+        (0, "flavors", "-o json".to_owned()),
+        (0, "engines", "-o json".to_owned()),
+        (0, "algorithms", "-o json".to_owned()),
+        (0, "api", format!("ShowTrainingJobDetails {show}")),
+        (
+            0,
             "api",
             format!("ShowObsUrlOfTrainingJobLogs {show} task_id=worker-0"),
         ),
         (
+            0,
             "api",
             format!("ShowTrainingJobDetails {show} --dry-run -o json"),
         ),
-        ("api", "ListTrainingJobs --all -o ndjson".to_owned()),
+        (0, "api", "ListTrainingJobs --all -o ndjson".to_owned()),
         (
+            0,
             "api",
             format!("CreateTrainingJob -f algorithm.environments.DB_PASSWORD={PASSWORD} --dry-run"),
         ),
-        ("context", "--help".to_owned()),
-        ("doctor", "-o json".to_owned()),
-        ("doctor", String::new()),
-        ("completion", "bash".to_owned()),
-        ("man", String::new()),
+        (0, "context", "set team region=eu-de".to_owned()),
+        (2, "context", format!("set team sk={PASSWORD}")),
+        (0, "context", "list -o json".to_owned()),
+        (0, "doctor", "-o json".to_owned()),
+        (0, "doctor", String::new()),
+        (0, "completion", "bash".to_owned()),
+        (0, "man", String::new()),
     ];
-    for (name, arguments) in &commands {
-        for verbosity in ["", "-v", "-vv"] {
+    for (code, name, arguments) in &commands {
+        for verbosity in VERBOSITIES {
+            let arguments = arguments.replace("[VERBOSITY]", verbosity);
             let line = format!("{name} {arguments} {verbosity}");
-            // The command succeeds or fails; its output is what counts here.
-            let output = assert(fixture.command(&line)).await;
+            let command = fixture.command(&line).env(INHERITED, PASSWORD);
+            let output = assert(command).await;
             let output = output.get_output();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(*code), "{line}: {stderr}");
             secrets.assert_absent(&line, &output.stdout);
             secrets.assert_absent(&line, &output.stderr);
         }
     }
-    let mut tested: BTreeSet<&str> = commands.iter().map(|(name, _)| *name).collect();
+    let mut tested: BTreeSet<&str> = commands.iter().map(|(_, name, _)| *name).collect();
     // The test below, and the help.
     tested.extend(["dev", "help"]);
     for command in modelarts_cli::command().get_subcommands() {

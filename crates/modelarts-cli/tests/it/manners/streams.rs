@@ -161,10 +161,28 @@ async fn expressions_of_jq_apply_to_documents_and_lines() {
     output.code(0).stdout_eq(
         "{\"cores\":2,\"id\":\"modelarts.vm.cpu.2u\"}\n{\"cores\":8,\"id\":\"modelarts.vm.cpu.8u\"}\n",
     );
-    let error = error_of(&fixture.run("flavors --jq .flavors[").await.code(2));
-    assert_eq!(
-        error["message"],
-        "--jq \".flavors[\": closing bracket expected at its end; it must be an expression of jq, \
-         such as .jobs[].id"
-    );
+    let message = "--jq \".flavors[\": closing bracket expected at its end; it must be an \
+                   expression of jq, such as .jobs[].id";
+    let error = error_of(&fixture.run("flavors -o json --jq .flavors[").await.code(2));
+    assert_eq!(error["message"], message);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_are_json_only_where_json_is_requested_by_name() {
+    let fixture = Fixture::start().await;
+    let message = "no job is named \"nothing\", and no id begins with it; `modelarts ls` lists \
+                   jobs, and a job of another workspace is found by its id";
+    for arguments in ["", "--jq .id", "-o yaml --jq .id", "-o table --jq .id"] {
+        let output = fixture.run(&format!("show nothing {arguments}")).await;
+        let output = output.code(4).stdout_eq("");
+        output.stderr_eq(format!("error: {message}\n"));
+    }
+    for arguments in ["-o json --jq .id", "-o ndjson"] {
+        let output = fixture.run(&format!("show nothing {arguments}")).await;
+        let error = error_of(&output.code(4));
+        assert_eq!(error["message"], message);
+    }
+    let line = "MODELARTS_OUTPUT=json modelarts show nothing --jq .id";
+    let error = error_of(&shell(&fixture, line).await.code(4));
+    assert_eq!(error["exit_code"], 4);
 }

@@ -4,7 +4,7 @@ use std::{env, fs, io, path::PathBuf, process::Command};
 
 use tempfile::TempDir;
 
-use crate::support::isolated;
+use crate::support::{isolated, report_skipped};
 
 /// Runs a shell in a pseudo-terminal: types its preparation, then the start of a flag, Tab and
 /// Enter. The program that the shell would complete is a function, which prints its arguments.
@@ -49,7 +49,7 @@ fn is_installed(shell: &str) -> bool {
     match Command::new(shell).arg("--version").output() {
         Ok(_) => true,
         Err(error) if error.kind() == io::ErrorKind::NotFound && env::var_os("CI").is_none() => {
-            eprintln!("{shell} is not installed, so its script is not tested");
+            report_skipped(&format!("the script for {shell}: {shell} is not installed"));
             false
         }
         Err(error) => panic!("{shell} must be installed in CI: {error}"),

@@ -153,13 +153,14 @@ fn use_changes_only_the_current_context() {
 #[test]
 fn set_keeps_comments_and_order() {
     let settings = Settings::new(FILE);
-    let output = settings.run("context set team region=eu-nl bucket= flavor=modelarts.vm.cpu.8u");
+    let output =
+        settings.run("context set team region=cn-north-4 bucket= flavor=modelarts.vm.cpu.8u");
     output
         .code(0)
         .stdout_eq("")
         .stderr_eq("changed context team\n");
     let expected = FILE
-        .replace("\"eu-de\" # Germany\n", "\"eu-nl\" # Germany\n")
+        .replace("\"eu-de\" # Germany\n", "\"cn-north-4\" # Germany\n")
         .replace(
             "bucket = \"team-bucket\"\n",
             "flavor = \"modelarts.vm.cpu.8u\"\n",
@@ -227,6 +228,50 @@ fn set_refuses_secrets_and_unknown_settings() {
         "error: the name \"a/b\" of a context must have only letters, digits, '-', '_' and '.'\n"
     );
     assert_eq!(settings.file(), FILE);
+}
+
+#[test]
+fn a_region_that_is_not_known_is_stored_with_a_warning() {
+    let settings = Settings::new(FILE);
+    let warning = |region: &str, hint: &str| {
+        format!(
+            "warning: the region {region:?} is not known; {hint} Commands need `endpoint` for \
+             another region\n"
+        )
+    };
+    let near = warning("eu-xx", "did you mean eu-de?");
+    settings
+        .run("context set team region=eu-xx")
+        .code(0)
+        .stdout_eq("")
+        .stderr_eq(format!("changed context team\n{near}"));
+    assert_eq!(settings.file(), FILE.replace("\"eu-de\"", "\"eu-xx\""));
+    let output = settings.run("context set team region=moon").code(0);
+    let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
+    assert!(
+        text.contains("the region \"moon\" is not known; known are eu-de, af-north-1, "),
+        "{text}"
+    );
+    for arguments in [
+        "region=EU-DE",
+        "region=cn-north-4 bucket=b",
+        "region=eu-xx endpoint=https://modelarts.example.com",
+        "bucket=other",
+    ] {
+        let output = settings
+            .run(&format!("context set team {arguments}"))
+            .code(0);
+        output.stderr_eq("changed context team\n");
+    }
+    settings.run("context set team endpoint=").code(0);
+    // A region of the file of regions, or of a variable, is known.
+    let command = isolated(settings.path())
+        .env(
+            "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_XX",
+            "https://modelarts.example.com",
+        )
+        .args(["context", "set", "team", "region=eu-xx"]);
+    command.assert().code(0).stderr_eq("changed context team\n");
 }
 
 #[test]

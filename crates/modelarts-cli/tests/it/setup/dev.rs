@@ -1,6 +1,7 @@
 //! `modelarts dev`.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{BufRead, BufReader, Read},
     os::unix::fs::PermissionsExt,
@@ -23,7 +24,15 @@ pub(crate) struct DevProcess {
 impl DevProcess {
     /// Starts it with the home directory, and waits until it is ready.
     pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
-        let mut child = Command::new(cargo_bin!("modelarts"))
+        Self::start_with(&[], directory, arguments)
+    }
+
+    /// Starts it like [`start`](Self::start), by a program with these arguments before.
+    fn start_with(starter: &[&str], directory: &Path, arguments: &str) -> Self {
+        let program = cargo_bin!("modelarts").as_os_str();
+        let line: Vec<&OsStr> = starter.iter().map(OsStr::new).chain([program]).collect();
+        let mut child = Command::new(line[0])
+            .args(&line[1..])
             .args(["dev", "-o", "json"])
             .args(arguments.split_whitespace())
             .env_clear()
@@ -48,12 +57,16 @@ impl DevProcess {
         Self { child, ready }
     }
 
-    /// Sends a signal, waits for the end, and returns exit code and stderr.
-    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String) {
+    fn signal(&self, name: &str) {
         let kill = Command::new("kill")
-            .args(["-s", signal, &self.child.id().to_string()])
+            .args(["-s", name, &self.child.id().to_string()])
             .status();
         assert!(kill.unwrap().success());
+    }
+
+    /// Sends a signal, waits for the end, and returns exit code and stderr.
+    pub(crate) fn end(mut self, signal: &str) -> (Option<i32>, String) {
+        self.signal(signal);
         let mut stderr = String::new();
         let mut errors = self.child.stderr.take().unwrap();
         errors.read_to_string(&mut stderr).unwrap();
@@ -152,6 +165,27 @@ fn another_shell_uses_the_emulator_by_its_context() {
 }
 
 #[test]
+fn an_emulator_that_was_killed_is_named_in_the_errors_of_all_commands() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--timing instant");
+    fs::write(home.path().join("train.py"), "").unwrap();
+    dev.end("KILL");
+    let advice = "the emulator of the context dev does not respond; start it with `modelarts dev \
+                  --name dev --data-dir [DIR]/.local/share/modelarts/dev`";
+    for command in ["ls", "show leaves", "flavors", "sync obs://dev/in data"] {
+        let stderr = refusal(home.path(), &format!("--context dev {command}"), 1);
+        let lines: Vec<&str> = stderr.lines().collect();
+        assert!(lines[0].starts_with("error: "), "{command}: {stderr}");
+        assert_eq!(lines.last(), Some(&advice), "{command}: {stderr}");
+        assert!(!stderr.contains("doctor"), "{command}: {stderr}");
+    }
+    let stderr = refusal(home.path(), "--context dev ls -o json", 1);
+    let document: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!(document["error"]["advice"], advice);
+    assert_eq!(document["error"]["kind"], "Connection");
+}
+
+#[test]
 fn keys_project_and_settings_survive_a_restart() {
     let home = TempDir::new().unwrap();
     let keys = |home: &Path| {
@@ -181,6 +215,31 @@ fn keys_project_and_settings_survive_a_restart() {
         "Ctrl-C ends it; the next start runs its jobs again\nending; the next start runs the jobs \
          again\n"
     ));
+}
+
+#[test]
+fn a_hangup_ends_the_emulator_like_ctrl_c() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--data-dir emulator");
+    let connection = home.path().join("emulator/connection.json");
+    assert!(connection.exists());
+    let (code, stderr) = dev.end("HUP");
+    assert_eq!(code, Some(0));
+    assert!(stderr.ends_with("ending with all jobs\n"), "{stderr}");
+    assert!(!connection.exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hangup_that_the_parent_ignores_has_no_effect() {
+    let home = TempDir::new().unwrap();
+    let program = ["sh", "-c", "trap '' HUP; exec \"$0\" \"$@\""];
+    let dev = DevProcess::start_with(&program, home.path(), "");
+    dev.signal("HUP");
+    run(home.path(), "--context dev ls -o id").code(0);
+    let (code, stderr) = dev.end("TERM");
+    assert_eq!(code, Some(0));
+    assert!(stderr.ends_with("ending with all jobs\n"), "{stderr}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use modelarts_emulator::clock::ManualClock;
+use modelarts_emulator::clock::{Clock, Sleep, SystemClock};
 use serde_json::Value;
 use snapbox::cmd::{Command, OutputAssert};
 use tempfile::TempDir;
@@ -197,14 +197,28 @@ async fn a_project_that_is_not_set_is_looked_up() {
     assert_eq!(report.check("project"), ("ok", expected.as_str()));
 }
 
-/// Returns the report with a service whose clock differs by this time.
+/// A clock that differs from that of this machine by a number of seconds. Unlike a manual clock, it
+/// keeps the difference while a slow machine runs the test.
+#[derive(Debug)]
+struct SkewedClock(i64);
+
+impl Clock for SkewedClock {
+    fn now(&self) -> SystemTime {
+        let difference = Duration::from_secs(self.0.unsigned_abs());
+        match self.0 {
+            0.. => SystemClock.now() + difference,
+            _ => SystemClock.now() - difference,
+        }
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        SystemClock.sleep(duration)
+    }
+}
+
+/// Returns the report with a service whose clock differs by this number of seconds.
 async fn with_skew(ahead: i64, code: i32) -> Report {
-    let difference = Duration::from_secs(ahead.unsigned_abs());
-    let now = match ahead {
-        0.. => SystemTime::now() + difference,
-        _ => SystemTime::now() - difference,
-    };
-    let clock = Arc::new(ManualClock::at(now));
+    let clock = Arc::new(SkewedClock(ahead));
     let fixture = Fixture::with(|builder| builder.clock(clock)).await;
     let report = Report::of(fixture.command(""), code).await;
     fixture.emulator.shutdown().await;
@@ -213,7 +227,6 @@ async fn with_skew(ahead: i64, code: i32) -> Report {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_clock_that_is_off_is_a_warning_and_then_a_problem() {
-    // The service is ten minutes ahead, and nine minutes and some seconds remain.
     let report = with_skew(600 + 30, 0).await;
     let (status, found) = report.check("clock");
     assert_eq!(status, "warning");

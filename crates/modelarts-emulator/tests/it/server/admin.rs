@@ -30,7 +30,7 @@ async fn a_manual_clock_is_moved_over_http() {
     let reply = post(&site, "/_emulator/clock", json!({"advance_seconds": 90})).await;
     assert_eq!(
         reply.json(),
-        json!({"now": "1970-01-01T00:01:30.000000Z", "millis": 90_000})
+        json!({"now": "1970-01-01T00:01:30.000000Z", "millis": 90_000, "manual": true})
     );
     for body in [
         json!({}),
@@ -43,6 +43,9 @@ async fn a_manual_clock_is_moved_over_http() {
     let site = Site::start().await;
     let reply = post(&site, "/_emulator/clock", json!({"advance_seconds": 1})).await;
     assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    let clock = format!("{}/_emulator/clock", site.emulator.url());
+    let reply = site.client.http.get(clock).send().await.unwrap();
+    assert_eq!(Reply::of(reply).await.json()["manual"], false);
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
-//! Look-up of the algorithm and the flavor of a job, for its validation, and of the engines, for
-//! the advice of an error.
+//! Look-up of the algorithm, the flavor and the engine of a job, for its validation, and of the
+//! engines, for the advice of an error.
 
-use modelarts_api::{request_path::create_training_job::algorithm::engine, types::TrainingEngine};
 use serde_json::Value;
 
 use crate::{
@@ -10,8 +9,10 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::create::CreateJob,
     validation::{
-        algorithm_spec::AlgorithmSpec, draft::Draft, flavor_spec::FlavorSpec,
-        recommendations::near_names,
+        algorithm_spec::AlgorithmSpec,
+        draft::Draft,
+        flavor_spec::FlavorSpec,
+        known_engines::{KnownEngines, engine_advice},
     },
 };
 
@@ -22,7 +23,7 @@ impl CreateJob {
     /// Reads the algorithm and the flavor of the job from the service, so that
     /// [`check`](Self::check) can validate the job against them: their existence, channels,
     /// accepted kinds of data, constraints of hyper-parameters, and the type and number of nodes of
-    /// the flavor.
+    /// the flavor. [`validate`](Self::validate) reads the engines, too.
     ///
     /// Makes at most two calls, both reads, and none for specs that are already set.
     /// [`submit`](Self::submit) does this by default. Not available for subscribed algorithms and
@@ -53,6 +54,12 @@ impl CreateJob {
     pub(super) async fn look_up_if_possible(&mut self, body: &Value) -> Result<(), Error> {
         ignore_unless_unauthorized(self.look_up_algorithm(body).await)?;
         ignore_unless_unauthorized(self.look_up_flavor(body).await)
+    }
+
+    /// Reads the preset engines, but ignores failed calls, unless the service rejects the
+    /// credentials.
+    pub(super) async fn look_up_engines_if_possible(&mut self, body: &Value) -> Result<(), Error> {
+        ignore_unless_unauthorized(self.look_up_engines(body).await)
     }
 
     /// Reads the spec of the algorithm from the service, unless the spec is already set.
@@ -107,6 +114,24 @@ impl CreateJob {
         }
         Ok(())
     }
+
+    /// Reads the preset engines from the service, unless they are known or the job uses none.
+    async fn look_up_engines(&mut self, body: &Value) -> Result<(), Error> {
+        let is_used = KnownEngines::are_used_by(Draft::new(body, self.cloud));
+        if self.specs.engines.is_some() || !is_used {
+            return Ok(());
+        }
+        let client = &self.client;
+        let answer = client
+            .call(|api| {
+                api.show_training_job_engines()
+                    .project_id(client.project_id())
+                    .send()
+            })
+            .await?;
+        self.specs.engines = KnownEngines::new(answer.into_inner());
+        Ok(())
+    }
 }
 
 /// Adds the engines that are similar to the one that the service rejected. They are read only after
@@ -115,7 +140,7 @@ pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) 
     let project = client.project_id();
     let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
     match call.await {
-        Ok(engines) => match engine_advice(&engines.items, body) {
+        Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {
             Some(advice) => error.with_hint(&advice),
             None => error,
         },
@@ -124,44 +149,6 @@ pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) 
             error
         }
     }
-}
-
-/// Returns advice for a job whose engine is none of these; `None` if the list has it, or is empty.
-fn engine_advice(engines: &[TrainingEngine], body: &Value) -> Option<String> {
-    let job = Draft::new(body, Cloud::default());
-    let text = |path| job.at(path).text();
-    let (what, wanted, known) = if let Some(id) = text(engine::ENGINE_ID) {
-        let ids = engines.iter().map(|engine| engine.engine_id.as_deref());
-        ("no engine has the id".to_owned(), id, distinct(ids))
-    } else {
-        let name = text(engine::ENGINE_NAME)?;
-        let names = distinct(engines.iter().map(|engine| engine.engine_name.as_deref()));
-        if names.contains(&name) {
-            let of_name = |engine: &&TrainingEngine| engine.engine_name.as_deref() == Some(name);
-            let versions = engines.iter().filter(of_name);
-            let versions = distinct(versions.map(|engine| engine.engine_version.as_deref()));
-            (
-                format!("{name} has no version"),
-                text(engine::ENGINE_VERSION)?,
-                versions,
-            )
-        } else {
-            ("no engine has the name".to_owned(), name, names)
-        }
-    };
-    let is_helpful = !known.is_empty() && !known.contains(&wanted);
-    is_helpful.then(|| format!("{what} {wanted:?}; {}", near_names(wanted, &known)))
-}
-
-/// Returns the texts that are not empty, each once, in their order.
-fn distinct<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<&'a str> {
-    let mut distinct = Vec::new();
-    for text in texts.flatten().filter(|text| !text.is_empty()) {
-        if !distinct.contains(&text) {
-            distinct.push(text);
-        }
-    }
-    distinct
 }
 
 /// Ignores a failed call, because the service validates the job as well. Rejected credentials
@@ -173,7 +160,7 @@ fn ignore_unless_unauthorized(result: Result<(), Error>) -> Result<(), Error> {
             Err(error)
         }
         Err(error) => {
-            tracing::warn!(%error, "the job is not checked against its algorithm or flavor");
+            tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
             Ok(())
         }
         Ok(()) => Ok(()),

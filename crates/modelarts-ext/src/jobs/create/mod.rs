@@ -260,7 +260,7 @@ impl CreateJob {
     }
 
     /// Makes [`submit`](Self::submit) skip the look-up of algorithm and flavor, which saves up to
-    /// two calls.
+    /// two calls, and [`validate`](Self::validate) also that of the engines.
     pub fn without_look_up(mut self) -> Self {
         self.looks_up = false;
         self
@@ -307,7 +307,8 @@ impl CreateJob {
     /// rule.
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
-    /// exist. The algorithm and the flavor are validated after a [`look_up`](Self::look_up).
+    /// exist. The algorithm and the flavor are validated after a [`look_up`](Self::look_up), and
+    /// the engine after [`validate`](Self::validate).
     pub fn check(&self) -> Report {
         self.check_body(&self.body())
     }

@@ -127,8 +127,9 @@ impl CreateJob {
 
     /// Validates the job as [`submit`](Self::submit) does, without creating it: looks up algorithm
     /// and flavor, and checks the job. Use it before work that a rejected job would waste, such as
-    /// an upload. The returned builder has the specs, so that `submit` does not look them up again.
-    /// The report is empty if the job is [`unchecked`](Self::unchecked).
+    /// an upload. For that reason it also looks up the engine, which `submit` leaves to the service.
+    /// The returned builder has the specs, so that `submit` does not look them up again. The report
+    /// is empty if the job is [`unchecked`](Self::unchecked).
     ///
     /// # Errors
     /// Rejected credentials, or a look-up that exceeds
@@ -136,6 +137,12 @@ impl CreateJob {
     /// are not errors of this method; see [`Report::into_result`].
     pub async fn validate(mut self) -> Result<(Self, Report), Error> {
         let (deadline, body) = (self.client.deadline(), self.body());
+        if self.looks_up && !self.unchecked {
+            let client = self.client.clone();
+            let work = self.look_up_engines_if_possible(&body);
+            let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
+            found.map_err(nothing_sent)?;
+        }
         let report = self.validate_within(&body, &deadline).await?;
         Ok((self, report))
     }
@@ -152,10 +159,14 @@ impl CreateJob {
             let client = self.client.clone();
             let work = self.look_up_if_possible(body);
             let found = deadline.limit(&**client.clock(), LOOKING_UP, work).await;
-            found.map_err(|error| error.with_solution(Some("nothing was sent".into())))?;
+            found.map_err(nothing_sent)?;
         }
         Ok(self.check_body(body))
     }
+}
+
+fn nothing_sent(error: Error) -> Error {
+    error.with_solution(Some("nothing was sent".into()))
 }
 
 /// Adds the path that the service rejects, which its message does not have.

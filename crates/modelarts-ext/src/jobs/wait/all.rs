@@ -9,11 +9,13 @@ use crate::{
     client::Client,
     error::Error,
     jobs::{
+        job::Job,
         job_ref::JobRef,
         polling::interval::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
             Waited,
+            condition::Condition,
             poller::{PollOptions, Poller},
         },
     },
@@ -122,6 +124,28 @@ impl WaitAll {
     /// to 60 seconds; both are limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
+        self
+    }
+
+    /// Ends the wait for a job, with [`Outcome::Reached`](crate::Outcome::Reached), as soon as this
+    /// condition holds for it. If the job ends before, its result is that of its end.
+    ///
+    /// ```no_run
+    /// # async fn example(jobs: Vec<modelarts_ext::Job>) -> Result<(), modelarts_ext::Error> {
+    /// use modelarts_ext::{Outcome, types::Phase};
+    ///
+    /// # let client: modelarts_ext::Client = jobs[0].client().clone();
+    /// let wait = client.training_jobs().wait_all(&jobs);
+    /// for waited in wait.until(|job| job.phase() == Phase::Running).await? {
+    ///     match waited.outcome() {
+    ///         Outcome::Reached => println!("{} runs", waited.job()),
+    ///         other => println!("{} never ran: {other:?}", waited.job()),
+    ///     }
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
+        self.options.until = Some(Condition::new(condition));
         self
     }
 

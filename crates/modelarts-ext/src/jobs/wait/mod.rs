@@ -63,12 +63,14 @@
 //! [`Outcome::Reached`]. A [`Wait`] can also be read as a [stream](Wait::stream), or end [on a
 //! condition](Wait::until).
 //!
-//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
-//! request a second; its documentation states the delay that follows.
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs, for their
+//! ends or [for a condition](WaitAll::until), with one request a second; its documentation states
+//! the delay that follows.
 //! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits them, a few at a
 //! time.
 
 mod all;
+mod condition;
 mod outcome;
 pub(super) mod poller;
 mod search;
@@ -93,7 +95,7 @@ use crate::{
         events::event::Event,
         job::{Job, JobHandle, JobSummary},
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
-        wait::outcome::job_outcome,
+        wait::{condition::Condition, outcome::job_outcome},
     },
     pagination::page::PageStream,
     timestamp::Timestamp,
@@ -164,10 +166,8 @@ pub struct Wait {
     job: JobHandle,
     interval: PollInterval,
     timeout: Option<Duration>,
-    until: Option<Predicate>,
+    until: Option<Condition>,
 }
-
-type Predicate = Arc<dyn Fn(&Job) -> bool + Send + Sync>;
 
 impl fmt::Debug for Wait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,7 +220,7 @@ impl Wait {
     /// # Ok(()) }
     /// ```
     pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
-        self.until = Some(Arc::new(condition));
+        self.until = Some(Condition::new(condition));
         self
     }
 
@@ -307,7 +307,7 @@ impl WaitState {
             };
             self.tolerance.reset();
             let until = self.wait.until.as_ref();
-            let outcome = match until.is_some_and(|condition| condition(&job)) {
+            let outcome = match until.is_some_and(|condition| condition.holds(&job)) {
                 true => Some(Outcome::Reached),
                 false => job_outcome(&job, &self.deadline).await.map(|ended| {
                     let (outcome, last_events) = ended;

@@ -19,6 +19,7 @@ use crate::{
         polling::{interval::PollInterval, tolerance::ErrorTolerance},
         wait::{
             Waited,
+            condition::Condition,
             outcome::{Outcome, job_outcome},
         },
     },
@@ -38,6 +39,8 @@ pub(in crate::jobs) struct PollOptions {
     /// Maximum number of jobs that a round reads one by one, and of jobs whose last events it
     /// reads.
     pub(in crate::jobs) budget: usize,
+    /// Condition that ends the wait for a job.
+    pub(in crate::jobs) until: Option<Condition>,
 }
 
 impl Default for PollOptions {
@@ -47,6 +50,7 @@ impl Default for PollOptions {
             timeout: None,
             calls_per_second: 1.0,
             budget: 10,
+            until: None,
         }
     }
 }
@@ -89,6 +93,8 @@ pub(in crate::jobs) struct Poller {
     /// `true` if the last events and log lines of jobs that did not complete may be read before the
     /// next round. Events that the outcome of a stopped job requires are read regardless.
     reads_details: bool,
+    /// Condition that ends the wait for a job.
+    until: Option<Condition>,
 }
 
 impl Poller {
@@ -109,6 +115,7 @@ impl Poller {
             ended: VecDeque::new(),
             reads_left: options.budget,
             reads_details: true,
+            until: options.until,
         }
     }
 
@@ -228,6 +235,24 @@ impl Poller {
             false => self.interval.back_off(),
         }
         Ok(())
+    }
+
+    /// Stores the job with this id as it was read, or moves it to the results if the condition
+    /// holds. A job that is not in `left` is ignored.
+    pub(super) fn record_read(&mut self, id: &str, job: Job) {
+        let Some(last) = self.left.get_mut(id) else {
+            return;
+        };
+        let until = self.until.as_ref();
+        if until.is_none_or(|condition| !condition.holds(&job)) {
+            *last = job;
+            return;
+        }
+        self.left.remove(id);
+        for handle in self.handles.remove(id).unwrap_or_default() {
+            handle.record_end(&job);
+        }
+        self.results.push_back(Waited::new(job, Outcome::Reached));
     }
 
     /// Moves the jobs that have ended from `left`. Returns `true` if there are results.

@@ -99,9 +99,10 @@ impl Poller {
     /// Stores the jobs that a search has returned.
     fn update(&mut self, rows: Vec<Job>, found: &mut HashSet<String>) {
         for job in rows {
-            if let Some(last) = self.left.get_mut(job.id()) {
-                found.insert(job.id().to_owned());
-                *last = job;
+            if self.left.contains_key(job.id()) {
+                let id = job.id().to_owned();
+                self.record_read(&id, job);
+                found.insert(id);
             }
         }
     }
@@ -211,9 +212,7 @@ impl Poller {
         let mut last_error = None;
         while let Some((read, id)) = reads.next().await {
             match read {
-                Ok(job) => {
-                    self.left.insert(id, job);
-                }
+                Ok(job) => self.record_read(&id, job),
                 Err(error) if error.is_job_gone() => self.record_vanished(&id),
                 Err(error) => last_error = Some(error),
             }

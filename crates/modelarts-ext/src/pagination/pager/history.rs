@@ -12,7 +12,7 @@ const RECENT_ROWS: usize = 200;
 const HASHED_ROWS: usize = 100_000;
 
 /// The number of keys in a saved position.
-const SAVED_KEYS: u32 = 30;
+pub(super) const SAVED_KEYS: u32 = 30;
 /// The number of keys in a saved position if the last rows are a run of equal rows.
 const SAVED_KEYS_IN_RUN: u32 = 75;
 

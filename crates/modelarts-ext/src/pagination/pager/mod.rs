@@ -20,6 +20,7 @@
 
 mod end;
 mod history;
+mod numbered;
 mod offset_meaning;
 mod order_check;
 mod reader;
@@ -45,6 +46,8 @@ use crate::{
         source::{RawPage, Source},
     },
 };
+
+pub(super) use numbered::page;
 
 type Answer<T> = Result<(Window, RawPage<T>), Error>;
 
@@ -113,6 +116,7 @@ impl<S: Source + ?Sized> Pager<S> {
                 return Ok(Some(Page {
                     items,
                     total: page.counts.total,
+                    matching: self.reader.required,
                     skipped: page.skipped,
                     position: self.reader.position(),
                     call: page.call,

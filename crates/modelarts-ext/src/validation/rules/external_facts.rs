@@ -84,6 +84,7 @@ pub(crate) const PARAMETER_IN_RANGE: WordedFact = worded(
     "must lie in the range of the algorithm",
     "choose a value in the range",
 );
+pub(crate) const ENGINE_EXISTS: Fact = fact("engine-exists", Refusal("ModelArts.2780"));
 pub(crate) const FLAVOR_EXISTS: Fact = fact("flavor-exists", Refusal("ModelArts.2781"));
 pub(crate) const FLAVOR_FITS_ALGORITHM: Fact =
     fact("flavor-fits-algorithm", Refusal("ModelArts.2763"));
@@ -129,6 +130,7 @@ pub(crate) const FACTS: &[Fact] = &[
     PARAMETER_TYPED.fact,
     PARAMETER_CHOSEN.fact,
     PARAMETER_IN_RANGE.fact,
+    ENGINE_EXISTS,
     FLAVOR_EXISTS,
     FLAVOR_FITS_ALGORITHM,
     NODES_OF_FLAVOR,

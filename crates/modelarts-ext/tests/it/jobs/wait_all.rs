@@ -7,6 +7,7 @@ use modelarts_emulator::{Timing, faults::Fault};
 use modelarts_ext::{
     Job, Outcome,
     jobs::wait::{TerminatedBy, Waited},
+    types::Phase,
 };
 use serde_json::json;
 
@@ -231,6 +232,80 @@ async fn each_workspace_is_searched_once_in_a_round() {
     // The search returned all jobs, so the client requested no details.
     assert_eq!(site.count(LIST).0 - before.0, 3);
     assert_eq!(site.count(SHOW).0 - before.1, 0);
+}
+
+#[tokio::test]
+async fn a_condition_ends_the_waits_of_many_jobs_with_few_calls() {
+    let mut timing = Timing::instant();
+    timing.queuing = seconds(1000);
+    let site = Site::with(|builder| builder.timing(timing)).await;
+    let mut jobs = Vec::new();
+    for number in 0..60 {
+        let job = site.script(&format!("j{number}"), "");
+        jobs.push(job.submit().await.unwrap());
+    }
+    for job in &jobs {
+        site.emulator.wait_for(job.id(), "Pending").await.unwrap();
+    }
+    jobs[0].terminate().await.unwrap();
+    site.emulator.wait_until_settled(jobs[0].id()).await;
+    let before = (site.count(LIST).0, site.count(SHOW).0);
+    let wait = site.client.training_jobs().wait_all(&jobs);
+    let all = wait
+        .until(|job| job.phase() == Phase::Pending)
+        .await
+        .unwrap();
+    let mut outcomes = BTreeMap::new();
+    for waited in &all {
+        *outcomes
+            .entry(format!("{:?}", waited.outcome()))
+            .or_insert(0) += 1;
+        let is_pending = waited.job().phase() == Phase::Pending;
+        assert_eq!(is_pending, *waited.outcome() == Outcome::Reached);
+    }
+    let by = TerminatedBy::User;
+    let terminated = format!("{:?}", Outcome::Terminated { by });
+    assert_eq!(
+        outcomes,
+        BTreeMap::from([("Reached".to_owned(), 59), (terminated, 1)])
+    );
+    // Two pages have the pending jobs, and a read has the job that ended.
+    assert_eq!(
+        (site.count(LIST).0 - before.0, site.count(SHOW).0 - before.1),
+        (2, 1)
+    );
+}
+
+#[tokio::test]
+async fn a_condition_that_holds_later_ends_the_wait_for_its_job() {
+    let site = Site::start().await;
+    let barrier = ScriptBarrier::new().await;
+    let held = site.script("held", &barrier.script("", ""));
+    let held = held.submit().await.unwrap();
+    let waiting = barrier.reached().await;
+    let done = site.run(site.script("done", "")).await;
+    let (emulator, stopped) = (Arc::clone(&site.emulator), held.clone());
+    site.clock.step(async move {
+        drop(waiting);
+        emulator.wait_until_settled(stopped.id()).await;
+    });
+    let wait = site.client.training_jobs().wait_all([&held, &done]);
+    let mut ends = wait
+        .until(|job| job.name() == "held" && job.phase() == Phase::Completed)
+        .stream();
+    let first = ends.try_next().await.unwrap().unwrap();
+    assert_eq!(
+        (first.job().name(), first.outcome()),
+        ("done", &Outcome::Completed)
+    );
+    let second = ends.try_next().await.unwrap().unwrap();
+    assert_eq!(
+        (second.job().name(), second.outcome()),
+        ("held", &Outcome::Reached)
+    );
+    // The job that was passed has its end.
+    assert!(held.is_final());
+    assert!(ends.try_next().await.unwrap().is_none());
 }
 
 #[tokio::test]

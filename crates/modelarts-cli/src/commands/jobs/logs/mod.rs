@@ -84,19 +84,40 @@ impl Logs {
         // The tasks of a job that has not started are not known.
         let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
         let mut printer = LogPrinter::new(&session.output, has_prefix);
-        let status = match (self.follow, tasks.as_slice()) {
+        match self.print(&job, &tasks, filter, &mut printer).await {
+            Ok(status) => {
+                printer.finish()?;
+                Ok(status)
+            }
+            Err(failure) => {
+                // The failure has caused one of printing, if there is one.
+                let _ = printer.finish_partly();
+                Err(failure)
+            }
+        }
+    }
+
+    /// Prints the logs of these tasks.
+    async fn print(
+        &self,
+        job: &Job,
+        tasks: &[String],
+        filter: LineFilter,
+        printer: &mut LogPrinter<'_>,
+    ) -> Result<ExitStatus, Failure> {
+        let status = match (self.follow, tasks) {
             (true, tasks) => {
                 let mut interrupt = Interrupt::new();
                 let followed = async {
                     match tasks {
-                        [task] => follow_task(&job, task, self.tail, filter, &mut printer).await,
-                        _ => follow_all(&job, self.tail, filter, &mut printer).await,
+                        [task] => follow_task(job, task, self.tail, filter, printer).await,
+                        _ => follow_all(job, self.tail, filter, printer).await,
                     }
                 };
                 match interrupt.unless(followed).await {
                     Some(followed) => {
                         followed?;
-                        self.status(&job).await?
+                        self.status(job).await?
                     }
                     None => ExitStatus::Interrupted,
                 }
@@ -110,11 +131,10 @@ impl Logs {
                 ExitStatus::Success
             }
             (false, tasks) => {
-                print_existing(&job, tasks, self.tail, &filter, &mut printer).await?;
+                print_existing(job, tasks, self.tail, &filter, printer).await?;
                 ExitStatus::Success
             }
         };
-        printer.finish()?;
         Ok(status)
     }
 

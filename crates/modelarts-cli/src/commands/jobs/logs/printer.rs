@@ -110,6 +110,15 @@ impl<'a> LogPrinter<'a> {
         self.stdout.flush()
     }
 
+    /// Prints what was read before an error like [`finish`](Self::finish), but no document without
+    /// a line.
+    pub(super) fn finish_partly(mut self) -> Result<(), Failure> {
+        match self.items.is_empty() {
+            true => self.flush(),
+            false => self.finish(),
+        }
+    }
+
     /// Prints the document of the formats `json` and `yaml`, and sends everything.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         if matches!(self.output.format, Format::Json | Format::Yaml) {

@@ -262,6 +262,76 @@ async fn engines_similar_to_a_rejected_one_are_named() {
 }
 
 #[tokio::test]
+async fn validate_reads_the_engines_and_submit_does_not() {
+    let site = Site::start().await;
+    let job = |name: &str, version: &str| site.script("job", "").preset_image(name, version);
+    let (wrong, report) = job("PyTorch", "PyTorch-1.5.0").validate().await.unwrap();
+    let violation = &report.violations[0];
+    assert_eq!(violation.field(), "algorithm.engine.engine_version");
+    assert_eq!(violation.code(), Some("ModelArts.2780"));
+    assert_eq!(
+        violation.rule(),
+        "must be a version of PyTorch that the service has"
+    );
+    assert!(
+        violation
+            .advice()
+            .starts_with("did you mean PyTorch-1.3.0-python3.6? "),
+        "{}",
+        violation.advice()
+    );
+    assert_eq!(site.count(ENGINES).0, 1);
+    // The engines are known, also for a job with another one.
+    let error = refused(wrong.clone().submit().await);
+    assert_eq!(error.violations(), report.violations);
+    assert_eq!(violations(&wrong.preset_image("PyTorhc", "1")).len(), 1);
+    assert_eq!(site.count(ENGINES).0, 1);
+
+    let (right, report) = site.script("right", "").validate().await.unwrap();
+    assert!(report.is_ok());
+    assert_eq!(site.count(ENGINES).0, 2);
+    right.submit().await.unwrap();
+    assert_eq!(site.count(ENGINES).0, 2);
+    let (_, report) = job("PyTorch", "pytorch_1.8.0").validate().await.unwrap();
+    assert!(report.is_ok());
+    assert_eq!(site.count(ENGINES).0, 3);
+
+    // These jobs use no preset engine, or are not looked up.
+    let image = site.script("image", "").custom_image("org/image:1");
+    let (_, report) = image.validate().await.unwrap();
+    assert!(report.is_ok());
+    let (_, report) = job("PyTorhc", "1")
+        .without_look_up()
+        .validate()
+        .await
+        .unwrap();
+    assert!(report.is_ok());
+    assert_eq!(site.count(ENGINES).0, 3);
+    // Without the list, the job is not checked against it.
+    site.fault(9, ENGINES, status(403, None));
+    let (_, report) = job("PyTorhc", "1").validate().await.unwrap();
+    assert!(report.is_ok());
+}
+
+#[tokio::test]
+async fn an_incomplete_list_of_engines_excludes_none() {
+    for answer in [
+        json!({"total": 0, "items": []}),
+        json!({"total": 2, "items": [{"engine_id": "one", "engine_name": "one"}]}),
+    ] {
+        let flavors = json!({"total_count": 0, "flavors": []});
+        let answers =
+            [answer, flavors].map(|answer| json_answer("200 OK", "", &answer.to_string()));
+        let server = Server::start(answers).await;
+        let client = server.client(&TestClock::new()).build().unwrap();
+        let job = client.training_jobs().from_value(&plain()).unwrap();
+        let job = job.preset_image("other", "1");
+        let (_, report) = job.validate().await.unwrap();
+        assert_eq!(report.violations, []);
+    }
+}
+
+#[tokio::test]
 async fn a_flavor_similar_to_an_unknown_one_is_named() {
     let site = Site::start().await;
     let job = site.script("job", "").flavor("modelarts.vm.cpu.2");

@@ -1,0 +1,48 @@
+//! The browser of the user.
+
+use std::{env, io, io::Write};
+
+use tempfile::{Builder, TempPath};
+
+use crate::state_directory::state_directory;
+
+/// Returns `true` if a browser can appear before the user: not for a login from another machine,
+/// and not without a display.
+pub(super) fn has_desktop() -> bool {
+    let is_set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let has_display = cfg!(any(windows, target_os = "macos"))
+        || is_set("DISPLAY")
+        || is_set("WAYLAND_DISPLAY")
+        || is_set("WSL_DISTRO_NAME");
+    has_display && !is_set("SSH_CONNECTION")
+}
+
+/// Opens a login link in the browser. Returns the file that the browser reads, which must exist
+/// until then; `None` if no browser was found.
+///
+/// The link is in a file, because other users of this machine can read the arguments of programs.
+pub(super) fn open(link: &str) -> Option<TempPath> {
+    let opened = write(link).and_then(|file| {
+        open::that_detached(&file)?;
+        Ok(file)
+    });
+    opened
+        .inspect_err(|error| note!("no browser has opened: {error}"))
+        .ok()
+}
+
+/// Writes a page that leads to the link. Only this user can read it.
+fn write(link: &str) -> io::Result<TempPath> {
+    let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"))?;
+    std::fs::create_dir_all(&directory)?;
+    let mut named = Builder::new();
+    let named = named.prefix("console-").suffix(".html");
+    let mut file = named.tempfile_in(directory)?;
+    // The link consists of an address and hexadecimal digits.
+    writeln!(
+        file,
+        "<!doctype html><meta charset=\"utf-8\"><title>ModelArts</title><meta \
+         http-equiv=\"refresh\" content=\"0; url={link}\"><a href=\"{link}\">Log in</a>"
+    )?;
+    Ok(file.into_temp_path())
+}

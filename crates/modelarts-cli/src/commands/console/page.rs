@@ -1,0 +1,57 @@
+//! Start of the page, with the port and the sessions that a user expects.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use modelarts_console::{Console, ConsoleBuilder};
+use modelarts_ext::Client;
+
+use crate::{commands::console::key, failure::Failure, job_reference::project};
+
+/// Ports that are tried in this order, so that a bookmark and the session of a browser stay valid.
+const PORTS: std::ops::Range<u16> = 8900..8910;
+
+/// Starts the page at an address; `None` selects a free port. `flag` is the flag of the address,
+/// for errors.
+pub(crate) async fn start_page(
+    client: &Client,
+    listen: Option<SocketAddr>,
+    flag: &str,
+    settings: impl Fn(ConsoleBuilder) -> ConsoleBuilder,
+) -> Result<Console, Failure> {
+    if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
+        return Err(Failure::usage(format_args!(
+            "{flag} {address}: it must be a loopback address, such as 127.0.0.1:{}; `ssh -L` \
+             forwards the port to another machine",
+            address.port()
+        )));
+    }
+    // Sessions of a page for another project are not valid, because a browser may still show it.
+    let key = key::stored().map(|key| [&key, project(client).as_bytes()].concat());
+    let start = |address| {
+        let builder = settings(Console::builder(client.clone())).listen(address);
+        let builder = builder.on_login_link(|link| note!("Next link for a browser: {link}"));
+        match &key {
+            Some(key) => builder.session_key(key.clone()),
+            None => builder,
+        }
+        .start()
+    };
+    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let addresses = match listen {
+        Some(address) => vec![address],
+        None => PORTS.chain([0]).map(local).collect(),
+    };
+    let mut failure = Failure::Closed;
+    for address in addresses {
+        match start(address).await {
+            Ok(console) => return Ok(console),
+            Err(error) => {
+                failure = Failure::local(format_args!(
+                    "{flag}: cannot listen on {address} for the page: {error}; port 0 selects a \
+                     free port"
+                ));
+            }
+        }
+    }
+    Err(failure)
+}

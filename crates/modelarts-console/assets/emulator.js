@@ -1,0 +1,79 @@
+// Control of the emulator: fields of the kind of fault, and requests as they arrive.
+import { banner } from "./page.js";
+
+/** Pause between two reads of the requests, in milliseconds. */
+const INTERVAL = 2000;
+
+/** Shows the fields that the chosen kind of fault has. */
+function chooseFields(form) {
+  const kind = form.elements.fault.value;
+  for (const field of form.querySelectorAll("[data-kinds]")) {
+    field.hidden = !field.dataset.kinds.split(" ").includes(kind);
+  }
+}
+
+/**
+ * Makes the rows of a table those of another one. The other one has more rows on top and fewer at
+ * its end, so rows that stay keep the focus, the selection and open bodies.
+ */
+function update(id, other) {
+  const old = document.getElementById(id);
+  const rows = [...other.getElementById(id).rows];
+  const text = (row) => row.textContent;
+  const before = [...old.rows].map(text);
+  const after = rows.map(text);
+  let added = 0;
+  while (added < rows.length && after.slice(added).some((row, at) => before[at] !== row)) {
+    added += 1;
+  }
+  if (added > 0) {
+    old.prepend(...rows.slice(0, added));
+  }
+  while (old.rows.length > rows.length) {
+    old.rows[old.rows.length - 1].remove();
+  }
+}
+
+/** Reads the page again, and shows what has changed. */
+async function refresh() {
+  let response;
+  try {
+    response = await fetch(location.href, { headers: { Accept: "text/html" } });
+  } catch {
+    banner("The server of this page does not respond; trying again…");
+    return;
+  }
+  if (!response.ok) {
+    banner(`The emulator does not respond (${response.status}); trying again…`);
+    return;
+  }
+  banner("");
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  update("requests", page);
+  update("counts", page);
+  for (const id of ["now", "rules"]) {
+    const element = document.getElementById(id);
+    const other = page.getElementById(id);
+    if (element.innerHTML !== other.innerHTML) {
+      element.replaceWith(other);
+    }
+  }
+}
+
+const form = document.getElementById("fault");
+if (form) {
+  form.elements.fault.addEventListener("change", () => chooseFields(form));
+  chooseFields(form);
+}
+
+const choice = document.getElementById("refresh");
+choice.hidden = false;
+// A page that shows a rejected change has no address that can be read again.
+const isPage = location.pathname === "/emulator";
+const repeat = async () => {
+  if (isPage && !document.hidden && choice.querySelector("input").checked) {
+    await refresh();
+  }
+  setTimeout(repeat, INTERVAL);
+};
+setTimeout(repeat, INTERVAL);

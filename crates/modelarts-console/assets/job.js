@@ -1,0 +1,127 @@
+// Page of a job: its header, time line and diagnosis, and the tabs Overview and Request.
+import { request, stream } from "./page.js";
+import { patch } from "./patch.js";
+import { showTimes } from "./times.js";
+
+/** Pauses in milliseconds after a change of the job: the service has events and logs late. */
+const DELAYS = [0, 3000, 12000];
+/** Pause in milliseconds between two refreshes of a job that has not ended. */
+const REFRESH = 30000;
+
+const root = document.getElementById("job");
+const address = `/jobs/${encodeURIComponent(root.dataset.id)}`;
+let timers = [];
+let shown = "";
+
+/**
+ * Shows a new header of the job, and refreshes the time line and the diagnosis if it differs.
+ *
+ * @param {string} html Header as the server renders it.
+ */
+export function updateHead(html) {
+  patch(document.getElementById("job-head"), html);
+  if (html === shown) {
+    return;
+  }
+  shown = html;
+  timers.forEach(clearTimeout);
+  timers = DELAYS.map((delay) => setTimeout(refresh, delay));
+}
+
+/**
+ * Shows a notice about the job above its header; an empty one hides it.
+ *
+ * @param {string} text Notice.
+ */
+export function notice(text) {
+  const element = document.getElementById("job-notice");
+  if (element.textContent !== text) {
+    element.textContent = text;
+  }
+  element.hidden = !text;
+}
+
+/** Handlers of the events that the streams of all tabs have. */
+export const handlers = {
+  head: updateHead,
+  interrupted: (text) => notice(text || "The service does not respond; trying again…"),
+  resumed: () => notice(""),
+  vanished: () => notice("This job was deleted. The page shows its last state."),
+};
+
+async function refresh() {
+  if (document.hidden) {
+    return;
+  }
+  let parts;
+  try {
+    parts = await request(`${address}/parts`);
+  } catch {
+    // The stream reports why the service or the server does not respond.
+    return;
+  }
+  patch(document.getElementById("job-summary"), parts.summary);
+  showWidths();
+  const settings = document.getElementById("settings");
+  if (settings) {
+    patch(settings, parts.settings);
+  }
+}
+
+/** Gives the stages of the time line widths by their durations. */
+function showWidths() {
+  for (const step of root.querySelectorAll(".timeline .step")) {
+    step.style.flexGrow = 1 + Math.log2(1 + Number(step.dataset.seconds));
+  }
+}
+
+/** Opens the dialog of a link, which leads to a page with the same question otherwise. */
+function openDialog(event) {
+  const link = event.target.closest("a[data-dialog]");
+  const dialog = link && document.getElementById(link.dataset.dialog);
+  if (dialog) {
+    event.preventDefault();
+    dialog.showModal();
+  }
+}
+
+async function copy(event) {
+  const button = event.target.closest("button[data-copy]");
+  if (!button) {
+    return;
+  }
+  const status = document.getElementById("copied");
+  try {
+    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+    button.textContent = "Copied";
+    status.textContent = "Copied";
+  } catch {
+    button.textContent = "Select the text to copy it";
+    status.textContent = "Not copied: select the text to copy it";
+  }
+  setTimeout(() => {
+    button.textContent = "Copy";
+    status.textContent = "";
+  }, 2000);
+}
+
+root.addEventListener("click", openDialog);
+root.addEventListener("click", copy);
+for (const button of root.querySelectorAll("button[data-copy]")) {
+  button.hidden = false;
+}
+showTimes(root);
+showWidths();
+// Other tabs have streams of their own.
+if (["overview", "usage", "request"].includes(root.dataset.tab)) {
+  stream(`${address}/stream?view=overview`, handlers);
+}
+if (root.querySelector(".step.current")) {
+  const timer = setInterval(() => {
+    if (root.querySelector(".step.current")) {
+      refresh();
+    } else {
+      clearInterval(timer);
+    }
+  }, REFRESH);
+}

@@ -1,0 +1,73 @@
+// Replaces the contents of an element by a fragment of the server, and keeps what did not change.
+import { showTimes } from "./times.js";
+
+/**
+ * Makes the children of an element those of the HTML of a fragment. Nodes that are equal stay, so
+ * focus, selection and open details survive. Elements with an id are matched by it.
+ *
+ * @param {Element} element Parent of the fragment.
+ * @param {string} html Fragment from this server, whose texts are escaped there.
+ */
+export function patch(element, html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  patchChildren(element, template.content);
+  showTimes(element);
+}
+
+function patchChildren(target, source) {
+  let node = target.firstChild;
+  for (const wanted of [...source.childNodes]) {
+    let match = node;
+    if (wanted.id) {
+      match = [...target.children].find((child) => child.id === wanted.id) ?? null;
+    } else {
+      // An element with an id that is wanted later stays for it.
+      while (match?.id && source.querySelector(`:scope > #${CSS.escape(match.id)}`)) {
+        match = null;
+      }
+    }
+    if (!match || match.nodeType !== wanted.nodeType || match.nodeName !== wanted.nodeName) {
+      target.insertBefore(wanted, node);
+      continue;
+    }
+    if (match === node) {
+      node = node.nextSibling;
+    } else {
+      target.insertBefore(match, node);
+    }
+    patchNode(match, wanted);
+  }
+  while (node) {
+    const next = node.nextSibling;
+    node.remove();
+    node = next;
+  }
+}
+
+function patchNode(target, wanted) {
+  if (target.nodeType !== Node.ELEMENT_NODE) {
+    if (target.nodeValue !== wanted.nodeValue) {
+      target.nodeValue = wanted.nodeValue;
+    }
+    return;
+  }
+  // The user works in an open dialog, and scripts have written a time in the zone of the user.
+  const name = target.localName;
+  const isSameTime = () => target.getAttribute("datetime") === wanted.getAttribute("datetime");
+  if ((name === "dialog" && target.open) || (name === "time" && isSameTime() && target.title)) {
+    return;
+  }
+  const kept = name === "details" ? ["open"] : name === "time" ? ["title"] : ["style"];
+  for (const { name: attribute } of [...target.attributes]) {
+    if (!wanted.hasAttribute(attribute) && !kept.includes(attribute)) {
+      target.removeAttribute(attribute);
+    }
+  }
+  for (const { name: attribute, value } of [...wanted.attributes]) {
+    if (target.getAttribute(attribute) !== value && !kept.includes(attribute)) {
+      target.setAttribute(attribute, value);
+    }
+  }
+  patchChildren(target, wanted);
+}

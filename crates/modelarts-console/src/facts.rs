@@ -1,0 +1,188 @@
+//! `Facts`: stages, diagnoses, tags and usage of jobs, read once for all pages that show them.
+
+use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
+
+use modelarts_ext::{
+    Job,
+    jobs::{Diagnosis, MetricSeries},
+    types::{Phase, StageRecord, Tag},
+};
+use parking_lot::Mutex;
+use tokio::{sync::Mutex as AsyncMutex, time::Instant};
+
+use crate::problem::Problem;
+
+/// Number of values that are kept at most, besides those in use.
+const MAX_VALUES: usize = 256;
+/// Number of stages of a job that are read at most.
+const MAX_STAGES: usize = 100;
+/// Number of tags of a job that are read at most; the service permits 20.
+const MAX_TAGS: usize = 100;
+/// Age of the diagnosis of a waiting job, of another diagnosis, and of usage, at which they are read
+/// again, in pauses between two polls. The service reports events and logs late, so the diagnosis of
+/// an ended job changes, too.
+const WAITING_POLLS: u32 = 2;
+const DIAGNOSIS_POLLS: u32 = 6;
+const USAGE_POLLS: u32 = 2;
+
+/// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
+pub(crate) struct Facts {
+    /// Pause between two polls of the service.
+    interval: Duration,
+    summaries: Cache<Summary>,
+    usage: Cache<Usage>,
+    tags: Cache<Vec<Tag>>,
+}
+
+/// Stages and diagnosis of a job.
+pub(crate) struct Summary {
+    /// Stages of each run; empty if the service does not list them.
+    pub(crate) stages: Vec<StageRecord>,
+    /// Diagnosis, unless the phase of the job needs none.
+    pub(crate) diagnosis: Option<Result<Diagnosis, Problem>>,
+}
+
+/// Usage of the machine of a task.
+pub(crate) enum Usage {
+    Values(Vec<MetricSeries>),
+    /// The service has no values yet.
+    NotReady,
+    Failed(Problem),
+}
+
+impl Facts {
+    pub(crate) fn new(interval: Duration) -> Self {
+        Self {
+            interval,
+            summaries: Cache::default(),
+            usage: Cache::default(),
+            tags: Cache::default(),
+        }
+    }
+
+    /// Reads the tags of a job, which its details do not contain. Open Telekom Cloud does not list
+    /// them, and no error of them hides the job.
+    pub(crate) async fn tags(&self, job: &Job) -> Arc<Vec<Tag>> {
+        let key = (job.id().to_owned(), String::new());
+        let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
+        self.tags
+            .get(key, self.interval * DIAGNOSIS_POLLS, read)
+            .await
+    }
+
+    /// Reads the stages and the diagnosis of a job. A change of its phase reads them again.
+    pub(crate) async fn summary(&self, job: &Job) -> Arc<Summary> {
+        let phase = job.phase();
+        let polls = match phase {
+            Phase::Creating | Phase::Pending => WAITING_POLLS,
+            _ => DIAGNOSIS_POLLS,
+        };
+        let detail = job.secondary_phase().map(ToString::to_string);
+        let key = (
+            job.id().to_owned(),
+            format!("{phase} {detail:?} {}", job.runs().len()),
+        );
+        let read = async {
+            // Open Telekom Cloud does not list stages, and no error of them hides the job.
+            let stages = async { job.stages().collect(MAX_STAGES).await.unwrap_or_default() };
+            let diagnosis = async {
+                match phase {
+                    Phase::Completed | Phase::Terminating => None,
+                    _ => Some(job.explain().await.map_err(Problem::from)),
+                }
+            };
+            let (stages, diagnosis) = tokio::join!(stages, diagnosis);
+            Summary { stages, diagnosis }
+        };
+        self.summaries.get(key, self.interval * polls, read).await
+    }
+
+    /// Reads the usage of a task.
+    pub(crate) async fn usage(&self, job: &Job, task: &str) -> Arc<Usage> {
+        let key = (job.id().to_owned(), format!("{task} {}", job.phase()));
+        let read = async {
+            match job.metrics(task).await {
+                Ok(series) => Usage::Values(series),
+                Err(error) if error.is_not_ready() => Usage::NotReady,
+                Err(error) => Usage::Failed(error.into()),
+            }
+        };
+        self.usage.get(key, self.interval * USAGE_POLLS, read).await
+    }
+}
+
+/// Key of a value: id of the job, and what else the value depends on.
+type Key = (String, String);
+/// A value with the time at which it was read.
+type Slot<V> = Arc<AsyncMutex<Option<(Instant, Arc<V>)>>>;
+
+/// Values that are read by one reader at a time, and used by all until they are too old.
+struct Cache<V>(Mutex<HashMap<Key, Slot<V>>>);
+
+impl<V> Default for Cache<V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<V> Cache<V> {
+    /// Returns the value of a key, and reads it if it is older than `max_age`.
+    async fn get(&self, key: Key, max_age: Duration, read: impl Future<Output = V>) -> Arc<V> {
+        let slot = {
+            let mut slots = self.0.lock();
+            if slots.len() >= MAX_VALUES {
+                slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+            }
+            Arc::clone(slots.entry(key).or_default())
+        };
+        let mut slot = slot.lock().await;
+        if let Some((time, value)) = &*slot
+            && time.elapsed() < max_age
+        {
+            return Arc::clone(value);
+        }
+        let value = Arc::new(read.await);
+        *slot = Some((Instant::now(), Arc::clone(&value)));
+        value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(id: &str) -> Key {
+        (id.to_owned(), String::new())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_is_read_once_until_it_is_too_old() {
+        let cache = Cache::default();
+        let age = Duration::from_secs(10);
+        let reads = Mutex::new(0);
+        let read = || async {
+            *reads.lock() += 1;
+            tokio::task::yield_now().await;
+            *reads.lock()
+        };
+        let (one, other) = tokio::join!(
+            cache.get(key("a"), age, read()),
+            cache.get(key("a"), age, read())
+        );
+        assert_eq!((*one, *other), (1, 1));
+        assert_eq!(*cache.get(key("b"), age, read()).await, 2);
+        tokio::time::advance(age).await;
+        assert_eq!(*cache.get(key("a"), age, read()).await, 3);
+    }
+
+    #[tokio::test]
+    async fn few_values_are_kept() {
+        let cache = Cache::default();
+        for id in 0..3 * MAX_VALUES {
+            cache
+                .get(key(&id.to_string()), Duration::MAX, async { id })
+                .await;
+        }
+        assert!(cache.0.lock().len() <= MAX_VALUES);
+    }
+}

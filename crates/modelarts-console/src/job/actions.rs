@@ -1,0 +1,95 @@
+//! Changes of a job: stop, deletion, description.
+
+use askama::Template;
+use axum::{
+    Router,
+    extract::{Path, State as Shared},
+    response::Redirect,
+    routing::{get, post},
+};
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    job::{
+        frame::load,
+        head::{Action, name},
+    },
+    page::{Layout, Page, Section},
+    problem::Problem,
+    site::State,
+};
+
+/// Question before a change, for browsers without scripts.
+#[derive(Template)]
+#[template(path = "job/confirm.html")]
+struct ConfirmPage {
+    layout: Layout,
+    id: String,
+    name: String,
+    action: Action,
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/jobs/{id}/stop", get(confirm_stop).post(stop))
+        .route("/jobs/{id}/delete", get(confirm_delete).post(delete))
+        .route("/jobs/{id}/description", post(describe))
+}
+
+async fn confirm_stop(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Page<ConfirmPage>, Problem> {
+    confirm(&state, &visitor, &id, Action::Stop).await
+}
+
+async fn confirm_delete(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Page<ConfirmPage>, Problem> {
+    confirm(&state, &visitor, &id, Action::Delete).await
+}
+
+async fn confirm(
+    state: &State,
+    visitor: &Visitor,
+    id: &str,
+    action: Action,
+) -> Result<Page<ConfirmPage>, Problem> {
+    let job = load(state, id).await?;
+    let name = name(&job).to_owned();
+    let title = format!("{} {name}", action.title());
+    Ok(Page(ConfirmPage {
+        layout: Layout::new(state, visitor, Section::Jobs, &title),
+        id: job.id().to_owned(),
+        name,
+        action,
+    }))
+}
+
+async fn stop(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<Redirect, Problem> {
+    let job = load(&state, &id).await?;
+    job.terminate().await?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+}
+
+async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<Redirect, Problem> {
+    let job = load(&state, &id).await?;
+    job.delete().await?;
+    Ok(Redirect::to("/jobs"))
+}
+
+async fn describe(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Redirect, Problem> {
+    let job = load(&state, &id).await?;
+    // Browsers send the end of a line as two characters.
+    let text = fields.get("description").unwrap_or_default();
+    job.set_description(text.replace("\r\n", "\n").trim())
+        .await?;
+    Ok(Redirect::to(&format!("/jobs/{}", job.id())))
+}

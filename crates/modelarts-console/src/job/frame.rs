@@ -1,0 +1,118 @@
+//! `JobFrame`: what the tabs of a job have in common.
+
+use modelarts_ext::Job;
+
+use crate::{
+    access::visitor::Visitor,
+    job::{
+        head::{self, name},
+        summary,
+    },
+    page::{Layout, Section},
+    problem::Problem,
+    site::State,
+};
+
+/// Tab of the page of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Overview,
+    Events,
+    Logs,
+    Usage,
+    Request,
+}
+
+impl Tab {
+    /// All tabs in their order.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Overview,
+        Self::Events,
+        Self::Logs,
+        Self::Usage,
+        Self::Request,
+    ];
+
+    /// Returns the title of the tab.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+            Self::Events => "Events",
+            Self::Logs => "Logs",
+            Self::Usage => "Usage",
+            Self::Request => "Request",
+        }
+    }
+
+    /// Returns the end of the address of the tab, after `/jobs/{id}`.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Overview => "",
+            Self::Events => "/events",
+            Self::Logs => "/logs",
+            Self::Usage => "/usage",
+            Self::Request => "/request",
+        }
+    }
+
+    /// Returns the name of the tab in addresses and scripts.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            tab => &tab.path()[1..],
+        }
+    }
+}
+
+/// Values that `job/layout.html` needs: the header of a job and its tabs.
+pub(crate) struct JobFrame {
+    /// Id of the job.
+    pub(crate) id: String,
+    /// Current tab.
+    pub(crate) tab: Tab,
+    /// Rendered header.
+    pub(crate) head: String,
+    /// Rendered time line and diagnosis.
+    pub(crate) summary: String,
+}
+
+impl JobFrame {
+    /// Returns the layout and the frame of a tab of this job.
+    pub(crate) async fn of(
+        state: &State,
+        visitor: &Visitor,
+        job: &Job,
+        tab: Tab,
+    ) -> Result<(Layout, Self), Problem> {
+        let title = format!("{} · {}", tab.title(), name(job));
+        let frame = Self {
+            id: job.id().to_owned(),
+            tab,
+            head: head::render(state, visitor, job)?,
+            summary: summary::render(state, job).await?,
+        };
+        Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
+    }
+}
+
+/// Reads the job with the id of an address.
+///
+/// # Errors
+/// A problem with the status 404 if the job does not exist or the id is malformed.
+pub(crate) async fn load(state: &State, id: &str) -> Result<Job, Problem> {
+    let absent = |message: String| {
+        Problem::not_found(message)
+            .with_advice("it may have been deleted; search for it in the list of jobs")
+    };
+    let handle = state.client.training_jobs().job(id);
+    let handle = handle.map_err(|error| absent(error.to_string()))?;
+    match handle.get().await {
+        Err(error) if error.is_not_found() => {
+            let mut problem = absent(format!("the project has no job with the id {id}"));
+            problem.code = error.code().map(str::to_owned);
+            problem.request_id = error.request_id().map(str::to_owned);
+            Err(problem)
+        }
+        read => Ok(read?),
+    }
+}

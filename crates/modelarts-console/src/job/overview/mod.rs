@@ -1,0 +1,112 @@
+//! Overview of a job: its settings.
+
+mod settings;
+
+use askama::Template;
+use axum::{
+    Json, Router,
+    extract::{Path, State as Shared},
+    routing::get,
+};
+use modelarts_ext::Job;
+use serde::Serialize;
+
+use crate::{
+    access::visitor::Visitor,
+    job::{
+        frame::{JobFrame, Tab, load},
+        overview::settings::{Channel, Group, RunRow, Value},
+        summary,
+    },
+    page::{Layout, Page, Section, fragment},
+    problem::Problem,
+    site::State,
+};
+
+/// Maximum length of the description.
+const MAX_DESCRIPTION: usize = 256;
+
+#[derive(Template)]
+#[template(path = "job/overview.html")]
+struct OverviewPage {
+    layout: Layout,
+    frame: JobFrame,
+    /// Rendered settings.
+    settings: String,
+}
+
+/// Settings of a job.
+#[derive(Template)]
+#[template(path = "job/settings.html")]
+struct SettingsView {
+    id: String,
+    description: String,
+    groups: Vec<Group>,
+    inputs: Vec<Channel>,
+    outputs: Vec<Channel>,
+    parameters: Vec<(String, String)>,
+    environment: Vec<(String, String)>,
+    runs: Vec<RunRow>,
+    csrf: String,
+    is_read_only: bool,
+    max_description: usize,
+}
+
+/// Parts of the page that scripts replace when the job has changed.
+#[derive(Serialize)]
+struct Parts {
+    summary: String,
+    settings: String,
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/jobs/{id}", get(overview))
+        .route("/jobs/{id}/parts", get(parts))
+}
+
+async fn overview(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Page<OverviewPage>, Problem> {
+    let job = load(&state, &id).await?;
+    let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
+    let settings = render_settings(&state, &visitor, &job).await?;
+    Ok(Page(OverviewPage {
+        layout,
+        frame,
+        settings,
+    }))
+}
+
+async fn parts(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Json<Parts>, Problem> {
+    let job = load(&state, &id).await?;
+    Ok(Json(Parts {
+        summary: summary::render(&state, &job).await?,
+        settings: render_settings(&state, &visitor, &job).await?,
+    }))
+}
+
+async fn render_settings(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+    let tags = state.facts.tags(job).await;
+    let metadata = job.details().metadata.as_deref();
+    let description = metadata.and_then(|metadata| metadata.description.clone());
+    fragment(&SettingsView {
+        id: job.id().to_owned(),
+        description: description.unwrap_or_default(),
+        groups: settings::groups(job, &tags),
+        inputs: settings::inputs(job),
+        outputs: settings::outputs(job),
+        parameters: settings::parameters(job),
+        environment: settings::environment(job),
+        runs: settings::runs(job),
+        csrf: visitor.csrf.clone(),
+        is_read_only: state.is_read_only,
+        max_description: MAX_DESCRIPTION,
+    })
+}

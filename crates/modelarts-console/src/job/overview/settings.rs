@@ -1,0 +1,374 @@
+//! Settings of a job as labels and texts: basic settings, algorithm, resources, channels.
+
+use modelarts_ext::{
+    Job,
+    types::{
+        AccessMethod, Input, JobAlgorithm, JobEngine, JobResource, JobSpec, Output, Tag, TimeUnit,
+        Volume,
+    },
+};
+
+use crate::display;
+
+/// A group of settings.
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) settings: Vec<Setting>,
+}
+
+/// A setting that the job has.
+pub(crate) struct Setting {
+    pub(crate) label: &'static str,
+    pub(crate) value: Value,
+}
+
+/// Value of a setting.
+pub(crate) enum Value {
+    Text(String),
+    /// Id, path or command.
+    Code(String),
+    /// Time, RFC 3339.
+    Time(String),
+}
+
+/// An input or an output.
+pub(crate) struct Channel {
+    pub(crate) name: String,
+    /// OBS path or data set.
+    pub(crate) remote: String,
+    pub(crate) local_dir: String,
+    /// Way in which the program receives the directory.
+    pub(crate) obtained: &'static str,
+}
+
+/// A run with the reason of its end.
+pub(crate) struct RunRow {
+    pub(crate) number: usize,
+    /// Times, RFC 3339; empty if they are not known.
+    pub(crate) start: String,
+    pub(crate) end: String,
+    pub(crate) reason: String,
+    pub(crate) task: String,
+}
+
+/// Settings that are present.
+#[derive(Default)]
+struct Settings(Vec<Setting>);
+
+impl Settings {
+    fn text(&mut self, label: &'static str, value: Option<impl Into<String>>) {
+        self.add(label, value.map(Into::into), Value::Text);
+    }
+
+    fn code(&mut self, label: &'static str, value: Option<impl Into<String>>) {
+        self.add(label, value.map(Into::into), Value::Code);
+    }
+
+    fn time(&mut self, label: &'static str, value: Option<impl ToString>) {
+        self.add(label, value.map(|time| time.to_string()), Value::Time);
+    }
+
+    fn add(&mut self, label: &'static str, value: Option<String>, kind: fn(String) -> Value) {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            let value = kind(value);
+            self.0.push(Setting { label, value });
+        }
+    }
+
+    fn group(self, title: &'static str) -> Option<Group> {
+        (!self.0.is_empty()).then_some(Group {
+            title,
+            settings: self.0,
+        })
+    }
+}
+
+/// Returns the settings of a job in groups. Settings that the job does not have are omitted.
+pub(crate) fn groups(job: &Job, tags: &[Tag]) -> Vec<Group> {
+    let details = job.details();
+    let algorithm = details.algorithm.as_deref();
+    let spec = details.spec.as_deref();
+    let groups = [
+        basic(job, tags).group("Basic settings"),
+        algorithm
+            .map_or_else(Settings::default, code)
+            .group("Algorithm"),
+        spec.map_or_else(Settings::default, resources)
+            .group("Resources"),
+        run(job).group("Run"),
+        access(job).group("Access"),
+    ];
+    groups.into_iter().flatten().collect()
+}
+
+fn basic(job: &Job, tags: &[Tag]) -> Settings {
+    let details = job.details();
+    let metadata = details.metadata.as_deref();
+    let mut settings = Settings::default();
+    settings.code("Id", Some(job.id()));
+    settings.text("Created by", metadata.and_then(|it| it.user_name.clone()));
+    settings.time("Created", job.created_at());
+    settings.time("Started", job.started_at());
+    let span = |time: Option<_>| time.map(display::duration);
+    settings.text("Waited", span(job.time_queued()));
+    settings.text("Ran", span(job.time_run()));
+    let codes: Vec<_> = job
+        .exit_codes()
+        .map(|(task, code)| format!("{task}: {code}"))
+        .collect();
+    settings.text("Exit codes", Some(codes.join(", ")));
+    let restarts = job.restarts().filter(|restarts| *restarts > 0);
+    settings.text("Restarts", restarts.map(|restarts| restarts.to_string()));
+    settings.text(
+        "Workers",
+        Some(job.tasks().join(", ")).filter(|_| job.tasks().len() <= 16),
+    );
+    let kind = details.kind.as_ref().map(ToString::to_string);
+    settings.text("Kind", kind.filter(|kind| kind != "job"));
+    let workspace = metadata.and_then(|it| it.workspace_id.clone());
+    settings.code("Workspace", workspace);
+    let experiment = metadata.and_then(|it| it.training_experiment_reference.as_ref());
+    settings.text("Experiment", experiment.and_then(|it| it.name.clone()));
+    settings.code("Experiment id", experiment.and_then(|it| it.id.clone()));
+    let tags = tags.iter().map(|tag| {
+        let (key, value) = (tag.key.as_deref(), tag.value.as_deref());
+        format!("{}={}", key.unwrap_or_default(), value.unwrap_or_default())
+    });
+    settings.text("Tags", Some(tags.collect::<Vec<_>>().join(", ")));
+    settings
+}
+
+fn code(algorithm: &JobAlgorithm) -> Settings {
+    let mut settings = Settings::default();
+    settings.text("Algorithm", algorithm.name.clone());
+    settings.code("Algorithm id", algorithm.id.clone());
+    settings.code("Subscription", algorithm.subscription_id.clone());
+    let version = algorithm.item_version_id.clone();
+    settings.code("Version of the subscription", version);
+    let engine = algorithm.engine.as_deref();
+    settings.text("Preset image", engine.and_then(preset_image));
+    settings.code("Image", engine.and_then(|it| it.image_url.clone()));
+    settings.code("Code directory", algorithm.code_dir.clone());
+    settings.code("Boot file", algorithm.boot_file.clone());
+    settings.code("Boot command", algorithm.command.clone());
+    settings.text("User ID", engine.and_then(|it| it.run_user.clone()));
+    settings.code("Local code directory", algorithm.local_code_dir.clone());
+    settings.code("Work directory", algorithm.working_dir.clone());
+    settings
+}
+
+fn preset_image(engine: &JobEngine) -> Option<String> {
+    let name = engine.engine_name.as_deref().filter(|it| !it.is_empty());
+    let version = engine.engine_version.as_deref().filter(|it| !it.is_empty());
+    match (name, version) {
+        (Some(name), Some(version)) => Some(format!("{name} {version}")),
+        (name, version) => name
+            .or(version)
+            .map(str::to_owned)
+            .or(engine.engine_id.clone()),
+    }
+}
+
+fn resources(spec: &JobSpec) -> Settings {
+    let mut settings = Settings::default();
+    if let Some(resource) = spec.resource.as_deref() {
+        let pool = resource.pool_name.clone().or(resource.pool_id.clone());
+        let pool = pool.filter(|pool| !pool.is_empty());
+        settings.text(
+            "Resource pool",
+            Some(pool.unwrap_or("Public pool".to_owned())),
+        );
+        settings.code("Specifications", resource.flavor_id.clone());
+        settings.text("Hardware", hardware(resource));
+        let nodes = resource.node_count.map(|nodes| nodes.to_string());
+        settings.text("Compute nodes", nodes);
+    }
+    let policy = spec.schedule_policy.as_deref();
+    // Older interfaces return the default priority as 0.
+    let priority = policy.and_then(|it| it.priority).filter(|it| *it > 0);
+    settings.text("Job priority", priority.map(|it| it.to_string()));
+    let preemptible = policy.and_then(|it| it.preemptible).filter(|it| *it);
+    settings.text("Preemptible", preemptible.map(|_| "yes"));
+    for volume in &spec.volumes {
+        settings.code("Volume", mount(volume));
+    }
+    let logs = spec.log_export_path.as_ref();
+    settings.code("Persistent logs", logs.and_then(|it| it.obs_url.clone()));
+    settings
+}
+
+fn hardware(resource: &JobResource) -> Option<String> {
+    let info = resource.flavor_detail.as_ref()?.flavor_info.as_deref()?;
+    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
+    let memory = info.memory.as_ref();
+    let memory = memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref()?)));
+    let parts = [
+        cores.map(|cores| format!("{cores} CPU cores")),
+        memory.map(|(size, unit)| format!("{size} {unit} of memory")),
+    ];
+    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+fn mount(volume: &Volume) -> Option<String> {
+    let (source, path) = match (&volume.nfs, &volume.pfs, &volume.obs) {
+        (Some(nfs), ..) => (&nfs.nfs_server_path, &nfs.local_path),
+        (_, Some(pfs), _) => (&pfs.pfs_path, &pfs.local_path),
+        (.., Some(obs)) => (&obs.obs_path, &obs.local_path),
+        _ => return None,
+    };
+    let is_read_only = volume.nfs.as_ref().and_then(|nfs| nfs.read_only) == Some(true);
+    let end = if is_read_only { " (read-only)" } else { "" };
+    Some(format!(
+        "{} → {}{end}",
+        source.as_deref()?,
+        path.as_deref()?
+    ))
+}
+
+fn run(job: &Job) -> Settings {
+    let mut settings = Settings::default();
+    let details = job.details();
+    let spec = details.spec.as_deref();
+    let stop = spec.and_then(|spec| spec.auto_stop.as_ref());
+    let stop = stop.and_then(|stop| {
+        let unit = match stop.time_unit {
+            Some(TimeUnit::Hours) | None => "hours".to_owned(),
+            Some(ref unit) => unit.to_string().to_lowercase(),
+        };
+        Some(format!("after {} {unit}", stop.duration?))
+    });
+    settings.text("Auto stop", stop);
+    let annotations = details.metadata.as_deref().map(|it| &it.annotations);
+    let annotation = |key: &str| annotations.and_then(|all| all.get(key).cloned());
+    settings.text("Auto restart", annotation("fault-tolerance/job-retry-num"));
+    settings.text(
+        "Restart of a hanging job",
+        annotation("fault-tolerance/hang-retry"),
+    );
+    let runtime = spec.and_then(|spec| spec.runtime_type.as_ref());
+    settings.text("Runtime type", runtime.map(ToString::to_string));
+    settings
+}
+
+/// Returns the addresses of tools in the job, without their tokens.
+fn access(job: &Job) -> Settings {
+    let mut settings = Settings::default();
+    let endpoints = job.details().endpoints.as_deref();
+    let tools = endpoints.into_iter().flat_map(|all| {
+        [
+            ("JupyterLab", &all.jupyter_lab),
+            ("TensorBoard", &all.tensorboard),
+            ("MindStudio Insight", &all.mindstudio_insight),
+        ]
+    });
+    for (label, endpoint) in tools {
+        // The query of an address may contain a token.
+        let url = endpoint
+            .as_ref()
+            .and_then(|endpoint| endpoint.url.as_deref());
+        let url = url.map(|url| url.split(['?', '#']).next().unwrap_or_default());
+        settings.code(label, url);
+    }
+    let ssh = endpoints.and_then(|all| all.ssh.as_ref());
+    for address in ssh.map_or(&[][..], |ssh| &ssh.task_urls) {
+        settings.code("SSH", address.url.clone());
+    }
+    settings
+}
+
+/// Returns the inputs of a job.
+pub(crate) fn inputs(job: &Job) -> Vec<Channel> {
+    let algorithm = job.details().algorithm.as_deref();
+    algorithm
+        .map_or(&[][..], |it| &it.inputs)
+        .iter()
+        .map(input)
+        .collect()
+}
+
+fn input(input: &Input) -> Channel {
+    let remote = input.remote.as_deref();
+    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    let set = remote.and_then(|remote| remote.dataset.as_ref());
+    let set = set.and_then(|set| {
+        let name = set.name.as_deref().or(set.id.as_deref())?;
+        Some(match set.version_id.as_deref() {
+            Some(version) => format!("data set {name}, version {version}"),
+            None => format!("data set {name}"),
+        })
+    });
+    Channel {
+        name: input.name.clone().unwrap_or_default(),
+        remote: set.or(path).unwrap_or_default(),
+        local_dir: input.local_dir.clone().unwrap_or_default(),
+        obtained: obtained(input.access_method.as_ref()),
+    }
+}
+
+/// Returns the outputs of a job.
+pub(crate) fn outputs(job: &Job) -> Vec<Channel> {
+    let algorithm = job.details().algorithm.as_deref();
+    algorithm
+        .map_or(&[][..], |it| &it.outputs)
+        .iter()
+        .map(output)
+        .collect()
+}
+
+fn output(output: &Output) -> Channel {
+    let remote = output.remote.as_ref();
+    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    Channel {
+        name: output.name.clone().unwrap_or_default(),
+        remote: path.unwrap_or_default(),
+        local_dir: output.local_dir.clone().unwrap_or_default(),
+        obtained: obtained(output.access_method.as_ref()),
+    }
+}
+
+fn obtained(method: Option<&AccessMethod>) -> &'static str {
+    match method {
+        Some(AccessMethod::Env) => "environment variable",
+        _ => "hyper-parameter",
+    }
+}
+
+/// Returns the hyper-parameters of a job.
+pub(crate) fn parameters(job: &Job) -> Vec<(String, String)> {
+    let algorithm = job.details().algorithm.as_deref();
+    let parameters = algorithm.map_or(&[][..], |it| &it.parameters).iter();
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    parameters
+        .map(|it| (text(&it.name), text(&it.value)))
+        .collect()
+}
+
+/// Returns the environment variables of a job.
+pub(crate) fn environment(job: &Job) -> Vec<(String, String)> {
+    let algorithm = job.details().algorithm.as_deref();
+    let variables = algorithm.map(|it| &it.environments).into_iter().flatten();
+    variables
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// Returns the runs of a job that was restarted.
+pub(crate) fn runs(job: &Job) -> Vec<RunRow> {
+    if job.runs().len() < 2 {
+        return Vec::new();
+    }
+    let time = |seconds: Option<i64>| {
+        let seconds = seconds.filter(|seconds| *seconds > 0);
+        let time =
+            seconds.map(|it| modelarts_ext::Timestamp::from_epoch_millis(it.saturating_mul(1000)));
+        time.map(|time| time.to_string()).unwrap_or_default()
+    };
+    let runs = job.runs().iter().enumerate().map(|(index, run)| RunRow {
+        number: index + 1,
+        start: time(run.start_at),
+        end: time(run.end_at),
+        reason: run.end_reason.clone().unwrap_or_default(),
+        task: run.end_related_task.clone().unwrap_or_default(),
+    });
+    runs.collect()
+}

@@ -1,0 +1,51 @@
+//! Request of a job: the body that creates it again, as a command and as programs.
+
+use askama::Template;
+use axum::{
+    Router,
+    extract::{Path, State as Shared},
+    routing::get,
+};
+
+use crate::{
+    access::visitor::Visitor,
+    job::frame::{JobFrame, Tab, load},
+    page::{Layout, Page, Section},
+    problem::Problem,
+    site::State,
+    snippets::Snippets,
+};
+
+#[derive(Template)]
+#[template(path = "job/request.html")]
+struct RequestPage {
+    layout: Layout,
+    frame: JobFrame,
+    /// Identifier, title and text of each form.
+    forms: [(&'static str, &'static str, String); 4],
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route("/jobs/{id}/request", get(request))
+}
+
+async fn request(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+) -> Result<Page<RequestPage>, Problem> {
+    let job = load(&state, &id).await?;
+    let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Request).await?;
+    let body = job.copy_as(job.name()).await?.body();
+    let snippets = Snippets::new(&state.client, state.context.as_deref(), &body);
+    Ok(Page(RequestPage {
+        layout,
+        frame,
+        forms: [
+            ("command", "Command", snippets.command),
+            ("rust", "Rust", snippets.program),
+            ("curl", "curl", snippets.curl),
+            ("body", "Body of the request", snippets.body),
+        ],
+    }))
+}

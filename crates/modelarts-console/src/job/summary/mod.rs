@@ -1,0 +1,127 @@
+//! Time line and diagnosis of a job, which every tab shows below the header.
+
+mod timeline;
+
+use std::time::{Duration, SystemTime};
+
+use askama::Template;
+use modelarts_ext::{
+    Job,
+    jobs::{
+        Cause, Diagnosis,
+        diagnosis::{Evidence, Fact, Link},
+    },
+    types::Phase,
+};
+
+use crate::{
+    facts::Summary, job::summary::timeline::Run, page::fragment, problem::Problem, site::State,
+};
+
+/// Maximum time for which a page waits for the diagnosis. The diagnosis is read to its end, for the
+/// next page.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Template)]
+#[template(path = "job/summary.html")]
+struct SummaryView {
+    id: String,
+    runs: Vec<Run>,
+    diagnosis: Option<DiagnosisView>,
+    /// Reason why there is no diagnosis.
+    problem: Option<Problem>,
+    is_pending: bool,
+}
+
+/// Diagnosis of a job.
+struct DiagnosisView {
+    /// Class of the style sheet.
+    style: &'static str,
+    title: &'static str,
+    summary: String,
+    cause: Cause,
+    confidence: String,
+    evidence: Vec<EvidenceView>,
+    advice: Vec<String>,
+    links: Vec<Link>,
+}
+
+/// A fact of a diagnosis.
+struct EvidenceView {
+    time: String,
+    task: String,
+    text: String,
+    /// `true` if the log of the task shows it.
+    is_log: bool,
+}
+
+/// Renders the time line and the diagnosis of a job.
+pub(crate) async fn render(state: &State, job: &Job) -> Result<String, Problem> {
+    let reading = tokio::spawn({
+        let (state, job) = (state.clone(), job.clone());
+        async move { state.facts.summary(&job).await }
+    });
+    let summary = match tokio::time::timeout(MAX_WAIT, reading).await {
+        Ok(Ok(summary)) => Some(summary),
+        _ => None,
+    };
+    fragment(&view(job, summary.as_deref()))
+}
+
+fn view(job: &Job, summary: Option<&Summary>) -> SummaryView {
+    let stages = summary.map_or(&[][..], |summary| &summary.stages);
+    let diagnosis = summary.and_then(|summary| summary.diagnosis.as_ref());
+    let known = diagnosis.and_then(|diagnosis| diagnosis.as_ref().ok());
+    let problem = diagnosis.and_then(|diagnosis| diagnosis.as_ref().err());
+    SummaryView {
+        id: job.id().to_owned(),
+        runs: timeline::runs(job, stages, SystemTime::now()),
+        diagnosis: known.and_then(DiagnosisView::new),
+        // A running job needs no diagnosis.
+        problem: problem.filter(|_| job.phase() != Phase::Running).cloned(),
+        is_pending: summary.is_none() && job.phase() != Phase::Running,
+    }
+}
+
+impl DiagnosisView {
+    /// Returns `None` for a diagnosis that says no more than the phase.
+    fn new(diagnosis: &Diagnosis) -> Option<Self> {
+        let is_plain = matches!(
+            diagnosis.cause,
+            Cause::Running | Cause::Completed | Cause::Terminating
+        );
+        if is_plain {
+            return None;
+        }
+        let (style, title) = match diagnosis.phase {
+            Phase::Failed | Phase::Abnormal => ("bad", "Why it failed"),
+            Phase::Terminated => ("quiet", "Why it was stopped"),
+            Phase::Creating | Phase::Pending => ("warn", "Why it waits"),
+            _ => ("warn", "Diagnosis"),
+        };
+        Some(Self {
+            style,
+            title,
+            summary: diagnosis.summary.clone(),
+            cause: diagnosis.cause,
+            confidence: diagnosis.confidence.to_string(),
+            evidence: diagnosis.evidence.iter().map(EvidenceView::new).collect(),
+            advice: diagnosis.advice.clone(),
+            links: diagnosis.links.clone(),
+        })
+    }
+}
+
+impl EvidenceView {
+    fn new(evidence: &Evidence) -> Self {
+        Self {
+            time: evidence
+                .time
+                .map(|time| time.to_string())
+                .unwrap_or_default(),
+            task: evidence.task.clone().unwrap_or_default(),
+            text: evidence.fact.to_string(),
+            is_log: matches!(evidence.fact, Fact::Log { .. }),
+        }
+    }
+}

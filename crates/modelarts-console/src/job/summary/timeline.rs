@@ -1,0 +1,168 @@
+//! Time line of a job: its stages with their durations, for each run.
+
+use std::time::{Duration, SystemTime};
+
+use modelarts_ext::{
+    Job, Timestamp,
+    types::{Stage, StageName, StageRecord},
+};
+
+use crate::display;
+
+/// A run of a job, with its stages in their order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Number of the run, from 1 on.
+    pub(crate) number: usize,
+    pub(crate) steps: Vec<Step>,
+    /// Reason of the end of the run, if the service states it.
+    pub(crate) end: Option<String>,
+}
+
+/// A stage on the time line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub(crate) name: String,
+    /// Class of the style sheet: `done`, `current` or the class of the final phase.
+    pub(crate) style: &'static str,
+    pub(crate) symbol: &'static str,
+    /// Start, RFC 3339; empty if it is not known.
+    pub(crate) start: String,
+    /// Duration as text; empty for the end.
+    pub(crate) duration: String,
+    /// Duration in seconds, for the width.
+    pub(crate) seconds: u64,
+}
+
+/// Start and end of a stage with its name.
+struct Span {
+    name: String,
+    is_end: bool,
+    start: Option<Timestamp>,
+    end: Option<Timestamp>,
+}
+
+/// Returns the runs of a job, from its stages or, without these, from its times.
+pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<Run> {
+    let mut records: Vec<Vec<Span>> = stages.iter().map(spans).collect();
+    records.retain(|record| !record.is_empty());
+    if records.is_empty() {
+        records.push(spans_of_times(job));
+    } else if let (Some(created), Some(first)) = (job.created_at(), records.first_mut()) {
+        let start = first.first().and_then(|span| span.start);
+        let wait = start.map(|start| start.duration_since(created));
+        if wait.is_some_and(|wait| wait >= Duration::from_secs(1)) {
+            let span = Span {
+                name: "Creating".to_owned(),
+                is_end: false,
+                start: Some(created),
+                end: start,
+            };
+            first.insert(0, span);
+        }
+    }
+    let last = records.len();
+    let runs = records.into_iter().enumerate().map(|(index, spans)| {
+        let is_last = index + 1 == last;
+        let reason = job.runs().get(index).and_then(|run| run.end_reason.clone());
+        Run {
+            number: index + 1,
+            steps: steps(job, spans, is_last, now),
+            end: reason.filter(|reason| !reason.is_empty()),
+        }
+    });
+    runs.collect()
+}
+
+fn spans(record: &StageRecord) -> Vec<Span> {
+    record.stages.iter().map(span).collect()
+}
+
+fn span(stage: &Stage) -> Span {
+    // No document states the format of these times.
+    let time = |text: &Option<String>| text.as_deref()?.parse::<Timestamp>().ok();
+    let name = match &stage.name {
+        Some(StageName::Scheduling) => "Waiting".to_owned(),
+        Some(StageName::Preparing) => "Preparing".to_owned(),
+        Some(StageName::Running) => "Running".to_owned(),
+        Some(StageName::End) => "Ended".to_owned(),
+        other => {
+            let name = other.as_ref().map(ToString::to_string);
+            stage.en_message.clone().or(name).unwrap_or_default()
+        }
+    };
+    Span {
+        name,
+        is_end: stage.name == Some(StageName::End),
+        start: time(&stage.start_time),
+        end: time(&stage.end_time),
+    }
+}
+
+/// Returns the spans that follow from the times of the job itself.
+fn spans_of_times(job: &Job) -> Vec<Span> {
+    let (created, started) = (job.created_at(), job.started_at());
+    // The start is cut to whole seconds, and may lie before the creation.
+    let started = started.map(|started| created.map_or(started, |created| created.max(started)));
+    let ended = started
+        .zip(job.time_run())
+        .map(|(start, ran)| start + ran)
+        .filter(|_| job.is_final());
+    let mut spans = vec![Span {
+        name: "Waiting".to_owned(),
+        is_end: false,
+        start: created,
+        end: started,
+    }];
+    if started.is_some() {
+        spans.push(Span {
+            name: "Running".to_owned(),
+            is_end: false,
+            start: started,
+            end: ended,
+        });
+    }
+    if job.is_final() {
+        spans.push(Span {
+            name: String::new(),
+            is_end: true,
+            start: ended,
+            end: ended,
+        });
+    }
+    spans
+}
+
+fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec<Step> {
+    let last = spans.len().saturating_sub(1);
+    let (phase_style, phase_symbol) = display::phase_style(&job.phase());
+    let steps = spans.into_iter().enumerate().map(|(index, span)| {
+        let is_last = is_last_run && index == last;
+        let is_current = is_last && !job.is_final();
+        // The clock of this machine may differ from that of the service.
+        let end = span.end.or(is_current.then(|| Timestamp::from(now)));
+        let length = span
+            .start
+            .zip(end)
+            .map(|(start, end)| end.duration_since(start));
+        let (name, style, symbol) = match (span.is_end, is_current) {
+            (true, _) if is_last => (job.phase().to_string(), phase_style, phase_symbol),
+            (_, true) => (span.name, "current", phase_symbol),
+            (true, false) => (span.name, "stopped", "↻"),
+            (false, false) => (span.name, "done", "✓"),
+        };
+        let shown = length.filter(|_| !span.is_end);
+        Step {
+            name,
+            style,
+            symbol,
+            start: span
+                .start
+                .map(|start| start.to_string())
+                .unwrap_or_default(),
+            duration: shown.map(display::duration).unwrap_or_default(),
+            seconds: shown.unwrap_or_default().as_secs(),
+        }
+    });
+    steps.collect()
+}

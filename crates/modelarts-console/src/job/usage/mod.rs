@@ -1,0 +1,226 @@
+//! Usage of the machines of a job: charts, tables and a file.
+
+mod series;
+
+use askama::Template;
+use axum::{
+    Json, Router,
+    extract::{Path, State as Shared},
+    http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use modelarts_ext::Job;
+use serde::Serialize;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    facts::Usage,
+    job::{
+        frame::{JobFrame, Tab, load},
+        usage::series::{Chart, charts},
+    },
+    page::{Layout, Page, Section, fragment},
+    problem::Problem,
+    site::State,
+};
+
+/// Name of the choice of all workers.
+const ALL: &str = "all";
+/// Number of workers that are read at most for all workers.
+const MAX_TASKS: usize = 16;
+/// Pause between two refreshes of the page, in seconds. The service has a value for each minute.
+const REFRESH: u64 = 15;
+
+#[derive(Template)]
+#[template(path = "job/usage.html")]
+struct UsagePage {
+    layout: Layout,
+    frame: JobFrame,
+    /// Workers of the job.
+    tasks: Vec<String>,
+    /// Name of the worker that is shown, or that of all.
+    choice: String,
+    has_more: bool,
+    /// Pause between two refreshes in seconds; 0 for an ended job.
+    refresh: u64,
+    /// Rendered tables.
+    tables: String,
+}
+
+/// Tables of the usage.
+#[derive(Template)]
+#[template(path = "job/usage_tables.html")]
+struct UsageTables<'a> {
+    id: &'a str,
+    choice: &'a str,
+    charts: &'a [Chart],
+    notes: Vec<String>,
+    problem: Option<&'a Problem>,
+    /// Minutes of a row of the tables of values.
+    minutes: usize,
+}
+
+/// Usage for scripts.
+#[derive(Serialize)]
+struct UsageData {
+    charts: Vec<Chart>,
+    tables: String,
+}
+
+/// Usage of the workers that are shown.
+struct Selection {
+    choice: String,
+    charts: Vec<Chart>,
+    tables: String,
+}
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/jobs/{id}/usage", get(usage))
+        .route("/jobs/{id}/usage/data", get(data))
+        .route("/jobs/{id}/usage/file", get(file))
+}
+
+async fn usage(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Page<UsagePage>, Problem> {
+    let job = load(&state, &id).await?;
+    let selection = select(&state, &job, &fields).await?;
+    let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Usage).await?;
+    Ok(Page(UsagePage {
+        layout,
+        frame,
+        tasks: job.tasks().to_vec(),
+        choice: selection.choice,
+        has_more: job.tasks().len() > MAX_TASKS,
+        refresh: if job.is_final() { 0 } else { REFRESH },
+        tables: selection.tables,
+    }))
+}
+
+async fn data(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Json<UsageData>, Problem> {
+    let job = load(&state, &id).await?;
+    let selection = select(&state, &job, &fields).await?;
+    Ok(Json(UsageData {
+        charts: selection.charts,
+        tables: selection.tables,
+    }))
+}
+
+/// Returns all values as a file of comma-separated values.
+async fn file(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    let job = load(&state, &id).await?;
+    let tasks = tasks(&job, fields.get("task"))?.1;
+    let mut text = "time,task,metric,percent\n".to_owned();
+    for task in tasks {
+        match &*state.facts.usage(&job, &task).await {
+            Usage::Values(series) => {
+                for one in series {
+                    for (time, value) in one.values() {
+                        let (task, metric) = (field(&task), field(one.metric()));
+                        text += &format!("{time},{task},{metric},{value}\n");
+                    }
+                }
+            }
+            Usage::NotReady => {}
+            Usage::Failed(problem) => return Err(problem.clone()),
+        }
+    }
+    let name = format!("attachment; filename=\"usage-{}.csv\"", job.id());
+    let headers = [
+        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
+        (CONTENT_DISPOSITION, name),
+    ];
+    Ok((headers, text).into_response())
+}
+
+/// Returns a field of a file of comma-separated values.
+fn field(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}
+
+/// Returns the choice and its workers.
+fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Problem> {
+    let known = job.tasks();
+    match choice {
+        Some(ALL) => {
+            let shown = known.iter().take(MAX_TASKS).cloned();
+            Ok((ALL.to_owned(), shown.collect()))
+        }
+        Some(choice) if known.iter().any(|task| task == choice) => {
+            Ok((choice.to_owned(), vec![choice.to_owned()]))
+        }
+        Some(choice) if !known.is_empty() => Err(Problem::invalid(format!(
+            "the job has no worker {choice:?}; it must be one of: {}",
+            known.join(", ")
+        ))),
+        _ => {
+            let first = known.first().cloned();
+            Ok((
+                first.clone().unwrap_or_default(),
+                first.into_iter().collect(),
+            ))
+        }
+    }
+}
+
+async fn select(state: &State, job: &Job, fields: &Fields) -> Result<Selection, Problem> {
+    let (choice, tasks) = tasks(job, fields.get("task"))?;
+    let reads = tasks.iter().map(|task| state.facts.usage(job, task));
+    let usages = futures::future::join_all(reads).await;
+    let mut series = Vec::new();
+    let mut problem = None;
+    for (task, usage) in tasks.iter().zip(&usages) {
+        match &**usage {
+            Usage::Values(values) => series.extend(values.iter().map(|one| (task.as_str(), one))),
+            Usage::NotReady => {}
+            Usage::Failed(failed) => problem = Some(failed),
+        }
+    }
+    let (charts, blank) = charts(&series, choice == ALL);
+    let mut notes = Vec::new();
+    if charts.is_empty() && problem.is_none() {
+        notes.push(match job.is_final() {
+            true if job.started_at().is_none() => {
+                "The job never ran, so there are no values.".to_owned()
+            }
+            true => "The service has no values of this job.".to_owned(),
+            false => "There are no values yet. The service has the first ones a few minutes after \
+                      the start of the job."
+                .to_owned(),
+        });
+    } else if !blank.is_empty() {
+        notes.push(format!(
+            "No values of {}: the machine has no such device, or the service has no values yet.",
+            blank.join(", ")
+        ));
+    }
+    let tables = fragment(&UsageTables {
+        id: job.id(),
+        choice: &choice,
+        notes,
+        problem,
+        minutes: charts.iter().map(Chart::minutes_of_rows).max().unwrap_or(1),
+        charts: &charts,
+    })?;
+    Ok(Selection {
+        choice,
+        charts,
+        tables,
+    })
+}

@@ -1,0 +1,253 @@
+//! Stop and deletion of several jobs, with a confirmation before.
+
+use askama::Template;
+use axum::{
+    Json,
+    extract::State as Shared,
+    http::HeaderMap,
+    response::{IntoResponse, Redirect, Response},
+};
+use futures::{StreamExt, stream};
+use modelarts_ext::{Error, Job, jobs::JobHandle, types::Phase};
+use serde::Serialize;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    display,
+    jobs::query::Query,
+    page::{Layout, Page, Section, is_script},
+    problem::Problem,
+    site::State,
+};
+
+/// Maximum number of jobs of a request.
+const MAX_JOBS: usize = 100;
+/// Number of calls at the same time.
+const CONCURRENT: usize = 4;
+
+/// Change of several jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Action {
+    Stop,
+    Delete,
+}
+
+impl Action {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Reads the field `action`.
+    fn of(fields: &Fields) -> Result<Self, Problem> {
+        match fields.get("action") {
+            Some("stop") => Ok(Self::Stop),
+            Some("delete") => Ok(Self::Delete),
+            other => Err(Problem::invalid(format!(
+                "action must be stop or delete, and is {:?}",
+                other.unwrap_or_default()
+            ))),
+        }
+    }
+
+    /// Changes a job. Returns what happens to it.
+    async fn run(self, job: &JobHandle) -> Result<&'static str, Error> {
+        match self {
+            Self::Stop => stop(job).await,
+            Self::Delete => match job.delete().await {
+                Err(error) if error.is_not_found() => Ok("does not exist any more"),
+                result => result.map(|()| "is being deleted"),
+            },
+        }
+    }
+}
+
+/// Stops a job. A job that has ended, even meanwhile, is no error.
+async fn stop(job: &JobHandle) -> Result<&'static str, Error> {
+    let rejection = match job.terminate().await {
+        Ok(_) => return Ok("is being stopped"),
+        Err(error) if error.is_conflict() => error,
+        Err(error) => return Err(error),
+    };
+    match job.get().await {
+        Ok(job) if job.is_final() => Ok("had ended before"),
+        Ok(job) if job.phase() == Phase::Terminating => Ok("is being stopped"),
+        _ => Err(rejection),
+    }
+}
+
+/// Returns the jobs of the fields `id`, without calls.
+fn jobs(state: &State, fields: &Fields) -> Result<Vec<JobHandle>, Problem> {
+    let mut ids: Vec<&str> = Vec::new();
+    for id in fields.all("id") {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    if ids.is_empty() {
+        return Err(Problem::invalid("no job is selected")
+            .with_advice("go back and select the jobs in the list"));
+    }
+    if ids.len() > MAX_JOBS {
+        return Err(Problem::invalid(format!(
+            "{} jobs are selected; must be at most {MAX_JOBS}",
+            ids.len()
+        )));
+    }
+    let jobs = ids.iter().map(|id| state.client.training_jobs().job(id));
+    Ok(jobs.collect::<Result<_, Error>>()?)
+}
+
+/// Returns the address of the list from which the request comes. Only an address of the list can
+/// result, because it is made from the search and the page.
+fn list_address(fields: &Fields) -> String {
+    Query::parse(fields).unwrap_or_default().address()
+}
+
+/// A job in the confirmation.
+struct Candidate {
+    id: String,
+    name: String,
+    /// Class of the style sheet, symbol and phase; `None` for a job that cannot be read.
+    phase: Option<(&'static str, &'static str, String)>,
+    /// Reason why the job will not change.
+    note: String,
+}
+
+impl Candidate {
+    fn new(action: Action, id: &str, read: Result<Job, Error>) -> Self {
+        let (name, phase, note) = match read {
+            Ok(job) => {
+                let is_ended = action == Action::Stop && job.is_final();
+                let note = if is_ended { "has ended" } else { "" };
+                let (style, symbol) = display::phase_style(&job.phase());
+                let phase = (style, symbol, job.phase().to_string());
+                (job.name().to_owned(), Some(phase), note.to_owned())
+            }
+            Err(error) => (String::new(), None, error.to_string()),
+        };
+        Self {
+            name: if name.is_empty() { id.to_owned() } else { name },
+            id: id.to_owned(),
+            phase,
+            note,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "jobs/confirm.html")]
+pub(super) struct ConfirmPage {
+    layout: Layout,
+    action: Action,
+    jobs: Vec<Candidate>,
+    /// Search and page of the list.
+    search: String,
+    page: String,
+    back: String,
+}
+
+/// Page that confirms a change, for browsers without scripts.
+pub(super) async fn confirm(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    fields: Fields,
+) -> Result<Page<ConfirmPage>, Problem> {
+    let action = Action::of(&fields)?;
+    let handles = jobs(&state, &fields)?;
+    let candidates = stream::iter(handles)
+        .map(|job| async move { Candidate::new(action, job.id(), job.get().await) })
+        .buffered(CONCURRENT);
+    let title = match action {
+        Action::Stop => "Stop jobs",
+        Action::Delete => "Delete jobs",
+    };
+    Ok(Page(ConfirmPage {
+        layout: Layout::new(&state, &visitor, Section::Jobs, title),
+        action,
+        jobs: candidates.collect().await,
+        search: fields.get("search").unwrap_or_default().to_owned(),
+        page: fields.get("page").unwrap_or_default().to_owned(),
+        back: list_address(&fields),
+    }))
+}
+
+/// Result of the change of a job.
+#[derive(Serialize)]
+struct Outcome {
+    id: String,
+    /// What happens to the job; `None` if the change failed.
+    result: Option<&'static str>,
+    /// Reason of the failure.
+    error: Option<Problem>,
+}
+
+#[derive(Template)]
+#[template(path = "jobs/results.html")]
+struct ResultsPage {
+    layout: Layout,
+    outcomes: Vec<Outcome>,
+    failures: usize,
+    back: String,
+}
+
+/// Stops the jobs of the fields `id`.
+pub(super) async fn stop_jobs(
+    state: Shared<State>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    change(state, visitor, headers, fields, Action::Stop).await
+}
+
+/// Deletes the jobs of the fields `id`.
+pub(super) async fn delete_jobs(
+    state: Shared<State>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    change(state, visitor, headers, fields, Action::Delete).await
+}
+
+/// Changes all jobs, also after failures. A form returns to the list if there were none.
+async fn change(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    headers: HeaderMap,
+    fields: Fields,
+    action: Action,
+) -> Result<Response, Problem> {
+    let handles = jobs(&state, &fields)?;
+    let outcomes = stream::iter(handles).map(|job| async move {
+        let (result, error) = match action.run(&job).await {
+            Ok(result) => (Some(result), None),
+            Err(error) => (None, Some(Problem::from(error))),
+        };
+        let id = job.id().to_owned();
+        Outcome { id, result, error }
+    });
+    let outcomes: Vec<Outcome> = outcomes.buffered(CONCURRENT).collect().await;
+    if is_script(&headers) {
+        return Ok(Json(serde_json::json!({ "results": outcomes })).into_response());
+    }
+    let failures = outcomes.iter().filter(|outcome| outcome.error.is_some());
+    let (failures, back) = (failures.count(), list_address(&fields));
+    if failures == 0 {
+        return Ok(Redirect::to(&back).into_response());
+    }
+    let title = match action {
+        Action::Stop => "Jobs that were not stopped",
+        Action::Delete => "Jobs that were not deleted",
+    };
+    let page = ResultsPage {
+        layout: Layout::new(&state, &visitor, Section::Jobs, title),
+        outcomes,
+        failures,
+        back,
+    };
+    Ok(Page(page).into_response())
+}

@@ -1,0 +1,161 @@
+//! `Query`: a page of a search, and the jobs on it.
+
+use std::time::{Duration, SystemTime};
+
+use futures::future::join_all;
+use modelarts_ext::{Error, Job, client::CurrentUser, types::Phase};
+
+use crate::{
+    access::visitor::Fields,
+    jobs::search::{Key, PHASES, Search},
+    problem::Problem,
+    site::State,
+};
+
+/// Number of jobs on a page, the maximum of the service.
+pub(crate) const PAGE_SIZE: u32 = 50;
+/// Maximum time for the service to return a list, including repeated requests.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// A page of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Query {
+    pub(crate) search: Search,
+    /// Number of the page, from 1 on.
+    pub(crate) page: u64,
+}
+
+/// The jobs of a page.
+pub(crate) struct Listing {
+    pub(crate) jobs: Vec<Job>,
+    /// Number of the jobs of the search; `None` if the service does not state it.
+    pub(crate) total: Option<u64>,
+}
+
+/// Number of the jobs in each of [`PHASES`] that meet the other conditions of a search; `None` if
+/// the service does not state it.
+pub(crate) type Counts = Vec<Option<u64>>;
+
+impl Default for Query {
+    fn default() -> Self {
+        Self {
+            search: Search::default(),
+            page: 1,
+        }
+    }
+}
+
+impl Query {
+    /// Reads the fields `search` and `page`. The error names the part and the rule.
+    pub(crate) fn parse(fields: &Fields) -> Result<Self, String> {
+        let search = fields.get("search").unwrap_or_default();
+        let search = Search::parse(search, SystemTime::now())?;
+        let text = fields.get("page").unwrap_or("1");
+        let page = text.parse().ok().filter(|page| *page > 0);
+        let page = page.ok_or_else(|| {
+            format!("page {text:?}: must be a whole number, 1 or more; the first page is at /jobs")
+        });
+        Ok(Self {
+            search,
+            page: page?,
+        })
+    }
+
+    /// Returns the address of the page.
+    pub(crate) fn address(&self) -> String {
+        address("/jobs", self, None)
+    }
+
+    /// Returns the address of the stream of changes after this position.
+    pub(crate) fn stream_address(&self, last: Option<&str>) -> String {
+        address("/jobs/stream", self, last)
+    }
+
+    /// Returns another page of the search.
+    pub(crate) fn with_page(&self, page: u64) -> Self {
+        Self {
+            search: self.search.clone(),
+            page,
+        }
+    }
+
+    /// Reads the jobs of the page.
+    pub(crate) async fn read(&self, state: &State) -> Result<Listing, Problem> {
+        let read = read(state, &self.search, PAGE_SIZE, self.page - 1);
+        let (jobs, total) = read.await.map_err(|problem| self.explain(problem))?;
+        Ok(Listing { jobs, total })
+    }
+
+    /// Reads the numbers of jobs in the phases.
+    pub(crate) async fn count(&self, state: &State) -> Result<Counts, Problem> {
+        let counts = PHASES.iter().map(|phase| count(state, &self.search, phase));
+        let counts = join_all(counts).await.into_iter().collect();
+        counts
+    }
+
+    /// Adds advice to the rejection of a condition that few services support.
+    fn explain(&self, problem: Problem) -> Problem {
+        match self.search.has(Key::User) && problem.code.is_some() {
+            true => problem.with_advice(
+                "if the service does not search by the names of users, give the IAM id of the user, \
+                 or `mine` for your own jobs",
+            ),
+            false => problem,
+        }
+    }
+}
+
+/// Returns an address with the search and the page, which are omitted if they are the default.
+fn address(path: &str, Query { search, page }: &Query, last: Option<&str>) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    if !search.is_empty() {
+        query.append_pair("search", &search.text());
+    }
+    if *page > 1 {
+        query.append_pair("page", &page.to_string());
+    }
+    if let Some(last) = last {
+        query.append_pair("last", last);
+    }
+    match query.finish() {
+        query if query.is_empty() => path.to_owned(),
+        query => format!("{path}?{query}"),
+    }
+}
+
+/// Reads a page of a search, and the number of its jobs.
+pub(crate) async fn read(
+    state: &State,
+    search: &Search,
+    size: u32,
+    page: u64,
+) -> Result<(Vec<Job>, Option<u64>), Problem> {
+    let client = state.client.with_timeout(TIMEOUT);
+    let user = match search.has(Key::Mine) {
+        true => Some(current_user(state).await?),
+        false => None,
+    };
+    let list = search.list(&client, user, SystemTime::now());
+    let list = list.map_err(Problem::invalid)?;
+    let page = list.page_size(size).page(page).await?;
+    Ok((page.items, page.matching))
+}
+
+/// Returns the user of the credentials, which is looked up once.
+async fn current_user(state: &State) -> Result<&CurrentUser, Error> {
+    let client = state.client.with_timeout(TIMEOUT);
+    let user = state.user.get_or_try_init(|| client.current_user());
+    user.await
+}
+
+/// Reads the number of jobs in a phase. A page has one job, because the number is all that counts.
+async fn count(state: &State, search: &Search, phase: &Phase) -> Result<Option<u64>, Problem> {
+    let search = search.with_only(phase);
+    let (jobs, total) = read(state, &search, 1, 0).await?;
+    if total.is_some() || jobs.is_empty() {
+        return Ok(total);
+    }
+    // The number 1 may be that of the jobs on the page.
+    let (second, _) = read(state, &search, 1, 1).await?;
+    Ok(second.is_empty().then_some(1))
+}

@@ -1,0 +1,421 @@
+//! `Search`: the conditions of the list, from the text of the search.
+
+mod created;
+mod key;
+mod words;
+
+use std::{net::IpAddr, time::SystemTime};
+
+use modelarts_ext::{Client, Filter, client::CurrentUser, jobs::ListJobs, types::Phase};
+
+use crate::jobs::search::words::{quoted, words};
+
+pub(crate) use key::{KEYS, Key};
+
+/// The phases of jobs, in the order of their lives.
+pub(crate) const PHASES: [Phase; 8] = [
+    Phase::Creating,
+    Phase::Pending,
+    Phase::Running,
+    Phase::Terminating,
+    Phase::Completed,
+    Phase::Failed,
+    Phase::Abnormal,
+    Phase::Terminated,
+];
+
+/// Maximum number of values of a condition, according to modelarts-ext.
+const MAX_VALUES: usize = 10;
+/// Length of the id of a user in IAM.
+const USER_ID_LENGTH: usize = 32;
+
+/// Conditions of the list of jobs. A job must meet all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Search {
+    terms: Vec<Term>,
+}
+
+/// A condition with its values. None is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Term {
+    key: Key,
+    values: Vec<String>,
+}
+
+impl Search {
+    /// Parses the text of the search. The error names the part and the rule.
+    pub(crate) fn parse(text: &str, now: SystemTime) -> Result<Self, String> {
+        let mut search = Self::default();
+        for word in words(text)? {
+            let error = |rule: &str| Err(format!("{}: {rule}", word.text));
+            let key = match word.key.as_deref() {
+                None if word.text == Key::Mine.help().name => Key::Mine,
+                None => Key::Name,
+                Some(name) => match Key::named(name).filter(|key| *key != Key::Mine) {
+                    Some(key) => key,
+                    None => return Err(unknown_key(&word.text, name)),
+                },
+            };
+            let mut values = match (key, key.has_list()) {
+                (Key::Mine, _) => Vec::new(),
+                (_, true) => word.values,
+                (_, false) => vec![word.values.join(",")],
+            };
+            if values.iter().any(|value| value.trim().is_empty()) {
+                return Err(format!(
+                    "{}: {} must have a value, such as {}",
+                    word.text,
+                    key.help().name,
+                    key.help().example
+                ));
+            }
+            if let Err(rule) = check(key, &mut values, now) {
+                return error(&rule);
+            }
+            if let Err(rule) = search.add(key, values) {
+                return error(&rule);
+            }
+        }
+        Ok(search)
+    }
+
+    /// Adds a condition. Values of a key with lists are alternatives, also in several words.
+    fn add(&mut self, key: Key, values: Vec<String>) -> Result<(), String> {
+        let is_own = matches!(key, Key::Name | Key::Algorithm);
+        let known = self.terms.iter().position(|term| term.key == key);
+        let Some(known) = known.filter(|_| !is_own) else {
+            self.terms.push(Term {
+                key,
+                values: Vec::new(),
+            });
+            return self.extend(self.terms.len() - 1, values);
+        };
+        if key.is_single() {
+            return Err(format!("{} must occur once", key.help().name));
+        }
+        self.extend(known, values)
+    }
+
+    /// Adds values to a condition, each once.
+    fn extend(&mut self, index: usize, values: Vec<String>) -> Result<(), String> {
+        let Some(term) = self.terms.get_mut(index) else {
+            return Ok(());
+        };
+        for value in values {
+            if !term.values.contains(&value) {
+                term.values.push(value);
+            }
+        }
+        if term.values.len() > MAX_VALUES {
+            let (name, count) = (term.key.help().name, term.values.len());
+            return Err(format!(
+                "{name} has {count} values, and must have at most {MAX_VALUES}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn term(&self, key: Key) -> Option<&Term> {
+        self.terms.iter().find(|term| term.key == key)
+    }
+
+    /// Returns `true` if there is no condition.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Returns `true` if the search has the condition.
+    pub(crate) fn has(&self, key: Key) -> bool {
+        self.term(key).is_some()
+    }
+
+    /// Returns `true` if the search selects this phase.
+    pub(crate) fn has_phase(&self, phase: &Phase) -> bool {
+        let term = self.term(Key::Phase);
+        term.is_some_and(|term| term.values.iter().any(|value| value == phase.as_str()))
+    }
+
+    /// Returns the search without a condition.
+    pub(crate) fn without(&self, key: Key) -> Self {
+        let terms = self.terms.iter().filter(|term| term.key != key);
+        Self {
+            terms: terms.cloned().collect(),
+        }
+    }
+
+    /// Returns the search for this phase alone.
+    pub(crate) fn with_only(&self, phase: &Phase) -> Self {
+        let mut search = self.without(Key::Phase);
+        search.terms.push(Term {
+            key: Key::Phase,
+            values: vec![phase.to_string()],
+        });
+        search
+    }
+
+    /// Returns the search with this phase, or without it if it has it.
+    pub(crate) fn toggle_phase(&self, phase: &Phase) -> Self {
+        let mut search = self.clone();
+        let Some(term) = search.terms.iter_mut().find(|term| term.key == Key::Phase) else {
+            return self.with_only(phase);
+        };
+        let count = term.values.len();
+        term.values.retain(|value| value != phase.as_str());
+        if term.values.len() == count {
+            term.values.push(phase.to_string());
+        }
+        search
+            .terms
+            .retain(|term| term.key == Key::Mine || !term.values.is_empty());
+        search
+    }
+
+    /// Returns the search for jobs of the user, or of all users if it is for those of the user.
+    pub(crate) fn toggle_mine(&self) -> Self {
+        if self.has(Key::Mine) {
+            return self.without(Key::Mine);
+        }
+        let mut search = self.without(Key::User);
+        search.terms.push(Term {
+            key: Key::Mine,
+            values: Vec::new(),
+        });
+        search
+    }
+
+    /// Returns the text of the search.
+    pub(crate) fn text(&self) -> String {
+        let words = self.terms.iter().map(|term| {
+            let values: Vec<String> = term.values.iter().map(|value| quoted(value)).collect();
+            let (name, values) = (term.key.help().name, values.join(","));
+            match term.key {
+                Key::Mine => name.to_owned(),
+                Key::Name if values != Key::Mine.help().name && !values.contains(':') => values,
+                _ => format!("{name}:{values}"),
+            }
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Returns the search as a list. `user` must be the user of the credentials for a search that
+    /// has [`Key::Mine`].
+    pub(crate) fn list(
+        &self,
+        client: &Client,
+        user: Option<&CurrentUser>,
+        now: SystemTime,
+    ) -> Result<ListJobs, String> {
+        let mut list = client.training_jobs().list();
+        for Term { key, values } in &self.terms {
+            let first = || values.first().map(String::as_str).unwrap_or_default();
+            let values = || values.iter().cloned();
+            let filter = match key {
+                Key::Name => Filter::name().like(first()),
+                Key::Algorithm => Filter::algorithm_name().like(first()),
+                Key::Phase => Filter::phase().is_in(values()),
+                Key::Mine => match user {
+                    Some(user) => Filter::user_id().is(user.id.as_str()),
+                    None => continue,
+                },
+                Key::User if values().all(|value| is_user_id(&value)) => {
+                    Filter::user_id().is_in(values())
+                }
+                Key::User => Filter::user_name().is_in(values()),
+                Key::Pool => Filter::pool_id().is_in(values()),
+                Key::Id => Filter::id().is_in(values()),
+                Key::Kind => Filter::kind().is_in(values()),
+                Key::Runtime => Filter::runtime_type().is_in(values()),
+                Key::Priority => {
+                    Filter::priority().is_in(values().filter_map(|value| value.parse::<u8>().ok()))
+                }
+                Key::Experiment => Filter::training_experiment_id().is_in(values()),
+                Key::Created => {
+                    let range = created::range(first(), now);
+                    let (start, end) =
+                        range.map_err(|rule| format!("created:{0}: created {rule}", first()))?;
+                    Filter::create_time().between(start, end)
+                }
+                Key::Tag => {
+                    for (tag, values) in tags(values()) {
+                        list = list.tag(tag, values);
+                    }
+                    continue;
+                }
+                Key::Host => {
+                    list = list.host_ips(values().filter_map(|host| host.parse::<IpAddr>().ok()));
+                    continue;
+                }
+                Key::Workspace => {
+                    list = list.workspace(first());
+                    continue;
+                }
+            };
+            list = list.filter(filter);
+        }
+        Ok(list)
+    }
+}
+
+fn unknown_key(word: &str, name: &str) -> String {
+    let keys = KEYS.iter().filter(|help| help.key != Key::Mine);
+    let keys: Vec<&str> = keys.map(|help| help.name).collect();
+    format!(
+        "{word}: the key {name} is not known; it must be one of {}",
+        keys.join(", ")
+    )
+}
+
+/// Checks the values of a condition, and writes phases as the service does.
+fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String> {
+    for value in values.iter_mut() {
+        let is_valid = match key {
+            Key::Phase => {
+                let mut phases = PHASES.iter().map(Phase::as_str);
+                let known = phases.find(|phase| phase.eq_ignore_ascii_case(value));
+                known.map(|known| known.clone_into(value)).is_some()
+            }
+            Key::Priority => matches!(value.as_str(), "1" | "2" | "3"),
+            Key::Host => value.parse::<IpAddr>().is_ok(),
+            Key::Tag => {
+                let (tag, value) = value.split_once('=').unwrap_or((value, "any"));
+                !tag.is_empty() && !value.is_empty()
+            }
+            Key::Created => {
+                created::range(value, now).map_err(|rule| format!("{} {rule}", key.help().name))?;
+                true
+            }
+            _ => true,
+        };
+        if is_valid {
+            continue;
+        }
+        return Err(match key {
+            Key::Phase => {
+                let phases: Vec<&str> = PHASES.iter().map(Phase::as_str).collect();
+                format!("phase must be one of {}", phases.join(", "))
+            }
+            Key::Priority => "priority must be 1, 2 or 3".to_owned(),
+            Key::Host => "host must be an IP address".to_owned(),
+            _ => "tag must be a key, or a key and a value such as team=nlp".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Returns `true` for the id of a user in IAM: 32 hexadecimal digits.
+fn is_user_id(text: &str) -> bool {
+    text.len() == USER_ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns each tag with its values, none for any value. The service takes each tag once.
+fn tags(values: impl Iterator<Item = String>) -> Vec<(String, Vec<String>)> {
+    let mut tags: Vec<(String, Vec<String>)> = Vec::new();
+    for text in values {
+        let (tag, value) = match text.split_once('=') {
+            Some((tag, value)) => (tag, Some(value.to_owned())),
+            None => (text.as_str(), None),
+        };
+        match tags.iter_mut().find(|(known, _)| known == tag) {
+            Some((_, values)) => values.extend(value),
+            None => tags.push((tag.to_owned(), Vec::from_iter(value))),
+        }
+    }
+    tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Search, String> {
+        Search::parse(text, SystemTime::now())
+    }
+
+    #[test]
+    fn a_search_is_written_as_it_is_parsed() {
+        for (text, canonical) in [
+            ("", ""),
+            ("  bert ", "bert"),
+            ("name:mine mine mine", "name:mine mine"),
+            (
+                "phase:running phase:Pending,Running",
+                "phase:Running,Pending",
+            ),
+            ("a b name:\"c d\"", "a b \"c d\""),
+            ("tag:team=nlp,gpu created:7d", "tag:team=nlp,gpu created:7d"),
+            (
+                "created:2026-01-15T08:30:00Z",
+                "created:\"2026-01-15T08:30:00Z\"",
+            ),
+        ] {
+            let search = parse(text).unwrap();
+            assert_eq!(search.text(), canonical);
+            assert_eq!(parse(canonical), Ok(search));
+        }
+    }
+
+    #[test]
+    fn a_bad_search_names_the_part_and_the_rule() {
+        let phases = "Creating, Pending, Running, Terminating, Completed, Failed, Abnormal, \
+                      Terminated";
+        for (text, error) in [
+            (
+                "a phase:Runing",
+                &*format!("phase:Runing: phase must be one of {phases}"),
+            ),
+            (
+                "phase:",
+                "phase:: phase must have a value, such as phase:Running,Pending",
+            ),
+            (
+                "pool:a,,b",
+                "pool:a,,b: pool must have a value, such as pool:pool-7a1b",
+            ),
+            ("priority:4", "priority:4: priority must be 1, 2 or 3"),
+            ("host:here", "host:here: host must be an IP address"),
+            (
+                "tag:=x",
+                "tag:=x: tag must be a key, or a key and a value such as team=nlp",
+            ),
+            (
+                "created:1d created:2d",
+                "created:2d: created must occur once",
+            ),
+            (
+                "mine:yes",
+                "mine:yes: the key mine is not known; it must be one of name, phase, user, \
+                 created, pool, tag, algorithm, id, kind, runtime, priority, experiment, host, \
+                 workspace",
+            ),
+            ("\"open", "\"open: a quote must be closed"),
+            (
+                "created:60d",
+                "created:60d: created must be a range of at most 31 days, which is the most that \
+                 the service searches; use one such as 2026-01-01..2026-01-31 for earlier jobs",
+            ),
+            (
+                "id:1,2,3,4,5,6 id:7,8,9,10,11",
+                "id:7,8,9,10,11: id has 11 values, and must have at most 10",
+            ),
+        ] {
+            assert_eq!(parse(text), Err(error.to_owned()));
+        }
+    }
+
+    #[test]
+    fn chips_toggle_their_conditions() {
+        let search = parse("bert phase:Running").unwrap();
+        let more = search.toggle_phase(&Phase::Failed);
+        assert_eq!(more.text(), "bert phase:Running,Failed");
+        assert_eq!(more.toggle_phase(&Phase::Failed), search);
+        assert_eq!(search.toggle_phase(&Phase::Running).text(), "bert");
+        assert_eq!(search.toggle_mine().text(), "bert phase:Running mine");
+        assert_eq!(search.toggle_mine().toggle_mine(), search);
+        let of_user = parse("user:0123 mine").unwrap();
+        assert_eq!(
+            of_user.toggle_phase(&Phase::Failed).text(),
+            "user:0123 mine phase:Failed"
+        );
+        assert_eq!(parse("user:0123").unwrap().toggle_mine().text(), "mine");
+    }
+}

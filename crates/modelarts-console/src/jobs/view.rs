@@ -1,0 +1,252 @@
+//! `ListView`: what the page shows of a list.
+
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::SystemTime,
+};
+
+use askama::Template;
+
+use crate::{
+    display::phase_style,
+    jobs::{
+        query::{Counts, Listing, PAGE_SIZE, Query},
+        row::JobRow,
+        search::{Key, PHASES},
+    },
+    live::lists::Part,
+    page::fragment,
+    problem::Problem,
+};
+
+/// A link that adds a condition to the search, or removes it.
+#[derive(Hash)]
+pub(crate) struct Chip {
+    pub(crate) label: String,
+    /// Class of the style sheet, and symbol.
+    pub(crate) style: &'static str,
+    pub(crate) symbol: &'static str,
+    /// Number of jobs.
+    pub(crate) count: Option<String>,
+    pub(crate) address: String,
+    pub(crate) is_selected: bool,
+}
+
+/// The phases, and the other pages.
+#[derive(Hash)]
+pub(crate) struct Summary {
+    /// Number of the jobs of the search.
+    pub(crate) total: Option<String>,
+    pub(crate) chips: Vec<Chip>,
+    pub(crate) mine: Chip,
+    pub(crate) pages: Option<Pages>,
+}
+
+/// Links to other pages of the list.
+#[derive(Hash)]
+pub(crate) struct Pages {
+    pub(crate) page: String,
+    /// Number of pages.
+    pub(crate) last_page: Option<String>,
+    pub(crate) first: Option<String>,
+    pub(crate) previous: Option<String>,
+    pub(crate) next: Option<String>,
+    pub(crate) last: Option<String>,
+}
+
+/// What the page shows of a list.
+pub(crate) struct ListView {
+    pub(crate) rows: Vec<JobRow>,
+    pub(crate) summary: Summary,
+    pub(crate) is_read_only: bool,
+}
+
+#[derive(Template)]
+#[template(path = "jobs/rows.html")]
+struct RowsPart<'a> {
+    view: &'a ListView,
+}
+
+#[derive(Template)]
+#[template(path = "jobs/summary.html")]
+struct SummaryPart<'a> {
+    view: &'a ListView,
+}
+
+impl ListView {
+    /// Returns what the page shows. Without a listing, the service did not return one.
+    pub(crate) fn new(
+        query: &Query,
+        listing: Option<&Listing>,
+        counts: Option<&Counts>,
+        is_read_only: bool,
+    ) -> Self {
+        let now = SystemTime::now();
+        let jobs = listing.map(|listing| listing.jobs.as_slice());
+        let rows = jobs.unwrap_or_default().iter();
+        Self {
+            rows: rows.map(|job| JobRow::new(job, now)).collect(),
+            summary: Summary::new(query, listing, counts),
+            is_read_only,
+        }
+    }
+
+    /// Returns the address of the stream of changes of this view.
+    pub(crate) fn stream_address(&self, query: &Query) -> String {
+        query.stream_address(Some(&position(version(&self.rows), version(&self.summary))))
+    }
+
+    /// Renders the rows. Their version does not depend on their age, which scripts count.
+    pub(crate) fn rows_part(&self) -> Result<Part, Problem> {
+        Ok(Part {
+            html: fragment(&RowsPart { view: self })?,
+            version: version(&self.rows),
+        })
+    }
+
+    /// Renders the phases and the links.
+    pub(crate) fn summary_part(&self) -> Result<Part, Problem> {
+        Ok(Part {
+            html: fragment(&SummaryPart { view: self })?,
+            version: version(&self.summary),
+        })
+    }
+}
+
+impl Summary {
+    fn new(query: &Query, listing: Option<&Listing>, counts: Option<&Counts>) -> Self {
+        let total = listing.and_then(|listing| listing.total);
+        let search = &query.search;
+        let count_of =
+            |index: usize| counts.and_then(|counts| counts.get(index).copied().flatten());
+        let sum = || (0..PHASES.len()).map(count_of).sum::<Option<u64>>();
+        let all = match search.has(Key::Phase) {
+            true => sum(),
+            false => total,
+        };
+        let address = |search| Query { search, page: 1 }.address();
+        let mut chips = vec![Chip {
+            label: "All".to_owned(),
+            style: "",
+            symbol: "",
+            count: all.map(grouped),
+            address: address(search.without(Key::Phase)),
+            is_selected: !search.has(Key::Phase),
+        }];
+        chips.extend(PHASES.iter().enumerate().map(|(index, phase)| {
+            let (style, symbol) = phase_style(phase);
+            Chip {
+                label: phase.to_string(),
+                style,
+                symbol,
+                count: count_of(index).map(grouped),
+                address: address(search.toggle_phase(phase)),
+                is_selected: search.has_phase(phase),
+            }
+        }));
+        Self {
+            total: total.map(grouped),
+            chips,
+            mine: Chip {
+                label: "Only mine".to_owned(),
+                style: "",
+                symbol: "",
+                count: None,
+                address: address(search.toggle_mine()),
+                is_selected: search.has(Key::Mine),
+            },
+            pages: listing.and_then(|listing| Pages::new(query, listing)),
+        }
+    }
+}
+
+impl Pages {
+    /// Returns the links; `None` for a list of one page.
+    fn new(query: &Query, listing: &Listing) -> Option<Self> {
+        let page = query.page;
+        let size = u64::from(PAGE_SIZE);
+        let count = listing.total.map(|total| total.div_ceil(size).max(1));
+        let is_full = listing.jobs.len() as u64 == size;
+        let has_next = count.map_or(is_full, |count| page < count);
+        if page == 1 && !has_next {
+            return None;
+        }
+        let address = |page| query.with_page(page).address();
+        let previous = count
+            .map_or(page, |count| page.min(count + 1))
+            .saturating_sub(1);
+        Some(Self {
+            page: grouped(page),
+            last_page: count.map(grouped),
+            first: (page > 1).then(|| address(1)),
+            previous: (page > 1).then(|| address(previous.max(1))),
+            next: has_next.then(|| address(page + 1)),
+            last: count.filter(|count| *count != page).map(address),
+        })
+    }
+}
+
+/// Returns a number with commas, such as `10,000`.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// Returns the position in a stream after these versions of its parts.
+pub(crate) fn position(rows: u64, summary: u64) -> String {
+    format!("{rows:x}.{summary:x}")
+}
+
+/// Returns a number that is equal for equal values of one version of the program.
+fn version(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jobs::search::Search;
+
+    #[test]
+    fn numbers_have_commas() {
+        let expected = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ];
+        for (number, text) in expected {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn a_page_behind_the_end_links_to_the_last_one() {
+        let query = |page| Query {
+            search: Search::default(),
+            page,
+        };
+        let listing = |total| Listing {
+            jobs: Vec::new(),
+            total,
+        };
+        let pages = Pages::new(&query(9), &listing(Some(101))).unwrap();
+        assert_eq!(pages.previous.as_deref(), Some("/jobs?page=3"));
+        assert_eq!(pages.last.as_deref(), Some("/jobs?page=3"));
+        assert_eq!((pages.first.as_deref(), pages.next), (Some("/jobs"), None));
+        assert!(Pages::new(&query(1), &listing(Some(50))).is_none());
+        assert!(Pages::new(&query(1), &listing(None)).is_none());
+        let pages = Pages::new(&query(2), &listing(Some(10_000))).unwrap();
+        assert_eq!(pages.next.as_deref(), Some("/jobs?page=3"));
+        assert_eq!(pages.last_page.as_deref(), Some("200"));
+    }
+}

@@ -1,0 +1,415 @@
+//! `Description`: the settings of a body, each as a flag of `modelarts submit` and as a call of the SDK.
+
+use modelarts_ext::Client;
+use serde_json::{Value, json};
+
+/// Fields with their defaults, which the details of a job contain although no one set them.
+const DEFAULTS: [(&str, &str); 3] = [
+    ("/kind", "job"),
+    ("/metadata/workspace_id", "0"),
+    ("/spec/runtime_type", "production"),
+];
+/// Directory of the default directories of inputs and outputs.
+const CHANNELS: &str = "/home/ma-user/modelarts";
+
+/// A body in pieces.
+pub(super) struct Description {
+    pub(super) name: String,
+    /// Script with its code directory, which is the first argument of the command.
+    pub(super) script: Option<String>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A setting.
+pub(super) struct Piece {
+    /// Flag with its value.
+    pub(super) flag: Option<(&'static str, String)>,
+    /// Call of the builder of a job, such as `.nodes(2)`.
+    pub(super) call: Option<String>,
+}
+
+/// The part of a body that has no piece yet.
+struct Rest(Value);
+
+impl Description {
+    /// Returns the description of a body. `None` if flags cannot describe it, such as a job without
+    /// code, image and algorithm.
+    pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
+        let mut rest = Rest(body.clone());
+        for (path, default) in DEFAULTS {
+            if rest.peek(path) == Some(default) {
+                rest.take(path);
+            }
+        }
+        let mut description = Self {
+            name: rest.text("/metadata/name")?,
+            script: None,
+            pieces: Vec::new(),
+        };
+        description.text(
+            &mut rest,
+            "/metadata/description",
+            "--description",
+            "description",
+        );
+        description.code(&mut rest)?;
+        description.channels(&mut rest);
+        description.values(&mut rest);
+        description.resources(&mut rest);
+        description.run(&mut rest);
+        description.others(client, body, &rest.0)?;
+        Some(description)
+    }
+
+    fn add(&mut self, flag: &'static str, value: impl Into<String>, call: impl Into<String>) {
+        self.pieces.push(Piece {
+            flag: Some((flag, value.into())),
+            call: Some(call.into()),
+        });
+    }
+
+    /// Adds a field whose value is text.
+    fn text(&mut self, rest: &mut Rest, path: &str, flag: &'static str, method: &str) {
+        if let Some(text) = rest.text(path) {
+            let call = format!(".{method}({text:?})");
+            self.add(flag, text, call);
+        }
+    }
+
+    /// Adds a field whose value is a number, which may be text.
+    fn number(&mut self, rest: &mut Rest, path: &str, flag: &'static str, method: &str) {
+        let number = rest.0.pointer(path).and_then(|value| match value {
+            Value::String(text) => text.parse::<u32>().ok(),
+            value => u32::try_from(value.as_u64()?).ok(),
+        });
+        if let Some(number) = number {
+            rest.take(path);
+            self.add(flag, number.to_string(), format!(".{method}({number})"));
+        }
+    }
+
+    fn code(&mut self, rest: &mut Rest) -> Option<()> {
+        let name = rest.peek("/algorithm/engine/engine_name");
+        let version = rest.peek("/algorithm/engine/engine_version");
+        if let (Some(name), Some(version)) = (name, version)
+            && !name.contains(':')
+        {
+            let (flag, call) = (
+                format!("{name}:{version}"),
+                format!(".preset_image({name:?}, {version:?})"),
+            );
+            rest.take("/algorithm/engine/engine_name");
+            rest.take("/algorithm/engine/engine_version");
+            self.add("--engine", flag, call);
+        } else if name.is_none() && version.is_none() {
+            let engine = "/algorithm/engine/engine_id";
+            if rest.peek(engine).is_some_and(|id| !id.contains(':')) {
+                self.text(rest, engine, "--engine", "preset_engine");
+            }
+        }
+        self.text(
+            rest,
+            "/algorithm/engine/image_url",
+            "--image",
+            "custom_image",
+        );
+        self.number(rest, "/algorithm/engine/run_user", "--run-user", "run_user");
+        self.text(rest, "/algorithm/command", "--command", "command");
+        self.text(rest, "/algorithm/id", "--algorithm", "algorithm");
+        let code_dir = rest.address("/algorithm/code_dir");
+        let boot_file = rest.address("/algorithm/boot_file");
+        if let Some(code_dir) = &code_dir {
+            let parent = boot_file.as_deref().and_then(|file| file.rsplit_once('/'));
+            let is_parent = parent.is_some_and(|(parent, _)| *code_dir == format!("{parent}/"));
+            self.pieces.push(Piece {
+                flag: (!is_parent).then(|| ("--code-dir", code_dir.clone())),
+                call: Some(format!(".code_dir({code_dir:?})")),
+            });
+        }
+        if let Some(boot_file) = boot_file {
+            // The command derives the code directory from such a script.
+            code_dir.as_ref()?;
+            self.pieces.push(Piece {
+                flag: None,
+                call: Some(format!(".boot_file({boot_file:?})")),
+            });
+            self.script = Some(boot_file);
+        }
+        let needed = ["--command", "--algorithm", "--code-dir"];
+        let has_flag = |piece: &Piece| {
+            let flag = piece.flag.as_ref();
+            flag.is_some_and(|(flag, _)| needed.contains(flag))
+        };
+        if self.script.is_none() && !self.pieces.iter().any(has_flag) {
+            return None;
+        }
+        let local = "/algorithm/local_code_dir";
+        self.text(rest, local, "--local-code-dir", "local_code_dir");
+        self.text(
+            rest,
+            "/algorithm/working_dir",
+            "--working-dir",
+            "working_dir",
+        );
+        Some(())
+    }
+
+    /// Adds inputs and outputs. Their other fields remain, with their indexes.
+    fn channels(&mut self, rest: &mut Rest) {
+        let is_name = |name: &str| {
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+            !name.is_empty() && name.chars().all(plain)
+        };
+        for (list, flag, kind) in [
+            ("inputs", "--data", "Input"),
+            ("outputs", "--out", "Output"),
+        ] {
+            let root = format!("/algorithm/{list}");
+            let path = |index: usize, field: &str| format!("{root}/{index}/{field}");
+            let count = rest
+                .0
+                .pointer(&root)
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            let all_are_simple = (0..count).all(|index| {
+                rest.peek(&path(index, "name")).is_some_and(is_name)
+                    && rest.peek(&path(index, "remote/obs/obs_url")).is_some()
+            });
+            if !all_are_simple {
+                continue;
+            }
+            for index in 0..count {
+                let Some(name) = rest.text(&path(index, "name")) else {
+                    continue;
+                };
+                let Some(url) = rest.address(&path(index, "remote/obs/obs_url")) else {
+                    continue;
+                };
+                let local_dir = path(index, "local_dir");
+                let default = format!("{CHANNELS}/{list}/{name}_{index}");
+                if rest.peek(&local_dir) == Some(&default) {
+                    rest.take(&local_dir);
+                }
+                let mut call = format!("{kind}::obs({name:?}, {url:?})");
+                let by_env = rest.peek(&path(index, "access_method")) == Some("env");
+                if by_env {
+                    rest.take(&path(index, "access_method"));
+                    call += ".from_env()";
+                }
+                let prefetch = path(index, "prefetch_to_local");
+                let is_prefetched =
+                    kind == "Output" && rest.0.pointer(&prefetch) == Some(&Value::Bool(true));
+                if is_prefetched {
+                    rest.take(&prefetch);
+                    call += ".predownload()";
+                }
+                self.add(
+                    flag,
+                    format!("{name}={url}"),
+                    format!(".add_{}({call})", kind.to_lowercase()),
+                );
+                let flag_only = |flag| Piece {
+                    flag: Some((flag, name.clone())),
+                    call: None,
+                };
+                if by_env {
+                    self.pieces.push(flag_only("--pass-by-env"));
+                }
+                if is_prefetched {
+                    self.pieces.push(flag_only("--predownload"));
+                }
+            }
+        }
+    }
+
+    /// Adds hyper-parameters and environment variables.
+    fn values(&mut self, rest: &mut Rest) {
+        let root = "/algorithm/parameters";
+        // The rules of a hyper-parameter that the job itself added.
+        let default = json!({"editable": true, "required": false, "sensitive": false,
+                             "type": "String", "valid_type": "None"});
+        let parameters = rest.0.pointer_mut(root).and_then(Value::as_array_mut);
+        for parameter in parameters.into_iter().flatten() {
+            if let Some(members) = parameter.as_object_mut()
+                && members.get("constraint") == Some(&default)
+            {
+                members.remove("constraint");
+            }
+        }
+        let parameters = rest.0.pointer(root).and_then(Value::as_array);
+        let names = parameters.into_iter().flatten().map(|parameter| {
+            let name = parameter["name"].as_str();
+            name.filter(|name| !name.is_empty() && !name.contains('='))
+                .filter(|_| parameter["value"].is_string())
+        });
+        let names: Option<Vec<String>> = names.map(|name| name.map(str::to_owned)).collect();
+        let mut distinct = names.clone().unwrap_or_default();
+        distinct.sort_unstable();
+        distinct.dedup();
+        // A flag replaces an earlier hyper-parameter of the same name.
+        let names = names.filter(|names| names.len() == distinct.len());
+        for (index, name) in names.into_iter().flatten().enumerate() {
+            rest.take(&format!("{root}/{index}/name"));
+            let value = rest.take(&format!("{root}/{index}/value"));
+            let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
+            self.add(
+                "-p",
+                format!("{name}={value}"),
+                format!(".parameter({name:?}, {value:?})"),
+            );
+        }
+        let root = "/algorithm/environments";
+        let variables = rest.0.pointer_mut(root).and_then(Value::as_object_mut);
+        let Some(variables) = variables else {
+            return;
+        };
+        let is_simple = |name: &str, value: &Value| {
+            !name.is_empty() && !name.contains('=') && value.is_string()
+        };
+        let simple: Vec<(String, String)> = variables
+            .iter()
+            .filter(|(name, value)| is_simple(name, value))
+            .map(|(name, value)| (name.clone(), value.as_str().unwrap_or_default().to_owned()))
+            .collect();
+        variables.retain(|name, value| !is_simple(name, value));
+        for (name, value) in simple {
+            let call = format!(".env({name:?}, {value:?})");
+            self.add("--env", format!("{name}={value}"), call);
+        }
+    }
+
+    fn resources(&mut self, rest: &mut Rest) {
+        self.text(rest, "/spec/resource/pool_id", "--pool", "pool");
+        self.text(rest, "/spec/resource/flavor_id", "--flavor", "flavor");
+        let nodes = "/spec/resource/node_count";
+        match rest.0.pointer(nodes).and_then(Value::as_u64) {
+            // The default.
+            Some(1) => drop(rest.take(nodes)),
+            _ => self.number(rest, nodes, "--nodes", "nodes"),
+        }
+        let priority = "/spec/schedule_policy/priority";
+        self.number(rest, priority, "--priority", "priority");
+    }
+
+    fn run(&mut self, rest: &mut Rest) {
+        let stop = "/spec/auto_stop";
+        let hours = rest.0.pointer(stop).and_then(|stop| {
+            let is_hours = stop["time_unit"] == "HOURS";
+            stop["duration"].as_u64().filter(|_| is_hours)
+        });
+        if let Some(hours) = hours {
+            rest.take(stop);
+            self.add(
+                "--auto-stop",
+                format!("{hours}h"),
+                format!(".auto_stop(Duration::from_secs({hours} * 3600))"),
+            );
+        }
+        let restarts = "/metadata/annotations/fault-tolerance~1job-retry-num";
+        self.number(rest, restarts, "--restarts", "auto_restart");
+        if let Some(url) = rest.address("/spec/log_export_path/obs_url") {
+            let call = format!(".log_path({url:?})");
+            self.add("--log-url", url, call);
+        }
+        let experiment = "/metadata/training_experiment_reference/id";
+        self.text(rest, experiment, "--experiment", "experiment");
+        self.text(rest, "/metadata/workspace_id", "--workspace", "workspace");
+    }
+
+    /// Adds all other fields by their paths. `None` if a path cannot set one of them.
+    fn others(&mut self, client: &Client, body: &Value, rest: &Value) -> Option<()> {
+        let mut fields = Vec::new();
+        collect(rest, "", "", &mut fields)?;
+        // The type of a field decides how its text is read, so the result is compared.
+        let mut others = body.clone();
+        for (_, pointer, _) in &fields {
+            if let Some(value) = others.pointer_mut(pointer) {
+                *value = Value::Null;
+            }
+        }
+        let jobs = client.training_jobs();
+        let mut job = jobs.from_value(&others).ok()?;
+        for (path, _, value) in &fields {
+            job = job.set_field(path, &text_of(value)).ok()?;
+        }
+        if job.body() != jobs.from_value(body).ok()?.body() {
+            return None;
+        }
+        for (path, _, value) in fields {
+            let text = text_of(value);
+            let call = format!(".set_field({path:?}, {text:?})?");
+            self.add("--set", format!("{path}={text}"), call);
+        }
+        Some(())
+    }
+}
+
+/// Returns the text from which a field takes a value.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    }
+}
+
+/// Collects the values below a value, with their paths and JSON pointers. `None` if a key cannot be
+/// part of a path.
+fn collect<'a>(
+    value: &'a Value,
+    path: &str,
+    pointer: &str,
+    fields: &mut Vec<(String, String, &'a Value)>,
+) -> Option<()> {
+    match value {
+        Value::Object(members) => members.iter().try_for_each(|(key, member)| {
+            let joined = match path {
+                "" => key.clone(),
+                path => format!("{path}.{key}"),
+            };
+            let step = key.replace('~', "~0").replace('/', "~1");
+            let is_plain = !key.is_empty() && !key.contains(['=', '[', '"', '\n']);
+            is_plain.then_some(())?;
+            collect(member, &joined, &format!("{pointer}/{step}"), fields)
+        }),
+        Value::Array(items) => items.iter().enumerate().try_for_each(|(index, item)| {
+            let (path, pointer) = (format!("{path}[{index}]"), format!("{pointer}/{index}"));
+            collect(item, &path, &pointer, fields)
+        }),
+        Value::Null => Some(()),
+        value => {
+            fields.push((path.to_owned(), pointer.to_owned(), value));
+            Some(())
+        }
+    }
+}
+
+impl Rest {
+    /// Returns the text at a path, unless it is empty.
+    fn peek(&self, path: &str) -> Option<&str> {
+        let text = self.0.pointer(path)?.as_str();
+        text.filter(|text| !text.is_empty())
+    }
+
+    /// Removes and returns the value at a path.
+    fn take(&mut self, path: &str) -> Option<Value> {
+        let (parent, key) = path.rsplit_once('/')?;
+        let parent = self.0.pointer_mut(parent)?.as_object_mut()?;
+        parent.remove(&key.replace("~1", "/").replace("~0", "~"))
+    }
+
+    /// Removes and returns the text at a path.
+    fn text(&mut self, path: &str) -> Option<String> {
+        let text = self.peek(path)?.to_owned();
+        self.take(path);
+        Some(text)
+    }
+
+    /// Removes and returns a path of OBS, with its scheme, which the service leaves out.
+    fn address(&mut self, path: &str) -> Option<String> {
+        let text = self.text(path)?;
+        Some(match text.starts_with('/') {
+            true => format!("obs:/{text}"),
+            false => text,
+        })
+    }
+}

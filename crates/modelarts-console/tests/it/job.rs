@@ -1,0 +1,588 @@
+//! Page of a job: header, time line, diagnosis, and its tabs Overview, Usage and Request.
+
+use std::time::Duration;
+
+use modelarts_emulator::faults::{Fault, FaultRule};
+use modelarts_ext::types::Phase;
+use serde_json::{Value, json};
+
+use crate::support::Fixture;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A job with all parameters of the form, as far as they fit together.
+fn described(name: &str) -> Value {
+    json!({
+        "kind": "job",
+        "metadata": {
+            "name": name,
+            "description": "first try",
+            "annotations": {"fault-tolerance/job-retry-num": "2"},
+        },
+        "algorithm": {
+            "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
+            "code_dir": "obs://bucket/code/",
+            "boot_file": "obs://bucket/code/train.py",
+            "local_code_dir": "/home/ma-user/code",
+            "working_dir": "/home/ma-user/work",
+            "inputs": [{"name": "data_url", "access_method": "env",
+                        "remote": {"obs": {"obs_url": "obs://bucket/data/"}}}],
+            "outputs": [{"name": "train_url", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}],
+            "parameters": [{"name": "epochs", "value": "3"}, {"name": "lr", "value": "it's 1e-5"}],
+            "environments": {"SEED": "1"},
+        },
+        "spec": {
+            "resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 2},
+            "log_export_path": {"obs_url": "obs://bucket/logs/"},
+            "auto_stop": {"time_unit": "HOURS", "duration": 2},
+        },
+    })
+}
+
+/// Returns the text between two marks.
+fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = page
+        .split_once(start)
+        .unwrap_or_else(|| panic!("no {start} in {page}"));
+    rest.split_once(end)
+        .unwrap_or_else(|| panic!("no {end} in {page}"))
+        .0
+}
+
+/// Asserts that a page contains texts.
+#[track_caller]
+fn assert_has(page: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(page.contains(text), "no {text} in {page}");
+    }
+}
+
+async fn seed_one(fixture: &Fixture, job: Value) -> String {
+    for object in ["code/train.py", "data/rows.csv", "out/none", "logs/none"] {
+        fixture
+            .emulator
+            .put(&format!("bucket/{object}"), "1\n")
+            .unwrap();
+    }
+    fixture.seed(json!([job])).await.remove(0)
+}
+
+#[tokio::test]
+async fn the_header_has_the_phase_and_the_stages_with_their_durations() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(
+        &fixture,
+        json!({"name": "resnet-50", "phase": "Completed", "created": "2026-01-15T08:30:00Z",
+               "started": "2026-01-15T08:31:05Z", "ended": "2026-01-15T09:31:05Z"}),
+    )
+    .await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(&page, &["<h1>resnet-50</h1>", "</span> Completed</span>"]);
+    assert_eq!(page.matches("<h1").count(), 1);
+    let line = between(&page, "<ol class=\"timeline\"", "</ol>");
+    let steps: Vec<&str> = line.split("<li ").skip(1).collect();
+    assert_eq!(steps.len(), 3, "{line}");
+    assert_has(
+        steps[0],
+        &["</span> Waiting<", ">1m5s<", "2026-01-15T08:30:00"],
+    );
+    assert_has(
+        steps[1],
+        &["</span> Running<", ">1h0m<", "2026-01-15T08:31:05"],
+    );
+    assert_has(steps[2], &["step completed", "</span> Completed<"]);
+    for (tab, name) in [("", "Overview"), ("/events", "Events"), ("/logs", "Logs")] {
+        assert_has(&page, &[&format!("href=\"/jobs/{id}{tab}\"")]);
+        assert_has(&page, &[&format!(">{name}</a>")]);
+    }
+    assert!(!page.contains("/stop\""), "an ended job cannot be stopped");
+}
+
+#[tokio::test]
+async fn a_cloud_without_stages_has_a_time_line_from_the_times_of_the_job() {
+    let otc =
+        |emulator: modelarts_emulator::Builder| emulator.cloud(modelarts_emulator::Cloud::Otc);
+    let fixture = Fixture::with(otc, |console| console).await;
+    let id = seed_one(
+        &fixture,
+        json!({"name": "otc", "phase": "Failed", "created": "2026-01-15T08:30:00Z",
+               "started": "2026-01-15T08:31:05Z", "ended": "2026-01-15T09:31:05Z"}),
+    )
+    .await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    let line = between(&page, "<ol class=\"timeline\"", "</ol>");
+    assert_has(
+        line,
+        &[
+            "</span> Waiting<",
+            ">1m5s<",
+            "</span> Running<",
+            ">1h0m<",
+            "step failed",
+            "</span> Failed<",
+        ],
+    );
+}
+
+#[tokio::test]
+async fn a_job_that_does_not_exist_is_not_found() {
+    let fixture = Fixture::start().await;
+    for path in [
+        "/jobs/none",
+        "/jobs/none/usage",
+        "/jobs/none/request",
+        "/jobs/none/delete",
+    ] {
+        let response = fixture.request("GET", path).send().await.unwrap();
+        assert_eq!(response.status(), 404, "{path}");
+        let text = response.text().await.unwrap();
+        assert_has(
+            &text,
+            &["the project has no job with the id none", "ModelArts."],
+        );
+    }
+    let response = fixture
+        .request("GET", "/jobs/%20%3Cscript%3E")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 404);
+    assert!(!response.text().await.unwrap().contains("<script>"));
+}
+
+#[tokio::test]
+async fn a_failed_job_has_its_diagnosis() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(
+        &fixture,
+        json!({"name": "oom", "phase": "Failed", "exit_code": 137,
+               "logs": {"worker-0": "step 1\nKilled\n"},
+               "metrics": {"worker-0": {"memUsage": [40.0, 99.0, 99.5]}}}),
+    )
+    .await;
+    for tab in ["", "/usage", "/request"] {
+        let page = fixture.page(&format!("/jobs/{id}{tab}")).await;
+        let section = between(&page, "<section class=\"diagnosis bad\"", "</section>");
+        assert_has(
+            section,
+            &[
+                "Why it failed",
+                "<code>out_of_memory</code>",
+                "exit code 137",
+                "<li>",
+                "<details",
+            ],
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_waiting_job_has_the_reason_and_a_completed_one_none() {
+    let fixture = Fixture::start().await;
+    let waiting = seed_one(&fixture, json!({"name": "wait", "phase": "Pending"})).await;
+    let page = fixture.page(&format!("/jobs/{waiting}")).await;
+    assert_has(
+        &page,
+        &[
+            "Why it waits",
+            "<code>waiting_for_resources</code>",
+            "aria-current=\"step\"",
+        ],
+    );
+    for phase in ["Completed", "Running"] {
+        let id = seed_one(&fixture, json!({"name": phase, "phase": phase})).await;
+        let page = fixture.page(&format!("/jobs/{id}")).await;
+        assert!(!page.contains("class=\"diagnosis"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn the_diagnosis_is_read_once_for_many_pages() {
+    let fixture = Fixture::with(
+        |emulator| emulator,
+        |console| console.interval(Duration::from_secs(3600)),
+    )
+    .await;
+    let id = seed_one(&fixture, json!({"name": "many", "phase": "Failed"})).await;
+    let address = format!("/jobs/{id}/usage");
+    let pages = (0..8).map(|_| fixture.page(&address));
+    futures::future::join_all(pages).await;
+    let requests = fixture.emulator.requests();
+    let count = |operation: &str| requests[operation].received;
+    assert_eq!(count("ListTrainingJobEvents"), 1);
+    assert_eq!(count("ListTrainingJobStages"), 1);
+}
+
+#[tokio::test]
+async fn the_overview_has_the_settings_of_the_job() {
+    let fixture = Fixture::start().await;
+    let job = described("all");
+    let id = seed_one(
+        &fixture,
+        json!({"job": job, "phase": "Failed", "exit_code": 3, "task": "worker-1",
+               "tags": {"team": "nlp"}}),
+    )
+    .await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    let has = |label: &str, value: &str| {
+        let cell = between(&page, &format!("<dt>{label}</dt><dd>"), "</dd>");
+        let text = cell.replace("<code>", "").replace("</code>", "");
+        assert_eq!(text, value, "{label}");
+    };
+    has("Id", &id);
+    has("Exit codes", "worker-1: 3");
+    has("Workers", "worker-0, worker-1");
+    has("Tags", "team=nlp");
+    has("Preset image", "PyTorch pytorch_1.8.0");
+    has("Code directory", "/bucket/code/");
+    has("Boot file", "/bucket/code/train.py");
+    has("Local code directory", "/home/ma-user/code");
+    has("Work directory", "/home/ma-user/work");
+    has("Resource pool", "Public pool");
+    has("Specifications", "modelarts.vm.cpu.8u");
+    has("Compute nodes", "2");
+    has("Persistent logs", "/bucket/logs/");
+    has("Auto stop", "after 2 hours");
+    has("Auto restart", "2");
+    assert_has(&page, &["<p class=\"description\">first try</p>"]);
+    let row = |name: &str| {
+        between(
+            &page,
+            &format!("<tr><th scope=\"row\"><code>{name}</code>"),
+            "</tr>",
+        )
+    };
+    assert_has(row("data_url"), &["/bucket/data/", "environment variable"]);
+    assert_has(row("train_url"), &["/bucket/out/", "hyper-parameter"]);
+    assert_has(row("epochs"), &["<code>3</code>"]);
+    assert_has(row("SEED"), &["<code>1</code>"]);
+}
+
+#[tokio::test]
+async fn the_description_can_be_changed_and_removed() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "described"})).await;
+    let address = format!("/jobs/{id}/description");
+    let read = async || {
+        let job = fixture.client().training_jobs().get(&id).await.unwrap();
+        let metadata = job.details().metadata.clone().unwrap();
+        metadata.description.unwrap_or_default()
+    };
+    let response = fixture
+        .form(&address, &[("description", "second\r\nline ")])
+        .await;
+    assert_eq!(response.status(), 303);
+    assert_eq!(response.headers()["location"], *format!("/jobs/{id}"));
+    assert_eq!(read().await, "second\nline");
+    let response = fixture
+        .form(&address, &[("description", &"x".repeat(257))])
+        .await;
+    assert_eq!(response.status(), 422);
+    let text = response.text().await.unwrap();
+    assert_has(&text, &["description", "must have at most 256 characters"]);
+    assert_eq!(read().await, "second\nline");
+    fixture.form(&address, &[("description", "")]).await;
+    assert_eq!(read().await, "");
+}
+
+#[tokio::test]
+async fn a_running_job_is_stopped_after_a_question() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "endless", "phase": "Running"})).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    let dialog = between(&page, "<dialog id=\"stop-dialog\"", "</dialog>");
+    assert_has(
+        dialog,
+        &[
+            "Stop endless?",
+            &format!("action=\"/jobs/{id}/stop\""),
+            "method=\"post\"",
+        ],
+    );
+    let question = fixture.page(&format!("/jobs/{id}/stop")).await;
+    assert_has(
+        &question,
+        &[
+            "<h1>Stop endless?</h1>",
+            &format!("action=\"/jobs/{id}/stop\""),
+        ],
+    );
+    let job = fixture.client().training_jobs().job(&id).unwrap();
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
+    let forged = fixture.request("POST", &format!("/jobs/{id}/stop"));
+    let forged = forged
+        .header("content-type", FORM)
+        .body("csrf=0")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(forged.status(), 403);
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
+    let response = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
+    assert_eq!(response.status(), 303);
+    let end = job.wait().await.unwrap();
+    assert!(!end.is_completed());
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Terminated);
+    let again = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
+    assert_eq!(again.status(), 409);
+    assert_has(
+        &again.text().await.unwrap(),
+        &["Not possible now", "ModelArts."],
+    );
+}
+
+#[tokio::test]
+async fn a_job_is_deleted_after_a_question() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "old"})).await;
+    let question = fixture.page(&format!("/jobs/{id}/delete")).await;
+    assert_has(
+        &question,
+        &["<h1>Delete old?</h1>", "outputs in OBS remain"],
+    );
+    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["location"]),
+        (303, &"/jobs".parse().unwrap())
+    );
+    fixture.emulator.wait_until_gone(&id).await;
+    let gone = fixture
+        .request("GET", &format!("/jobs/{id}"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(gone.status(), 404);
+}
+
+#[tokio::test]
+async fn a_read_only_page_offers_no_change() {
+    let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
+    let id = seed_one(&fixture, json!({"name": "kept", "phase": "Running"})).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    for absent in ["<form", "<dialog", "/create?from=", "/stop"] {
+        assert!(!page.contains(absent), "{absent} in {page}");
+    }
+    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
+    assert_eq!(response.status(), 403);
+    fixture.client().training_jobs().get(&id).await.unwrap();
+}
+
+#[tokio::test]
+async fn usage_has_a_row_for_each_minute_and_gaps() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(
+        &fixture,
+        json!({"job": described("used"), "phase": "Completed",
+               "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:30:00Z",
+               "ended": "2026-01-15T08:34:00Z",
+               "metrics": {
+                   "worker-0": {"cpuUsage": [-1.0, 40.0, -1.0, 61.25], "memUsage": [10.0, 20.0, 30.0, 40.0]},
+                   "worker-1": {"cpuUsage": [5.0, 5.0, 5.0, 5.0]},
+               }}),
+    )
+    .await;
+    let page = fixture.page(&format!("/jobs/{id}/usage")).await;
+    assert_has(
+        &page,
+        &[
+            "<option selected>worker-0</option>",
+            "<option>worker-1</option>",
+            "All workers",
+        ],
+    );
+    assert_has(&page, &["No values of GPU, GPU memory, NPU, NPU memory"]);
+    let rows = between(&page, "each minute, newest first", "</table>");
+    let rows: Vec<&str> = rows.split("<tr>").skip(2).collect();
+    assert_eq!(rows.len(), 4, "{page}");
+    assert_has(rows[0], &["2026-01-15T08:33:00Z", ">61.2<", ">40.0<"]);
+    assert_has(rows[1], &["2026-01-15T08:32:00Z", "no value", ">30.0<"]);
+    let summary = between(&page, "<th scope=\"row\">CPU</th>", "</tr>");
+    assert_has(summary, &[">61.2<", ">50.6<"]);
+
+    let data = fixture
+        .page(&format!("/jobs/{id}/usage/data?task=worker-0"))
+        .await;
+    let data: Value = serde_json::from_str(&data).unwrap();
+    let chart = &data["charts"][0];
+    let start = 1_768_465_800;
+    assert_eq!(
+        chart["times"],
+        json!([start, start + 60, start + 120, start + 180])
+    );
+    assert_eq!(
+        chart["series"][0],
+        json!({"label": "CPU", "values": [null, 40.0, null, 61.25]})
+    );
+    let all = fixture
+        .page(&format!("/jobs/{id}/usage/data?task=all"))
+        .await;
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert_eq!(all["charts"][0]["title"], "CPU");
+    assert_eq!(all["charts"][0]["series"][1]["label"], "worker-1");
+    assert_eq!(
+        all["charts"][0]["series"][1]["values"],
+        json!([5.0, 5.0, 5.0, 5.0])
+    );
+
+    let file = fixture.request("GET", &format!("/jobs/{id}/usage/file?task=worker-1"));
+    let file = file.send().await.unwrap();
+    let name = file.headers()["content-disposition"]
+        .to_str()
+        .unwrap()
+        .to_owned();
+    assert_eq!(name, format!("attachment; filename=\"usage-{id}.csv\""));
+    let text = file.text().await.unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 5, "{text}");
+    assert_eq!(lines[0], "time,task,metric,percent");
+    assert_eq!(lines[4], "2026-01-15T08:33:00Z,worker-1,cpuUsage,5");
+
+    let unknown = fixture.request("GET", &format!("/jobs/{id}/usage?task=worker-2"));
+    let unknown = unknown.send().await.unwrap();
+    assert_eq!(unknown.status(), 400);
+    assert_has(
+        &unknown.text().await.unwrap(),
+        &["it must be one of: worker-0, worker-1"],
+    );
+}
+
+#[tokio::test]
+async fn usage_without_values_says_why() {
+    let fixture = Fixture::start().await;
+    let waiting = seed_one(&fixture, json!({"name": "waits", "phase": "Pending"})).await;
+    let page = fixture.page(&format!("/jobs/{waiting}/usage")).await;
+    assert_has(&page, &["There are no values yet."]);
+    let ended = seed_one(&fixture, json!({"name": "never", "phase": "Abnormal"})).await;
+    let page = fixture.page(&format!("/jobs/{ended}/usage")).await;
+    assert_has(&page, &["The job never ran, so there are no values."]);
+    let ran = seed_one(&fixture, json!({"name": "ran"})).await;
+    let fault = Fault::error(400, "ModelArts.0001", "no metrics");
+    let rule = FaultRule::once("ShowTrainingJobMetrics", fault);
+    fixture.emulator.faults().add(rule).unwrap();
+    let page = fixture.page(&format!("/jobs/{ran}/usage")).await;
+    assert_has(
+        between(&page, "id=\"usage-tables\"", "</main>"),
+        &["role=\"alert\"", "ModelArts.0001", "request <code>"],
+    );
+}
+
+#[tokio::test]
+async fn the_request_is_shown_as_body_command_program_and_curl() {
+    let fixture = Fixture::with(|emulator| emulator, |console| console.context("team")).await;
+    let id = seed_one(&fixture, json!({"job": described("again")})).await;
+    let page = fixture.page(&format!("/jobs/{id}/request")).await;
+    let text = |name: &str| {
+        let start =
+            format!("<pre id=\"{name}\" tabindex=\"0\" aria-labelledby=\"{name}-title\"><code>");
+        let text = between(&page, &start, "</code>");
+        text.replace("&#34;", "\"")
+            .replace("&#39;", "'")
+            .replace("&#60;", "<")
+            .replace("&#62;", ">")
+            .replace("&#38;", "&")
+    };
+    let job = fixture.client().training_jobs().get(&id).await.unwrap();
+    let body = job.copy_as("again").await.unwrap().body();
+    assert_eq!(serde_json::from_str::<Value>(&text("body")).unwrap(), body);
+    let command = text("command");
+    assert_eq!(text("rust"), include_str!("programs/again.rs"));
+    assert!(!command.contains("--set"), "{command}");
+    assert!(
+        command.starts_with(
+            "modelarts submit --context team obs://bucket/code/train.py \\\n  --name again \\\n"
+        ),
+        "{command}"
+    );
+    assert_has(
+        &command,
+        &[
+            "--description 'first try'",
+            "--engine PyTorch:pytorch_1.8.0",
+            "-p epochs=3",
+            r"-p 'lr=it'\''s 1e-5'",
+            "--env SEED=1",
+            "--data data_url=obs://bucket/data/",
+            "--pass-by-env data_url",
+            "--out train_url=obs://bucket/out/",
+            "--flavor modelarts.vm.cpu.8u",
+            "--nodes 2",
+            "--auto-stop 2h",
+            "--restarts 2",
+            "--log-url obs://bucket/logs/",
+            "--local-code-dir /home/ma-user/code",
+            "--working-dir /home/ma-user/work",
+        ],
+    );
+    let url = format!(
+        "{}/v2/{}/training-jobs",
+        fixture.emulator.url(),
+        job.client().project_id()
+    );
+    let curl = text("curl");
+    assert_has(&curl, &[&url, "-H \"X-Auth-Token: $TOKEN\""]);
+    let sent = between(&curl, "<<'JSON'\n", "\nJSON");
+    assert_eq!(serde_json::from_str::<Value>(sent).unwrap(), body);
+}
+
+#[tokio::test]
+async fn the_scripts_get_the_parts_that_change() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "parts", "phase": "Failed"})).await;
+    let parts = fixture.page(&format!("/jobs/{id}/parts")).await;
+    let parts: Value = serde_json::from_str(&parts).unwrap();
+    assert_has(
+        parts["summary"].as_str().unwrap(),
+        &["class=\"timeline\"", "Why it failed"],
+    );
+    assert_has(
+        parts["settings"].as_str().unwrap(),
+        &["Basic settings", &id],
+    );
+}
+
+#[tokio::test]
+async fn an_error_of_the_service_has_its_code_and_request_id() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "hidden"})).await;
+    let fault = Fault::error(403, "ModelArts.0010", "not permitted");
+    let rule = FaultRule::once("ShowTrainingJobDetails", fault);
+    fixture.emulator.faults().add(rule).unwrap();
+    let response = fixture
+        .request("GET", &format!("/jobs/{id}"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(response.status(), 502);
+    let text = response.text().await.unwrap();
+    assert_has(&text, &["<code>ModelArts.0010</code>", "Request id"]);
+}
+
+#[tokio::test]
+async fn markup_in_the_texts_of_a_job_is_text() {
+    let fixture = Fixture::start().await;
+    let bad = "</textarea></code></pre><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
+    let mut job = described("markup");
+    job["metadata"]["description"] = json!(bad);
+    job["algorithm"]["parameters"] = json!([{"name": "p", "value": bad}]);
+    job["algorithm"]["environments"] = json!({"SEED": bad});
+    job["metadata"]["annotations"]["note"] = json!(bad);
+    let line = format!("Traceback (most recent call last):\nValueError: {bad}\n");
+    let failed = seed_one(
+        &fixture,
+        json!({"job": job, "phase": "Failed", "logs": {"worker-0": line}, "tags": {bad: bad},
+               "events": [{"time": "2026-01-15T08:30:00Z", "message": bad, "level": "Error"}]}),
+    )
+    .await;
+    for tab in ["", "/usage", "/request", "/delete", "/parts"] {
+        let page = fixture.page(&format!("/jobs/{failed}{tab}")).await;
+        for markup in ["<script>alert", "<img src=x", "onerror=alert(1)>"] {
+            assert!(!page.contains(markup), "{tab}: {page}");
+        }
+    }
+    let page = fixture.page(&format!("/jobs/{failed}")).await;
+    // In the description, its form, a hyper-parameter, a variable, tags and the log line.
+    assert!(
+        page.matches("&#60;script&#62;alert(1)").count() >= 7,
+        "{page}"
+    );
+}

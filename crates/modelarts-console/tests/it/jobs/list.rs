@@ -1,0 +1,154 @@
+//! Page of the list: search, phases, pages.
+
+use modelarts_emulator::User;
+use serde_json::json;
+
+use crate::{
+    jobs::{between, names},
+    support::Fixture,
+};
+
+/// Returns the number on a chip.
+fn number<'a>(page: &'a str, chip: &str) -> &'a str {
+    let chip = between(page, &format!("<a id=\"chip-{chip}\""), "</a>");
+    between(chip, "<span class=\"number\">", "</span>")
+}
+
+#[tokio::test]
+async fn a_job_is_listed_with_its_phase() {
+    let fixture = Fixture::start().await;
+    let ids = fixture
+        .seed(json!([{ "name": "resnet-50", "phase": "Completed" }]))
+        .await;
+    let page = fixture.page("/jobs").await;
+    assert!(
+        page.contains(&format!("<a href=\"/jobs/{}\">resnet-50</a>", ids[0])),
+        "{page}"
+    );
+    assert!(page.contains("</span> Completed</span>"), "{page}");
+    assert!(page.contains("1 in all"), "{page}");
+}
+
+#[tokio::test]
+async fn a_search_has_conditions_of_the_service() {
+    let fixture = Fixture::start().await;
+    fixture
+        .seed(json!([
+            { "name": "old", "phase": "Failed", "created": "2026-01-15T08:30:00Z" },
+            { "name": "bert-a", "phase": "Completed", "tags": { "team": "nlp" } },
+            { "name": "bert-b", "phase": "Failed", "tags": { "team": "cv" } },
+            { "name": "resnet", "phase": "Running" },
+        ]))
+        .await;
+    for (search, expected) in [
+        ("", &["resnet", "bert-b", "bert-a", "old"][..]),
+        ("bert", &["bert-b", "bert-a"]),
+        ("name:bert+phase:failed", &["bert-b"]),
+        ("phase:Running,Completed", &["resnet", "bert-a"]),
+        ("tag:team=nlp", &["bert-a"]),
+        ("tag:team", &["bert-b", "bert-a"]),
+        ("created:2026-01-10..2026-01-20", &["old"]),
+        ("mine+phase:Failed", &["bert-b", "old"]),
+        ("none", &[]),
+    ] {
+        let page = fixture.page(&format!("/jobs?search={search}")).await;
+        assert_eq!(names(&page), expected, "{search}");
+    }
+    let page = fixture.page("/jobs?search=none").await;
+    let empty = "<p id=\"empty\" class=\"empty\">No job meets these conditions.</p>";
+    assert!(page.contains(empty), "{page}");
+}
+
+#[tokio::test]
+async fn phases_have_numbers_and_toggle_the_search() {
+    let fixture = Fixture::start().await;
+    fixture
+        .seed(json!([
+            { "name": "a-{n}", "count": 3, "phase": "Failed" },
+            { "name": "b", "phase": "Running" },
+            { "name": "c-{n}", "count": 2, "phase": "Running" },
+        ]))
+        .await;
+    let page = fixture.page("/jobs").await;
+    let numbers = ["all", "failed", "running", "pending"].map(|chip| number(&page, chip));
+    assert_eq!(numbers, ["6", "3", "3", "0"]);
+    let page = fixture.page("/jobs?search=b+phase:Running").await;
+    let numbers = ["all", "failed", "running"].map(|chip| number(&page, chip));
+    // The numbers are those of the other conditions.
+    assert_eq!(numbers, ["1", "0", "1"]);
+    let running = "class=\"chip running\" href=\"/jobs?search=b\" aria-current=\"true\"";
+    assert!(page.contains(running), "{page}");
+    let failed = "href=\"/jobs?search=b+phase%3ARunning%2CFailed\">";
+    assert!(page.contains(failed), "{page}");
+}
+
+#[tokio::test]
+async fn only_mine_are_the_jobs_of_the_user_of_the_keys() {
+    let user = |name: &str| {
+        let mut user = User::new(name);
+        user.project_id = "0123456789abcdef0123456789abcdef".to_owned();
+        user
+    };
+    let fixture = Fixture::with(
+        |emulator| emulator.user(user("ada")).user(user("bob")),
+        |console| console,
+    )
+    .await;
+    fixture
+        .seed(json!([{ "name": "of-ada", "user": "ada" }, { "name": "of-bob", "user": "bob" }]))
+        .await;
+    let page = fixture.page("/jobs").await;
+    assert_eq!(names(&page), ["of-bob", "of-ada"]);
+    assert!(
+        page.contains(
+            "<a id=\"chip-mine\" class=\"chip\" href=\"/jobs?search=mine\">Only mine</a>"
+        )
+    );
+    let page = fixture.page("/jobs?search=mine").await;
+    assert_eq!(names(&page), ["of-ada"]);
+    assert_eq!(number(&page, "all"), "1");
+}
+
+#[tokio::test]
+async fn ten_thousand_jobs_are_paged() {
+    let fixture = Fixture::start().await;
+    fixture
+        .seed(json!([{ "name": "job-{n}", "count": 10_000, "created": "2026-01-15T08:30:00Z" }]))
+        .await;
+    let page = fixture.page("/jobs").await;
+    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-9999"));
+    assert!(page.contains("10,000 in all"));
+    assert!(page.contains("<span>Page 1 of 200</span>"));
+    assert!(page.contains("rel=\"next\" href=\"/jobs?page=2\">Next</a>"));
+    assert!(page.contains("href=\"/jobs?page=200\">Last</a>"));
+    assert!(!page.contains(">Previous</a>"));
+    assert_eq!(number(&page, "completed"), "10,000");
+
+    let page = fixture.page("/jobs?search=job&page=3").await;
+    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-9899"));
+    assert!(
+        page.contains("rel=\"prev\" href=\"/jobs?search=job&#38;page=2\">Previous</a>"),
+        "{page}"
+    );
+
+    let page = fixture.page("/jobs?page=200").await;
+    assert_eq!(names(&page).last(), Some(&"job-0"));
+    assert!(!page.contains(">Next</a>"));
+
+    let page = fixture.page("/jobs?page=201").await;
+    assert_eq!(names(&page), [""; 0]);
+    assert!(page.contains("The list has no jobs on this page."));
+    assert!(page.contains("rel=\"prev\" href=\"/jobs?page=200\">Previous</a>"));
+}
+
+#[tokio::test]
+async fn a_read_only_page_selects_nothing() {
+    let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
+    fixture.seed(json!([{ "name": "a" }])).await;
+    let page = fixture.page("/jobs").await;
+    assert_eq!(names(&page), ["a"]);
+    assert!(!page.contains("type=\"checkbox\""));
+    assert!(!page.contains("<dialog"));
+    let response = fixture.change("/jobs/stop", "id=a").await;
+    assert_eq!(response.status(), 403);
+}

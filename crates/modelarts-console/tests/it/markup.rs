@@ -1,0 +1,159 @@
+//! Text of the service with markup.
+
+use std::{collections::BTreeSet, net::Ipv4Addr};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Request, State},
+    response::Response,
+};
+use modelarts_console::Console;
+use modelarts_emulator::{Emulator, Timing, seeds::Seeds};
+use modelarts_ext::ClientBuilder;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::support::{Fixture, browser};
+
+/// Markup that is added to each text of the service.
+const MARKUP: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
+/// Members whose texts are addresses of requests, which the SDK must be able to send.
+const ADDRESSES: [&str; 1] = ["obs_url"];
+
+/// A service between the page and an emulator that adds markup to every text of a response.
+#[derive(Clone)]
+struct Proxy {
+    http: reqwest::Client,
+    emulator: String,
+    /// Id of the job, which stays as it is, so that its pages are found.
+    id: String,
+}
+
+impl Proxy {
+    /// Starts the service. Returns its address.
+    async fn start(self) -> String {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().fallback(forward).with_state(self);
+        tokio::spawn(axum::serve(listener, router).into_future());
+        endpoint
+    }
+
+    /// Adds markup to the texts of a value.
+    fn poison(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if *text != self.id => text.push_str(MARKUP),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.poison(item)),
+            Value::Object(members) => {
+                let members = members.iter_mut();
+                let members = members.filter(|(name, _)| !ADDRESSES.contains(&name.as_str()));
+                members.for_each(|(_, member)| self.poison(member));
+            }
+            _ => {}
+        }
+    }
+}
+
+async fn forward(State(proxy): State<Proxy>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let url = format!("{}{}", proxy.emulator, parts.uri);
+    // The signature contains the host.
+    let request = proxy.http.request(parts.method, url).headers(parts.headers);
+    let response = request.body(body).send().await.unwrap();
+    let mut copy = Response::builder().status(response.status());
+    for (name, value) in response.headers() {
+        if name != "content-length" && name != "transfer-encoding" {
+            copy = copy.header(name, value);
+        }
+    }
+    let body = response.bytes().await.unwrap();
+    let body = match serde_json::from_slice::<Value>(&body) {
+        Ok(mut value) if !parts.uri.path().starts_with("/_emulator") => {
+            proxy.poison(&mut value);
+            Bytes::from(value.to_string())
+        }
+        _ => body,
+    };
+    copy.body(Body::from(body)).unwrap()
+}
+
+/// A job with a value in as many fields as possible.
+fn seeds() -> String {
+    let job = json!({
+        "kind": "job",
+        "metadata": {
+            "name": "markup", "description": "about", "workspace_id": "0",
+            "annotations": { "fault-tolerance/job-retry-num": "1" },
+        },
+        "algorithm": {
+            "engine": { "image_url": "own/image:1" },
+            "code_dir": "obs://bucket/code/",
+            "command": "python train.py",
+            "parameters": [{ "name": "rate", "value": "0.1", "description": "speed" }],
+            "inputs": [{ "name": "data_url", "remote": { "obs": { "obs_url": "/bucket/data/" } } }],
+            "outputs": [{ "name": "train_url", "remote": { "obs": { "obs_url": "/bucket/out/" } } }],
+            "environments": { "LEVEL": "debug" },
+        },
+        "spec": { "resource": { "flavor_id": "modelarts.vm.cpu.2u", "node_count": 1 } },
+    });
+    let event =
+        |level: &str| json!({ "time": "2026-01-15T08:31:00Z", "message": MARKUP, "level": level });
+    let seed = json!({
+        "job": job, "phase": "Failed", "exit_code": 2, "task": "worker-0",
+        "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:31:00Z", "ended": "2026-01-15T08:40:00Z",
+        "events": [event("Info"), event("Warning"), event("Error")],
+        "logs": { "worker-0": format!("ERROR {MARKUP}\n{MARKUP}\n") },
+        "tags": { "team": "vision" },
+    });
+    json!({ "jobs": [seed] }).to_string()
+}
+
+#[tokio::test]
+async fn no_text_of_the_service_is_markup_of_a_page() {
+    let emulator = Emulator::builder().timing(Timing::instant()).id_seed(1);
+    let emulator = emulator.start().await.unwrap();
+    let ids = emulator
+        .seed(&Seeds::from_json(&seeds()).unwrap())
+        .await
+        .unwrap();
+    let id = ids[0].clone();
+    let proxy = Proxy {
+        http: browser(),
+        emulator: emulator.url().to_owned(),
+        id: id.clone(),
+    };
+    let client = ClientBuilder::from_vars(emulator.vars()).endpoint(proxy.start().await);
+    let console = Console::builder(client.build().unwrap());
+    let fixture = Fixture::of(emulator, console).await;
+    let mut shown = BTreeSet::new();
+    for path in [
+        "/jobs".to_owned(),
+        format!("/jobs?search={MARKUP}"),
+        format!("/emulator?operation={MARKUP}"),
+        format!("/nothing{MARKUP}"),
+    ] {
+        let path = path.replace(' ', "%20");
+        for accept in ["text/html", "application/json"] {
+            let request = fixture.request("GET", &path).header("accept", accept);
+            let response = request.send().await.unwrap();
+            let kind = response.headers()["content-type"]
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let text = response.text().await.unwrap();
+            if !kind.starts_with("text/html") {
+                assert_eq!(kind, "application/json", "{path}");
+                continue;
+            }
+            for markup in ["<script>alert", "<img src=x"] {
+                assert!(!text.contains(markup), "{path}: {text}");
+            }
+            if text.contains("&#60;script&#62;alert(1)") {
+                shown.insert(path.clone());
+            }
+        }
+    }
+    assert!(shown.contains("/jobs"), "{shown:?}");
+}

@@ -1,0 +1,126 @@
+//! The preset engines of the service, and the rule that a job names one of them.
+
+use std::sync::Arc;
+
+use modelarts_api::{
+    request_path::create_training_job::algorithm::engine,
+    types::{ShowTrainingJobEnginesResponse, TrainingEngine},
+};
+
+use crate::validation::{
+    draft::Draft, json_path::Located, recommendations::near_names, report::Report,
+    rules::external_facts::ENGINE_EXISTS,
+};
+
+/// Preset engines of the service.
+#[derive(Clone)]
+pub(crate) struct KnownEngines(Arc<[TrainingEngine]>);
+
+/// An engine of a job that the service does not have.
+struct UnknownEngine<'a> {
+    field: Located<'a>,
+    /// The engine of this name, of which only the version does not exist.
+    of_name: Option<&'a str>,
+    known: Vec<&'a str>,
+}
+
+impl UnknownEngine<'_> {
+    /// Returns `true` for the first part of a version, such as `pytorch_1.8.0`. No source states
+    /// that the service rejects it, so the service decides.
+    fn is_abbreviated(&self) -> bool {
+        let wanted = self.field.text().unwrap_or_default();
+        let continues = |known: &&str| {
+            let rest = known.strip_prefix(wanted);
+            rest.is_some_and(|rest| rest.starts_with('-'))
+        };
+        self.of_name.is_some() && self.known.iter().any(continues)
+    }
+}
+
+impl KnownEngines {
+    /// Returns the engines of a response; `None` if the response is empty or incomplete, so that it
+    /// excludes no engine.
+    pub(crate) fn new(answer: ShowTrainingJobEnginesResponse) -> Option<Self> {
+        let count = answer.items.len();
+        let total = answer.total.and_then(|total| usize::try_from(total).ok());
+        let is_whole = count > 0 && total.is_none_or(|total| total <= count);
+        is_whole.then(|| Self(answer.items.into()))
+    }
+
+    /// Returns `true` if the job names a preset engine that it uses. With an image, the engine
+    /// only identifies the framework of the image.
+    pub(crate) fn are_used_by(job: Draft<'_>) -> bool {
+        !job.has_stored_algorithm()
+            && !job.has(engine::IMAGE_URL)
+            && (job.has(engine::ENGINE_ID) || job.has(engine::ENGINE_NAME))
+    }
+
+    /// Adds a violation if the job names an engine that does not exist.
+    pub(crate) fn check(&self, job: Draft<'_>, report: &mut Report) {
+        if !Self::are_used_by(job) {
+            return;
+        }
+        if let Some(unknown) = find_unknown(&self.0, job)
+            && !unknown.is_abbreviated()
+        {
+            let requirement = match unknown.of_name {
+                Some(name) => format!("must be a version of {name} that the service has"),
+                None => "must be an engine that the service has".to_owned(),
+            };
+            let wanted = unknown.field.text().unwrap_or_default();
+            let advice = near_names(wanted, &unknown.known);
+            report.add(ENGINE_EXISTS.basis, &unknown.field, requirement, advice);
+        }
+    }
+}
+
+/// Returns advice for a job whose engine is none of these; `None` if the list has it, or is empty.
+pub(crate) fn engine_advice(engines: &[TrainingEngine], job: Draft<'_>) -> Option<String> {
+    let unknown = find_unknown(engines, job)?;
+    let wanted = unknown.field.text()?;
+    let what = match unknown.of_name {
+        Some(name) => format!("{name} has no version"),
+        None if job.has(engine::ENGINE_ID) => "no engine has the id".to_owned(),
+        None => "no engine has the name".to_owned(),
+    };
+    let near = near_names(wanted, &unknown.known);
+    Some(format!("{what} {wanted:?}; {near}"))
+}
+
+/// Returns the engine of a job if it is none of these, with those that could be meant.
+fn find_unknown<'a>(engines: &'a [TrainingEngine], job: Draft<'a>) -> Option<UnknownEngine<'a>> {
+    let (field, of_name, known) = if job.has(engine::ENGINE_ID) {
+        let ids = engines.iter().map(|engine| engine.engine_id.as_deref());
+        (job.at(engine::ENGINE_ID), None, distinct(ids))
+    } else {
+        let field = job.at(engine::ENGINE_NAME);
+        let name = field.text()?;
+        let names = distinct(engines.iter().map(|engine| engine.engine_name.as_deref()));
+        if names.contains(&name) {
+            let of_name = |engine: &&TrainingEngine| engine.engine_name.as_deref() == Some(name);
+            let versions = engines.iter().filter(of_name);
+            let versions = distinct(versions.map(|engine| engine.engine_version.as_deref()));
+            (job.at(engine::ENGINE_VERSION), Some(name), versions)
+        } else {
+            (field, None, names)
+        }
+    };
+    let wanted = field.text()?;
+    let is_unknown = !known.is_empty() && !known.contains(&wanted);
+    is_unknown.then_some(UnknownEngine {
+        field,
+        of_name,
+        known,
+    })
+}
+
+/// Returns the texts that are not empty, each once, in their order.
+fn distinct<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<&'a str> {
+    let mut distinct = Vec::new();
+    for text in texts.flatten().filter(|text| !text.is_empty()) {
+        if !distinct.contains(&text) {
+            distinct.push(text);
+        }
+    }
+    distinct
+}

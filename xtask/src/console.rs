@@ -1,0 +1,117 @@
+//! Runs the browser tests of the page, which use Chromium.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::{
+    ci::outcome::{Outcome, passes},
+    tools::node::{self, Optional},
+    workspace::{self, cargo},
+};
+
+/// Package that must be installed for the tests.
+const PACKAGE: &str = "node_modules/playwright-core";
+/// Program of Debian's Chromium.
+const CHROMIUM: &str = "/usr/bin/chromium";
+const SERVER: &str = "modelarts-console-tests";
+
+/// Tests of the check in CI, and tests and measurements that take longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tests {
+    InCi,
+    All,
+}
+
+/// Runs the tests, or only those whose names match `pattern`.
+pub fn command(pattern: Option<&str>) -> Result<ExitCode> {
+    Ok(match run(Tests::All, pattern)? {
+        Outcome::Passed => ExitCode::SUCCESS,
+        Outcome::Failed(why) | Outcome::Skipped { why, .. } => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    })
+}
+
+/// Runs the tests. Playwright downloads no browser; the tests use that of the system.
+pub fn run(tests: Tests, pattern: Option<&str>) -> Result<Outcome> {
+    let browser = browser();
+    let missing = node::unavailable().or_else(|| {
+        let why = format!(
+            "{} does not exist; install chromium, or set CHROMIUM",
+            browser.display()
+        );
+        (!browser.exists()).then_some(why)
+    });
+    if let Some(why) = missing {
+        return Ok(Outcome::Skipped {
+            why,
+            also_in_ci: false,
+        });
+    }
+    let directory = workspace::root().join("xtask/console/browser");
+    node::install(&directory, PACKAGE, Optional::LeftOut)?;
+    let status = cargo(["build", "--quiet", "--package", SERVER]).status()?;
+    ensure!(
+        status.success(),
+        "the server of the tests does not build: {status}"
+    );
+    let here = env::current_exe()?;
+    let programs = here.parent().context("this program is in no directory")?;
+    let mut command = Command::new("node");
+    command.args(["--test", "--test-reporter=spec"]);
+    if let Some(pattern) = pattern {
+        command.arg(format!("--test-name-pattern={pattern}"));
+    }
+    command.args(files(&directory, tests)?);
+    passes(
+        command
+            .env("CONSOLE_SERVER", programs.join(SERVER))
+            .env("CHROMIUM", browser)
+            .current_dir(&directory),
+    )
+}
+
+/// Returns the program of the browser.
+fn browser() -> PathBuf {
+    env::var_os("CHROMIUM").map_or_else(|| CHROMIUM.into(), PathBuf::from)
+}
+
+/// Returns the files of the tests, sorted.
+fn files(directory: &Path, tests: Tests) -> Result<Vec<PathBuf>> {
+    let folders: &[&str] = match tests {
+        Tests::InCi => &["tests"],
+        Tests::All => &["tests", "demand"],
+    };
+    let mut files = Vec::new();
+    for folder in folders {
+        for entry in directory.join(folder).read_dir()? {
+            let file = entry?.path();
+            if file.to_string_lossy().ends_with(".test.mjs") {
+                files.push(file);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_runs_some_of_the_tests() {
+        let directory = workspace::root().join("xtask/console/browser");
+        let in_ci = files(&directory, Tests::InCi).unwrap();
+        let all = files(&directory, Tests::All).unwrap();
+        assert!(!in_ci.is_empty());
+        assert!(in_ci.iter().all(|file| all.contains(file)));
+        assert!(all.len() > in_ci.len());
+    }
+}
