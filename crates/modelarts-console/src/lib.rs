@@ -5,10 +5,13 @@
 //! is valid once; keys of the service never reach the browser.
 
 mod access;
+mod administration;
 mod assets;
+mod choices;
 mod console;
 mod create;
 mod display;
+mod drafts;
 mod emulator;
 mod facts;
 mod job;

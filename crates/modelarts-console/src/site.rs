@@ -8,8 +8,9 @@ use tokio::sync::{OnceCell, watch};
 
 use crate::{
     access::keys::Access,
-    create::{choices::Choices, drafts::Drafts},
-    emulator::administration::Administration,
+    administration::Administration,
+    choices::Choices,
+    drafts::Drafts,
     facts::Facts,
     live::{Watches, lists::Lists},
 };

@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
+    choices::Lists,
     create::{
-        choices::Lists,
-        drafts::CODE,
         finding::{Finding, Place},
         form::Form,
         parameters::DRAFT,
         plan::Plan,
     },
     display,
+    drafts::CODE,
     site::State,
     snippets::Snippets,
 };

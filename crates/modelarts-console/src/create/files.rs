@@ -8,7 +8,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::{create::drafts::Progress, problem::Problem, site::State};
+use crate::{drafts::Progress, problem::Problem, site::State};
 
 /// Receives a file: its bytes are the body of the request.
 pub(super) async fn receive(

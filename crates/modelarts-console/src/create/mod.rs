@@ -6,8 +6,6 @@
 //! existing job.
 
 mod check;
-pub(crate) mod choices;
-pub(crate) mod drafts;
 mod files;
 mod finding;
 mod form;

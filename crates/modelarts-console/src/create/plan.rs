@@ -4,13 +4,15 @@ use modelarts_ext::{Client, CreateJob, Error, error::Violation, jobs::create::Co
 use modelarts_obs::Staging;
 use serde_json::Value;
 
-use crate::create::{
-    drafts::{CODE, Draft, Dropped, INPUTS},
-    finding::{Finding, Place, Places},
-    form::{Form, Row, cell_name, text},
-    parameters::{
-        AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, In, Kind, List, Mode, OTHER, controls, lists,
+use crate::{
+    create::{
+        finding::{Finding, Place, Places},
+        form::{Form, Row, cell_name, text},
+        parameters::{
+            AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, In, Kind, List, Mode, OTHER, controls, lists,
+        },
     },
+    drafts::{CODE, Draft, Dropped, INPUTS},
 };
 
 /// Names of the fields of an engine by name and version, instead of an id.

@@ -15,7 +15,6 @@ use crate::{
     access::visitor::{Fields, Visitor},
     create::{
         check::Checked,
-        drafts::{Draft, Progress},
         finding::Finding,
         form::Form,
         parameters::DRAFT,
@@ -23,6 +22,7 @@ use crate::{
         prefill::form_of,
         view::{Content, FormPage},
     },
+    drafts::{Draft, Progress},
     page::{Page, is_script},
     problem::Problem,
     site::State,

@@ -5,14 +5,14 @@ use modelarts_ext::types::TrainingFlavor;
 
 use crate::{
     access::visitor::Visitor,
+    choices::{Lists, hardware},
     create::{
         check::Checked,
-        choices::{Lists, hardware},
-        drafts::{CODE, INPUTS},
         finding::Finding,
         form::{Form, Row, cell_name, text},
         parameters::{Control, DRAFT, EXTRA, GROUPS, Item, Kind, List, Mode, OTHER},
     },
+    drafts::{CODE, INPUTS},
     page::{Layout, Section},
     problem::Problem,
     site::State,

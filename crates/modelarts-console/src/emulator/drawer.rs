@@ -15,10 +15,8 @@ use serde_json::Value;
 
 use crate::{
     access::visitor::{Fields, Visitor},
-    emulator::{
-        administration::{Administration, ReceivedRequest},
-        faults::{self, KINDS, Kind, MEMBERS, Member, RuleRow},
-    },
+    administration::{Administration, ReceivedRequest},
+    emulator::faults::{self, KINDS, Kind, MEMBERS, Member, RuleRow},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,

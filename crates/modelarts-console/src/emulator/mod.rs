@@ -1,6 +1,5 @@
 //! Control of the emulator: clock, faults, requests.
 
-pub(crate) mod administration;
 mod drawer;
 mod faults;
 
