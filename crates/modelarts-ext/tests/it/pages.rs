@@ -1,17 +1,16 @@
 //! Pages of a list by their number.
 
-use std::time::{Duration, SystemTime};
-
 use modelarts_emulator::quirks::Quirks;
 use modelarts_ext::{
     Client, Filter,
+    clock::Clock,
     jobs::ListJobs,
     pagination::{Offset, Page},
 };
 use serde_json::json;
 
 use crate::support::{
-    clock::TestClock,
+    clock::{TestClock, seconds},
     errors::{message, refused},
     server::Server,
     site::Site,
@@ -67,7 +66,7 @@ async fn a_page_has_the_rows_of_its_number() {
 #[tokio::test]
 async fn a_page_of_a_short_range_of_times_is_one_search() {
     let site = site(&[]).await;
-    let hour = SystemTime::now() - Duration::from_secs(3600);
+    let hour = site.clock.now() - seconds(3600);
     let recent = || list(&site.client).filter(Filter::create_time().after(hour));
     let page = recent().page(1).await.unwrap();
     assert_eq!((numbers(&page), page.matching), (vec!["2", "3"], Some(5)));
@@ -97,8 +96,9 @@ async fn the_number_of_matching_rows_is_certain_or_absent() {
 #[tokio::test]
 async fn a_page_that_has_no_number_is_refused_before_sending() {
     let server = Server::start([]).await;
-    let client = server.client(&TestClock::new()).build().unwrap();
-    let quarter = SystemTime::now() - Duration::from_secs(90 * 24 * 3600);
+    let clock = TestClock::new();
+    let client = server.client(&clock).build().unwrap();
+    let quarter = clock.now() - seconds(90 * 24 * 3600);
     let position = json!({
         "list": "ListTrainingJobs", "read": 2, "last": [], "more": true,
     });
