@@ -109,6 +109,6 @@ pub(crate) fn render_problem(
         let body = serde_json::json!({ "error": problem });
         return (status, axum::Json(body)).into_response();
     }
-    let layout = Layout::new(state, visitor, Section::None, &problem.title);
+    let layout = Layout::new(state, visitor, Section::None, problem.title);
     (status, Page(ProblemPage { layout, problem })).into_response()
 }

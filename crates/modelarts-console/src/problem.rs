@@ -13,7 +13,7 @@ pub(crate) struct Problem {
     #[serde(skip)]
     pub(crate) status: StatusCode,
     /// Short title.
-    pub(crate) title: String,
+    pub(crate) title: &'static str,
     /// Sentence with the reason.
     pub(crate) message: String,
     /// What to do.
@@ -26,10 +26,10 @@ pub(crate) struct Problem {
 
 impl Problem {
     /// Creates a problem without advice.
-    pub(crate) fn new(status: StatusCode, title: &str, message: impl Into<String>) -> Self {
+    pub(crate) fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
         Self {
             status,
-            title: title.to_owned(),
+            title,
             message: message.into(),
             advice: None,
             code: None,
@@ -81,7 +81,7 @@ impl From<Error> for Problem {
         };
         Self {
             status,
-            title: title.to_owned(),
+            title,
             message: error.to_string(),
             advice: error.advice().map(str::to_owned),
             code: error.code().map(str::to_owned),
