@@ -68,8 +68,16 @@ export class LineWindow {
         await this.replace(Math.max(1, number - CHUNK / 2));
       }
       this.mark(number);
-      document.getElementById(`line-${number}`)?.scrollIntoView({ block: "center" });
+      this.center(number);
     });
+  }
+
+  /** Scrolls a line to the middle, without scrolling the page. */
+  center(number) {
+    const row = document.getElementById(`line-${number}`);
+    if (row) {
+      this.element.scrollTop = row.offsetTop - this.element.clientHeight / 2;
+    }
   }
 
   /** Replaces the lines by the last ones, or by the first ones. */

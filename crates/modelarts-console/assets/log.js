@@ -244,7 +244,7 @@ for (const label of root.querySelectorAll("label[hidden]")) {
 byId("to-earlier").hidden = true;
 byId("to-later").hidden = true;
 if (lines.marked) {
-  byId(`line-${lines.marked}`)?.scrollIntoView({ block: "center" });
+  lines.center(lines.marked);
 } else {
   log.scrollTop = log.scrollHeight;
 }
