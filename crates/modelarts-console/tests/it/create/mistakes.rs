@@ -117,6 +117,12 @@ async fn a_refusal_of_the_service_keeps_the_form() {
     let page = response.text().await.unwrap();
     assert!(page.contains("ModelArts.2751"), "{page}");
     assert!(page.contains("green leaves"), "{page}");
+    // The advice is not repeated.
+    assert_eq!(
+        page.matches("Change training job name").count(),
+        1,
+        "{page}"
+    );
     let script = send(&fixture, "/create", &fields).await;
     assert_eq!(script["error"]["code"], "ModelArts.2751");
     assert_eq!(jobs(&fixture).await, 1);
