@@ -104,7 +104,8 @@ export function dropZones(form, changed) {
         await send(url, csrf, file, (bytes) => {
           sent.set(path, Math.min(bytes, file.size));
           const all = Array.from(sent.values()).reduce((sum, size) => sum + size, 0);
-          showState(slot, `Receiving ${files.length} files, ${done} done`, { value: all / total });
+          const count = files.length === 1 ? "1 file" : `${files.length} files, ${done} done`;
+          showState(slot, `Receiving ${count}`, { value: all / total });
         }).catch((error) => {
           queue.length = 0;
           throw new Error(`${path}: ${error.message}`);

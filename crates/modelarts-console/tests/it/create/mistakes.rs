@@ -174,6 +174,12 @@ async fn what_is_missing_is_reported_at_a_control_of_its_mode() {
 #[tokio::test]
 async fn names_are_given_once_and_with_their_values() {
     let fixture = Fixture::start().await;
+    let page = fixture.page("/create").await;
+    assert!(
+        page.contains("No bucket is set for files and new outputs"),
+        "{page}"
+    );
+    assert!(!page.contains(" data-files"), "{page}");
     let (_, found) = check(
         &fixture,
         &valid_with(&[
