@@ -35,6 +35,7 @@ fn described(name: &str) -> Value {
             "resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 2},
             "log_export_path": {"obs_url": "obs://bucket/logs/"},
             "auto_stop": {"time_unit": "HOURS", "duration": 2},
+            "notification": {"topic_urn": "urn:smn:r:p:t", "events": ["JobFailed"]},
         },
     })
 }
@@ -277,6 +278,9 @@ async fn the_overview_has_the_settings_of_the_job() {
     has("Persistent logs", "/bucket/logs/");
     has("Auto stop", "after 2 hours");
     has("Auto restart", "2");
+    has("Notified topic", "urn:smn:r:p:t");
+    has("Notified events", "JobFailed");
+    has("Hardware", "8 CPU cores, 32 GB of memory");
     assert_has(&page, &["<p class=\"description\">first try</p>"]);
     let row = |name: &str| {
         between(
@@ -519,6 +523,7 @@ async fn the_request_is_shown_as_body_command_program_and_curl() {
     assert_eq!(serde_json::from_str::<Value>(&text("body")).unwrap(), body);
     let command = text("command");
     assert_eq!(text("rust"), include_str!("programs/again.rs"));
+    assert_has(&command, &["--notify urn:smn:r:p:t=JobFailed"]);
     assert!(!command.contains("--set"), "{command}");
     assert!(
         command.starts_with(
