@@ -155,8 +155,8 @@ function confirm(action) {
   const isStop = action === "stop";
   const ended = isStop ? chosen.filter((box) => box.dataset.canStop === undefined).length : 0;
   const text = isStop
-    ? "Their processes end, and the jobs are not run again."
-    : "Their events and logs are deleted too. Outputs in OBS remain. This cannot be undone.";
+    ? "Processes of these jobs end, and are not started again."
+    : "Events and logs are deleted too. Outputs in OBS remain. This cannot be undone.";
   const verb = isStop ? "Stop" : "Delete";
   const dialog = document.getElementById("confirm");
   document.getElementById("confirm-title").textContent = `${verb} ${count(chosen.length)}?`;

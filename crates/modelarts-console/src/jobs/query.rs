@@ -89,8 +89,7 @@ impl Query {
     /// Reads the numbers of jobs in the phases.
     pub(crate) async fn count(&self, state: &State) -> Result<Counts, Problem> {
         let counts = PHASES.iter().map(|phase| count(state, &self.search, phase));
-        let counts = join_all(counts).await.into_iter().collect();
-        counts
+        join_all(counts).await.into_iter().collect()
     }
 
     /// Adds advice to the rejection of a condition that few services support.

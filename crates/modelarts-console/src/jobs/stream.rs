@@ -20,7 +20,7 @@ use crate::{
         query::{Counts, Query},
         view::{ListView, position},
     },
-    live::lists::{Interruption, ListReceiver, ListSender, ListState},
+    live::lists::{Interruption, ListParts, ListReceiver, ListSender, ListState},
     problem::Problem,
     site::State,
 };
@@ -93,13 +93,15 @@ impl Sent {
     /// Returns the events that bring a page to this state.
     fn events(&mut self, state: &ListState) -> Vec<Event> {
         let mut events = Vec::new();
-        if self.rows != state.rows.version {
-            self.rows = state.rows.version;
-            events.push(self.event("rows", &state.rows.html));
-        }
-        if self.counts != state.counts.version {
-            self.counts = state.counts.version;
-            events.push(self.event("counts", &state.counts.html));
+        if let Some(ListParts { rows, counts }) = &state.parts {
+            if self.rows != rows.version {
+                self.rows = rows.version;
+                events.push(self.event("rows", &rows.html));
+            }
+            if self.counts != counts.version {
+                self.counts = counts.version;
+                events.push(self.event("counts", &counts.html));
+            }
         }
         if self.interruption != state.interruption {
             self.interruption.clone_from(&state.interruption);
@@ -175,13 +177,16 @@ impl Poller {
         // Eight requests count the jobs, so they are sent only if a number may have changed.
         let is_old = self.counts.is_none() || self.counted.elapsed() > COUNTS_AGE;
         if is_old || self.rows != rows.version {
-            self.counts = query.count(state).await.ok().or(self.counts.take());
+            self.counts = Some(match (query.count(state).await, self.counts.take()) {
+                (Ok(counts), _) | (Err(_), Some(counts)) => counts,
+                (Err(problem), None) => return Err(problem),
+            });
             self.counted = Instant::now();
             self.rows = rows.version;
         }
+        let counts = view(self.counts.as_ref()).summary_part()?;
         Ok(ListState {
-            rows,
-            counts: view(self.counts.as_ref()).summary_part()?,
+            parts: Some(ListParts { rows, counts }),
             interruption: None,
         })
     }

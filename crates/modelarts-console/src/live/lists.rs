@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// A part of a page.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) html: String,
     /// Equal for parts that look the same, also after a restart of the server.
@@ -17,12 +17,19 @@ pub(crate) struct Part {
 /// A list of jobs, as its poller read it last.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListState {
+    /// Parts of the page; `None` if the service has not returned the list yet.
+    pub(crate) parts: Option<ListParts>,
+    /// Reason why the service does not return the list now.
+    pub(crate) interruption: Option<Interruption>,
+}
+
+/// Parts of the page of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct ListParts {
     /// Rows of the table.
     pub(crate) rows: Part,
     /// Phases with the numbers of their jobs, and links to other pages of the list.
     pub(crate) counts: Part,
-    /// Reason why the service does not return the list now.
-    pub(crate) interruption: Option<Interruption>,
 }
 
 /// Reason why the service does not return a list.

@@ -1,5 +1,12 @@
 //! Tests of the page against the emulator.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail by panicking; clippy.toml excuses only the tests themselves"
+)]
+
 mod access;
 mod create;
 mod emulator;

@@ -21,6 +21,7 @@ mod error;
 #[cfg(feature = "jiff")]
 mod jiff;
 mod jobs;
+mod pages;
 mod pagination;
 #[path = "../support/mod.rs"]
 mod support;

@@ -1,10 +1,10 @@
 //! Page of the list: search, phases, pages.
 
 use modelarts_emulator::User;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    jobs::{between, names},
+    jobs::{Site, between, names, service},
     support::Fixture,
 };
 
@@ -109,14 +109,39 @@ async fn only_mine_are_the_jobs_of_the_user_of_the_keys() {
     assert_eq!(number(&page, "all"), "1");
 }
 
+/// A service with 10,000 jobs, `job-0` the newest, of which each page has those that the request
+/// has conditions for.
+async fn large_service() -> Site {
+    const TOTAL: u64 = 10_000;
+    let client = service(|request: Value| {
+        let number = |name: &str| request[name].as_u64().unwrap();
+        let (limit, offset) = (number("limit"), number("offset"));
+        let is_other = request["filters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .any(|filter| filter["key"] == "phase" && filter["value"] != json!(["Completed"]));
+        let total = if is_other { 0 } else { TOTAL };
+        let numbers = (offset * limit).min(total)..((offset + 1) * limit).min(total);
+        let job = |number: u64| {
+            json!({
+                "metadata": { "id": format!("id-{number}"), "name": format!("job-{number}") },
+                "status": { "phase": "Completed" },
+            })
+        };
+        json!({
+            "total": TOTAL, "count": total, "limit": limit, "offset": offset,
+            "items": numbers.map(job).collect::<Vec<_>>(),
+        })
+    });
+    Site::start(client.await).await
+}
+
 #[tokio::test]
 async fn ten_thousand_jobs_are_paged() {
-    let fixture = Fixture::start().await;
-    fixture
-        .seed(json!([{ "name": "job-{n}", "count": 10_000, "created": "2026-01-15T08:30:00Z" }]))
-        .await;
-    let page = fixture.page("/jobs").await;
-    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-9999"));
+    let site = large_service().await;
+    let page = site.page("/jobs").await;
+    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-0"));
     assert!(page.contains("10,000 in all"));
     assert!(page.contains("<span>Page 1 of 200</span>"));
     assert!(page.contains("rel=\"next\" href=\"/jobs?page=2\">Next</a>"));
@@ -124,21 +149,38 @@ async fn ten_thousand_jobs_are_paged() {
     assert!(!page.contains(">Previous</a>"));
     assert_eq!(number(&page, "completed"), "10,000");
 
-    let page = fixture.page("/jobs?search=job&page=3").await;
-    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-9899"));
-    assert!(
-        page.contains("rel=\"prev\" href=\"/jobs?search=job&#38;page=2\">Previous</a>"),
-        "{page}"
-    );
+    let page = site.page("/jobs?search=job&page=3").await;
+    assert_eq!((names(&page).len(), names(&page)[0]), (50, "job-100"));
+    let previous = "rel=\"prev\" href=\"/jobs?search=job&#38;page=2\">Previous</a>";
+    assert!(page.contains(previous), "{page}");
 
-    let page = fixture.page("/jobs?page=200").await;
-    assert_eq!(names(&page).last(), Some(&"job-0"));
+    let page = site.page("/jobs?page=200").await;
+    assert_eq!(names(&page).last(), Some(&"job-9999"));
     assert!(!page.contains(">Next</a>"));
 
-    let page = fixture.page("/jobs?page=201").await;
+    let page = site.page("/jobs?page=201").await;
     assert_eq!(names(&page), [""; 0]);
     assert!(page.contains("The list has no jobs on this page."));
     assert!(page.contains("rel=\"prev\" href=\"/jobs?page=200\">Previous</a>"));
+}
+
+#[tokio::test]
+async fn the_pages_of_the_emulator_have_each_job_once() {
+    let fixture = Fixture::start().await;
+    fixture
+        .seed(json!([{ "name": "job-{n}", "count": 120 }]))
+        .await;
+    let mut all = Vec::new();
+    for (page, count) in [(1, 50), (2, 50), (3, 20)] {
+        let page = fixture.page(&format!("/jobs?page={page}")).await;
+        assert_eq!(names(&page).len(), count);
+        all.extend(names(&page).iter().map(ToString::to_string));
+    }
+    let expected: Vec<_> = (0..120)
+        .rev()
+        .map(|number| format!("job-{number}"))
+        .collect();
+    assert_eq!(all, expected);
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use modelarts_console::Console;
 use modelarts_emulator::Emulator;
 use modelarts_ext::{ClientBuilder, RetryPolicy};
 use reqwest::{Response, header::SET_COOKIE, redirect::Policy};
+use serde_json::Value;
 
 /// A page without repeated requests to the service, and a browser that is logged in.
 struct Site {
@@ -137,12 +138,12 @@ impl Events {
     }
 }
 
-/// A service that returns this body for each request.
-async fn service(body: serde_json::Value) -> ClientBuilder {
-    let body = Arc::new(body);
-    let router = axum::Router::new().fallback(move || {
-        let body = Arc::clone(&body);
-        async move { axum::Json((*body).clone()) }
+/// A service that returns the result of this function for the body of each request.
+async fn service(respond: impl Fn(Value) -> Value + Send + Sync + 'static) -> ClientBuilder {
+    let respond = Arc::new(respond);
+    let router = axum::Router::new().fallback(move |request: axum::Json<Value>| {
+        let respond = Arc::clone(&respond);
+        async move { axum::Json(respond(request.0)) }
     });
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());

@@ -107,7 +107,7 @@ async fn markup_in_each_field_of_a_job_is_text() {
             "spec": { "resource": { "flavor_id": markup("flavor"), "node_count": 1 } },
         }],
     });
-    let site = Site::start(service(body).await).await;
+    let site = Site::start(service(move |_| body.clone()).await).await;
     let page = site.page("/jobs").await;
     let mut events = Events::open(&site, "/jobs/stream").await;
     let rows = events.next_named("rows").await.data;
@@ -129,6 +129,8 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
     let open = site.page("/jobs").await;
     let mut events = Events::open(&site, &stream_address(&open)).await;
 
+    let search = site.page("/jobs?search=a").await;
+
     let down = Fault::error(503, "ModelArts.7000", "maintenance");
     emulator
         .faults()
@@ -136,6 +138,9 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
         .unwrap();
     let event = events.next_named("interrupted").await;
     assert!(event.data.contains("maintenance"), "{event:?}");
+    // A poller that never read the list does not replace the rows of its page.
+    let mut unread = Events::open(&site, &stream_address(&search)).await;
+    assert_eq!(unread.next().await.unwrap().name, "interrupted");
     let page = site.page("/jobs").await;
     let problem = between(&page, "<section id=\"service-problem\"", "</section>");
     assert!(problem.contains("maintenance"), "{problem}");
@@ -151,6 +156,7 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
     emulator.faults().clear();
     // The page that was open has its rows already; the other one receives them.
     assert_eq!(events.next().await.unwrap().name, "resumed");
+    assert_eq!(unread.next().await.unwrap().name, "resumed");
     assert_eq!(names(&later.next_named("rows").await.data), ["a"]);
     later.next_named("resumed").await;
     assert_eq!(names(&site.page("/jobs").await), ["a"]);
