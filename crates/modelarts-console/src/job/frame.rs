@@ -89,7 +89,7 @@ impl JobFrame {
             id: job.id().to_owned(),
             tab,
             head: head::render(state, visitor, job)?,
-            summary: summary::render(state, job).await?,
+            summary: summary::render(state, job, tab == Tab::Overview).await?,
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }

@@ -194,6 +194,11 @@ async fn a_failed_job_has_its_diagnosis() {
                "metrics": {"worker-0": {"memUsage": [40.0, 99.0, 99.5]}}}),
     )
     .await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(
+        &page,
+        &["<details id=\"evidence\" open>", "memUsage: 100 %"],
+    );
     for tab in ["", "/usage", "/request"] {
         let page = fixture.page(&format!("/jobs/{id}{tab}")).await;
         let section = between(&page, "<section class=\"diagnosis bad\"", "</section>");

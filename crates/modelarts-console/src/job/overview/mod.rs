@@ -87,7 +87,7 @@ async fn parts(
 ) -> Result<Json<Parts>, Problem> {
     let job = load(&state, &id).await?;
     Ok(Json(Parts {
-        summary: summary::render(&state, &job).await?,
+        summary: summary::render(&state, &job, true).await?,
         settings: render_settings(&state, &visitor, &job).await?,
     }))
 }
