@@ -12,6 +12,8 @@ mod create;
 mod emulator;
 mod job;
 mod jobs;
+mod live;
+mod logs;
 mod markup;
 mod programs;
 mod support;
