@@ -1,5 +1,6 @@
 // Control of the emulator: fields of the kind of fault, and requests as they arrive.
 import { banner } from "./page.js";
+import { patch } from "./patch.js";
 
 /** Pause between two reads of the requests, in milliseconds. */
 const INTERVAL = 2000;
@@ -13,12 +14,12 @@ function chooseFields(form) {
 }
 
 /**
- * Makes the rows of a table those of another one. The other one has more rows on top and fewer at
- * its end, so rows that stay keep the focus, the selection and open bodies.
+ * Makes the requests those of another page. It has more rows on top and fewer at the end, so rows
+ * that stay keep the focus, the selection and open bodies.
  */
-function update(id, other) {
-  const old = document.getElementById(id);
-  const rows = [...other.getElementById(id).rows];
+function updateRequests(page) {
+  const old = document.getElementById("requests");
+  const rows = [...page.getElementById("requests").rows];
   const text = (row) => row.textContent;
   const before = [...old.rows].map(text);
   const after = rows.map(text);
@@ -49,14 +50,9 @@ async function refresh() {
   }
   banner("");
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  update("requests", page);
-  update("counts", page);
-  for (const id of ["now", "rules"]) {
-    const element = document.getElementById(id);
-    const other = page.getElementById(id);
-    if (element.innerHTML !== other.innerHTML) {
-      element.replaceWith(other);
-    }
+  updateRequests(page);
+  for (const id of ["now", "rules", "counts"]) {
+    patch(document.getElementById(id), page.getElementById(id).innerHTML);
   }
 }
 

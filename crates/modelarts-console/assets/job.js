@@ -19,13 +19,15 @@ let shown = "";
  * @param {string} html Header as the server renders it.
  */
 export function updateHead(html) {
-  patch(document.getElementById("job-head"), html);
-  if (html === shown) {
-    return;
-  }
+  const head = document.getElementById("job-head");
+  const before = head.querySelector(".phase").textContent;
+  patch(head, html);
+  // The first header of a stream is usually that of the page.
+  const isNew = shown ? html !== shown : head.querySelector(".phase").textContent !== before;
   shown = html;
-  timers.forEach(clearTimeout);
-  timers = DELAYS.map((delay) => setTimeout(refresh, delay));
+  if (isNew) {
+    refreshSoon();
+  }
 }
 
 /**
@@ -48,6 +50,11 @@ export const handlers = {
   resumed: () => notice(""),
   vanished: () => notice("This job was deleted. The page shows its last state."),
 };
+
+function refreshSoon() {
+  timers.forEach(clearTimeout);
+  timers = DELAYS.map((delay) => setTimeout(refresh, delay));
+}
 
 async function refresh() {
   if (document.hidden) {
@@ -116,9 +123,15 @@ showWidths();
 if (["overview", "usage", "request"].includes(root.dataset.tab)) {
   stream(`${address}/stream?view=overview`, handlers);
 }
+if (root.querySelector("[data-pending]")) {
+  refreshSoon();
+}
 if (root.querySelector(".step.current")) {
   const timer = setInterval(() => {
-    if (root.querySelector(".step.current")) {
+    if (root.querySelector("[data-pending]")) {
+  refreshSoon();
+}
+if (root.querySelector(".step.current")) {
       refresh();
     } else {
       clearInterval(timer);

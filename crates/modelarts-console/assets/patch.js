@@ -22,8 +22,9 @@ function patchChildren(target, source) {
     if (wanted.id) {
       match = [...target.children].find((child) => child.id === wanted.id) ?? null;
     } else {
-      // An element with an id that is wanted later stays for it.
-      while (match?.id && source.querySelector(`:scope > #${CSS.escape(match.id)}`)) {
+      // An element whose id is wanted later stays for it.
+      const isWanted = (id) => [...source.children].some((child) => child.id === id);
+      if (match?.id && isWanted(match.id)) {
         match = null;
       }
     }

@@ -23,6 +23,20 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** Returns the times of an axis as the user writes them, with the date where it changes. */
+function clockTimes(_, ticks) {
+  const time = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+  const date = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
+  let last = "";
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000);
+    const day = date.format(at);
+    const isNew = day !== last;
+    last = day;
+    return isNew ? `${time.format(at)}\n${day}` : time.format(at);
+  });
+}
+
 function options(chart, width) {
   const colours = COLOURS[dark.matches ? "dark" : "light"];
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
@@ -32,7 +46,7 @@ function options(chart, width) {
     width,
     height: HEIGHT,
     scales: { y: { range: [0, 100] } },
-    axes: [axis, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} %`), size: 56 }],
+    axes: [{ ...axis, values: clockTimes }, { ...axis, values: (_, ticks) => ticks.map((tick) => `${tick} %`), size: 56 }],
     cursor: { drag: { x: true, y: false } },
     series: [
       { label: "Time", value: (_, at) => (at === null ? "–" : time.format(new Date(at * 1000))) },

@@ -15,6 +15,7 @@ use crate::{problem::Problem, site::State};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
+const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A file of the page.
 struct Asset {
@@ -41,13 +42,16 @@ const ASSETS: &[Asset] = assets! {
     "create.js" SCRIPT,
     "drop.js" SCRIPT,
     "patch.js" SCRIPT,
+    "events.js" SCRIPT,
     "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "log.js" SCRIPT,
     "turns.js" SCRIPT,
     "times.js" SCRIPT,
     "usage.js" SCRIPT,
-    "vendor/uPlot.iife.min.js" SCRIPT,
-    "vendor/uPlot.min.css" STYLE,
+    "vendor/uplot/LICENSE" TEXT,
+    "vendor/uplot/uPlot.iife.min.js" SCRIPT,
+    "vendor/uplot/uPlot.min.css" STYLE,
 };
 
 /// Version of all files together, which is part of their addresses: a browser may keep a file for
@@ -87,6 +91,8 @@ async fn read(Path((version, name)): Path<(String, String)>) -> Result<Response,
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     /// Returns the checksum in hexadecimal digits.
@@ -97,39 +103,33 @@ mod tests {
     }
 
     #[test]
-    fn libraries_have_the_checksums_of_their_table() {
-        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/vendor");
-        let table = std::fs::read_to_string(format!("{directory}/README.md")).unwrap();
+    fn libraries_have_the_checksums_of_their_table_and_their_licence() {
+        let table = include_str!("../assets/vendor/README.md");
         let rows = table.lines().filter_map(|line| {
             let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-            let sum = *cells.get(3)?;
-            let is_sum = sum.len() == 64 && sum.bytes().all(|byte| byte.is_ascii_hexdigit());
-            is_sum.then(|| (cells[1].to_owned(), sum.to_owned()))
+            let [_, name, _, sum, _] = cells.as_slice() else {
+                return None;
+            };
+            (sum.len() == 64).then(|| (format!("vendor/{name}"), (*sum).to_owned()))
         });
-        let mut listed: Vec<(String, String)> = rows.collect();
-        listed.sort();
-        let files = std::fs::read_dir(directory).unwrap();
-        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let mut found: Vec<(String, String)> = names
-            .filter(|name| name != "README.md")
-            .map(|name| {
-                let contents = std::fs::read(format!("{directory}/{name}")).unwrap();
-                (name, sha256(&contents))
-            })
-            .collect();
-        found.sort();
-        assert_eq!(listed, found);
-        assert_eq!(found.len(), 3);
-    }
-
-    #[test]
-    fn libraries_are_served_with_their_licence_in_the_repository() {
+        let listed: BTreeMap<String, String> = rows.collect();
         let vendored = ASSETS
             .iter()
             .filter(|asset| asset.name.starts_with("vendor/"));
-        let names: Vec<&str> = vendored.map(|asset| asset.name).collect();
-        assert_eq!(names, ["vendor/uPlot.iife.min.js", "vendor/uPlot.min.css"]);
-        let licence = include_str!("../assets/vendor/uPlot.LICENSE");
+        let vendored: BTreeMap<String, String> = vendored
+            .map(|asset| (asset.name.to_owned(), sha256(asset.contents.as_bytes())))
+            .collect();
+        assert_eq!(listed, vendored);
+        let names: Vec<&str> = vendored.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            [
+                "vendor/uplot/LICENSE",
+                "vendor/uplot/uPlot.iife.min.js",
+                "vendor/uplot/uPlot.min.css"
+            ]
+        );
+        let licence = include_str!("../assets/vendor/uplot/LICENSE");
         assert!(licence.starts_with("The MIT License (MIT)"));
     }
 }

@@ -6,7 +6,8 @@ use modelarts_ext::{
     Client, Error,
     types::{Algorithm, TrainingEngine, TrainingFlavor},
 };
-use tokio::{sync::Mutex, time::Instant};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 
 /// Maximum number of rows of a list.
 const MAX_ROWS: usize = 500;
@@ -20,6 +21,8 @@ const KEPT_ERRORS: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(crate) struct Choices {
     kept: Mutex<Option<(Instant, Arc<Lists>)>>,
+    /// Lets one request read the lists, for which the others wait.
+    reading: tokio::sync::Mutex<()>,
 }
 
 /// Lists of the service. A list that cannot be read has the reason instead.
@@ -32,20 +35,33 @@ pub(crate) struct Lists {
 impl Choices {
     /// Returns the lists, and reads them if they are old.
     pub(crate) async fn lists(&self, client: &Client) -> Arc<Lists> {
-        let mut kept = self.kept.lock().await;
-        if let Some((until, lists)) = &*kept
+        let _reading = self.reading.lock().await;
+        if let Some((until, lists)) = &*self.kept.lock()
             && Instant::now() < *until
         {
             return Arc::clone(lists);
         }
         let lists = Arc::new(Lists::read(client).await);
-        let time = if lists.problems().next().is_none() {
-            KEPT
-        } else {
-            KEPT_ERRORS
+        let time = match lists.problems().next() {
+            None => KEPT,
+            Some(_) => KEPT_ERRORS,
         };
-        *kept = Some((Instant::now() + time, Arc::clone(&lists)));
+        *self.kept.lock() = Some((Instant::now() + time, Arc::clone(&lists)));
         lists
+    }
+
+    /// Returns the lists of the last reading, however old, so that a check does not wait for the
+    /// service. They are read if none are known.
+    pub(crate) async fn known_lists(&self, client: &Client) -> Arc<Lists> {
+        let known = self
+            .kept
+            .lock()
+            .as_ref()
+            .map(|(_, lists)| Arc::clone(lists));
+        match known {
+            Some(lists) => lists,
+            None => self.lists(client).await,
+        }
     }
 }
 

@@ -95,12 +95,14 @@ impl Console {
     /// Ends the server. Open pages connect again when another server listens on the same port.
     pub async fn shutdown(mut self) {
         let _ = self.closing.send(true);
+        self.state.watches.close();
         let _ = tokio::time::timeout(SHUTDOWN_GRACE, &mut self.server).await;
     }
 }
 
 impl Drop for Console {
     fn drop(&mut self) {
+        self.state.watches.close();
         self.server.abort();
     }
 }

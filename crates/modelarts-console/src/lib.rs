@@ -3,6 +3,22 @@
 //! The page is a client of the service through modelarts-ext, so the same page serves the emulator
 //! and the real service. [`Console`] listens on a loopback address. A browser logs in by a link that
 //! is valid once; keys of the service never reach the browser.
+//!
+//! ```
+//! use modelarts_console::Console;
+//! use modelarts_ext::ClientBuilder;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let emulator = modelarts_emulator::Emulator::start().await?;
+//! let client = ClientBuilder::from_env();
+//! # let client = ClientBuilder::from_vars(emulator.vars());
+//! let console = Console::builder(client.build()?).read_only(true).start().await?;
+//! println!("Open {} in a browser.", console.login_url());
+//! console.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
 
 mod access;
 mod administration;

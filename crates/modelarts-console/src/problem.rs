@@ -52,6 +52,18 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "Not allowed", message)
     }
 
+    /// Returns the reason, what to do, and the request id as one text.
+    pub(crate) fn sentence(&self) -> String {
+        let mut text = self.message.clone();
+        if let Some(advice) = &self.advice {
+            text = format!("{text}: {advice}");
+        }
+        match &self.request_id {
+            Some(id) if !text.contains(id.as_str()) => format!("{text} (request id {id})"),
+            _ => text,
+        }
+    }
+
     /// Adds what to do.
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());

@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::workspace::cargo;
+use crate::workspace::{cargo, root};
 
 /// The package with the program.
 const PACKAGE: &str = "modelarts-cli";
@@ -25,6 +25,15 @@ const FILES: [&str; 6] = [
     "notice",
     "unlicense",
 ];
+
+/// Libraries of the web page, which are files of this repository: name with version, licence,
+/// address of the source code, and folder.
+const VENDORED: [[&str; 4]; 1] = [[
+    "uPlot v1.6.32",
+    "MIT",
+    "https://github.com/leeoniya/uPlot",
+    "crates/modelarts-console/assets/vendor/uplot",
+]];
 
 const HEAD: &str = "\
 Packages that the programs modelarts and modelarts-emulator contain, unmodified, with their licences
@@ -55,6 +64,11 @@ pub fn write(file: &Path) -> Result<()> {
         packages.len() == linked.len(),
         "cargo tree and cargo metadata list different packages"
     );
+    for package in vendored() {
+        let texts = texts(&package.folder)?;
+        ensure!(!texts.is_empty(), "{} has no licence", package.name);
+        packages.push((package, texts));
+    }
     packages.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
     fs::write(file, render(&packages)).with_context(|| file.display().to_string())
 }
@@ -73,6 +87,17 @@ fn linked() -> Result<BTreeSet<String>> {
         .map(|line| line.trim_end_matches(" (*)").to_owned())
         .filter(|line| !line.is_empty())
         .collect())
+}
+
+/// Returns the libraries of the web page.
+fn vendored() -> impl Iterator<Item = Package> {
+    let package = |[name, licence, repository, folder]: [&str; 4]| Package {
+        name: name.to_owned(),
+        licence: licence.to_owned(),
+        repository: repository.to_owned(),
+        folder: root().join(folder),
+    };
+    VENDORED.into_iter().map(package)
 }
 
 /// Returns the packages of the workspace and of its dependencies.
@@ -167,6 +192,25 @@ mod tests {
                  \n{line}\na v1.0.0\n\nNOTICE of A\n"
             )
         );
+    }
+
+    #[test]
+    fn libraries_of_the_page_have_the_texts_of_their_licences() {
+        let readme = root().join("crates/modelarts-console/assets/vendor/README.md");
+        let readme = fs::read_to_string(readme).unwrap();
+        for package in vendored() {
+            let texts = texts(&package.folder).unwrap();
+            assert!(
+                texts[0].contains("Permission is hereby granted"),
+                "{}",
+                package.name
+            );
+            assert!(
+                readme.contains(&package.name.replace(" v", " ")),
+                "{}",
+                package.name
+            );
+        }
     }
 
     #[test]

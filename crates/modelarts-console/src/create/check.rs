@@ -8,7 +8,6 @@ use crate::{
     access::visitor::Fields,
     choices::Lists,
     create::{
-        command::command,
         finding::{Finding, Place},
         form::Form,
         parameters::DRAFT,
@@ -17,6 +16,7 @@ use crate::{
     display,
     drafts::CODE,
     site::State,
+    snippets::Snippets,
 };
 
 /// Result of a check.
@@ -28,7 +28,8 @@ pub(super) struct Checked {
     pub(super) warnings: Vec<Finding>,
     /// The body of the request. Addresses of dropped files and of new outputs are placeholders.
     pub(super) body: String,
-    /// The command that creates the job.
+    /// The command that creates the job, with directories on the machine of the user in place of
+    /// dropped files.
     pub(super) command: String,
     /// Dropped files of each place, in words.
     pub(super) files: Vec<(String, String)>,
@@ -53,11 +54,13 @@ impl Checked {
         let scripts = code
             .map(|(path, _)| path)
             .filter(|path| path.ends_with(".py"));
+        let context = state.context.as_deref();
+        let snippets = Snippets::new(&state.client, context, &plan.job.body());
         let checked = Self {
             errors,
             warnings,
-            body: format!("{:#}", plan.job.body()),
-            command: command(form, &plan, state.context.as_deref()),
+            command: plan.local_command(snippets.command),
+            body: snippets.body,
             files: files.collect(),
             scripts: scripts.take(100).collect(),
         };
@@ -123,7 +126,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
 /// Checks a form, and changes nothing.
 pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
     let form = Form::parse(&fields);
-    let lists = state.choices.lists(&state.client).await;
+    let lists = state.choices.known_lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
     Json(checked)
 }

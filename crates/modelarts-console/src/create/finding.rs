@@ -22,28 +22,41 @@ impl Place {
 
 /// Controls of the fields of the body.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places(Vec<(String, Place)>);
+pub(super) struct Places {
+    /// Controls of fields, and of what is inside them.
+    around: Vec<(String, Place)>,
+    /// Controls of fields themselves.
+    exact: Vec<(&'static str, Place)>,
+}
 
 impl Places {
     pub(super) fn add(&mut self, path: &str, place: Place) {
-        self.0.push((path.to_owned(), place));
+        self.around.push((path.to_owned(), place));
+    }
+
+    /// Adds the control of a field, but not of what is inside it.
+    pub(super) fn add_exact(&mut self, path: &'static str, place: Place) {
+        self.exact.push((path, place));
     }
 
     /// Returns the control of a field: its own, that of the nearest field around it, or the first
     /// one inside it.
     pub(super) fn find(&self, path: &str) -> Option<&Place> {
+        if let Some((_, place)) = self.exact.iter().find(|(known, _)| *known == path) {
+            return Some(place);
+        }
         let path = normal(path);
         let around = |outer: &str, inner: &str| {
             let rest = inner.strip_prefix(outer);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
         let outer = self
-            .0
+            .around
             .iter()
             .filter(|(known, _)| around(&normal(known), &path));
         let nearest = outer.max_by_key(|(known, _)| known.len());
         let inner = || {
-            self.0
+            self.around
                 .iter()
                 .find(|(known, _)| around(&path, &normal(known)))
         };

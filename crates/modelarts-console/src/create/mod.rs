@@ -6,7 +6,6 @@
 //! existing job.
 
 mod check;
-mod command;
 mod files;
 mod finding;
 mod form;

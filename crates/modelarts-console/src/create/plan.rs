@@ -35,8 +35,8 @@ pub(super) struct Plan {
     pub(super) data: Vec<(String, Dropped)>,
     /// Outputs that get a new address.
     pub(super) outputs: Vec<String>,
-    /// `true` if the body has fields that the form does not have.
-    pub(super) has_other: bool,
+    /// Address of placeholders, with a slash at its end.
+    root: String,
 }
 
 impl Plan {
@@ -49,14 +49,10 @@ impl Plan {
     ) -> Self {
         let jobs = client.training_jobs();
         let mut findings = Vec::new();
-        let mut has_other = false;
         let mut job = jobs.create("");
         if !form.get(OTHER).is_empty() {
             match jobs.from_json(form.get(OTHER)) {
-                Ok(other) => {
-                    has_other = true;
-                    job = other;
-                }
+                Ok(other) => job = other,
                 Err(error) => findings.extend(of_error(OTHER, "Other settings", "", &error)),
             }
         }
@@ -67,12 +63,13 @@ impl Plan {
             code: None,
             data: Vec::new(),
             outputs: Vec::new(),
-            has_other,
+            root: root(staging),
         };
         let mode = form.mode();
         for control in controls().filter(|control| control.modes.has(mode)) {
             plan.set_control(control, form);
         }
+        plan.add_places(mode);
         if mode != Mode::Stored {
             plan.set_code(form, staging, draft);
         }
@@ -96,6 +93,23 @@ impl Plan {
         code.check(boot_file.as_deref()).violations
     }
 
+    /// Returns a command with local directories in place of placeholders. A command that contains
+    /// the body keeps them.
+    pub(super) fn local_command(&self, command: String) -> String {
+        if !self.needs_staging() || command.contains(" -f -") {
+            return command;
+        }
+        let mut command = command;
+        for kind in ["code", "data"] {
+            command = command.replace(&format!("{}{kind}/new/", self.root), "./");
+        }
+        for name in &self.outputs {
+            let address = format!("={}", placeholder(&self.root, "out", name));
+            command = command.replace(&address, "");
+        }
+        command
+    }
+
     fn set_control(&mut self, control: &Control, form: &Form) {
         if control.path.is_empty() {
             return;
@@ -115,6 +129,25 @@ impl Plan {
         }
         if control.path == AUTO_STOP {
             self.set(AUTO_STOP_UNIT, "HOURS", &place);
+        }
+    }
+
+    /// Adds the controls of fields that a mode has no control for, and of objects that are missing.
+    fn add_places(&mut self, mode: Mode) {
+        let of_mode: &[_] = match mode {
+            Mode::Preset => &[("algorithm", "engine"), ("algorithm.engine", "engine")],
+            Mode::Custom => &[
+                ("algorithm", "image"),
+                ("algorithm.engine", "image"),
+                ("algorithm.boot_file", "command"),
+            ],
+            Mode::Stored => &[("algorithm", "algorithm")],
+        };
+        let resources = [("spec", "flavor"), ("spec.resource", "flavor")];
+        for (path, name) in of_mode.iter().copied().chain(resources) {
+            let control = controls().find(|control| control.name == name);
+            let label = control.map_or(name, |control| control.label);
+            self.places.add_exact(path, Place::new(name, label));
         }
     }
 
@@ -297,7 +330,6 @@ impl Plan {
 
     fn set_members(&mut self, path: &str, members: &Value, place: &Place) {
         for (name, value) in members.as_object().into_iter().flatten() {
-            self.has_other = true;
             let path = format!("{path}.{name}");
             match value {
                 // Members of an object are set one by one, because the form may set others.
@@ -310,18 +342,15 @@ impl Plan {
 
     /// Returns the address of what is not staged yet, for the check.
     fn placeholder(&mut self, staging: &Staging, kind: &str, name: &str, place: &Place) -> String {
-        match staging.root() {
-            Ok(root) => format!("{root}/{kind}/new/{name}/"),
-            Err(error) => {
-                let advice = error.advice().unwrap_or_default();
-                self.findings.push(Finding::own(
-                    place,
-                    "must be an address in OBS, because no bucket is set for files and new outputs",
-                    advice,
-                ));
-                format!("obs://bucket/{kind}/{name}/")
-            }
+        if let Err(error) = staging.root() {
+            let advice = error.advice().unwrap_or_default();
+            self.findings.push(Finding::own(
+                place,
+                "must be an address in OBS, because no bucket is set for files and new outputs",
+                advice,
+            ));
         }
+        placeholder(&self.root, kind, name)
     }
 
     fn set(&mut self, path: &str, value: &str, place: &Place) {
@@ -342,6 +371,19 @@ impl Plan {
             .try_fold(&body, |value, name| value.get(name));
         value.and_then(Value::as_array).map_or(0, Vec::len)
     }
+}
+
+/// Returns the address below which files are staged. A job without a bucket is not created.
+fn root(staging: &Staging) -> String {
+    match staging.root() {
+        Ok(root) => format!("{root}/"),
+        Err(_) => "obs://bucket/".to_owned(),
+    }
+}
+
+/// Returns the address of what is not staged yet.
+fn placeholder(root: &str, kind: &str, name: &str) -> String {
+    format!("{root}{kind}/new/{name}/")
 }
 
 /// Returns the findings of a value that cannot be taken.

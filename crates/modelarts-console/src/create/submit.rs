@@ -109,7 +109,7 @@ pub(super) async fn create(
     if form.get(DRAFT).is_empty() {
         form.set(DRAFT, draft_id()?);
     }
-    let lists = state.choices.lists(&state.client).await;
+    let lists = state.choices.known_lists(&state.client).await;
     let (plan, mut checked) = Checked::new(&state, &form, &lists);
     // Enter in a control, or an unknown button, creates nothing.
     let is_check = fields.get("action") != Some("create");

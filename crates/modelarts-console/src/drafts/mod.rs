@@ -134,7 +134,13 @@ impl Drafts {
 
     /// Deletes a draft.
     pub(crate) fn remove(&self, id: &str) {
-        self.drafts.lock().retain(|(known, _)| known != id);
+        let removed = {
+            let mut drafts = self.drafts.lock();
+            let position = drafts.iter().position(|(known, _)| known == id);
+            position.map(|position| drafts.remove(position))
+        };
+        // Its directory is deleted after the lock is released.
+        drop(removed);
     }
 }
 

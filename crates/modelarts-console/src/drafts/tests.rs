@@ -52,7 +52,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
         problem.message,
         "the upload of train.py broke off, and was discarded"
     );
-    assert_eq!(all_files(draft.path()), [PathBuf::new(); 0]);
+    assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
     assert!(draft.dropped(CODE).is_none());
     // The room of the broken upload is free again.
     put(&draft, "train.py", "1234567890").await.unwrap();
@@ -69,7 +69,7 @@ async fn files_beyond_the_limits_are_rejected() {
         undeclared.await.unwrap_err().message,
         "a form takes at most 10 bytes of files"
     );
-    assert_eq!(all_files(draft.path()), [PathBuf::new(); 0]);
+    assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
     put(&draft, "a", "1234567890").await.unwrap();
     assert!(put(&draft, "b", "1").await.is_err());
     // A replaced file makes room.
@@ -112,7 +112,7 @@ async fn names_that_leave_the_directory_are_rejected() {
             "{slot}"
         );
     }
-    assert_eq!(all_files(draft.path()), [PathBuf::new(); 0]);
+    assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
 }
 
 #[tokio::test]

@@ -26,6 +26,8 @@ use crate::{
 const PAGE: &str = "/emulator";
 /// Maximum time by which a request moves the clock (ten years), as in the emulator.
 const MAX_ADVANCE: f64 = 315_360_000.0;
+/// Maximum number of requests on the page.
+const MAX_REQUESTS: usize = 50;
 /// Beginnings of the names of operations of OBS that change nothing.
 const OBS_READS: [&str; 3] = ["obs.Get", "obs.Head", "obs.List"];
 
@@ -178,6 +180,7 @@ async fn load(
         problem: None,
         requests: requests
             .filter(|request| filter.matches(request))
+            .take(MAX_REQUESTS)
             .map(RequestRow::new)
             .collect(),
         filter,

@@ -54,7 +54,6 @@ struct Head {
     symbol: &'static str,
     /// Detailed phase, if it differs from the phase.
     detail: Option<String>,
-    why: Option<String>,
     /// Time of the creation, RFC 3339.
     created: String,
     ran: Option<String>,
@@ -76,8 +75,7 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
         name: name(job).to_owned(),
         style,
         symbol,
-        detail: detail.filter(|detail| *detail != phase.to_string()),
-        why: job.status_reason(),
+        detail: detail.filter(|detail| detail != phase.as_str()),
         created: created.map(|time| time.to_string()).unwrap_or_default(),
         ran: job.time_run().map(display::duration),
         can_stop: can_stop(&phase),

@@ -1,17 +1,77 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
+//!
+//! [`Watches::job`] follows the phase and the events of a job, and [`Watches::log`] its logs, which
+//! may be large, so they are read only while a page shows them. Both run while pages look on, and
+//! `pool` ends them some time after the last page has left. `spool` keeps the lines of logs in files
+//! of a temporary directory.
 
+pub(crate) mod job;
 pub(crate) mod lists;
+pub(crate) mod log;
+pub(crate) mod pool;
+pub(crate) mod spool;
+pub(crate) mod text;
 
-use std::time::Duration;
+use std::{hash::BuildHasher, sync::Arc, time::Duration};
+
+use modelarts_ext::JobHandle;
+
+use crate::live::{
+    job::JobWatch,
+    log::LogWatch,
+    pool::{Pool, Viewer},
+};
+
+/// Time after which a poller without viewers ends.
+const LINGER: Duration = Duration::from_secs(30);
 
 /// The pollers of the site.
 pub(crate) struct Watches {
-    #[expect(dead_code, reason = "pollers are not built yet")]
     interval: Duration,
+    jobs: Pool<JobWatch>,
+    logs: Pool<LogWatch>,
 }
 
 impl Watches {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self { interval }
+        Self {
+            interval,
+            jobs: Pool::new(LINGER),
+            logs: Pool::new(LINGER),
+        }
     }
+
+    /// Follows the phase and the events of a job.
+    pub(crate) fn job(&self, job: &JobHandle) -> Viewer<JobWatch> {
+        let interval = self.interval;
+        let make = || JobWatch::new(job.clone());
+        self.jobs
+            .view(job.id(), make, |watch: Arc<JobWatch>| watch.poll(interval))
+    }
+
+    /// Follows the logs of all tasks of a job.
+    pub(crate) fn log(&self, job: &JobHandle) -> Viewer<LogWatch> {
+        let interval = self.interval;
+        let make = || LogWatch::new(job.clone());
+        self.logs.view(job.id(), make, |watch: Arc<LogWatch>| {
+            watch.poll(self.job(job), interval)
+        })
+    }
+
+    /// Ends all pollers.
+    pub(crate) fn close(&self) {
+        self.jobs.close();
+        self.logs.close();
+    }
+}
+
+/// Returns a random number. Positions in a stream contain it, so that a position in the stream of
+/// another poller or of another run of the server is recognised.
+fn random_epoch() -> u64 {
+    std::hash::RandomState::new().hash_one(())
+}
+
+/// Returns the pause between two reads of a job that has ended or cannot be followed.
+fn slow(interval: Duration) -> Duration {
+    interval * 4
 }

@@ -125,6 +125,39 @@ async fn a_cloud_without_stages_has_a_time_line_from_the_times_of_the_job() {
 }
 
 #[tokio::test]
+async fn each_run_of_a_restarted_job_has_its_stages() {
+    let fixture = Fixture::start().await;
+    fixture
+        .emulator
+        .put("bucket/code/train.py", "raise SystemExit(3)\n")
+        .unwrap();
+    let job = fixture.client().training_jobs().create("again");
+    let job = job
+        .preset_image("PyTorch", "pytorch_1.8.0")
+        .code_dir("obs://bucket/code/")
+        .boot_file("obs://bucket/code/train.py")
+        .flavor("modelarts.vm.cpu.2u")
+        .auto_restart(1);
+    let job = job.submit().await.unwrap();
+    assert!(!job.wait().await.unwrap().is_completed());
+    let page = fixture.page(&format!("/jobs/{}", job.id())).await;
+    let line = between(&page, "<ol class=\"timeline\"", "</ol>");
+    assert_has(
+        line,
+        &[
+            "<li class=\"run\">Run 1</li>",
+            "<li class=\"run\">Run 2</li>",
+            "<li class=\"reason\">",
+        ],
+    );
+    assert_eq!(line.matches("</span> Running<").count(), 2, "{line}");
+    assert_eq!(line.matches("step failed").count(), 1, "{line}");
+    let runs = between(&page, "<h2>Runs</h2>", "</table>");
+    assert_eq!(runs.matches("<tr>").count(), 3, "{runs}");
+    assert_has(&page, &["<dt>Restarts</dt><dd>1</dd>"]);
+}
+
+#[tokio::test]
 async fn a_job_that_does_not_exist_is_not_found() {
     let fixture = Fixture::start().await;
     for path in [
@@ -442,7 +475,7 @@ async fn usage_has_a_row_for_each_minute_and_gaps() {
     assert_eq!(unknown.status(), 400);
     assert_has(
         &unknown.text().await.unwrap(),
-        &["it must be one of: worker-0, worker-1"],
+        &["it must be all or one of its 2 workers, from worker-0 to worker-1"],
     );
 }
 

@@ -1,5 +1,7 @@
 //! An emulator with the page, and a browser that is logged in.
 
+use std::time::Duration;
+
 use modelarts_console::{Console, ConsoleBuilder};
 use modelarts_emulator::{Builder, Emulator, Timing, seeds::Seeds};
 use modelarts_ext::{Client, ClientBuilder};
@@ -26,9 +28,19 @@ impl Fixture {
         emulator: impl FnOnce(Builder) -> Builder,
         console: impl FnOnce(ConsoleBuilder) -> ConsoleBuilder,
     ) -> Self {
+        Self::with_client(emulator, |client| client, console).await
+    }
+
+    /// Starts both with other settings, also of the client, and logs in.
+    pub(crate) async fn with_client(
+        emulator: impl FnOnce(Builder) -> Builder,
+        set_client: impl FnOnce(ClientBuilder) -> ClientBuilder,
+        console: impl FnOnce(ConsoleBuilder) -> ConsoleBuilder,
+    ) -> Self {
         let builder = Emulator::builder().timing(Timing::instant()).id_seed(1);
         let emulator = emulator(builder).start().await.unwrap();
-        let client = client(&emulator);
+        let client = set_client(ClientBuilder::from_vars(emulator.vars()));
+        let client = client.build().unwrap();
         Self::of(emulator, console(Console::builder(client))).await
     }
 
@@ -50,6 +62,32 @@ impl Fixture {
         let (_, rest) = page.split_once("csrf-token\" content=\"").unwrap();
         fixture.csrf = rest.split_once('"').unwrap().0.to_owned();
         fixture
+    }
+
+    /// Ends the server of the page, and starts another one on the same port. The browser keeps its
+    /// session, so both need the same key.
+    pub(crate) async fn restart(&mut self, console: impl FnOnce(ConsoleBuilder) -> ConsoleBuilder) {
+        let address = self.console.url().replace("http://", "").parse().unwrap();
+        let builder = Console::builder(self.client()).listen(address);
+        // The port is free only after the first server has ended.
+        let spare = Console::builder(self.client()).start().await.unwrap();
+        std::mem::replace(&mut self.console, spare).shutdown().await;
+        self.console = console(builder).start().await.unwrap();
+    }
+
+    /// Opens a stream of server-sent events after the event with this id.
+    pub(crate) async fn stream(&self, path: &str, last: &str) -> Stream {
+        let mut request = self.request("GET", path);
+        if !last.is_empty() {
+            request = request.header("last-event-id", last);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream {
+            response,
+            text: String::new(),
+        }
     }
 
     /// Returns a client of the emulator.
@@ -117,4 +155,78 @@ pub(crate) fn browser() -> reqwest::Client {
 /// Returns a client of an emulator.
 pub(crate) fn client(emulator: &Emulator) -> Client {
     ClientBuilder::from_vars(emulator.vars()).build().unwrap()
+}
+
+/// Maximum time for the next event of a stream. With it, a test fails instead of hanging.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Stream of server-sent events.
+pub(crate) struct Stream {
+    response: Response,
+    text: String,
+}
+
+/// Server-sent event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Message {
+    pub(crate) event: String,
+    pub(crate) id: String,
+    pub(crate) data: String,
+}
+
+impl Stream {
+    /// Returns the next event; `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> Option<Message> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let message = Message::parse(block);
+                self.text = rest.to_owned();
+                // A comment keeps the connection alive.
+                if !message.event.is_empty() {
+                    return Some(message);
+                }
+                continue;
+            }
+            let chunk = tokio::time::timeout(LIMIT, self.response.chunk()).await;
+            let chunk = chunk.expect("no event arrived").ok().flatten()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// Reads to the end of the stream. Returns the number of events.
+    pub(crate) async fn until_end(&mut self) -> usize {
+        let mut events = 0;
+        while self.next().await.is_some() {
+            events += 1;
+        }
+        events
+    }
+
+    /// Returns the next event with this name.
+    pub(crate) async fn until(&mut self, event: &str) -> Message {
+        loop {
+            let message = self.next().await.expect("the stream has ended");
+            if message.event == event {
+                return message;
+            }
+        }
+    }
+}
+
+impl Message {
+    fn parse(block: &str) -> Self {
+        let mut message = Self::default();
+        let mut data = Vec::new();
+        for line in block.lines() {
+            let (field, value) = line.split_once(": ").unwrap_or((line, ""));
+            match field {
+                "event" => value.clone_into(&mut message.event),
+                "id" => value.clone_into(&mut message.id),
+                "data" => data.push(value),
+                _ => {}
+            }
+        }
+        message.data = data.join("\n");
+        message
+    }
 }

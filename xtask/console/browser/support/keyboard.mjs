@@ -13,7 +13,7 @@ export async function assertReachable(page) {
       'a[href], button:not(:disabled), input:not([type="hidden"]):not(:disabled), select:not(:disabled), textarea:not(:disabled), summary, [tabindex="0"]',
     );
     const groups = new Set();
-    const texts = [];
+    window.tabbable = [];
     for (const control of controls) {
       if (!control.checkVisibility({ visibilityProperty: true }) || control.tabIndex < 0) continue;
       // The tabulator reaches one button of a group of radio buttons; arrows reach the others.
@@ -21,11 +21,10 @@ export async function assertReachable(page) {
         if (groups.has(control.name)) continue;
         groups.add(control.name);
       }
-      control.dataset.control = String(texts.length);
-      texts.push(control.outerHTML.slice(0, 160));
+      window.tabbable.push(control);
     }
     document.activeElement?.blur();
-    return texts;
+    return window.tabbable.map((control) => control.outerHTML.slice(0, 160));
   });
   const reached = new Set();
   const bare = [];
@@ -34,20 +33,21 @@ export async function assertReachable(page) {
     const found = await page.evaluate(() => {
       const element = document.activeElement;
       if (!element || element === document.body) return null;
-      const radio = element.type === "radio" && document.querySelector(`input[name="${element.name}"][data-control]`);
+      const isKnown = (control) =>
+        control === element || (element.type === "radio" && control.name === element.name);
       const style = getComputedStyle(element);
       return {
-        control: (radio || element).dataset.control,
+        control: window.tabbable.findIndex(isKnown),
         isOutlined: style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0,
         html: element.outerHTML.slice(0, 160),
       };
     });
     if (!found) break;
-    if (reached.has(found.control)) break;
+    if (found.control >= 0 && reached.has(found.control)) break;
     reached.add(found.control);
     if (!found.isOutlined) bare.push(found.html);
   }
-  const missed = expected.filter((_, n) => !reached.has(String(n)));
+  const missed = expected.filter((_, n) => !reached.has(n));
   assert.deepEqual(missed, [], `${page.url()} has controls that the tabulator does not reach`);
   assert.deepEqual(bare, [], `${page.url()} has controls without an outline`);
 }

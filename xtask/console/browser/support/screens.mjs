@@ -7,6 +7,17 @@ export function screens(ids) {
   const heading = (name) => (page) => page.getByRole("heading", { name });
   return [
     ["jobs", "/jobs", (page) => page.getByRole("link", { name: "resnet-50-baseline" })],
+    ["jobs-failed", "/jobs?search=phase:Failed", (page) => page.getByRole("link", { name: "resnet-50-large-batch" })],
+    ["jobs-rejected", "/jobs?search=colour:red", heading("Jobs")],
+    ["overview", `/jobs/${done}`, heading("resnet-50-baseline")],
+    ["failed", `/jobs/${ids["resnet-50-large-batch"]}`, heading("resnet-50-large-batch")],
+    ["pending", `/jobs/${ids["bert-large-64-nodes-with-a-name-that-is-as-long-as-it-may-be-x"]}`, heading("bert-large")],
+    ["usage", `/jobs/${done}/usage`, heading("resnet-50-baseline")],
+    ["request", `/jobs/${done}/request`, heading("resnet-50-baseline")],
+    ["stop", `/jobs/${ids["bert-finetune"]}/stop`, heading("Stop bert-finetune")],
+    ["create", "/create", heading("Create")],
+    ["create-copy", `/create?from=${done}`, heading("Create")],
+    ["emulator", "/emulator", heading("Emulator")],
     ["not-found", "/nothing", heading("Not found")],
   ];
 }

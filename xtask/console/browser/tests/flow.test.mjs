@@ -3,12 +3,14 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
 import { Browser } from "../support/browser.mjs";
+import { eventRow, fillForm, logLine, phase } from "../support/job.mjs";
 import { Steps } from "../support/programs.mjs";
 import { Server } from "../support/server.mjs";
 
+const timeout = 60_000;
+
 let server;
 let browser;
-let steps;
 
 before(async () => {
   server = await Server.start();
@@ -18,31 +20,131 @@ before(async () => {
 afterEach(() => browser.assertNoFaults());
 
 after(async () => {
-  await steps?.end();
   await browser?.end();
   await server?.end();
 });
 
-const timeout = 60_000;
-
-/** Waits for a phase in the header of a job. */
-const phase = (page, name) => page.locator("#job-head .phase", { hasText: name }).waitFor();
-
-/** Returns the texts of the lines of the log that a page shows. */
-const logLines = (page) => page.locator("[role=log] .line .text").allTextContents();
-
 test("a job is created in the form and completes", { timeout }, async () => {
   await server.put("bucket/code/train.py", "print('trained')\n");
   const page = await browser.open("/create");
-  await page.getByLabel("Name", { exact: true }).fill("from-the-form");
-  await page.getByLabel("Preset image", { exact: true }).selectOption({ index: 1 });
-  await page.getByLabel("Code directory", { exact: true }).fill("obs://bucket/code/");
-  await page.getByLabel("Boot file", { exact: true }).fill("train.py");
-  await page.getByLabel("Specifications", { exact: true }).selectOption("modelarts.vm.cpu.2u");
-  await page.getByRole("button", { name: "Create" }).click();
+  await fillForm(page, "from-the-form", "obs://bucket/code/");
+  await page.locator("#state", { hasText: "The job breaks no rule." }).waitFor();
+  await page.getByRole("button", { name: "Create job" }).click();
   await page.waitForURL(/\/jobs\/[0-9a-f-]+$/);
   await phase(page, "Completed");
   await page.getByRole("link", { name: "Logs" }).click();
-  await page.getByText("trained", { exact: true }).waitFor();
+  await logLine(page, "trained");
   await page.context().close();
+});
+
+test("a job runs code that was chosen on this computer", { timeout }, async () => {
+  const page = await browser.open("/create");
+  await fillForm(page, "with-files");
+  const chooser = page.waitForEvent("filechooser");
+  await page.getByRole("group", { name: "Files for code directory" }).getByRole("button", { name: "choose files" }).click();
+  const files = [{ name: "train.py", mimeType: "text/x-python", buffer: Buffer.from("print('from this computer')\n") }];
+  await (await chooser).setFiles(files);
+  await page.locator("#state", { hasText: "The job breaks no rule." }).waitFor();
+  await page.getByRole("button", { name: "Create job" }).click();
+  await page.waitForURL(/\/jobs\/[0-9a-f-]+$/);
+  await phase(page, "Completed");
+  await page.getByRole("link", { name: "Logs" }).click();
+  await logLine(page, "from this computer");
+  await page.context().close();
+});
+
+test("mistakes appear at their fields while they are typed", { timeout }, async () => {
+  const page = await browser.open("/create");
+  await fillForm(page, "not a name!", "bucket/code");
+  await page.getByRole("textbox", { name: "Compute nodes" }).fill("0");
+  await page.getByRole("combobox", { name: "Auto stop" }).fill("1000");
+  await page.getByRole("textbox", { name: "Work directory" }).fill("relative");
+  await page.locator("#state", { hasText: "5 rules are broken." }).waitFor();
+  for (const id of ["f-name", "f-code_dir", "f-nodes", "f-auto_stop", "f-working_dir"]) {
+    await page.locator(`#${id}[aria-invalid="true"]`).waitFor();
+    assert.match(await page.locator(`#${id}-error`).textContent(), /must/);
+  }
+  await page.context().close();
+});
+
+test("events and the log of a job follow it to its end", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("followed", steps.program("print('step 1')", "print('step 2')"));
+  const log = await browser.open(`/jobs/${id}/logs`);
+  const events = await browser.tab(log.context(), `/jobs/${id}/events`);
+  await logLine(log, "step 1");
+  await phase(log, "Running");
+  await phase(events, "Running");
+  const before = await events.locator("#event-rows tr").count();
+  await steps.release(1);
+  await logLine(log, "step 2");
+  await phase(log, "Completed");
+  await phase(events, "Completed");
+  await eventRow(events, /completed/i);
+  assert.ok((await events.locator("#event-rows tr").count()) > before);
+  assert.deepEqual(await log.locator("#log .row .text").allTextContents(), ["step 1", "step 2"]);
+  await log.context().close();
+  await steps.end();
+});
+
+test("a running job is stopped on its page", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("stopped", steps.program("print('started')", "print('never')"));
+  const page = await browser.open(`/jobs/${id}`);
+  await phase(page, "Running");
+  await page.getByRole("link", { name: "Stop" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "hidden" });
+  await page.getByRole("link", { name: "Stop" }).click();
+  await dialog.getByRole("button", { name: "Stop" }).click();
+  await phase(page, "Terminated");
+  await page.getByRole("link", { name: "Stop" }).waitFor({ state: "detached" });
+  await page.context().close();
+  await steps.end();
+});
+
+test("a failed job shows its diagnosis", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("failing", steps.program("print('started')", "import torchvision_of_nobody"));
+  const page = await browser.open(`/jobs/${id}`);
+  await phase(page, "Running");
+  await steps.release(1);
+  await phase(page, "Failed");
+  const diagnosis = page.getByRole("region", { name: "Why it failed" });
+  await diagnosis.waitFor();
+  await diagnosis.getByText("torchvision_of_nobody").first().waitFor();
+  await page.context().close();
+  await steps.end();
+});
+
+test("a restart of the server loses nothing and doubles nothing", { timeout }, async () => {
+  const steps = await Steps.create();
+  const id = await server.run("restarted", steps.program("print('before')", "print('meanwhile')", "print('after')"));
+  const log = await browser.open(`/jobs/${id}/logs`);
+  const events = await browser.tab(log.context(), `/jobs/${id}/events`);
+  await logLine(log, "before");
+  await phase(events, "Running");
+  await server.stopPage();
+  for (const page of [log, events]) {
+    await page.getByText("Connection lost").waitFor();
+  }
+  await steps.release(1);
+  await server.startPage();
+  for (const page of [log, events]) {
+    await page.getByText("Connection lost").waitFor({ state: "hidden" });
+  }
+  await logLine(log, "meanwhile");
+  await steps.release(2);
+  await phase(log, "Completed");
+  await phase(events, "Completed");
+  await logLine(log, "after");
+  await eventRow(events, /completed/i);
+  assert.deepEqual(await log.locator("#log .row .text").allTextContents(), ["before", "meanwhile", "after"]);
+  const shown = await events.locator("#event-rows tr").allTextContents();
+  await events.reload();
+  await eventRow(events, /completed/i);
+  assert.deepEqual(shown, await events.locator("#event-rows tr").allTextContents());
+  await log.context().close();
+  await steps.end();
 });

@@ -11,8 +11,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
-    commands::console::page::start_page, exit_status::ExitStatus, failure::Failure,
-    follow::Interrupt, output::Document, session::Session,
+    commands::console::page::{check_address, start_page},
+    exit_status::ExitStatus,
+    failure::Failure,
+    follow::Interrupt,
+    output::Document,
+    session::Session,
 };
 
 /// Explanation below the arguments.
@@ -63,6 +67,7 @@ impl Document for ConsoleReady {
 
 impl ConsoleCommand {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
+        check_address(self.listen, "--listen")?;
         let mut interrupt = Interrupt::new();
         let client = session.client().await?;
         let context = session.selection.name()?;

@@ -10,6 +10,18 @@ use crate::{commands::console::key, failure::Failure, job_reference::project};
 /// Ports that are tried in this order, so that a bookmark and the session of a browser stay valid.
 const PORTS: std::ops::Range<u16> = 8900..8910;
 
+/// Rejects an address that other machines can reach. `flag` is the flag of the address.
+pub(crate) fn check_address(listen: Option<SocketAddr>, flag: &str) -> Result<(), Failure> {
+    match listen.filter(|address| !address.ip().is_loopback()) {
+        None => Ok(()),
+        Some(address) => Err(Failure::usage(format_args!(
+            "{flag} {address}: it must be a loopback address, such as 127.0.0.1:{}; `ssh -L` \
+             forwards the port to another machine",
+            address.port()
+        ))),
+    }
+}
+
 /// Starts the page at an address; `None` selects a free port. `flag` is the flag of the address,
 /// for errors.
 pub(crate) async fn start_page(
@@ -18,13 +30,6 @@ pub(crate) async fn start_page(
     flag: &str,
     settings: impl Fn(ConsoleBuilder) -> ConsoleBuilder,
 ) -> Result<Console, Failure> {
-    if let Some(address) = listen.filter(|address| !address.ip().is_loopback()) {
-        return Err(Failure::usage(format_args!(
-            "{flag} {address}: it must be a loopback address, such as 127.0.0.1:{}; `ssh -L` \
-             forwards the port to another machine",
-            address.port()
-        )));
-    }
     // Sessions of a page for another project are not valid, because a browser may still show it.
     let key = key::stored().map(|key| [&key, project(client).as_bytes()].concat());
     let start = |address| {

@@ -20,7 +20,9 @@ const NOTES: &str = "\
 The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so that
 commands in other shells can use it; the context does not become the current one. Its keys are in
 the file connection.json of the data directory, which only this user can read. Jobs, keys and
-objects are kept for the next start. `modelarts-emulator serve` has more settings.";
+objects are kept for the next start. `modelarts-emulator serve` has more settings.
+
+The web page beside it is that of `modelarts console`.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
@@ -47,6 +49,9 @@ pub(crate) struct Dev {
     /// Factor by which the steps of a job are faster than on the service; instead of --timing.
     #[arg(long, value_name = "FACTOR", value_parser = factor, conflicts_with = "timing")]
     speed: Option<f64>,
+    /// Clock of the steps of a job and of all dates.
+    #[arg(long, value_enum, default_value_t = ClockName::Wall)]
+    clock: ClockName,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
     pool: Vec<String>,
@@ -70,6 +75,14 @@ enum TimingName {
     Quick,
     /// The service's own delays, about 44 seconds in all.
     Documented,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ClockName {
+    /// The clock of this machine.
+    Wall,
+    /// A clock that stands still until the web page moves it.
+    Manual,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -159,18 +172,22 @@ mod unix {
         io::Write,
         net::{SocketAddr, TcpStream},
         path::{Path, PathBuf},
-        time::Duration,
+        sync::Arc,
+        time::{Duration, SystemTime},
     };
 
     use etcetera::BaseStrategy;
     use modelarts_console::{Console, ConsoleBuilder};
-    use modelarts_emulator::{Emulator, Timing, pools::Pool};
+    use modelarts_emulator::{Emulator, Timing, clock::ManualClock, pools::Pool};
     use modelarts_obs::Obs;
     use tempfile::NamedTempFile;
 
-    use super::{Dev, DevReady, OnStop, TimingName};
+    use super::{ClockName, Dev, DevReady, OnStop, TimingName};
     use crate::{
-        commands::{console::page::start_page, setup::context},
+        commands::{
+            console::page::{check_address, start_page},
+            setup::context,
+        },
         context::{CONNECTION_FILE, ConfigEdit, ConfigFile, Selection, connection},
         failure::Failure,
         session::Session,
@@ -209,6 +226,7 @@ mod unix {
     pub(super) async fn start(dev: Dev, session: &Session) -> Result<Running, Failure> {
         let name = &dev.name;
         context::check_name(name)?;
+        check_address(dev.console_listen, "--console-listen")?;
         let directory = match &dev.data_dir {
             Some(directory) => std::path::absolute(directory).map_err(Failure::local)?,
             None => default_directory(name)?,
@@ -342,6 +360,9 @@ mod unix {
                 (None, TimingName::Quick) => Timing::default(),
                 (None, TimingName::Documented) => Timing::documented(),
             });
+        if dev.clock == ClockName::Manual {
+            builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
+        }
         for pool in &dev.pool {
             let pool = Pool::parse(pool);
             let pool = pool.map_err(|error| Failure::usage(format_args!("--pool {error}")))?;

@@ -3,7 +3,8 @@
 use std::{
     ffi::OsStr,
     fs,
-    io::{BufRead, BufReader, Read},
+    io::{BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -22,7 +23,7 @@ pub(crate) struct DevProcess {
 }
 
 impl DevProcess {
-    /// Starts it with the home directory, and waits until it is ready.
+    /// Starts it with the home directory, and waits until it is ready. The web page has a free port.
     pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
         Self::start_with(&[], directory, arguments)
     }
@@ -31,9 +32,14 @@ impl DevProcess {
     fn start_with(starter: &[&str], directory: &Path, arguments: &str) -> Self {
         let program = cargo_bin!("modelarts").as_os_str();
         let line: Vec<&OsStr> = starter.iter().map(OsStr::new).chain([program]).collect();
+        let page: &[&str] = match arguments.contains("console") {
+            true => &[],
+            false => &["--console-listen", "127.0.0.1:0"],
+        };
         let mut child = Command::new(line[0])
             .args(&line[1..])
             .args(["dev", "-o", "json"])
+            .args(page)
             .args(arguments.split_whitespace())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -104,6 +110,7 @@ fn another_shell_uses_the_emulator_by_its_context() {
     let data = home.path().join(".local/share/modelarts/dev");
     let (url, obs_url) = (dev.ready["url"].clone(), dev.ready["obs_url"].clone());
     let project = dev.ready["project_id"].clone();
+    let page = dev.ready["console_url"].clone();
     assert_eq!(
         dev.ready,
         json!({
@@ -114,6 +121,7 @@ fn another_shell_uses_the_emulator_by_its_context() {
             "data_dir": data,
             "bucket": "dev",
             "context": "dev",
+            "console_url": page,
         })
     );
     assert_eq!(
@@ -144,10 +152,14 @@ fn another_shell_uses_the_emulator_by_its_context() {
 
     let (code, stderr) = dev.end("INT");
     assert_eq!(code, Some(0));
+    let login = stderr.lines().find(|line| line.contains("token="));
+    let (address, token) = login.unwrap().trim().split_once("/login?token=").unwrap();
+    assert_eq!((address, token.len()), (page.as_str().unwrap(), 64));
     assert_eq!(
-        stderr,
+        stderr.replace(token, "[TOKEN]"),
         format!(
-            "ModelArts emulator on {}, OBS on {}\nData in {}, bucket dev\nIn another shell:\n  \
+            "ModelArts emulator on {}, OBS on {}\nData in {}, bucket dev\nWeb page, by a link that is \
+             valid once:\n  {address}/login?token=[TOKEN]\nIn another shell:\n  \
              modelarts --context dev submit train.py    one command on the emulator\n  modelarts \
              context use dev                  all commands on the emulator\nCtrl-C ends it and \
              stops its jobs\nending with all jobs\n",
@@ -288,6 +300,14 @@ fn wrong_settings_are_refused_before_the_start() {
         ),
         ("dev --speed 4 --timing quick", "cannot be used with"),
         ("dev --bucket A_b --name lab", "A_b"),
+        (
+            "dev --no-console --console-listen 127.0.0.1:0",
+            "cannot be used with",
+        ),
+        (
+            "dev --name lab --console-listen 10.0.0.1:80",
+            "--console-listen 10.0.0.1:80: it must be a loopback address",
+        ),
     ] {
         let message = isolated(home.path()).args(arguments.split_whitespace());
         let output = message.assert();
@@ -308,6 +328,54 @@ fn wrong_settings_are_refused_before_the_start() {
         "error: [DIR]/config.toml, line 1: unclosed table, expected `]`; edit the file, or delete \
          it\n"
     );
+}
+
+#[test]
+fn a_manual_clock_is_moved_by_requests_only() {
+    let home = TempDir::new().unwrap();
+    let clock = |dev: &DevProcess| -> bool {
+        let address = dev.ready["url"].as_str().unwrap().replace("http://", "");
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!(
+            "GET /_emulator/clock HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
+        let body: Value = serde_json::from_str(body).unwrap();
+        body["manual"].as_bool().unwrap()
+    };
+    for (arguments, expected) in [("--clock manual", true), ("", false)] {
+        let dev = DevProcess::start(home.path(), arguments);
+        assert_eq!(clock(&dev), expected);
+        assert_eq!(dev.end("INT").0, Some(0));
+    }
+}
+
+#[test]
+fn without_the_page_there_is_no_address_of_it() {
+    let home = TempDir::new().unwrap();
+    let dev = DevProcess::start(home.path(), "--no-console");
+    assert_eq!(dev.ready["console_url"], Value::Null);
+    let (code, stderr) = dev.end("INT");
+    assert_eq!(code, Some(0));
+    assert!(!stderr.contains("token="), "{stderr}");
+}
+
+#[test]
+fn an_address_of_the_page_that_is_taken_ends_the_emulator() {
+    let home = TempDir::new().unwrap();
+    let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = taken.local_addr().unwrap();
+    let message = refusal(home.path(), &format!("dev --console-listen {address}"), 1);
+    let expected = format!("error: --console-listen: cannot listen on {address} for the page: ");
+    assert!(message.contains(&expected), "{message}");
+    // The files of the emulator are withdrawn.
+    let connection = home
+        .path()
+        .join(".local/share/modelarts/dev/connection.json");
+    assert!(!connection.exists());
 }
 
 /// Submits a job that runs for a long time, and waits until it runs.

@@ -1,6 +1,7 @@
 //! Commands on the program itself.
 
 mod completion;
+mod console;
 mod context;
 #[cfg(unix)]
 pub(crate) mod dev;

@@ -10,6 +10,9 @@ use modelarts_ext::{
 
 use crate::display;
 
+/// Number of workers whose names are listed.
+const MAX_WORKERS: usize = 8;
+
 /// A group of settings.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
@@ -119,10 +122,7 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     settings.text("Exit codes", Some(codes.join(", ")));
     let restarts = job.restarts().filter(|restarts| *restarts > 0);
     settings.text("Restarts", restarts.map(|restarts| restarts.to_string()));
-    settings.text(
-        "Workers",
-        Some(job.tasks().join(", ")).filter(|_| job.tasks().len() <= 16),
-    );
+    settings.text("Workers", workers(job.tasks()));
     let kind = details.kind.as_ref().map(ToString::to_string);
     settings.text("Kind", kind.filter(|kind| kind != "job"));
     let workspace = metadata.and_then(|it| it.workspace_id.clone());
@@ -136,6 +136,16 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     });
     settings.text("Tags", Some(tags.collect::<Vec<_>>().join(", ")));
     settings
+}
+
+/// Returns the names of the workers, or their number with the first and the last.
+fn workers(tasks: &[String]) -> Option<String> {
+    match tasks {
+        [first, .., last] if tasks.len() > MAX_WORKERS => {
+            Some(format!("{}, from {first} to {last}", tasks.len()))
+        }
+        tasks => Some(tasks.join(", ")),
+    }
 }
 
 fn code(algorithm: &JobAlgorithm) -> Settings {

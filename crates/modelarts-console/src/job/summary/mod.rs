@@ -28,6 +28,8 @@ struct SummaryView {
     id: String,
     runs: Vec<Run>,
     diagnosis: Option<DiagnosisView>,
+    /// Reason of the phase, from the facts of the details.
+    why: Option<String>,
     /// Reason why there is no diagnosis.
     problem: Option<Problem>,
     is_pending: bool,
@@ -74,6 +76,7 @@ fn view(job: &Job, summary: Option<&Summary>) -> SummaryView {
     let known = diagnosis.and_then(|diagnosis| diagnosis.as_ref().ok());
     let problem = diagnosis.and_then(|diagnosis| diagnosis.as_ref().err());
     SummaryView {
+        why: job.status_reason(),
         id: job.id().to_owned(),
         runs: timeline::runs(job, stages, SystemTime::now()),
         diagnosis: known.and_then(DiagnosisView::new),

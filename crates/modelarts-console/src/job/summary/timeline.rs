@@ -61,6 +61,19 @@ pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<Ru
             first.insert(0, span);
         }
     }
+    let has_end = records
+        .last()
+        .and_then(|record| record.last())
+        .is_some_and(|span| span.is_end);
+    if let Some(record) = records.last_mut().filter(|_| job.is_final() && !has_end) {
+        let end = record.last().and_then(|span| span.end);
+        record.push(Span {
+            name: String::new(),
+            is_end: true,
+            start: end,
+            end,
+        });
+    }
     let last = records.len();
     let runs = records.into_iter().enumerate().map(|(index, spans)| {
         let is_last = index + 1 == last;
@@ -119,14 +132,6 @@ fn spans_of_times(job: &Job) -> Vec<Span> {
             name: "Running".to_owned(),
             is_end: false,
             start: started,
-            end: ended,
-        });
-    }
-    if job.is_final() {
-        spans.push(Span {
-            name: String::new(),
-            is_end: true,
-            start: ended,
             end: ended,
         });
     }

@@ -166,8 +166,10 @@ fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Probl
             Ok((choice.to_owned(), vec![choice.to_owned()]))
         }
         Some(choice) if !known.is_empty() => Err(Problem::invalid(format!(
-            "the job has no worker {choice:?}; it must be one of: {}",
-            known.join(", ")
+            "the job has no worker {choice:?}; it must be {ALL} or one of its {} workers, from {} to {}",
+            known.len(),
+            known.first().map_or("", String::as_str),
+            known.last().map_or("", String::as_str)
         ))),
         _ => {
             let first = known.first().cloned();

@@ -125,12 +125,44 @@ async fn a_refusal_of_the_service_keeps_the_form() {
 #[tokio::test]
 async fn only_the_button_that_creates_a_job_creates_one() {
     let fixture = Fixture::start().await;
-    let mut fields = VALID.to_vec();
-    fields.push(("action", "check"));
+    let fields = valid_with(&[("inputs[3].name", "rows"), ("action", "check")]);
     let response = post(&fixture, "/create", &fields).await;
     assert_eq!(response.status(), 200);
+    let page = response.text().await.unwrap();
+    // Each list has a blank row after the others.
+    assert!(
+        page.contains("name=\"inputs[3].name\" type=\"text\" value=\"rows\""),
+        "{page}"
+    );
+    assert!(
+        page.contains("name=\"inputs[4].name\" type=\"text\" value=\"\""),
+        "{page}"
+    );
     assert_eq!(post(&fixture, "/create", VALID).await.status(), 200);
     assert_eq!(jobs(&fixture).await, 0);
+}
+
+#[tokio::test]
+async fn what_is_missing_is_reported_at_a_control_of_its_mode() {
+    let fixture = Fixture::start().await;
+    for (mode, controls) in [
+        ("preset", ["engine", "flavor"]),
+        ("custom", ["image", "flavor"]),
+        ("stored", ["algorithm", "flavor"]),
+    ] {
+        let (_, found) = check(&fixture, &[("name", "a"), ("mode", mode)]).await;
+        let fields: Vec<&str> = found
+            .iter()
+            .filter_map(|error| error.split(": ").next())
+            .collect();
+        assert_eq!(fields, controls, "{found:?}");
+    }
+    let fields = valid_with(&[("mode", "custom"), ("custom_code_dir", "obs://b/c/")]);
+    let (_, found) = check(&fixture, &fields).await;
+    assert!(
+        found.len() == 1 && found[0].starts_with("command: must be given"),
+        "{found:?}"
+    );
 }
 
 #[tokio::test]

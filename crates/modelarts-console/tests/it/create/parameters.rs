@@ -152,7 +152,7 @@ async fn a_job_is_created_without_a_script() {
 }
 
 #[tokio::test]
-async fn the_command_creates_the_same_job() {
+async fn the_command_has_a_flag_for_each_control() {
     let fixture = Fixture::start().await;
     let fields = valid_with(&[
         ("parameters[0].name", "lr"),
@@ -160,8 +160,6 @@ async fn the_command_creates_the_same_job() {
         ("inputs[0].name", "data_url"),
         ("inputs[0].path", "obs://bucket/my data/"),
         ("inputs[0].access", "env"),
-        ("nfs[0].source", "10.0.0.5:/share"),
-        ("nfs[0].local", "/mnt/data"),
         ("auto_stop", "2"),
         ("image", "not/of:this-mode"),
     ]);
@@ -170,16 +168,11 @@ async fn the_command_creates_the_same_job() {
     assert_eq!(
         checked["command"].as_str().unwrap().replace(" \\\n ", ""),
         format!(
-            "modelarts submit --code-dir obs://bucket/code/ --boot-file train.py --name leaves \
-             --engine {engine} --flavor modelarts.vm.cpu.2u --auto-stop 2h \
-             --data 'data_url=obs://bucket/my data/' --pass-by-env data_url -p lr=1e-05 \
-             --volume 10.0.0.5:/share:/mnt/data"
+            "modelarts submit obs://bucket/code/train.py --name leaves \
+             --engine {engine} --data 'data_url=obs://bucket/my data/' --pass-by-env data_url \
+             -p lr=1e-05 --flavor modelarts.vm.cpu.2u --auto-stop 2h"
         )
     );
-    // Fields without a flag are in a file.
-    let other = ("other", "{\"metadata\": {\"workspace_id\": \"7\"}}");
-    let checked = send(&fixture, "/create/check", &valid_with(&[other])).await;
-    assert_eq!(checked["command"], "modelarts submit \\\n  -f job.json");
 }
 
 #[tokio::test]

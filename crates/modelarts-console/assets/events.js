@@ -1,0 +1,1 @@
+// Tab with the events of a job.

@@ -1,0 +1,1 @@
+// Tab with the logs of a job.

@@ -1,0 +1,129 @@
+//! `FollowedJob` and `Position`: the job of a page that is followed, and how much of it a page has.
+
+use std::fmt;
+
+use modelarts_ext::{Job, JobHandle};
+
+use crate::{
+    live::{
+        job::{JobState, JobWatch},
+        log::LogState,
+        pool::Viewer,
+    },
+    problem::Problem,
+    site::State,
+};
+
+/// The job of a page, with its poller.
+pub(crate) struct FollowedJob {
+    /// Keeps the poller.
+    #[expect(dead_code, reason = "the job is followed while it exists")]
+    watch: Viewer<JobWatch>,
+    pub(crate) state: JobState,
+    pub(crate) job: Job,
+}
+
+impl FollowedJob {
+    /// Follows the job with the id of an address, and waits for the first poll.
+    ///
+    /// # Errors
+    /// A problem with the status 404 if the job does not exist or the id is malformed, and that of
+    /// the service if it cannot be read.
+    pub(crate) async fn look(state: &State, id: &str) -> Result<Self, Problem> {
+        let watch = state.watches.job(&handle(state, id)?);
+        let known = watch.loaded().await;
+        let absent = || absent(format!("the project has no job with the id {id}"));
+        match (known.is_vanished, &known.job, &known.interruption) {
+            (false, Some(job), _) => Ok(Self {
+                job: job.clone(),
+                watch,
+                state: known,
+            }),
+            (false, None, Some(problem)) => Err(problem.clone()),
+            _ => Err(absent()),
+        }
+    }
+}
+
+/// Returns the handle of the job with the id of an address.
+///
+/// # Errors
+/// A problem with the status 404 if the id is malformed.
+pub(crate) fn handle(state: &State, id: &str) -> Result<JobHandle, Problem> {
+    let handle = state.client.training_jobs().job(id);
+    handle.map_err(|error| absent(error.to_string()))
+}
+
+fn absent(message: String) -> Problem {
+    Problem::not_found(message)
+        .with_advice("it may have been deleted; search for it in the list of jobs")
+}
+
+/// Position in the stream of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Position {
+    /// Series of events, and number of changes of the job and of events in it.
+    pub(crate) epoch: u64,
+    pub(crate) head: u64,
+    pub(crate) events: usize,
+    /// Series of lines, and number of lines in it.
+    pub(crate) log_epoch: u64,
+    pub(crate) lines: u64,
+}
+
+impl Position {
+    /// Returns the position of a page that shows this state.
+    pub(crate) fn of(state: &JobState, log: Option<&LogState>) -> Self {
+        Self {
+            epoch: state.epoch,
+            head: state.head,
+            events: state.events.len(),
+            log_epoch: log.map_or(0, |log| log.epoch),
+            lines: log.map_or(0, LogState::lines),
+        }
+    }
+
+    /// Reads a position back. `None` for any other text.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let position = Self {
+            epoch: u64::from_str_radix(parts.next()?, 16).ok()?,
+            head: parts.next()?.parse().ok()?,
+            events: parts.next()?.parse().ok()?,
+            log_epoch: u64::from_str_radix(parts.next()?, 16).ok()?,
+            lines: parts.next()?.parse().ok()?,
+        };
+        parts.next().is_none().then_some(position)
+    }
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:x}-{}-{}-{:x}-{}",
+            self.epoch, self.head, self.events, self.log_epoch, self.lines
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_back() {
+        let position = Position {
+            epoch: u64::MAX,
+            head: 2,
+            events: 30,
+            log_epoch: 17,
+            lines: 2_000_000,
+        };
+        assert_eq!(position.to_string(), "ffffffffffffffff-2-30-11-2000000");
+        assert_eq!(Position::parse(&position.to_string()), Some(position));
+        for text in ["", "1", "1-2-3-4", "1-2-3-4-5-6", "x-2-3-4-5", "-1-2-3-4-5"] {
+            assert_eq!(Position::parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Windows of lines, as JSON.
+
+use axum::{
+    Json,
+    extract::{Path, State as Shared},
+};
+use regex::Regex;
+use serde::Serialize;
+
+use crate::{
+    access::visitor::Fields,
+    job::{
+        followed::handle,
+        logs::query::{FollowedLog, LogQuery, number},
+    },
+    live::{
+        log::LogState,
+        spool::{Line, MAX_SHOWN, TaskLines, View},
+        text::{Level, split_hits},
+    },
+    problem::Problem,
+    site::State,
+};
+
+/// Maximum number of lines in a response.
+const MAX_LINES: u64 = 500;
+
+/// Numbers of lines of the logs of a job.
+#[derive(Serialize)]
+pub(crate) struct LogCounts {
+    /// Series of the lines. Another value means that the lines began again.
+    epoch: String,
+    /// Number of lines of all tasks.
+    lines: u64,
+    tasks: Vec<TaskCount>,
+    /// `true` if no more lines follow.
+    has_ended: bool,
+}
+
+#[derive(Serialize)]
+struct TaskCount {
+    task: String,
+    lines: u64,
+}
+
+impl LogCounts {
+    pub(crate) fn of(log: &LogState) -> Self {
+        let tasks = log.spool.as_ref().map(|spool| spool.tasks());
+        let tasks = tasks.into_iter().flatten();
+        Self {
+            epoch: format!("{:x}", log.epoch),
+            lines: log.lines(),
+            tasks: tasks
+                .map(|TaskLines { task, lines }| TaskCount { task, lines })
+                .collect(),
+            has_ended: log.has_ended,
+        }
+    }
+}
+
+/// A line of a log for the page.
+#[derive(Serialize)]
+pub(super) struct LogRow {
+    /// Number in its view, counted from 1.
+    pub(super) number: u64,
+    /// Name of the task, in a view of several tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) task: Option<String>,
+    /// Text outside and inside of hits, in turn.
+    pub(super) parts: Vec<String>,
+    /// Level of the line: `error` or `warning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) level: Option<&'static str>,
+    /// `true` if lines are missing here.
+    pub(super) is_gap: bool,
+    /// Length of the whole line in bytes, if it is cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) len: Option<u64>,
+}
+
+impl LogRow {
+    pub(super) fn new(line: Line, tasks: &[TaskLines], view: View, search: Option<&Regex>) -> Self {
+        let task = tasks.get(usize::from(line.task));
+        let task = task.filter(|_| view.is_none() && tasks.len() > 1);
+        let search = search.filter(|_| !line.is_gap);
+        let level = Level::of(&line.text).filter(|_| !line.is_gap);
+        Self {
+            number: line.number + 1,
+            task: task.map(|task| task.task.clone()),
+            parts: split_hits(&line.text, search),
+            level: level.map(Level::class),
+            is_gap: line.is_gap,
+            len: line.is_cut().then_some(line.len),
+        }
+    }
+}
+
+/// A window of lines.
+#[derive(Serialize)]
+pub(super) struct LogWindow {
+    /// Series of the lines, as in [`LogCounts`].
+    epoch: String,
+    /// Number of lines of this view.
+    lines: u64,
+    rows: Vec<LogRow>,
+}
+
+/// Returns the lines of a view from the line `from` on, at most `count`.
+pub(super) async fn read(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Json<LogWindow>, Problem> {
+    let query = LogQuery::parse(&fields)?;
+    let search = query.search().map_err(Problem::invalid)?;
+    let from = number(&fields, "from")?.map_or(0, |from| from.get() - 1);
+    let count = number(&fields, "count")?.map_or(MAX_LINES, |count| count.get().min(MAX_LINES));
+    let log = FollowedLog::look(&state, &handle(&state, &id)?).await?;
+    let view = query.view(&log.spool)?;
+    let (epoch, tasks) = (format!("{:x}", log.state.epoch), log.spool.tasks());
+    let (lines, found) = log
+        .read(move |spool| {
+            Ok((
+                spool.lines(view),
+                spool.window(view, from, count, MAX_SHOWN)?,
+            ))
+        })
+        .await?;
+    let search = search.as_ref().map(|search| &search.0);
+    let rows = found.into_iter();
+    Ok(Json(LogWindow {
+        epoch,
+        lines,
+        rows: rows
+            .map(|line| LogRow::new(line, &tasks, view, search))
+            .collect(),
+    }))
+}

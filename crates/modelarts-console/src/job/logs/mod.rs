@@ -1,0 +1,23 @@
+//! Tab with the logs of a job.
+//!
+//! `page` is the page, `lines` returns windows of lines, `search` jumps between hits, and `download`
+//! returns whole logs and whole lines. Numbers of lines in addresses and in JSON begin with 1.
+
+mod download;
+pub(crate) mod lines;
+mod page;
+mod query;
+mod search;
+
+use axum::{Router, routing::get};
+
+use crate::site::State;
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new()
+        .route("/jobs/{id}/logs", get(page::show))
+        .route("/jobs/{id}/logs/lines", get(lines::read))
+        .route("/jobs/{id}/logs/search", get(search::find))
+        .route("/jobs/{id}/logs/line", get(download::line))
+        .route("/jobs/{id}/logs/download", get(download::log))
+}

@@ -1,0 +1,124 @@
+//! Jumps between lines that match a search or have a level.
+
+use axum::{
+    Json,
+    extract::{Path, State as Shared},
+};
+use serde::Serialize;
+
+use crate::{
+    access::visitor::Fields,
+    job::{
+        followed::handle,
+        logs::query::{FollowedLog, LogQuery},
+    },
+    live::{
+        spool::{Direction, Search, View},
+        text::Level,
+    },
+    problem::Problem,
+    site::State,
+};
+
+/// Maximum number of lines that are counted.
+const MAX_COUNT: u64 = 10_000;
+
+/// A search with its direction.
+pub(super) struct Find {
+    pub(super) search: Search,
+    pub(super) direction: Direction,
+}
+
+impl Find {
+    /// Parses the field `find`: `next`, `previous`, or the same for a level, such as `next-error`.
+    /// `None` without the field, and without a search for it.
+    pub(super) fn parse(fields: &Fields, query: &LogQuery) -> Result<Option<Self>, Problem> {
+        let Some(find) = fields.get("find") else {
+            return Ok(None);
+        };
+        let (direction, level) = find.split_once('-').unwrap_or((find, ""));
+        let direction = match direction {
+            "next" => Direction::Next,
+            "previous" => Direction::Previous,
+            _ => return Err(invalid()),
+        };
+        let level = match level {
+            "" => None,
+            "error" => Some(Level::Error),
+            "warning" => Some(Level::Warning),
+            _ => return Err(invalid()),
+        };
+        let search = match level {
+            None => query.search().map_err(Problem::invalid)?,
+            Some(level) => level.expression().cloned().map(Search),
+        };
+        Ok(search.map(|search| Self { search, direction }))
+    }
+}
+
+fn invalid() -> Problem {
+    Problem::invalid("`find` must be next or previous, or end in -error or -warning")
+}
+
+/// Result of a search.
+#[derive(Serialize)]
+pub(super) struct Found {
+    /// Number of the line, counted from 1; null if no line matches.
+    pub(super) line: Option<u64>,
+    /// `true` if the search passed the end or the beginning of the log.
+    pub(super) is_wrapped: bool,
+    /// Number of this line among the lines that match, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hit: Option<u64>,
+    /// Number of lines that match, up to a limit.
+    hits: u64,
+    /// `true` if more lines match than are counted.
+    is_limited: bool,
+}
+
+/// Searches in the log. The line `line` is where the search begins.
+pub(super) async fn search(
+    log: &FollowedLog,
+    view: View,
+    find: Find,
+    line: Option<u64>,
+) -> Result<Found, Problem> {
+    let from = line.map(|line| line - 1);
+    log.read(move |spool| {
+        let hit = spool.find(view, &find.search, from, find.direction)?;
+        let Some(hit) = hit else {
+            return Ok(Found {
+                line: None,
+                is_wrapped: false,
+                hit: None,
+                hits: 0,
+                is_limited: false,
+            });
+        };
+        let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT)?;
+        let is_limited = hits == MAX_COUNT;
+        Ok(Found {
+            line: Some(hit.line + 1),
+            is_wrapped: hit.is_wrapped,
+            hit: (earlier < hits).then_some(earlier + 1),
+            hits,
+            is_limited,
+        })
+    })
+    .await
+}
+
+/// Returns the next line that matches, as JSON.
+pub(super) async fn find(
+    Shared(state): Shared<State>,
+    Path(id): Path<String>,
+    fields: Fields,
+) -> Result<Json<Found>, Problem> {
+    let query = LogQuery::parse(&fields)?;
+    let find = Find::parse(&fields, &query)?;
+    let find = find.ok_or_else(|| Problem::invalid("the search must have a text: set `q`"))?;
+    let log = FollowedLog::look(&state, &handle(&state, &id)?).await?;
+    let view = query.view(&log.spool)?;
+    let line = query.line.map(std::num::NonZeroU64::get);
+    Ok(Json(search(&log, view, find, line).await?))
+}

@@ -1,0 +1,248 @@
+//! Stream of the changes of a job, as server-sent events.
+//!
+//! | event | data |
+//! |---|---|
+//! | `reset` | none: rows that the page has are no longer valid; all rows follow |
+//! | `head` | HTML of the header of the job |
+//! | `events` | HTML of rows of the table of events |
+//! | `log` | JSON: number of lines of each task and of all of them |
+//! | `interrupted`, `resumed` | reason as text; none |
+//! | `vanished` | none: the job was deleted |
+//! | `end` | none: the job has ended, and everything was read |
+//!
+//! The id of each event is a [`Position`]. A page that connects again with it gets what is later. A
+//! position in the stream of another run of the server is answered with `reset`.
+
+use std::{collections::VecDeque, convert::Infallible, time::Duration};
+
+use axum::{
+    Router,
+    extract::{Path, State as Shared},
+    http::HeaderMap,
+    response::{
+        IntoResponse, Response,
+        sse::{Event as Message, KeepAlive, Sse},
+    },
+    routing::get,
+};
+use futures::stream;
+use tokio::sync::watch;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    job::{
+        events::{EventFilter, render_rows},
+        followed::{Position, handle},
+        head,
+        logs::lines::LogCounts,
+    },
+    live::{
+        job::{JobState, JobWatch},
+        log::{LogState, LogWatch},
+        pool::Viewer,
+    },
+    problem::Problem,
+    site::State,
+};
+
+/// Pause after which a comment shows that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// Pause after which a browser connects again.
+const RETRY: Duration = Duration::from_secs(1);
+
+pub(crate) fn routes() -> Router<State> {
+    Router::new().route("/jobs/{id}/stream", get(open))
+}
+
+/// Tab of the page that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    Overview,
+    Events,
+    Logs,
+}
+
+impl View {
+    fn parse(text: Option<&str>) -> Result<Self, Problem> {
+        match text {
+            None | Some("overview" | "usage" | "request") => Ok(Self::Overview),
+            Some("events") => Ok(Self::Events),
+            Some("logs") => Ok(Self::Logs),
+            Some(_) => Err(Problem::invalid(
+                "`view` must be overview, events, logs, usage or request",
+            )),
+        }
+    }
+}
+
+/// Returns an event without data. A browser ignores events whose data is empty.
+fn signal(name: &str) -> Message {
+    Message::default().event(name).data("{}")
+}
+
+async fn open(
+    Shared(state): Shared<State>,
+    visitor: Visitor,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    fields: Fields,
+) -> Result<Response, Problem> {
+    let handle = handle(&state, &id)?;
+    let view = View::parse(fields.get("view"))?;
+    let last = headers
+        .get("last-event-id")
+        .and_then(|last| last.to_str().ok())
+        .or(fields.get("last"));
+    let job = state.watches.job(&handle);
+    let log = (view == View::Logs).then(|| state.watches.log(&handle));
+    let changes = Changes {
+        job: job.changed(),
+        log: log.as_ref().map(|log| log.changed()),
+        closed: state.closed.clone(),
+    };
+    let pages = PageStream {
+        filter: EventFilter::parse(&fields),
+        position: last.and_then(Position::parse),
+        state,
+        visitor,
+        view,
+        job,
+        log,
+        shown_problem: None,
+        is_vanished: false,
+        has_ended: false,
+    };
+    let messages = stream::unfold(
+        (pages, changes, VecDeque::new()),
+        |(mut page, mut changes, mut queue)| async move {
+            while queue.is_empty() {
+                changes.mark();
+                queue = page.messages();
+                if queue.is_empty() && !changes.wait().await {
+                    return None;
+                }
+            }
+            let message = queue.pop_front()?;
+            Some((Ok::<_, Infallible>(message), (page, changes, queue)))
+        },
+    );
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Ok(Sse::new(messages).keep_alive(alive).into_response())
+}
+
+/// Signals of changes.
+struct Changes {
+    job: watch::Receiver<u64>,
+    log: Option<watch::Receiver<u64>>,
+    closed: watch::Receiver<bool>,
+}
+
+impl Changes {
+    /// Begins to look for later changes.
+    fn mark(&mut self) {
+        self.job.mark_unchanged();
+        if let Some(log) = &mut self.log {
+            log.mark_unchanged();
+        }
+    }
+
+    /// Waits for a change. Returns `false` when the stream must end.
+    async fn wait(&mut self) -> bool {
+        let log = async {
+            match &mut self.log {
+                Some(log) => log.changed().await.is_ok(),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.closed.wait_for(|closed| *closed) => false,
+            changed = self.job.changed() => changed.is_ok(),
+            changed = log => changed,
+        }
+    }
+}
+
+/// Stream of one page.
+struct PageStream {
+    state: State,
+    visitor: Visitor,
+    view: View,
+    filter: EventFilter,
+    job: Viewer<JobWatch>,
+    log: Option<Viewer<LogWatch>>,
+    /// Position of the page; `None` if the page has no rows, or rows of an unknown position.
+    position: Option<Position>,
+    /// Message of the interruption that the page shows.
+    shown_problem: Option<String>,
+    is_vanished: bool,
+    has_ended: bool,
+}
+
+impl PageStream {
+    /// Returns the messages that bring the page to the current state.
+    fn messages(&mut self) -> VecDeque<Message> {
+        let job = self.job.state();
+        let log = self.log.as_ref().map(|log| log.state());
+        let now = Position::of(&job, log.as_ref());
+        let known = self.position.filter(|known| {
+            known.epoch == now.epoch
+                && known.events <= now.events
+                && (self.view != View::Logs
+                    || known.log_epoch == now.log_epoch && known.lines <= now.lines)
+        });
+        let mut messages = Vec::new();
+        if known.is_none() {
+            messages.push(signal("reset").retry(RETRY));
+        }
+        let known = known.unwrap_or_default();
+        if let Some(read) = &job.job
+            && known.head != now.head
+        {
+            match head::render(&self.state, &self.visitor, read) {
+                Ok(head) => messages.push(Message::default().event("head").data(head)),
+                Err(problem) => tracing::error!(?problem, "the header of a job"),
+            }
+        }
+        if self.view == View::Events {
+            let new = &job.events[known.events..];
+            match render_rows(&self.filter, known.events, new) {
+                Ok(rows) if rows.is_empty() => {}
+                Ok(rows) => messages.push(Message::default().event("events").data(rows)),
+                Err(problem) => tracing::error!(?problem, "rows of events"),
+            }
+        }
+        if let Some(log) = &log
+            && (known.lines != now.lines || known == Position::default())
+            && let Ok(counts) = serde_json::to_string(&LogCounts::of(log))
+        {
+            messages.push(Message::default().event("log").data(counts));
+        }
+        self.position = Some(now);
+        self.add_states(&job, log.as_ref(), &mut messages);
+        let id = now.to_string();
+        let messages = messages.into_iter();
+        messages.map(|message| message.id(&id)).collect()
+    }
+
+    /// Adds the messages about the connection and about the end of the job.
+    fn add_states(&mut self, job: &JobState, log: Option<&LogState>, messages: &mut Vec<Message>) {
+        let log_problem = log.and_then(|log| log.problem.as_ref());
+        let problem = job.interruption.as_ref().or(log_problem);
+        let text = problem.map(Problem::sentence);
+        if text != self.shown_problem {
+            messages.push(match &text {
+                Some(text) => Message::default().event("interrupted").data(text),
+                None => signal("resumed"),
+            });
+            self.shown_problem = text;
+        }
+        if job.is_vanished && !self.is_vanished {
+            messages.push(signal("vanished"));
+        }
+        let has_ended = job.has_ended && log.is_none_or(|log| log.has_ended);
+        if has_ended && !self.has_ended {
+            messages.push(signal("end"));
+        }
+        (self.is_vanished, self.has_ended) = (job.is_vanished, has_ended);
+    }
+}

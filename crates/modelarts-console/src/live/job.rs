@@ -1,0 +1,216 @@
+//! `JobWatch`: the phase and the events of a job, followed.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use modelarts_ext::{
+    Error, Event, Job, JobHandle,
+    jobs::follow::{JobUpdate, Updates},
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::{
+    live::{random_epoch, slow},
+    problem::Problem,
+};
+
+/// Maximum number of updates that are taken at once.
+const CHUNK: usize = 4096;
+
+/// Phase and events of one job, followed for all pages that show it.
+pub(crate) struct JobWatch {
+    handle: JobHandle,
+    state: Mutex<JobState>,
+    version: watch::Sender<u64>,
+}
+
+/// State of a followed job.
+#[derive(Clone)]
+pub(crate) struct JobState {
+    /// Number of the current series of events. Another number means that `events` began again.
+    pub(crate) epoch: u64,
+    /// The job as last read.
+    pub(crate) job: Option<Job>,
+    /// Number of changes of `job`.
+    pub(crate) head: u64,
+    /// Events in the order of their arrival. Rows are only appended.
+    pub(crate) events: Arc<Vec<Event>>,
+    /// `true` if the job was deleted or never existed.
+    pub(crate) is_vanished: bool,
+    /// Reason why the job cannot be read at the moment.
+    pub(crate) interruption: Option<Problem>,
+    /// `true` if the job has ended and all its events were read.
+    pub(crate) has_ended: bool,
+    /// `true` after the first poll, successful or not.
+    is_loaded: bool,
+}
+
+/// Reason why the stream of a job ended.
+enum End {
+    Ended,
+    Vanished,
+    Failed(Error),
+}
+
+impl JobWatch {
+    pub(crate) fn new(handle: JobHandle) -> Self {
+        Self {
+            handle,
+            state: Mutex::new(JobState {
+                epoch: random_epoch(),
+                job: None,
+                head: 0,
+                events: Arc::default(),
+                is_vanished: false,
+                interruption: None,
+                has_ended: false,
+                is_loaded: false,
+            }),
+            version: watch::Sender::new(0),
+        }
+    }
+
+    /// Returns the state now. It is cheap: events are shared.
+    pub(crate) fn state(&self) -> JobState {
+        self.state.lock().clone()
+    }
+
+    /// Returns a counter that changes with the state.
+    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// Returns the state after the first poll.
+    pub(crate) async fn loaded(&self) -> JobState {
+        self.wait_for(|state| state.is_loaded).await
+    }
+
+    /// Returns the state as soon as a condition holds.
+    pub(crate) async fn wait_for(&self, condition: impl Fn(&JobState) -> bool) -> JobState {
+        let mut changes = self.changed();
+        loop {
+            let state = self.state();
+            // The sender is a field of this value.
+            if condition(&state) || changes.changed().await.is_err() {
+                return state;
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut JobState)) {
+        change(&mut self.state.lock());
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    /// Follows the job until it has vanished.
+    pub(crate) fn poll(
+        self: Arc<Self>,
+        interval: Duration,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        async move {
+            loop {
+                let updates = self.handle.updates().interval(interval);
+                let end = self.follow(updates.without_logs()).await;
+                match end {
+                    End::Ended => self.change(|state| state.has_ended = true),
+                    End::Vanished => return self.vanish(),
+                    End::Failed(error) if error.is_not_found() => return self.vanish(),
+                    End::Failed(error) => self.interrupt(error),
+                }
+                if !self.wait_for_restart(slow(interval)).await {
+                    return self.vanish();
+                }
+                self.change(|state| {
+                    state.epoch = random_epoch();
+                    state.events = Arc::default();
+                    state.has_ended = false;
+                });
+            }
+        }
+    }
+
+    /// Records the updates of a stream until it ends.
+    async fn follow(&self, updates: Updates) -> End {
+        let updates = updates.report_interruptions().follow();
+        let mut updates = updates.ready_chunks(CHUNK);
+        while let Some(chunk) = updates.next().await {
+            let is_complete = chunk.len() < CHUNK;
+            let mut end = None;
+            self.change(|state| {
+                for update in chunk {
+                    match update {
+                        Ok(JobUpdate::Vanished) => end = Some(End::Vanished),
+                        Ok(update) => state.record(update),
+                        Err(error) => end = Some(End::Failed(error)),
+                    }
+                }
+                state.is_loaded |= is_complete && end.is_none();
+            });
+            if let Some(end) = end {
+                return end;
+            }
+        }
+        End::Ended
+    }
+
+    /// Reads a job that has ended or cannot be followed, from time to time. Returns `true` when it
+    /// must be followed again, and `false` when it was deleted.
+    async fn wait_for_restart(&self, pause: Duration) -> bool {
+        loop {
+            tokio::time::sleep(pause).await;
+            match self.handle.get().await {
+                Err(error) if error.is_not_found() => return false,
+                Err(error) => self.interrupt(error),
+                Ok(job) => {
+                    let state = self.state();
+                    let is_same = state.job.as_ref().map(Job::details) == Some(job.details());
+                    let must_follow = !state.has_ended || !job.is_final();
+                    if !is_same || state.interruption.is_some() {
+                        self.change(|state| {
+                            state.interruption = None;
+                            if !is_same {
+                                state.set_job(job);
+                            }
+                        });
+                    }
+                    if must_follow {
+                        return true;
+                    }
+                }
+            }
+        }
+    }
+
+    fn interrupt(&self, error: Error) {
+        self.change(|state| {
+            state.interruption = Some(error.into());
+            state.is_loaded = true;
+        });
+    }
+
+    fn vanish(&self) {
+        self.change(|state| {
+            state.is_vanished = true;
+            state.interruption = None;
+            state.is_loaded = true;
+        });
+    }
+}
+
+impl JobState {
+    fn record(&mut self, update: JobUpdate) {
+        match update {
+            JobUpdate::Phase(job) => self.set_job(*job),
+            JobUpdate::Event(event) => Arc::make_mut(&mut self.events).push(event),
+            JobUpdate::Interrupted { error } => self.interruption = Some(error.into()),
+            JobUpdate::Resumed => self.interruption = None,
+            _ => {}
+        }
+    }
+
+    fn set_job(&mut self, job: Job) {
+        self.job = Some(job);
+        self.head += 1;
+    }
+}

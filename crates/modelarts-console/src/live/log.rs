@@ -1,0 +1,195 @@
+//! `LogWatch`: the logs of all tasks of a job, followed into a spool.
+
+use std::{io, sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use modelarts_ext::{
+    Error, Job, JobHandle, LogItem,
+    jobs::{follow::JobUpdate, logs::LogAccess},
+};
+use parking_lot::Mutex;
+use tokio::sync::watch;
+
+use crate::{
+    live::{job::JobWatch, pool::Viewer, random_epoch, slow, spool::Spool},
+    problem::Problem,
+};
+
+/// Maximum number of updates that are taken at once.
+const CHUNK: usize = 4096;
+
+/// Logs of all tasks of one job, followed for all pages that show them.
+pub(crate) struct LogWatch {
+    handle: JobHandle,
+    state: Mutex<LogState>,
+    version: watch::Sender<u64>,
+}
+
+/// State of followed logs.
+#[derive(Clone)]
+pub(crate) struct LogState {
+    /// Number of the current series of lines. Another number means that the lines began again.
+    pub(crate) epoch: u64,
+    /// The lines; `None` until the first poll.
+    pub(crate) spool: Option<Arc<Spool>>,
+    /// Reason why the logs cannot be read at the moment.
+    pub(crate) problem: Option<Problem>,
+    /// `true` if the job has ended and all lines were read.
+    pub(crate) has_ended: bool,
+    /// `true` after the first poll, successful or not.
+    is_loaded: bool,
+}
+
+impl LogState {
+    /// Returns the number of lines of all tasks.
+    pub(crate) fn lines(&self) -> u64 {
+        self.spool.as_ref().map_or(0, |spool| spool.lines(None))
+    }
+}
+
+/// Reason why the stream of the logs ended early.
+enum Failure {
+    Service(Error),
+    Spool(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Spool(error)
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Service(error) => error.into(),
+            Failure::Spool(error) => storage_problem(&error),
+        }
+    }
+}
+
+/// Returns the problem of the directory of temporary files.
+pub(crate) fn storage_problem(error: &io::Error) -> Problem {
+    Problem::new(
+        axum::http::StatusCode::INTERNAL_SERVER_ERROR,
+        "The log cannot be stored",
+        format!("the temporary files of the log cannot be used: {error}"),
+    )
+    .with_advice("make space in the directory of temporary files, then reload the page")
+}
+
+impl LogWatch {
+    pub(crate) fn new(handle: JobHandle) -> Self {
+        Self {
+            handle,
+            state: Mutex::new(LogState {
+                epoch: random_epoch(),
+                spool: None,
+                problem: None,
+                has_ended: false,
+                is_loaded: false,
+            }),
+            version: watch::Sender::new(0),
+        }
+    }
+
+    /// Returns the state now.
+    pub(crate) fn state(&self) -> LogState {
+        self.state.lock().clone()
+    }
+
+    /// Returns a counter that changes with the state and with each new line.
+    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    /// Returns the state after the first part of the lines was read.
+    pub(crate) async fn loaded(&self) -> LogState {
+        let mut changes = self.changed();
+        loop {
+            let state = self.state();
+            // The sender is a field of this value.
+            if state.is_loaded || changes.changed().await.is_err() {
+                return state;
+            }
+        }
+    }
+
+    fn change(&self, change: impl FnOnce(&mut LogState)) {
+        change(&mut self.state.lock());
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    /// Follows the logs until the job has vanished.
+    pub(crate) fn poll(
+        self: Arc<Self>,
+        job: Viewer<JobWatch>,
+        interval: Duration,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        async move {
+            loop {
+                let state = job.loaded().await;
+                let read = self.read(state.job.as_ref(), interval).await;
+                let is_read = read.is_ok();
+                self.change(|state| {
+                    state.is_loaded = true;
+                    state.has_ended = is_read;
+                    state.problem = read.err().map(Problem::from);
+                });
+                if is_read {
+                    // The job runs again.
+                    job.wait_for(|state| state.has_ended || state.is_vanished)
+                        .await;
+                    job.wait_for(|state| !state.has_ended || state.is_vanished)
+                        .await;
+                } else {
+                    tokio::time::sleep(slow(interval)).await;
+                    job.wait_for(|state| state.interruption.is_none()).await;
+                }
+                if job.state().is_vanished {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Reads the logs from their beginning until the job has ended.
+    async fn read(&self, job: Option<&Job>, interval: Duration) -> Result<(), Failure> {
+        let spool = Arc::new(Spool::create()?);
+        self.change(|state| {
+            state.epoch = random_epoch();
+            state.spool = Some(Arc::clone(&spool));
+        });
+        let mut updates = self.handle.updates().interval(interval);
+        if job.is_some_and(Job::is_final) {
+            // A log that is complete is read at once, and mostly by its link.
+            updates = updates.read_logs_by(LogAccess::Preview);
+        }
+        // An interruption is shown as that of the job; here it ends the wait for the first part.
+        let updates = updates.report_interruptions().follow();
+        let mut updates = updates.ready_chunks(CHUNK);
+        while let Some(chunk) = updates.next().await {
+            let mut lines: Vec<(String, LogItem)> = Vec::new();
+            let mut failure = None;
+            for update in chunk {
+                match update {
+                    Ok(JobUpdate::Log { task, item }) => lines.push((task, item)),
+                    Ok(JobUpdate::Phase(job)) => spool.add_tasks(job.tasks()),
+                    Ok(_) => {}
+                    Err(error) => failure = Some(Failure::Service(error)),
+                }
+            }
+            let target = Arc::clone(&spool);
+            let stored = tokio::task::spawn_blocking(move || target.append(lines)).await;
+            stored.map_err(io::Error::other)??;
+            self.change(|state| {
+                state.is_loaded = true;
+                state.problem = None;
+            });
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! `Cursor`: reads the lines of a view of a spool, one after another.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use crate::live::spool::POSITION;
+
+/// Size of a header, in bytes.
+pub(super) const HEADER: usize = 16;
+/// Size of the buffer of lines, in bytes.
+const BUFFER: usize = 256 << 10;
+
+/// What precedes the text of a line in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    /// Index of the task.
+    pub(super) task: u16,
+    pub(super) is_gap: bool,
+    /// Length of the text, in bytes.
+    pub(super) len: u64,
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; HEADER] {
+        let flags = u64::from(self.task) | u64::from(self.is_gap) << 16;
+        let mut bytes = [0; HEADER];
+        bytes[..8].copy_from_slice(&flags.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.len.to_le_bytes());
+        bytes
+    }
+
+    fn read(reader: &mut impl Read) -> io::Result<Self> {
+        let flags = read_u64(reader)?;
+        Ok(Self {
+            task: (flags & 0xffff) as u16,
+            is_gap: flags >> 16 != 0,
+            len: read_u64(reader)?,
+        })
+    }
+}
+
+fn read_u64(reader: &mut impl Read) -> io::Result<u64> {
+    let mut bytes = [0; 8];
+    reader.read_exact(&mut bytes)?;
+    Ok(u64::from_le_bytes(bytes))
+}
+
+/// Reader of the lines of a view.
+pub(super) struct Cursor {
+    /// The lines; `None` if there is none to read.
+    files: Option<Files>,
+    /// Number of the next line.
+    next: u64,
+    /// Number after the last line.
+    end: u64,
+    text: Vec<u8>,
+}
+
+struct Files {
+    lines: BufReader<File>,
+    /// Position in `lines`.
+    at: u64,
+    positions: BufReader<File>,
+}
+
+impl Cursor {
+    /// Opens the files at a line.
+    pub(super) fn open(lines: &Path, positions: &Path, from: u64, end: u64) -> io::Result<Self> {
+        let files = match from < end {
+            true => Some(Files::open(lines, positions, from)?),
+            false => None,
+        };
+        Ok(Self {
+            files,
+            next: from,
+            end,
+            text: Vec::new(),
+        })
+    }
+
+    /// Reads the next line, up to `max` bytes of it. Returns its number and its header.
+    pub(super) fn next_line(&mut self, max: usize) -> io::Result<Option<(u64, Header)>> {
+        let Some(files) = self.files.as_mut().filter(|_| self.next < self.end) else {
+            return Ok(None);
+        };
+        let position = read_u64(&mut files.positions)?;
+        let distance = i64::try_from(position - files.at).map_err(io::Error::other)?;
+        if distance != 0 {
+            files.lines.seek_relative(distance)?;
+        }
+        let header = Header::read(&mut files.lines)?;
+        let max = u64::try_from(max).unwrap_or(u64::MAX).min(header.len);
+        self.text.clear();
+        let lines = &mut files.lines;
+        lines.take(max).read_to_end(&mut self.text)?;
+        files.at = position + HEADER as u64 + max;
+        let number = self.next;
+        self.next += 1;
+        Ok(Some((number, header)))
+    }
+
+    /// Returns the text of the line that was read last, without a character that was cut.
+    pub(super) fn text(&self) -> &str {
+        match std::str::from_utf8(&self.text) {
+            Ok(text) => text,
+            Err(error) => {
+                std::str::from_utf8(&self.text[..error.valid_up_to()]).unwrap_or_default()
+            }
+        }
+    }
+}
+
+impl Files {
+    fn open(lines: &Path, positions: &Path, from: u64) -> io::Result<Self> {
+        let mut positions = BufReader::new(File::open(positions)?);
+        positions.seek(SeekFrom::Start(from * POSITION))?;
+        Ok(Self {
+            lines: BufReader::with_capacity(BUFFER, File::open(lines)?),
+            at: 0,
+            positions,
+        })
+    }
+}

@@ -1,0 +1,310 @@
+//! `Spool`: the lines of the logs of a job, in files of a temporary directory.
+//!
+//! A log may have millions of lines, so the memory holds only their number. The file `lines` has the
+//! lines of all tasks in the order of their arrival. The file `all`, and one file for each task, have
+//! the position of each line in that file, so a window of lines is read without the lines before it.
+
+mod cursor;
+mod search;
+
+pub(crate) use search::{Direction, Search};
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    path::PathBuf,
+};
+
+use modelarts_ext::LogItem;
+use parking_lot::RwLock;
+use tempfile::TempDir;
+
+use crate::live::{
+    spool::cursor::{Cursor, HEADER, Header},
+    text::printable,
+};
+
+/// Maximum length of a line in a window, in bytes. A longer line is cut.
+pub(crate) const MAX_SHOWN: usize = 4096;
+/// Size of a position, in bytes.
+const POSITION: u64 = 8;
+/// Maximum number of bytes that are collected before they are written.
+const WRITE: usize = 4 << 20;
+
+/// The lines that are shown: those of all tasks, or those of one task by its index.
+pub(crate) type View = Option<u16>;
+
+/// Lines of the logs of a job.
+pub(crate) struct Spool {
+    dir: TempDir,
+    index: RwLock<Index>,
+}
+
+/// Numbers of lines that were written completely.
+#[derive(Clone, Default)]
+struct Index {
+    tasks: Vec<TaskLines>,
+    /// Number of lines of all tasks.
+    lines: u64,
+    /// Length of the file with the lines, in bytes.
+    len: u64,
+}
+
+/// Lines of one task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TaskLines {
+    /// Name of the task, such as `worker-0`.
+    pub(crate) task: String,
+    /// Number of lines.
+    pub(crate) lines: u64,
+}
+
+/// A line of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// Number in its view, counted from 0.
+    pub(crate) number: u64,
+    /// Index of the task.
+    pub(crate) task: u16,
+    /// `true` if lines are missing here. The text says how many bytes.
+    pub(crate) is_gap: bool,
+    /// Text, cut to the requested length.
+    pub(crate) text: String,
+    /// Length of the whole line, in bytes.
+    pub(crate) len: u64,
+}
+
+impl Line {
+    /// Returns `true` if the text is not the whole line.
+    pub(crate) fn is_cut(&self) -> bool {
+        (self.text.len() as u64) < self.len
+    }
+}
+
+/// Contents that are appended to the files at once.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<u8>,
+    all: Vec<u8>,
+    /// Positions for the file of each task.
+    tasks: Vec<Vec<u8>>,
+}
+
+impl Spool {
+    /// Creates an empty spool.
+    pub(crate) fn create() -> io::Result<Self> {
+        let dir = tempfile::Builder::new()
+            .prefix("modelarts-logs-")
+            .tempdir()?;
+        Ok(Self {
+            dir,
+            index: RwLock::default(),
+        })
+    }
+
+    /// Adds tasks that may have no line yet.
+    pub(crate) fn add_tasks(&self, tasks: &[String]) {
+        let mut index = self.index.write();
+        for task in tasks {
+            index.task(task);
+        }
+    }
+
+    /// Appends lines. Only one caller may append at a time.
+    pub(crate) fn append(&self, items: Vec<(String, LogItem)>) -> io::Result<()> {
+        let mut index = self.index.read().clone();
+        let mut batch = Batch::default();
+        for (task, item) in items {
+            let (text, is_gap) = match item {
+                LogItem::Line(line) => (line, false),
+                LogItem::Gap { bytes: Some(bytes) } => (format!("{bytes} bytes are missing"), true),
+                LogItem::Gap { .. } => ("lines are missing".to_owned(), true),
+                _ => continue,
+            };
+            let task = index.task(&task);
+            index.add(task, is_gap, &text, &mut batch);
+            if batch.lines.len() >= WRITE {
+                self.write(&mut batch)?;
+            }
+        }
+        self.write(&mut batch)?;
+        *self.index.write() = index;
+        Ok(())
+    }
+
+    fn write(&self, batch: &mut Batch) -> io::Result<()> {
+        let tasks = (0..).zip(&batch.tasks);
+        let tasks = tasks.map(|(task, positions)| (self.path(Some(task)), positions));
+        let files = [
+            (self.lines_path(), &batch.lines),
+            (self.path(None), &batch.all),
+        ];
+        for (path, contents) in files.into_iter().chain(tasks) {
+            if !contents.is_empty() {
+                let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+                file.write_all(contents)?;
+            }
+        }
+        *batch = Batch::default();
+        Ok(())
+    }
+
+    fn lines_path(&self) -> PathBuf {
+        self.dir.path().join("lines")
+    }
+
+    /// Returns the file with the positions of the lines of a view.
+    fn path(&self, view: View) -> PathBuf {
+        let name = view.map_or_else(|| "all".to_owned(), |task| format!("task-{task}"));
+        self.dir.path().join(name)
+    }
+
+    /// Returns the tasks in the order in which they appeared.
+    pub(crate) fn tasks(&self) -> Vec<TaskLines> {
+        self.index.read().tasks.clone()
+    }
+
+    /// Returns the view of a task by its name; `None` if there is no such task.
+    pub(crate) fn view(&self, task: &str) -> Option<u16> {
+        let index = self.index.read();
+        let at = index.tasks.iter().position(|known| known.task == task)?;
+        u16::try_from(at).ok()
+    }
+
+    /// Returns the number of lines of a view.
+    pub(crate) fn lines(&self, view: View) -> u64 {
+        let index = self.index.read();
+        match view {
+            None => index.lines,
+            Some(task) => index.tasks.get(usize::from(task)).map_or(0, |it| it.lines),
+        }
+    }
+
+    /// Reads up to `count` lines from a line on, each cut to `max` bytes.
+    pub(crate) fn window(
+        &self,
+        view: View,
+        from: u64,
+        count: u64,
+        max: usize,
+    ) -> io::Result<Vec<Line>> {
+        let mut cursor = self.cursor(view, from, from.saturating_add(count))?;
+        let mut lines = Vec::new();
+        while let Some((number, header)) = cursor.next_line(max)? {
+            lines.push(Line {
+                number,
+                task: header.task,
+                is_gap: header.is_gap,
+                text: cursor.text().to_owned(),
+                len: header.len,
+            });
+        }
+        Ok(lines)
+    }
+
+    /// Returns a cursor on the lines `from..to` of a view, as far as they exist.
+    fn cursor(&self, view: View, from: u64, to: u64) -> io::Result<Cursor> {
+        let to = to.min(self.lines(view));
+        Cursor::open(&self.lines_path(), &self.path(view), from.min(to), to)
+    }
+}
+
+impl Index {
+    /// Returns the index of a task, which is added if it is new.
+    fn task(&mut self, name: &str) -> u16 {
+        let known = self.tasks.iter().position(|known| known.task == name);
+        let at = known.unwrap_or_else(|| {
+            self.tasks.push(TaskLines {
+                task: name.to_owned(),
+                lines: 0,
+            });
+            self.tasks.len() - 1
+        });
+        // A job has far fewer tasks.
+        u16::try_from(at).unwrap_or(u16::MAX)
+    }
+
+    /// Adds a line to a batch.
+    fn add(&mut self, task: u16, is_gap: bool, text: &str, batch: &mut Batch) {
+        let text = printable(text);
+        let header = Header {
+            task,
+            is_gap,
+            len: text.len() as u64,
+        };
+        batch.lines.extend(header.to_bytes());
+        batch.lines.extend(text.as_bytes());
+        let position = self.len.to_le_bytes();
+        batch.all.extend(position);
+        let task = usize::from(task);
+        if batch.tasks.len() <= task {
+            batch.tasks.resize_with(task + 1, Vec::new);
+        }
+        batch.tasks[task].extend(position);
+        self.len += (HEADER + text.len()) as u64;
+        self.lines += 1;
+        if let Some(task) = self.tasks.get_mut(task) {
+            task.lines += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(task: &str, text: &str) -> (String, LogItem) {
+        (task.to_owned(), LogItem::Line(text.to_owned()))
+    }
+
+    fn texts(spool: &Spool, view: View, from: u64, count: u64) -> Vec<String> {
+        let lines = spool.window(view, from, count, MAX_SHOWN).unwrap();
+        lines
+            .into_iter()
+            .map(|line| format!("{} {}", line.number, line.text))
+            .collect()
+    }
+
+    #[test]
+    fn windows_of_one_task_and_of_all_tasks_are_read() {
+        let spool = Spool::create().unwrap();
+        spool.add_tasks(&["worker-0".to_owned(), "worker-1".to_owned()]);
+        assert!(texts(&spool, None, 0, 10).is_empty());
+        let first = vec![line("worker-0", "a"), line("worker-1", "b")];
+        spool.append(first).unwrap();
+        let gap = ("worker-0".to_owned(), LogItem::Gap { bytes: Some(7) });
+        spool
+            .append(vec![line("worker-1", ""), gap, line("worker-2", "ü")])
+            .unwrap();
+        assert_eq!(
+            texts(&spool, None, 0, 10),
+            ["0 a", "1 b", "2 ", "3 7 bytes are missing", "4 ü"]
+        );
+        assert_eq!(texts(&spool, None, 3, 1), ["3 7 bytes are missing"]);
+        assert_eq!(texts(&spool, spool.view("worker-1"), 1, 9), ["1 "]);
+        assert!(texts(&spool, spool.view("worker-1"), 2, 9).is_empty());
+        assert!(texts(&spool, None, u64::MAX, u64::MAX).is_empty());
+        assert_eq!(spool.view("worker-3"), None);
+        let lines: Vec<_> = spool.tasks().into_iter().map(|it| it.lines).collect();
+        assert_eq!(lines, [2, 2, 1]);
+        let lines = spool.window(None, 3, 2, MAX_SHOWN).unwrap();
+        assert!(lines[0].is_gap && !lines[1].is_gap);
+        assert_eq!((lines[0].task, lines[1].task), (0, 2));
+    }
+
+    #[test]
+    fn a_long_line_is_cut_between_characters_and_keeps_its_length() {
+        let spool = Spool::create().unwrap();
+        let text = "ü".repeat(5_000_000);
+        spool
+            .append(vec![line("worker-0", &text), line("worker-0", "next")])
+            .unwrap();
+        let lines = spool.window(None, 0, 2, MAX_SHOWN + 1).unwrap();
+        assert_eq!(lines[0].text, "ü".repeat(2048));
+        assert_eq!(lines[0].len, 10_000_000);
+        assert!(lines[0].is_cut() && !lines[1].is_cut());
+        assert_eq!(lines[1].text, "next");
+        let whole = spool.window(None, 0, 1, usize::MAX).unwrap();
+        assert!(whole[0].text == text);
+    }
+}

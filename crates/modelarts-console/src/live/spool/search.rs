@@ -1,0 +1,252 @@
+//! `Search`: lines of a spool that match an expression.
+
+use std::io;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::live::spool::{Spool, View};
+
+/// Maximum size of a compiled expression, in bytes.
+const MAX_EXPRESSION: usize = 1 << 20;
+/// Number of lines that a search backwards reads at once.
+const BLOCK: u64 = 4096;
+
+/// Condition on the text of lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Search(pub(crate) Regex);
+
+/// Direction of a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Next,
+    Previous,
+}
+
+/// A line that matches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Number of the line, counted from 0.
+    pub(crate) line: u64,
+    /// `true` if the search passed the end or the beginning of the lines.
+    pub(crate) is_wrapped: bool,
+}
+
+impl Search {
+    /// Parses a text, or a regular expression.
+    ///
+    /// # Errors
+    /// A sentence if the expression is not valid.
+    pub(crate) fn parse(
+        text: &str,
+        is_expression: bool,
+        is_case_sensitive: bool,
+    ) -> Result<Self, String> {
+        let escaped;
+        let expression = match is_expression {
+            true => text,
+            false => {
+                escaped = regex::escape(text);
+                &escaped
+            }
+        };
+        let compiled = RegexBuilder::new(expression)
+            .case_insensitive(!is_case_sensitive)
+            .size_limit(MAX_EXPRESSION)
+            .build();
+        compiled.map(Self).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => {
+                "the regular expression must be simpler: its repetitions are too large".to_owned()
+            }
+            error => {
+                let error = error.to_string();
+                let reason = error.lines().last().unwrap_or_default();
+                let reason = reason.strip_prefix("error: ").unwrap_or(reason);
+                format!(
+                    "the search must be a regular expression: {reason}; switch off regular \
+                     expressions to search for the text itself"
+                )
+            }
+        })
+    }
+}
+
+impl Spool {
+    /// Returns the first matching line after `from`, or before it. The search continues at the other
+    /// end, and ends with the line `from` itself. Without `from`, it begins at the first or at the
+    /// last line.
+    pub(crate) fn find(
+        &self,
+        view: View,
+        search: &Search,
+        from: Option<u64>,
+        direction: Direction,
+    ) -> io::Result<Option<Hit>> {
+        let end = self.lines(view);
+        let (first, second) = match (direction, from) {
+            (_, None) => (0..end, 0..0),
+            (Direction::Next, Some(from)) => {
+                let from = from.saturating_add(1).min(end);
+                (from..end, 0..from)
+            }
+            (Direction::Previous, Some(from)) => {
+                let from = from.min(end);
+                (0..from, from..end)
+            }
+        };
+        for (range, is_wrapped) in [(first, false), (second, true)] {
+            let found = match direction {
+                Direction::Next => self.first_match(view, search, range.start, range.end)?,
+                Direction::Previous => self.last_match(view, search, range.start, range.end)?,
+            };
+            if let Some(line) = found {
+                return Ok(Some(Hit { line, is_wrapped }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the number of matching lines before a line, and in all, up to a limit.
+    pub(crate) fn count(
+        &self,
+        view: View,
+        search: &Search,
+        before: u64,
+        limit: u64,
+    ) -> io::Result<(u64, u64)> {
+        let mut cursor = self.cursor(view, 0, u64::MAX)?;
+        let (mut earlier, mut all) = (0, 0);
+        while let Some((number, _)) = cursor.next_line(usize::MAX)? {
+            if search.0.is_match(cursor.text()) {
+                all += 1;
+                earlier += u64::from(number < before);
+                if all == limit {
+                    break;
+                }
+            }
+        }
+        Ok((earlier, all))
+    }
+
+    fn first_match(
+        &self,
+        view: View,
+        search: &Search,
+        from: u64,
+        to: u64,
+    ) -> io::Result<Option<u64>> {
+        let mut cursor = self.cursor(view, from, to)?;
+        while let Some((number, _)) = cursor.next_line(usize::MAX)? {
+            if search.0.is_match(cursor.text()) {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+
+    fn last_match(
+        &self,
+        view: View,
+        search: &Search,
+        from: u64,
+        mut to: u64,
+    ) -> io::Result<Option<u64>> {
+        while from < to {
+            let start = to.saturating_sub(BLOCK).max(from);
+            let mut cursor = self.cursor(view, start, to)?;
+            let mut last = None;
+            while let Some((number, _)) = cursor.next_line(usize::MAX)? {
+                if search.0.is_match(cursor.text()) {
+                    last = Some(number);
+                }
+            }
+            if last.is_some() {
+                return Ok(last);
+            }
+            to = start;
+        }
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use modelarts_ext::LogItem;
+
+    use super::*;
+
+    /// Returns a spool of 10,000 lines in which each hundredth line has a hit, alternating between
+    /// two tasks.
+    fn spool() -> Spool {
+        let spool = Spool::create().unwrap();
+        let lines = (0..10_000).map(|number| {
+            let text = match number % 100 {
+                99 => format!("step {number} Loss=0.5"),
+                _ => format!("step {number}"),
+            };
+            (format!("worker-{}", number % 2), LogItem::Line(text))
+        });
+        spool.append(lines.collect()).unwrap();
+        spool
+    }
+
+    fn find(
+        spool: &Spool,
+        view: View,
+        from: Option<u64>,
+        direction: Direction,
+    ) -> Option<(u64, bool)> {
+        let search = Search::parse("loss=", false, false).unwrap();
+        let hit = spool.find(view, &search, from, direction).unwrap()?;
+        Some((hit.line, hit.is_wrapped))
+    }
+
+    #[test]
+    fn hits_are_found_in_both_directions_and_around_the_ends() {
+        let spool = spool();
+        let (next, previous) = (Direction::Next, Direction::Previous);
+        assert_eq!(find(&spool, None, None, next), Some((99, false)));
+        assert_eq!(find(&spool, None, Some(99), next), Some((199, false)));
+        assert_eq!(find(&spool, None, Some(9_999), next), Some((99, true)));
+        assert_eq!(
+            find(&spool, None, Some(9_000), previous),
+            Some((8_999, false))
+        );
+        assert_eq!(find(&spool, None, Some(50), previous), Some((9_999, true)));
+        assert_eq!(find(&spool, None, None, previous), Some((9_999, false)));
+        assert_eq!(find(&spool, None, Some(u64::MAX), next), Some((99, true)));
+        // All hits are lines of the second task.
+        assert_eq!(find(&spool, Some(0), None, next), None);
+        assert_eq!(find(&spool, Some(1), Some(49), next), Some((99, false)));
+    }
+
+    #[test]
+    fn a_single_hit_is_found_again_from_itself() {
+        let spool = Spool::create().unwrap();
+        let item = LogItem::Line("LOSS=1".to_owned());
+        spool.append(vec![("worker-0".to_owned(), item)]).unwrap();
+        for direction in [Direction::Next, Direction::Previous] {
+            assert_eq!(find(&spool, None, Some(0), direction), Some((0, true)));
+        }
+    }
+
+    #[test]
+    fn hits_are_counted_up_to_a_limit() {
+        let spool = spool();
+        let search = Search::parse("loss=[0-9.]+$", true, false).unwrap();
+        assert_eq!(spool.count(None, &search, 500, 1000).unwrap(), (5, 100));
+        assert_eq!(spool.count(None, &search, 500, 10).unwrap(), (5, 10));
+        let search = Search::parse("loss", false, true).unwrap();
+        assert_eq!(spool.count(None, &search, 0, 10).unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn an_expression_that_is_not_valid_is_explained() {
+        assert_eq!(
+            Search::parse("loss(", true, false).unwrap_err(),
+            "the search must be a regular expression: unclosed group; switch off regular \
+             expressions to search for the text itself"
+        );
+        assert!(Search::parse("loss(", false, false).is_ok());
+        assert!(Search::parse("(a{1000}){1000}", true, false).is_err());
+    }
+}
