@@ -65,9 +65,9 @@ pub(crate) async fn list(
     page.canonical = query.search.text();
     page.page = query.page;
     page.empty = match (query.page, query.search.is_empty()) {
-        (1, true) => "The project has no jobs yet.",
-        (1, false) => "No job meets these conditions.",
-        _ => "The list has no jobs on this page.",
+        (1, true) => "No jobs yet.",
+        (1, false) => "No jobs meet these conditions.",
+        _ => "No jobs on this page.",
     }
     .to_owned();
     page.can_create = query == Query::default() && !state.is_read_only;

@@ -55,7 +55,7 @@ async fn a_search_has_conditions_of_the_service() {
         assert_eq!(names(&page), expected, "{search}");
     }
     let page = fixture.page("/jobs?search=none").await;
-    let empty = "<p id=\"empty\" class=\"empty\">No job meets these conditions.</p>";
+    let empty = "<p id=\"empty\" class=\"empty\">No jobs meet these conditions.</p>";
     assert!(page.contains(empty), "{page}");
 }
 
@@ -160,7 +160,7 @@ async fn ten_thousand_jobs_are_paged() {
 
     let page = site.page("/jobs?page=201").await;
     assert_eq!(names(&page), [""; 0]);
-    assert!(page.contains("The list has no jobs on this page."));
+    assert!(page.contains("No jobs on this page."));
     assert!(page.contains("rel=\"prev\" href=\"/jobs?page=200\">Previous</a>"));
 }
 

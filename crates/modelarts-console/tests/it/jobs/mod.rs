@@ -6,13 +6,16 @@ mod list;
 mod live;
 mod rejected;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use modelarts_console::Console;
 use modelarts_emulator::Emulator;
 use modelarts_ext::{ClientBuilder, RetryPolicy};
 use reqwest::{Response, header::SET_COOKIE, redirect::Policy};
 use serde_json::Value;
+
+/// Maximum time to the next event of a stream; more than any test takes.
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A page without repeated requests to the service, and a browser that is logged in.
 struct Site {
@@ -29,7 +32,7 @@ impl Site {
 
     async fn start(client: ClientBuilder) -> Self {
         let client = client.retry(RetryPolicy::none()).build().unwrap();
-        let console = Console::builder(client).interval(std::time::Duration::from_millis(10));
+        let console = Console::builder(client).interval(Duration::from_millis(10));
         let console = console.start().await.unwrap();
         let _ = rustls::crypto::ring::default_provider().install_default();
         let browser = reqwest::Client::builder()
@@ -122,7 +125,8 @@ impl Events {
                 }
                 continue;
             }
-            let chunk = self.response.chunk().await.ok()??;
+            let chunk = tokio::time::timeout(MAX_WAIT, self.response.chunk()).await;
+            let chunk = chunk.expect("the next event must arrive").ok()??;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
