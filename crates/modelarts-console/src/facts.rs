@@ -3,7 +3,7 @@
 use std::{collections::HashMap, future::Future, sync::Arc, time::Duration};
 
 use modelarts_ext::{
-    Job,
+    Job, JobHandle,
     jobs::{Diagnosis, MetricSeries},
     types::{Phase, StageRecord, Tag},
 };
@@ -18,12 +18,13 @@ const MAX_VALUES: usize = 256;
 const MAX_STAGES: usize = 100;
 /// Number of tags of a job that are read at most; the service permits 20.
 const MAX_TAGS: usize = 100;
-/// Age of the diagnosis of a waiting job, of another diagnosis, and of usage, at which they are read
-/// again, in pauses between two polls. The service reports events and logs late, so the diagnosis of
+/// Age of the diagnosis of a waiting job, of another diagnosis, of usage, and of details, at which
+/// they are read again, in pauses between two polls. The service reports events and logs late, so the diagnosis of
 /// an ended job changes, too.
 const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;
+const DETAILS_POLLS: u32 = 2;
 
 /// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
 pub(crate) struct Facts {
@@ -32,6 +33,7 @@ pub(crate) struct Facts {
     summaries: Cache<Summary>,
     usage: Cache<Usage>,
     tags: Cache<Vec<Tag>>,
+    details: Cache<Result<Job, Problem>>,
 }
 
 /// Stages and diagnosis of a job.
@@ -57,7 +59,17 @@ impl Facts {
             summaries: Cache::default(),
             usage: Cache::default(),
             tags: Cache::default(),
+            details: Cache::default(),
         }
+    }
+
+    /// Reads the details of a job for the scripts of all pages that show it. Another `version`, such
+    /// as that of its phase, reads them again.
+    pub(crate) async fn details(&self, job: &JobHandle, version: &str) -> Result<Job, Problem> {
+        let key = (job.id().to_owned(), version.to_owned());
+        let read = async { job.get().await.map_err(Problem::from) };
+        let max_age = self.interval * DETAILS_POLLS;
+        (*self.details.get(key, max_age, read).await).clone()
     }
 
     /// Reads the tags of a job, which its details do not contain. Open Telekom Cloud does not list

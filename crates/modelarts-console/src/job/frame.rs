@@ -5,6 +5,7 @@ use modelarts_ext::Job;
 use crate::{
     access::visitor::Visitor,
     job::{
+        followed::FollowedJob,
         head::{self, name},
         summary,
     },
@@ -89,7 +90,7 @@ impl JobFrame {
             id: job.id().to_owned(),
             tab,
             head: head::render(state, visitor, job)?,
-            summary: summary::render(state, job).await?,
+            summary: summary::render(state, job, tab == Tab::Overview).await?,
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }
@@ -115,4 +116,15 @@ pub(crate) async fn load(state: &State, id: &str) -> Result<Job, Problem> {
         }
         read => Ok(read?),
     }
+}
+
+/// Reads the job with the id of an address for a script of a page that is open. All open pages of
+/// a job share the response for a short time, until the poller of the job finds a change.
+///
+/// # Errors
+/// Those of [`load`].
+pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
+    let followed = FollowedJob::look(state, id).await?;
+    let version = format!("{} {}", followed.state.epoch, followed.state.head);
+    state.facts.details(&followed.job, &version).await
 }

@@ -311,9 +311,33 @@ impl Description {
             let call = format!(".log_path({url:?})");
             self.add("--log-url", url, call);
         }
+        self.notification(rest);
         let experiment = "/metadata/training_experiment_reference/id";
         self.text(rest, experiment, "--experiment", "experiment");
         self.text(rest, "/metadata/workspace_id", "--workspace", "workspace");
+    }
+
+    /// Adds the topic for messages, if it has events.
+    fn notification(&mut self, rest: &mut Rest) {
+        let path = "/spec/notification";
+        let Some(Value::Object(notification)) = rest.0.pointer(path) else {
+            return;
+        };
+        let topic = notification.get("topic_urn").and_then(Value::as_str);
+        let events = notification.get("events").and_then(Value::as_array);
+        let events = events.into_iter().flatten().map(Value::as_str);
+        let events: Option<Vec<&str>> = events.collect();
+        let (Some(topic), Some(events)) = (topic, events) else {
+            return;
+        };
+        if notification.len() > 2 || events.is_empty() || topic.contains('=') {
+            return;
+        }
+        let flag = format!("{topic}={}", events.join(","));
+        let typed: Vec<String> = events.iter().map(|it| format!("{it:?}.into()")).collect();
+        let call = format!(".notify({topic:?}, [{}])", typed.join(", "));
+        rest.take(path);
+        self.add("--notify", flag, call);
     }
 
     /// Adds all other fields by their paths. `None` if a path cannot set one of them.

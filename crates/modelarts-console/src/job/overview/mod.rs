@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     access::visitor::Visitor,
     job::{
-        frame::{JobFrame, Tab, load},
+        frame::{JobFrame, Tab, load, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
         summary,
     },
@@ -85,9 +85,9 @@ async fn parts(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Json<Parts>, Problem> {
-    let job = load(&state, &id).await?;
+    let job = load_shared(&state, &id).await?;
     Ok(Json(Parts {
-        summary: summary::render(&state, &job).await?,
+        summary: summary::render(&state, &job, true).await?,
         settings: render_settings(&state, &visitor, &job).await?,
     }))
 }

@@ -212,9 +212,28 @@ fn hardware(resource: &JobResource) -> Option<String> {
     let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
     let memory = info.memory.as_ref();
     let memory = memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref()?)));
+    let device = |count: Option<i64>, product: Option<&str>, memory: Option<&str>| {
+        let product = product.filter(|product| !product.is_empty())?;
+        let memory = memory.map(|memory| format!(" ({memory})"));
+        Some(format!(
+            "{} × {product}{}",
+            count.unwrap_or(1),
+            memory.unwrap_or_default()
+        ))
+    };
+    let gpu = info.gpu.as_ref().and_then(|gpu| {
+        let (product, memory) = (gpu.product_name.as_deref(), gpu.memory.as_deref());
+        device(gpu.unit_num, product, memory)
+    });
+    let npu = info.npu.as_ref().and_then(|npu| {
+        let (product, memory) = (npu.product_name.as_deref(), npu.memory.as_deref());
+        device(npu.unit_num, product, memory)
+    });
     let parts = [
         cores.map(|cores| format!("{cores} CPU cores")),
         memory.map(|(size, unit)| format!("{size} {unit} of memory")),
+        gpu,
+        npu,
     ];
     Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
@@ -255,6 +274,14 @@ fn run(job: &Job) -> Settings {
         "Restart of a hanging job",
         annotation("fault-tolerance/hang-retry"),
     );
+    let notified = spec.and_then(|spec| spec.notification.as_ref());
+    settings.code(
+        "Notified topic",
+        notified.and_then(|it| it.topic_urn.clone()),
+    );
+    let events = notified.map_or(&[][..], |it| &it.events).iter();
+    let events: Vec<String> = events.map(ToString::to_string).collect();
+    settings.text("Notified events", Some(events.join(", ")));
     let runtime = spec.and_then(|spec| spec.runtime_type.as_ref());
     settings.text("Runtime type", runtime.map(ToString::to_string));
     settings

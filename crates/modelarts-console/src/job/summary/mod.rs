@@ -33,6 +33,8 @@ struct SummaryView {
     /// Reason why there is no diagnosis.
     problem: Option<Problem>,
     is_pending: bool,
+    /// `true` if the evidence is open at first.
+    is_open: bool,
 }
 
 /// Diagnosis of a job.
@@ -57,8 +59,9 @@ struct EvidenceView {
     is_log: bool,
 }
 
-/// Renders the time line and the diagnosis of a job.
-pub(crate) async fn render(state: &State, job: &Job) -> Result<String, Problem> {
+/// Renders the time line and the diagnosis of a job. The evidence of a failure is open at first if
+/// `is_open` is set.
+pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<String, Problem> {
     let reading = tokio::spawn({
         let (state, job) = (state.clone(), job.clone());
         async move { state.facts.summary(&job).await }
@@ -67,10 +70,10 @@ pub(crate) async fn render(state: &State, job: &Job) -> Result<String, Problem> 
         Ok(Ok(summary)) => Some(summary),
         _ => None,
     };
-    fragment(&view(job, summary.as_deref()))
+    fragment(&view(job, summary.as_deref(), is_open))
 }
 
-fn view(job: &Job, summary: Option<&Summary>) -> SummaryView {
+fn view(job: &Job, summary: Option<&Summary>, is_open: bool) -> SummaryView {
     let stages = summary.map_or(&[][..], |summary| &summary.stages);
     let diagnosis = summary.and_then(|summary| summary.diagnosis.as_ref());
     let known = diagnosis.and_then(|diagnosis| diagnosis.as_ref().ok());
@@ -82,6 +85,7 @@ fn view(job: &Job, summary: Option<&Summary>) -> SummaryView {
         diagnosis: known.and_then(DiagnosisView::new),
         // A running job needs no diagnosis.
         problem: problem.filter(|_| job.phase() != Phase::Running).cloned(),
+        is_open: is_open && matches!(job.phase(), Phase::Failed | Phase::Abnormal),
         is_pending: summary.is_none() && job.phase() != Phase::Running,
     }
 }

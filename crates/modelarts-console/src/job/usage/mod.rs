@@ -17,7 +17,7 @@ use crate::{
     access::visitor::{Fields, Visitor},
     facts::Usage,
     job::{
-        frame::{JobFrame, Tab, load},
+        frame::{JobFrame, Tab, load, load_shared},
         usage::series::{Chart, charts},
     },
     page::{Layout, Page, Section, fragment},
@@ -107,7 +107,7 @@ async fn data(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Json<UsageData>, Problem> {
-    let job = load(&state, &id).await?;
+    let job = load_shared(&state, &id).await?;
     let selection = select(&state, &job, &fields).await?;
     Ok(Json(UsageData {
         charts: selection.charts,

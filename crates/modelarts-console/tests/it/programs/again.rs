@@ -27,6 +27,7 @@ async fn main() -> Result<(), modelarts_ext::Error> {
         .auto_stop(Duration::from_secs(2 * 3600))
         .auto_restart(2)
         .log_path("obs://bucket/logs/")
+        .notify("urn:smn:r:p:t", ["JobFailed".into()])
         .submit()
         .await?;
     println!("{job}");

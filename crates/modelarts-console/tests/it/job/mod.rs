@@ -1,14 +1,15 @@
 //! Page of a job: header, time line, diagnosis, and its tabs Overview, Usage and Request.
 
+mod changes;
+mod request;
+mod usage;
+
 use std::time::Duration;
 
 use modelarts_emulator::faults::{Fault, FaultRule};
-use modelarts_ext::types::Phase;
 use serde_json::{Value, json};
 
 use crate::support::Fixture;
-
-const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A job with all parameters of the form, as far as they fit together.
 fn described(name: &str) -> Value {
@@ -35,6 +36,7 @@ fn described(name: &str) -> Value {
             "resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 2},
             "log_export_path": {"obs_url": "obs://bucket/logs/"},
             "auto_stop": {"time_unit": "HOURS", "duration": 2},
+            "notification": {"topic_urn": "urn:smn:r:p:t", "events": ["JobFailed"]},
         },
     })
 }
@@ -193,6 +195,11 @@ async fn a_failed_job_has_its_diagnosis() {
                "metrics": {"worker-0": {"memUsage": [40.0, 99.0, 99.5]}}}),
     )
     .await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    assert_has(
+        &page,
+        &["<details id=\"evidence\" open>", "memUsage: 100 %"],
+    );
     for tab in ["", "/usage", "/request"] {
         let page = fixture.page(&format!("/jobs/{id}{tab}")).await;
         let section = between(&page, "<section class=\"diagnosis bad\"", "</section>");
@@ -247,6 +254,28 @@ async fn the_diagnosis_is_read_once_for_many_pages() {
 }
 
 #[tokio::test]
+async fn the_scripts_of_many_pages_share_their_calls() {
+    let fixture = Fixture::with(
+        |emulator| emulator,
+        |console| console.interval(Duration::from_secs(3600)),
+    )
+    .await;
+    let id = seed_one(&fixture, json!({"name": "shared"})).await;
+    let addresses = [
+        format!("/jobs/{id}/parts"),
+        format!("/jobs/{id}/usage/data"),
+    ];
+    let read = async || {
+        let pages = addresses.iter().cycle().take(16);
+        futures::future::join_all(pages.map(|address| fixture.page(address))).await;
+        fixture.emulator.requests()
+    };
+    let first = read().await;
+    assert_eq!(first["ShowTrainingJobMetrics"].received, 1);
+    assert_eq!(read().await, first);
+}
+
+#[tokio::test]
 async fn the_overview_has_the_settings_of_the_job() {
     let fixture = Fixture::start().await;
     let job = described("all");
@@ -277,6 +306,9 @@ async fn the_overview_has_the_settings_of_the_job() {
     has("Persistent logs", "/bucket/logs/");
     has("Auto stop", "after 2 hours");
     has("Auto restart", "2");
+    has("Notified topic", "urn:smn:r:p:t");
+    has("Notified events", "JobFailed");
+    has("Hardware", "8 CPU cores, 32 GB of memory");
     assert_has(&page, &["<p class=\"description\">first try</p>"]);
     let row = |name: &str| {
         between(
@@ -289,272 +321,6 @@ async fn the_overview_has_the_settings_of_the_job() {
     assert_has(row("train_url"), &["/bucket/out/", "hyper-parameter"]);
     assert_has(row("epochs"), &["<code>3</code>"]);
     assert_has(row("SEED"), &["<code>1</code>"]);
-}
-
-#[tokio::test]
-async fn the_description_can_be_changed_and_removed() {
-    let fixture = Fixture::start().await;
-    let id = seed_one(&fixture, json!({"name": "described"})).await;
-    let address = format!("/jobs/{id}/description");
-    let read = async || {
-        let job = fixture.client().training_jobs().get(&id).await.unwrap();
-        let metadata = job.details().metadata.clone().unwrap();
-        metadata.description.unwrap_or_default()
-    };
-    let response = fixture
-        .form(&address, &[("description", "second\r\nline ")])
-        .await;
-    assert_eq!(response.status(), 303);
-    assert_eq!(response.headers()["location"], *format!("/jobs/{id}"));
-    assert_eq!(read().await, "second\nline");
-    let response = fixture
-        .form(&address, &[("description", &"x".repeat(257))])
-        .await;
-    assert_eq!(response.status(), 422);
-    let text = response.text().await.unwrap();
-    assert_has(&text, &["description", "must have at most 256 characters"]);
-    assert_eq!(read().await, "second\nline");
-    fixture.form(&address, &[("description", "")]).await;
-    assert_eq!(read().await, "");
-}
-
-#[tokio::test]
-async fn a_running_job_is_stopped_after_a_question() {
-    let fixture = Fixture::start().await;
-    let id = seed_one(&fixture, json!({"name": "endless", "phase": "Running"})).await;
-    let page = fixture.page(&format!("/jobs/{id}")).await;
-    let dialog = between(&page, "<dialog id=\"stop-dialog\"", "</dialog>");
-    assert_has(
-        dialog,
-        &[
-            "Stop endless?",
-            &format!("action=\"/jobs/{id}/stop\""),
-            "method=\"post\"",
-        ],
-    );
-    let question = fixture.page(&format!("/jobs/{id}/stop")).await;
-    assert_has(
-        &question,
-        &[
-            "<h1>Stop endless?</h1>",
-            &format!("action=\"/jobs/{id}/stop\""),
-        ],
-    );
-    let job = fixture.client().training_jobs().job(&id).unwrap();
-    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
-    let forged = fixture.request("POST", &format!("/jobs/{id}/stop"));
-    let forged = forged
-        .header("content-type", FORM)
-        .body("csrf=0")
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(forged.status(), 403);
-    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
-    let response = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
-    assert_eq!(response.status(), 303);
-    let end = job.wait().await.unwrap();
-    assert!(!end.is_completed());
-    assert_eq!(job.get().await.unwrap().phase(), Phase::Terminated);
-    let again = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
-    assert_eq!(again.status(), 409);
-    assert_has(
-        &again.text().await.unwrap(),
-        &["Not possible now", "ModelArts."],
-    );
-}
-
-#[tokio::test]
-async fn a_job_is_deleted_after_a_question() {
-    let fixture = Fixture::start().await;
-    let id = seed_one(&fixture, json!({"name": "old"})).await;
-    let question = fixture.page(&format!("/jobs/{id}/delete")).await;
-    assert_has(
-        &question,
-        &["<h1>Delete old?</h1>", "outputs in OBS remain"],
-    );
-    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
-    assert_eq!(
-        (response.status().as_u16(), &response.headers()["location"]),
-        (303, &"/jobs".parse().unwrap())
-    );
-    fixture.emulator.wait_until_gone(&id).await;
-    let gone = fixture
-        .request("GET", &format!("/jobs/{id}"))
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(gone.status(), 404);
-}
-
-#[tokio::test]
-async fn a_read_only_page_offers_no_change() {
-    let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
-    let id = seed_one(&fixture, json!({"name": "kept", "phase": "Running"})).await;
-    let page = fixture.page(&format!("/jobs/{id}")).await;
-    for absent in ["<form", "<dialog", "/create?from=", "/stop"] {
-        assert!(!page.contains(absent), "{absent} in {page}");
-    }
-    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
-    assert_eq!(response.status(), 403);
-    fixture.client().training_jobs().get(&id).await.unwrap();
-}
-
-#[tokio::test]
-async fn usage_has_a_row_for_each_minute_and_gaps() {
-    let fixture = Fixture::start().await;
-    let id = seed_one(
-        &fixture,
-        json!({"job": described("used"), "phase": "Completed",
-               "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:30:00Z",
-               "ended": "2026-01-15T08:34:00Z",
-               "metrics": {
-                   "worker-0": {"cpuUsage": [-1.0, 40.0, -1.0, 61.25], "memUsage": [10.0, 20.0, 30.0, 40.0]},
-                   "worker-1": {"cpuUsage": [5.0, 5.0, 5.0, 5.0]},
-               }}),
-    )
-    .await;
-    let page = fixture.page(&format!("/jobs/{id}/usage")).await;
-    assert_has(
-        &page,
-        &[
-            "<option selected>worker-0</option>",
-            "<option>worker-1</option>",
-            "All workers",
-        ],
-    );
-    assert_has(&page, &["No values of GPU, GPU memory, NPU, NPU memory"]);
-    let rows = between(&page, "each minute, newest first", "</table>");
-    let rows: Vec<&str> = rows.split("<tr>").skip(2).collect();
-    assert_eq!(rows.len(), 4, "{page}");
-    assert_has(rows[0], &["2026-01-15T08:33:00Z", ">61.2<", ">40.0<"]);
-    assert_has(rows[1], &["2026-01-15T08:32:00Z", "no value", ">30.0<"]);
-    let summary = between(&page, "<th scope=\"row\">CPU</th>", "</tr>");
-    assert_has(summary, &[">61.2<", ">50.6<"]);
-
-    let data = fixture
-        .page(&format!("/jobs/{id}/usage/data?task=worker-0"))
-        .await;
-    let data: Value = serde_json::from_str(&data).unwrap();
-    let chart = &data["charts"][0];
-    let start = 1_768_465_800;
-    assert_eq!(
-        chart["times"],
-        json!([start, start + 60, start + 120, start + 180])
-    );
-    assert_eq!(
-        chart["series"][0],
-        json!({"label": "CPU", "values": [null, 40.0, null, 61.25]})
-    );
-    let all = fixture
-        .page(&format!("/jobs/{id}/usage/data?task=all"))
-        .await;
-    let all: Value = serde_json::from_str(&all).unwrap();
-    assert_eq!(all["charts"][0]["title"], "CPU");
-    assert_eq!(all["charts"][0]["series"][1]["label"], "worker-1");
-    assert_eq!(
-        all["charts"][0]["series"][1]["values"],
-        json!([5.0, 5.0, 5.0, 5.0])
-    );
-
-    let file = fixture.request("GET", &format!("/jobs/{id}/usage/file?task=worker-1"));
-    let file = file.send().await.unwrap();
-    let name = file.headers()["content-disposition"]
-        .to_str()
-        .unwrap()
-        .to_owned();
-    assert_eq!(name, format!("attachment; filename=\"usage-{id}.csv\""));
-    let text = file.text().await.unwrap();
-    let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines.len(), 5, "{text}");
-    assert_eq!(lines[0], "time,task,metric,percent");
-    assert_eq!(lines[4], "2026-01-15T08:33:00Z,worker-1,cpuUsage,5");
-
-    let unknown = fixture.request("GET", &format!("/jobs/{id}/usage?task=worker-2"));
-    let unknown = unknown.send().await.unwrap();
-    assert_eq!(unknown.status(), 400);
-    assert_has(
-        &unknown.text().await.unwrap(),
-        &["it must be all or one of its 2 workers, from worker-0 to worker-1"],
-    );
-}
-
-#[tokio::test]
-async fn usage_without_values_says_why() {
-    let fixture = Fixture::start().await;
-    let waiting = seed_one(&fixture, json!({"name": "waits", "phase": "Pending"})).await;
-    let page = fixture.page(&format!("/jobs/{waiting}/usage")).await;
-    assert_has(&page, &["There are no values yet."]);
-    let ended = seed_one(&fixture, json!({"name": "never", "phase": "Abnormal"})).await;
-    let page = fixture.page(&format!("/jobs/{ended}/usage")).await;
-    assert_has(&page, &["The job never ran, so there are no values."]);
-    let ran = seed_one(&fixture, json!({"name": "ran"})).await;
-    let fault = Fault::error(400, "ModelArts.0001", "no metrics");
-    let rule = FaultRule::once("ShowTrainingJobMetrics", fault);
-    fixture.emulator.faults().add(rule).unwrap();
-    let page = fixture.page(&format!("/jobs/{ran}/usage")).await;
-    assert_has(
-        between(&page, "id=\"usage-tables\"", "</main>"),
-        &["role=\"alert\"", "ModelArts.0001", "request <code>"],
-    );
-}
-
-#[tokio::test]
-async fn the_request_is_shown_as_body_command_program_and_curl() {
-    let fixture = Fixture::with(|emulator| emulator, |console| console.context("team")).await;
-    let id = seed_one(&fixture, json!({"job": described("again")})).await;
-    let page = fixture.page(&format!("/jobs/{id}/request")).await;
-    let text = |name: &str| {
-        let start =
-            format!("<pre id=\"{name}\" tabindex=\"0\" aria-labelledby=\"{name}-title\"><code>");
-        let text = between(&page, &start, "</code>");
-        text.replace("&#34;", "\"")
-            .replace("&#39;", "'")
-            .replace("&#60;", "<")
-            .replace("&#62;", ">")
-            .replace("&#38;", "&")
-    };
-    let job = fixture.client().training_jobs().get(&id).await.unwrap();
-    let body = job.copy_as("again").await.unwrap().body();
-    assert_eq!(serde_json::from_str::<Value>(&text("body")).unwrap(), body);
-    let command = text("command");
-    assert_eq!(text("rust"), include_str!("programs/again.rs"));
-    assert!(!command.contains("--set"), "{command}");
-    assert!(
-        command.starts_with(
-            "modelarts submit --context team obs://bucket/code/train.py \\\n  --name again \\\n"
-        ),
-        "{command}"
-    );
-    assert_has(
-        &command,
-        &[
-            "--description 'first try'",
-            "--engine PyTorch:pytorch_1.8.0",
-            "-p epochs=3",
-            r"-p 'lr=it'\''s 1e-5'",
-            "--env SEED=1",
-            "--data data_url=obs://bucket/data/",
-            "--pass-by-env data_url",
-            "--out train_url=obs://bucket/out/",
-            "--flavor modelarts.vm.cpu.8u",
-            "--nodes 2",
-            "--auto-stop 2h",
-            "--restarts 2",
-            "--log-url obs://bucket/logs/",
-            "--local-code-dir /home/ma-user/code",
-            "--working-dir /home/ma-user/work",
-        ],
-    );
-    let url = format!(
-        "{}/v2/{}/training-jobs",
-        fixture.emulator.url(),
-        job.client().project_id()
-    );
-    let curl = text("curl");
-    assert_has(&curl, &[&url, "-H \"X-Auth-Token: $TOKEN\""]);
-    let sent = between(&curl, "<<'JSON'\n", "\nJSON");
-    assert_eq!(serde_json::from_str::<Value>(sent).unwrap(), body);
 }
 
 #[tokio::test]

@@ -1,0 +1,120 @@
+//! Changes of a job: description, stop, deletion.
+
+use modelarts_ext::types::Phase;
+use serde_json::json;
+
+use crate::{
+    job::{assert_has, between, seed_one},
+    support::Fixture,
+};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+#[tokio::test]
+async fn the_description_can_be_changed_and_removed() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "described"})).await;
+    let address = format!("/jobs/{id}/description");
+    let read = async || {
+        let job = fixture.client().training_jobs().get(&id).await.unwrap();
+        let metadata = job.details().metadata.clone().unwrap();
+        metadata.description.unwrap_or_default()
+    };
+    let response = fixture
+        .form(&address, &[("description", "second\r\nline ")])
+        .await;
+    assert_eq!(response.status(), 303);
+    assert_eq!(response.headers()["location"], *format!("/jobs/{id}"));
+    assert_eq!(read().await, "second\nline");
+    let response = fixture
+        .form(&address, &[("description", &"x".repeat(257))])
+        .await;
+    assert_eq!(response.status(), 422);
+    let text = response.text().await.unwrap();
+    assert_has(&text, &["description", "must have at most 256 characters"]);
+    assert_eq!(read().await, "second\nline");
+    fixture.form(&address, &[("description", "")]).await;
+    assert_eq!(read().await, "");
+}
+
+#[tokio::test]
+async fn a_running_job_is_stopped_after_a_question() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "endless", "phase": "Running"})).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    let dialog = between(&page, "<dialog id=\"stop-dialog\"", "</dialog>");
+    assert_has(
+        dialog,
+        &[
+            "Stop endless?",
+            &format!("action=\"/jobs/{id}/stop\""),
+            "method=\"post\"",
+        ],
+    );
+    let question = fixture.page(&format!("/jobs/{id}/stop")).await;
+    assert_has(
+        &question,
+        &[
+            "<h1>Stop endless?</h1>",
+            &format!("action=\"/jobs/{id}/stop\""),
+        ],
+    );
+    let job = fixture.client().training_jobs().job(&id).unwrap();
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
+    let forged = fixture.request("POST", &format!("/jobs/{id}/stop"));
+    let forged = forged
+        .header("content-type", FORM)
+        .body("csrf=0")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(forged.status(), 403);
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
+    let response = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
+    assert_eq!(response.status(), 303);
+    let end = job.wait().await.unwrap();
+    assert!(!end.is_completed());
+    assert_eq!(job.get().await.unwrap().phase(), Phase::Terminated);
+    let again = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
+    assert_eq!(again.status(), 409);
+    assert_has(
+        &again.text().await.unwrap(),
+        &["Not possible now", "ModelArts."],
+    );
+}
+
+#[tokio::test]
+async fn a_job_is_deleted_after_a_question() {
+    let fixture = Fixture::start().await;
+    let id = seed_one(&fixture, json!({"name": "old"})).await;
+    let question = fixture.page(&format!("/jobs/{id}/delete")).await;
+    assert_has(
+        &question,
+        &["<h1>Delete old?</h1>", "outputs in OBS remain"],
+    );
+    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["location"]),
+        (303, &"/jobs".parse().unwrap())
+    );
+    fixture.emulator.wait_until_gone(&id).await;
+    let gone = fixture
+        .request("GET", &format!("/jobs/{id}"))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(gone.status(), 404);
+}
+
+#[tokio::test]
+async fn a_read_only_page_offers_no_change() {
+    let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
+    let id = seed_one(&fixture, json!({"name": "kept", "phase": "Running"})).await;
+    let page = fixture.page(&format!("/jobs/{id}")).await;
+    for absent in ["<form", "<dialog", "/create?from=", "/stop"] {
+        assert!(!page.contains(absent), "{absent} in {page}");
+    }
+    let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
+    assert_eq!(response.status(), 403);
+    fixture.client().training_jobs().get(&id).await.unwrap();
+}
