@@ -140,12 +140,15 @@ function pollProgress() {
   const url = `/create/progress/${form.elements.draft.value}`;
   const poll = async () => {
     const { progress } = await request(url).catch(() => ({ progress: null }));
-    if (progress && interval) {
-      staged.hidden = false;
-      staged.max = progress.total || 1;
-      staged.value = progress.done;
-      setText(submission, `Sending ${progress.part} to OBS…`);
+    // The files are sent before the job is created.
+    const isSending = progress !== null && progress.done < progress.total;
+    if (!interval) {
+      return;
     }
+    staged.hidden = !isSending;
+    staged.max = progress?.total || 1;
+    staged.value = progress?.done ?? 0;
+    setText(submission, isSending ? `Sending ${progress.part} to OBS…` : "Creating the job…");
   };
   let interval = setInterval(poll, POLL);
   return () => {

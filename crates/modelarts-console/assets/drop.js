@@ -90,6 +90,9 @@ export function dropZones(form, changed) {
   };
 
   const upload = async (slot, files) => {
+    if (files.length === 0) {
+      throw new Error("there are no files to send");
+    }
     const total = files.reduce((sum, { file }) => sum + file.size, 0) || 1;
     const sent = new Map();
     const queue = [...files];
@@ -101,7 +104,8 @@ export function dropZones(form, changed) {
         await send(url, csrf, file, (bytes) => {
           sent.set(path, Math.min(bytes, file.size));
           const all = Array.from(sent.values()).reduce((sum, size) => sum + size, 0);
-          showState(slot, `Receiving ${files.length} files, ${done} done`, { value: all / total });
+          const count = files.length === 1 ? "1 file" : `${files.length} files, ${done} done`;
+          showState(slot, `Receiving ${count}`, { value: all / total });
         }).catch((error) => {
           queue.length = 0;
           throw new Error(`${path}: ${error.message}`);
@@ -168,8 +172,12 @@ export function dropZones(form, changed) {
     event.preventDefault();
     zone.classList.remove("over");
     // The entries must be taken during the event.
-    const entries = Array.from(event.dataTransfer.items, (item) => item.webkitGetAsEntry()).filter(Boolean);
-    start(zone.dataset.slot, Promise.all(entries.map((entry) => filesOf(entry))).then((files) => files.flat()));
+    const dropped = Array.from(event.dataTransfer.items, (item) => {
+      const entry = item.webkitGetAsEntry();
+      const file = entry ? null : item.getAsFile();
+      return entry ? filesOf(entry) : (file ? [{ path: file.name, file }] : []);
+    });
+    start(zone.dataset.slot, Promise.all(dropped).then((files) => files.flat()));
   });
   form.addEventListener("click", (event) => {
     const zone = event.target.closest(".drop");

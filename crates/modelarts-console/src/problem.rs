@@ -79,11 +79,15 @@ impl From<Error> for Problem {
             ErrorKind::Invalid => (StatusCode::UNPROCESSABLE_ENTITY, "Invalid request"),
             _ => (StatusCode::BAD_GATEWAY, "The service did not do it"),
         };
+        let message = error.to_string();
+        // Most messages end with the advice, without its full stop.
+        let is_known = |advice: &str| message.contains(advice.trim_end_matches('.'));
+        let advice = error.advice().filter(|advice| !is_known(advice));
         Self {
             status,
             title,
-            message: error.to_string(),
-            advice: error.advice().map(str::to_owned),
+            advice: advice.map(str::to_owned),
+            message,
             code: error.code().map(str::to_owned),
             request_id: error.request_id().map(str::to_owned),
         }

@@ -224,7 +224,7 @@ pub(super) const GROUPS: &[Group] = &[
         one(11, "working_dir", "Work directory", algorithm::WORKING_DIR, Kind::Text, In::Own,
             "Directory in the container where the job starts: an absolute path. Optional."),
         one(12, "algorithm", "Algorithm", algorithm::ID, Kind::Algorithm, In::Stored,
-            "Algorithm of this project, which has its own code and image."),
+            "Algorithm of this project, which has its own code and image. A subscribed algorithm needs algorithm.subscription_id and item_version_id in the other settings."),
     ] },
     Group { title: "Inputs, outputs and parameters", items: &[
         Item::List(List { name: "inputs", title: "Inputs", item: "input", path: algorithm::INPUTS,

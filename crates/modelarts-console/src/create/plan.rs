@@ -342,12 +342,11 @@ impl Plan {
 
     /// Returns the address of what is not staged yet, for the check.
     fn placeholder(&mut self, staging: &Staging, kind: &str, name: &str, place: &Place) -> String {
-        if let Err(error) = staging.root() {
-            let advice = error.advice().unwrap_or_default();
+        if staging.root().is_err() {
             self.findings.push(Finding::own(
                 place,
                 "must be an address in OBS, because no bucket is set for files and new outputs",
-                advice,
+                "enter an address, such as obs://bucket/directory/",
             ));
         }
         placeholder(&self.root, kind, name)

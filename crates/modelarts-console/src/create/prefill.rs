@@ -13,6 +13,13 @@ use crate::create::{
     },
 };
 
+/// Fields with their defaults, which the details of a job contain although no one set them.
+const DEFAULTS: [(&str, &str); 3] = [
+    ("kind", "job"),
+    ("metadata.workspace_id", "0"),
+    ("spec.runtime_type", "production"),
+];
+
 /// Returns the form of a body. What the form does not have is in its other settings.
 pub(super) fn form_of(mut body: Value) -> Form {
     let mut form = Form::default();
@@ -47,8 +54,10 @@ pub(super) fn form_of(mut body: Value) -> Form {
     for list in lists() {
         set_list(&mut form, &mut body, list);
     }
-    if body["kind"] == "job" {
-        take(&mut body, "kind");
+    for (path, default) in DEFAULTS {
+        if get(&body, path).is_some_and(|value| value == default) {
+            take(&mut body, path);
+        }
     }
     prune(&mut body);
     if body.as_object().is_some_and(|members| !members.is_empty()) {

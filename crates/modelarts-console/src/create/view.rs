@@ -28,6 +28,11 @@ const POOL_FLAVORS: [&str; 4] = [
 /// Number of a row in the template of new rows, which the script replaces.
 const NEW_ROW: &str = "INDEX";
 
+/// Note of a page without a place for files.
+const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses in \
+                         OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the context, \
+                         sets one.";
+
 /// Page of the form.
 #[derive(Template)]
 #[template(path = "create/form.html")]
@@ -143,6 +148,10 @@ impl FormPage {
             is_chosen: *mode == form.mode(),
         });
         notes.extend(lists.problems());
+        let root = state.staging.root().ok().map(|root| root.to_string());
+        if root.is_none() {
+            notes.push(NO_BUCKET.to_owned());
+        }
         Self {
             layout: Layout::new(state, visitor, Section::Create, "Create a job"),
             groups,
@@ -150,7 +159,7 @@ impl FormPage {
             draft: form.get(DRAFT).to_owned(),
             other: form.get(OTHER).to_owned(),
             other_errors: builder.errors_of(OTHER),
-            root: state.staging.root().ok().map(|root| root.to_string()),
+            root,
             notes,
             shows_errors,
             problem,

@@ -146,7 +146,14 @@ async fn files_do_not_change_while_they_are_staged() {
     let problem = put(&draft, "train.py", "1").await.unwrap_err();
     assert_eq!(problem.status, StatusCode::CONFLICT);
     assert!(draft.clear(CODE).is_err());
+    draft.set_progress(Progress {
+        part: CODE.to_owned(),
+        done: 1,
+        total: 2,
+    });
+    assert_eq!(draft.progress().map(|progress| progress.done), Some(1));
     drop(lock);
+    assert!(draft.progress().is_none());
     put(&draft, "train.py", "1").await.unwrap();
 }
 

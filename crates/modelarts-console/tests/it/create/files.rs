@@ -90,6 +90,8 @@ async fn dropped_code_and_data_run_as_a_job() {
         assert!(command.contains(flag), "{command}");
     }
 
+    let progress = fixture.page(&format!("/create/progress/{DRAFT}")).await;
+    assert_eq!(progress, "{\"progress\":null}");
     let created = send(&fixture, "/create", &fields).await;
     let location = created["location"]
         .as_str()
@@ -177,6 +179,42 @@ async fn an_upload_that_is_too_large_is_rejected_before_it_is_sent() {
     );
     assert!(response.contains("modelarts sync"), "{response}");
     assert_eq!(files(&fixture).await, []);
+}
+
+#[tokio::test]
+async fn a_browser_that_leaves_does_not_stop_the_creation() {
+    let (fixture, _cache) = staged().await;
+    assert_eq!(upload(&fixture, "code/train.py", "print(1)").await, 204);
+    let fields = [
+        ("draft", DRAFT),
+        ("code_dir", ""),
+        ("boot_file", "train.py"),
+        ("action", "create"),
+    ];
+    // The check reads the lists of the service, so that the creation needs no time for them.
+    let (_, found) = check(&fixture, &valid_with(&fields)).await;
+    assert_eq!(found, [""; 0]);
+    let (cookie, csrf) = fixture.credentials();
+    let mut body = url::form_urlencoded::Serializer::new(String::new());
+    let body = body.extend_pairs(valid_with(&fields)).finish();
+    let url = fixture.console.url();
+    let host = url.strip_prefix("http://").unwrap();
+    let length = body.len();
+    let request = format!(
+        "POST /create HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\nX-CSRF-Token: {csrf}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    let mut connection = TcpStream::connect(host).await.unwrap();
+    connection.write_all(request.as_bytes()).await.unwrap();
+    drop(connection);
+    let jobs = fixture.client().training_jobs();
+    let created = async {
+        while jobs.get_by_name("leaves").await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let limit = std::time::Duration::from_secs(20);
+    tokio::time::timeout(limit, created).await.unwrap();
 }
 
 #[tokio::test]

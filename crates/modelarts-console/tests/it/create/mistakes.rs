@@ -117,6 +117,12 @@ async fn a_refusal_of_the_service_keeps_the_form() {
     let page = response.text().await.unwrap();
     assert!(page.contains("ModelArts.2751"), "{page}");
     assert!(page.contains("green leaves"), "{page}");
+    // The advice is not repeated.
+    assert_eq!(
+        page.matches("Change training job name").count(),
+        1,
+        "{page}"
+    );
     let script = send(&fixture, "/create", &fields).await;
     assert_eq!(script["error"]["code"], "ModelArts.2751");
     assert_eq!(jobs(&fixture).await, 1);
@@ -168,6 +174,12 @@ async fn what_is_missing_is_reported_at_a_control_of_its_mode() {
 #[tokio::test]
 async fn names_are_given_once_and_with_their_values() {
     let fixture = Fixture::start().await;
+    let page = fixture.page("/create").await;
+    assert!(
+        page.contains("No bucket is set for files and new outputs"),
+        "{page}"
+    );
+    assert!(!page.contains(" data-files"), "{page}");
     let (_, found) = check(
         &fixture,
         &valid_with(&[
