@@ -1,1 +1,255 @@
-// Tab with the logs of a job.
+// Tab with the logs of a job: follows the end, and jumps between the hits of a search.
+import { handlers } from "./job.js";
+import { LineWindow } from "./lines.js";
+import { request, stream } from "./page.js";
+
+/** Time for which the page keeps the lines of a server that was restarted, in milliseconds. */
+const PATIENCE = 5000;
+
+const byId = (id) => document.getElementById(id);
+const root = byId("logs");
+const log = byId("log");
+const form = byId("log-search");
+const message = byId("log-message");
+const follow = byId("follow");
+const job = root.dataset.job;
+
+/** Numbers of lines, as the stream reports them. */
+let counts = { epoch: root.dataset.epoch, lines: 0, tasks: [], has_ended: false };
+let timer = 0;
+
+const lines = new LineWindow(log, { job, query, changed: showNumbers });
+lines.total = Number(root.dataset.lines);
+lines.marked = Number(root.dataset.line ?? 0);
+
+/** Returns the fields of the task and of the search. */
+function query() {
+  const fields = new URLSearchParams({ task: byId("task").value });
+  if (byId("q").value) {
+    fields.set("q", byId("q").value);
+    for (const name of ["regex", "case"].filter((name) => byId(name).checked)) {
+      fields.set(name, "on");
+    }
+  }
+  return fields;
+}
+
+/** Writes the view to the address of the page. */
+function writeAddress() {
+  const fields = query();
+  if (lines.marked) {
+    fields.set("line", lines.marked);
+  }
+  history.replaceState(null, "", `${job}/logs?${fields}`);
+}
+
+function showNumbers() {
+  byId("first").textContent = lines.first;
+  byId("last").textContent = lines.last;
+  byId("lines").textContent = lines.total;
+  byId("reading").hidden = counts.has_ended;
+  byId("no-lines").hidden = lines.total > 0;
+}
+
+function say(text, isError = false) {
+  message.textContent = text;
+  message.classList.toggle("error", isError);
+}
+
+/** Runs a change of the view, and shows its error. */
+async function attempt(task) {
+  try {
+    await task();
+    byId("q").removeAttribute("aria-invalid");
+  } catch (error) {
+    say(error.advice ? `${error.message}: ${error.advice}` : error.message, true);
+    if (error.status === 400) {
+      byId("q").setAttribute("aria-invalid", "true");
+    }
+  }
+}
+
+/** Returns the number of lines of the shown worker. */
+function newTotal() {
+  const task = byId("task").value;
+  return task ? (counts.tasks.find((it) => it.task === task)?.lines ?? 0) : counts.lines;
+}
+
+/** Adds workers that have appeared. */
+function addTasks() {
+  const known = new Set([...byId("task").options].map((option) => option.value));
+  for (const { task } of counts.tasks.filter((it) => !known.has(it.task))) {
+    byId("task").append(new Option(task, task));
+    const link = document.createElement("a");
+    link.className = "button";
+    link.href = `${job}/logs/download?${new URLSearchParams({ task })}`;
+    link.download = "";
+    link.textContent = task;
+    byId("downloads").append(link);
+  }
+}
+
+/** Takes new numbers of lines. */
+function onLog(data) {
+  counts = JSON.parse(data);
+  addTasks();
+  update();
+}
+
+function update() {
+  const total = newTotal();
+  if (lines.isStale) {
+    // After a restart, the server reads the log again, up to the lines that the page shows.
+    if (total < lines.last && !counts.has_ended && timer) {
+      return;
+    }
+    clearTimeout(timer);
+    timer = 0;
+    lines.total = total;
+    attempt(() => (follow.checked ? lines.showEnd() : lines.reload()));
+    return;
+  }
+  lines.total = total;
+  showNumbers();
+  if (follow.checked && lines.last < total) {
+    attempt(() => lines.follow());
+  }
+}
+
+function onReset() {
+  lines.isStale = true;
+  clearTimeout(timer);
+  timer = setTimeout(() => {
+    timer = 0;
+    update();
+  }, PATIENCE);
+}
+
+/** Shows the next line that matches, from the marked line or the first visible one on. */
+async function find(direction) {
+  const isNext = direction.startsWith("next");
+  const fields = query();
+  if (!fields.has("q") && !direction.includes("-")) {
+    say("Enter a text to search for.");
+    byId("q").focus();
+    return;
+  }
+  const from = lines.marked || lines.visible - (isNext ? 1 : 0);
+  if (from > 0) {
+    fields.set("line", from);
+  }
+  fields.set("find", direction);
+  say("Searching…");
+  const found = await request(`${job}/logs/search?${fields}`);
+  if (found.line === null) {
+    say("No line matches.");
+    await lines.reload();
+    return;
+  }
+  follow.checked = false;
+  if (searched !== query().toString()) {
+    searched = query().toString();
+    lines.isStale = true;
+  }
+  await lines.show(found.line);
+  const hits = found.is_limited ? `more than ${found.hits}` : found.hits;
+  const position = found.hit ? `${found.hit} of ${hits}` : `one of ${hits}`;
+  const end = isNext ? "from the beginning again" : "from the end again";
+  say(`Line ${found.line}, ${position} matching lines${found.is_wrapped ? `, ${end}` : ""}.`);
+  writeAddress();
+}
+
+/** The search whose hits are shown. */
+let searched = query().toString();
+
+function goTo(number) {
+  follow.checked = false;
+  const line = Math.min(Math.max(1, number), lines.total);
+  attempt(async () => {
+    await lines.show(line);
+    writeAddress();
+  });
+}
+
+function goToEnd() {
+  follow.checked = true;
+  lines.mark(0);
+  attempt(() => lines.showEnd());
+  writeAddress();
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const direction = event.submitter?.value ?? "next";
+  attempt(() => find(direction));
+});
+byId("line").addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.value) {
+    event.preventDefault();
+    goTo(Number(event.target.value));
+  }
+});
+byId("task").addEventListener("change", () => {
+  lines.total = newTotal();
+  goToEnd();
+});
+byId("to-last").addEventListener("click", (event) => {
+  event.preventDefault();
+  goToEnd();
+});
+byId("to-first").addEventListener("click", (event) => {
+  event.preventDefault();
+  follow.checked = false;
+  lines.mark(0);
+  attempt(() => lines.showStart());
+});
+follow.addEventListener("change", () => follow.checked && goToEnd());
+byId("announce").addEventListener("change", (event) => {
+  log.setAttribute("aria-live", event.target.checked ? "polite" : "off");
+});
+byId("wrap").addEventListener("change", (event) => {
+  log.classList.toggle("wrapped", event.target.checked);
+});
+log.addEventListener("click", (event) => {
+  const link = event.target.closest("a.number");
+  if (link) {
+    event.preventDefault();
+    follow.checked = false;
+    lines.mark(Number(link.textContent));
+    writeAddress();
+  }
+});
+// The user scrolls away from the end to read, and back to it to follow.
+log.addEventListener("wheel", (event) => {
+  if (event.deltaY < 0) {
+    follow.checked = false;
+  }
+}, { passive: true });
+log.addEventListener("keydown", (event) => {
+  if (["ArrowUp", "PageUp", "Home"].includes(event.key)) {
+    follow.checked = false;
+  }
+});
+log.addEventListener("scroll", () => {
+  if (lines.isAtEnd && lines.last >= lines.total && !lines.marked) {
+    follow.checked = true;
+  } else if (!lines.isAtEnd && lines.last >= lines.total) {
+    follow.checked = false;
+  }
+}, { passive: true });
+
+for (const label of root.querySelectorAll("label[hidden]")) {
+  label.hidden = false;
+}
+byId("to-earlier").hidden = true;
+byId("to-later").hidden = true;
+if (lines.marked) {
+  lines.center(lines.marked);
+} else {
+  log.scrollTop = log.scrollHeight;
+}
+stream(`${job}/stream?view=logs&last=${root.dataset.last}`, {
+  ...handlers,
+  reset: onReset,
+  log: onLog,
+});

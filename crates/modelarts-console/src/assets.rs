@@ -45,6 +45,7 @@ const ASSETS: &[Asset] = assets! {
     "events.js" SCRIPT,
     "job.js" SCRIPT,
     "jobs.js" SCRIPT,
+    "lines.js" SCRIPT,
     "log.js" SCRIPT,
     "turns.js" SCRIPT,
     "times.js" SCRIPT,

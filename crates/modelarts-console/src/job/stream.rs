@@ -75,9 +75,15 @@ impl View {
     }
 }
 
+/// Returns an event with data.
+fn message(name: &str, data: &str) -> Message {
+    // A carriage return would end the line of the stream.
+    Message::default().event(name).data(data.replace('\r', " "))
+}
+
 /// Returns an event without data. A browser ignores events whose data is empty.
 fn signal(name: &str) -> Message {
-    Message::default().event(name).data("{}")
+    message(name, "{}")
 }
 
 async fn open(
@@ -199,7 +205,7 @@ impl PageStream {
             && known.head != now.head
         {
             match head::render(&self.state, &self.visitor, read) {
-                Ok(head) => messages.push(Message::default().event("head").data(head)),
+                Ok(head) => messages.push(message("head", &head)),
                 Err(problem) => tracing::error!(?problem, "the header of a job"),
             }
         }
@@ -207,7 +213,7 @@ impl PageStream {
             let new = &job.events[known.events..];
             match render_rows(&self.filter, known.events, new) {
                 Ok(rows) if rows.is_empty() => {}
-                Ok(rows) => messages.push(Message::default().event("events").data(rows)),
+                Ok(rows) => messages.push(message("events", &rows)),
                 Err(problem) => tracing::error!(?problem, "rows of events"),
             }
         }
@@ -215,7 +221,7 @@ impl PageStream {
             && (known.lines != now.lines || known == Position::default())
             && let Ok(counts) = serde_json::to_string(&LogCounts::of(log))
         {
-            messages.push(Message::default().event("log").data(counts));
+            messages.push(message("log", &counts));
         }
         self.position = Some(now);
         self.add_states(&job, log.as_ref(), &mut messages);
@@ -231,7 +237,7 @@ impl PageStream {
         let text = problem.map(Problem::sentence);
         if text != self.shown_problem {
             messages.push(match &text {
-                Some(text) => Message::default().event("interrupted").data(text),
+                Some(text) => message("interrupted", text),
                 None => signal("resumed"),
             });
             self.shown_problem = text;

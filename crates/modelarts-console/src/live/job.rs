@@ -1,6 +1,6 @@
 //! `JobWatch`: the phase and the events of a job, followed.
 
-use std::{sync::Arc, time::Duration};
+use std::{hash::BuildHasher, sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use modelarts_ext::{
@@ -10,10 +10,7 @@ use modelarts_ext::{
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::{
-    live::{random_epoch, slow},
-    problem::Problem,
-};
+use crate::problem::Problem;
 
 /// Maximum number of updates that are taken at once.
 const CHUNK: usize = 4096;
@@ -104,29 +101,24 @@ impl JobWatch {
     }
 
     /// Follows the job until it has vanished.
-    pub(crate) fn poll(
-        self: Arc<Self>,
-        interval: Duration,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        async move {
-            loop {
-                let updates = self.handle.updates().interval(interval);
-                let end = self.follow(updates.without_logs()).await;
-                match end {
-                    End::Ended => self.change(|state| state.has_ended = true),
-                    End::Vanished => return self.vanish(),
-                    End::Failed(error) if error.is_not_found() => return self.vanish(),
-                    End::Failed(error) => self.interrupt(error),
-                }
-                if !self.wait_for_restart(slow(interval)).await {
-                    return self.vanish();
-                }
-                self.change(|state| {
-                    state.epoch = random_epoch();
-                    state.events = Arc::default();
-                    state.has_ended = false;
-                });
+    pub(crate) async fn poll(self: Arc<Self>, interval: Duration) {
+        loop {
+            let updates = self.handle.updates().interval(interval);
+            let end = self.follow(updates.without_logs()).await;
+            match end {
+                End::Ended => self.change(|state| state.has_ended = true),
+                End::Vanished => return self.vanish(),
+                End::Failed(error) if error.is_not_found() => return self.vanish(),
+                End::Failed(error) => self.interrupt(error),
             }
+            if !self.wait_for_restart(slow(interval)).await {
+                return self.vanish();
+            }
+            self.change(|state| {
+                state.epoch = random_epoch();
+                state.events = Arc::default();
+                state.has_ended = false;
+            });
         }
     }
 
@@ -213,4 +205,15 @@ impl JobState {
         self.job = Some(job);
         self.head += 1;
     }
+}
+
+/// Returns a random number. Positions in a stream contain it, so that a position in the stream of
+/// another poller or of another run of the server is recognised.
+pub(super) fn random_epoch() -> u64 {
+    std::hash::RandomState::new().hash_one(())
+}
+
+/// Returns the pause between two reads of a job that has ended or cannot be followed.
+pub(super) fn slow(interval: Duration) -> Duration {
+    interval * 4
 }

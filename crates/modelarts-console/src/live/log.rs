@@ -11,7 +11,11 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
-    live::{job::JobWatch, pool::Viewer, random_epoch, slow, spool::Spool},
+    live::{
+        job::{JobWatch, random_epoch, slow},
+        pool::Viewer,
+        spool::Spool,
+    },
     problem::Problem,
 };
 
@@ -121,34 +125,28 @@ impl LogWatch {
     }
 
     /// Follows the logs until the job has vanished.
-    pub(crate) fn poll(
-        self: Arc<Self>,
-        job: Viewer<JobWatch>,
-        interval: Duration,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        async move {
-            loop {
-                let state = job.loaded().await;
-                let read = self.read(state.job.as_ref(), interval).await;
-                let is_read = read.is_ok();
-                self.change(|state| {
-                    state.is_loaded = true;
-                    state.has_ended = is_read;
-                    state.problem = read.err().map(Problem::from);
-                });
-                if is_read {
-                    // The job runs again.
-                    job.wait_for(|state| state.has_ended || state.is_vanished)
-                        .await;
-                    job.wait_for(|state| !state.has_ended || state.is_vanished)
-                        .await;
-                } else {
-                    tokio::time::sleep(slow(interval)).await;
-                    job.wait_for(|state| state.interruption.is_none()).await;
-                }
-                if job.state().is_vanished {
-                    return;
-                }
+    pub(crate) async fn poll(self: Arc<Self>, job: Viewer<JobWatch>, interval: Duration) {
+        loop {
+            let state = job.loaded().await;
+            let read = self.read(state.job.as_ref(), interval).await;
+            let is_read = read.is_ok();
+            self.change(|state| {
+                state.is_loaded = true;
+                state.has_ended = is_read;
+                state.problem = read.err().map(Problem::from);
+            });
+            if is_read {
+                // The job runs again.
+                job.wait_for(|state| state.has_ended || state.is_vanished)
+                    .await;
+                job.wait_for(|state| !state.has_ended || state.is_vanished)
+                    .await;
+            } else {
+                tokio::time::sleep(slow(interval)).await;
+                job.wait_for(|state| state.interruption.is_none()).await;
+            }
+            if job.state().is_vanished {
+                return;
             }
         }
     }

@@ -12,7 +12,7 @@ pub(crate) mod pool;
 pub(crate) mod spool;
 pub(crate) mod text;
 
-use std::{hash::BuildHasher, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use modelarts_ext::JobHandle;
 
@@ -63,15 +63,4 @@ impl Watches {
         self.jobs.close();
         self.logs.close();
     }
-}
-
-/// Returns a random number. Positions in a stream contain it, so that a position in the stream of
-/// another poller or of another run of the server is recognised.
-fn random_epoch() -> u64 {
-    std::hash::RandomState::new().hash_one(())
-}
-
-/// Returns the pause between two reads of a job that has ended or cannot be followed.
-fn slow(interval: Duration) -> Duration {
-    interval * 4
 }

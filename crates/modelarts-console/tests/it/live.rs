@@ -269,20 +269,73 @@ async fn streams_that_do_not_exist_are_rejected() {
 }
 
 #[tokio::test]
-async fn seeds_with_markup_are_text_on_the_page() {
+async fn markup_and_control_characters_of_events_are_text_on_the_page() {
     let fixture = start().await;
-    let markup = "<script>alert(1)</script>";
+    let markup = "<script>alert(1)</script>\rafter";
     let seeds = json!({"jobs": [{
         "name": "markup", "created": "2026-01-15T08:30:00Z",
-        "events": [{"time": "2026-01-15T08:30:01Z", "message": markup}],
+        "events": [{"time": "2026-01-15T08:30:01Z", "message": markup},
+                   {"time": "2026-01-15T08:30:02Z", "message": "last"}],
     }]});
     let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
     let id = fixture.emulator.seed(&seeds).await.unwrap().remove(0);
-    let mut stream = fixture
-        .stream(&format!("/jobs/{id}/stream?view=events"), "")
-        .await;
-    let rows = stream.until("events").await.data;
-    assert!(rows.contains("&#60;script&#62;alert(1)"), "{rows}");
+    let path = format!("/jobs/{id}/stream?view=events");
+    let rows = fixture.stream(&path, "").await.until("events").await.data;
+    let messages = event_rows(&rows);
+    assert_eq!(
+        messages,
+        ["&#60;script&#62;alert(1)&#60;/script&#62; after", "last"]
+    );
     let html = fixture.page(&format!("/jobs/{id}/events")).await;
     assert!(!html.contains("<script>alert"), "{html}");
+}
+
+#[tokio::test]
+async fn events_are_filtered_on_the_page_and_in_the_stream() {
+    let fixture = start().await;
+    let event = |second: u32, level: &str, source: &str, message: &str| {
+        json!({"time": format!("2026-01-15T08:30:0{second}Z"), "message": message,
+               "level": level, "source": source})
+    };
+    let seeds = json!({"jobs": [{
+        "name": "filtered", "created": "2026-01-15T08:30:00Z",
+        "events": [
+            event(1, "Info", "Job", "Training job created."),
+            event(2, "Warning", "Task", "[worker-0] slow"),
+            event(3, "Info", "Task", "[worker-0] training started."),
+            event(4, "Error", "Task", "[worker-0] Training finished. Exit code 1."),
+        ],
+    }]});
+    let seeds = Seeds::from_json(&seeds.to_string()).unwrap();
+    let id = fixture.emulator.seed(&seeds).await.unwrap().remove(0);
+    for (query, numbers) in [
+        ("", &[1, 2, 3, 4][..]),
+        ("level=Warning", &[2]),
+        ("source=Task&level=Info", &[3]),
+        ("kind=task_finished", &[4]),
+        ("q=SLOW", &[2]),
+        ("kind=created&level=Error", &[]),
+    ] {
+        let html = fixture.page(&format!("/jobs/{id}/events?{query}")).await;
+        let rows = event_rows(&html);
+        let times: Vec<u32> = html
+            .match_indices("<time datetime=\"2026-01-15T08:30:0")
+            .filter(|(at, _)| html[..*at].ends_with("<td>"))
+            .map(|(at, start)| html[at + start.len()..][..1].parse().unwrap())
+            .collect();
+        assert_eq!(times, numbers, "{query}");
+        let path = format!("/jobs/{id}/stream?view=events&{query}");
+        let mut page = EventsPage::default();
+        let mut stream = fixture.stream(&path, "").await;
+        page.read_until(&mut stream, "head").await;
+        if !rows.is_empty() {
+            page.read_until(&mut stream, "events").await;
+        }
+        assert_eq!(page.rows, rows, "{query}");
+    }
+    let html = fixture
+        .page(&format!("/jobs/{id}/events?kind=task_finished"))
+        .await;
+    let choice = "<option value=\"task_finished\" selected>Task finished (1)</option>";
+    assert!(html.contains(choice), "{html}");
 }

@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-use crate::live::spool::POSITION;
-
+/// Size of a position, in bytes.
+const POSITION: u64 = 8;
 /// Size of a header, in bytes.
 pub(super) const HEADER: usize = 16;
 /// Size of the buffer of lines, in bytes.

@@ -26,8 +26,6 @@ use crate::live::{
 
 /// Maximum length of a line in a window, in bytes. A longer line is cut.
 pub(crate) const MAX_SHOWN: usize = 4096;
-/// Size of a position, in bytes.
-const POSITION: u64 = 8;
 /// Maximum number of bytes that are collected before they are written.
 const WRITE: usize = 4 << 20;
 

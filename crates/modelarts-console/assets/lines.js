@@ -1,0 +1,237 @@
+// Window of the lines of a log: a part of the log is in the page, and more is read by scrolling.
+import { request } from "./page.js";
+
+/** Maximum number of lines that are read at once. */
+const CHUNK = 500;
+/** Maximum number of lines in the page. */
+const MOST = 5000;
+/** Distance from the end of the window at which more lines are read, in pixels. */
+const EDGE = 400;
+/** Distance from the end at which the last line counts as visible, in pixels. */
+const NEAR = 40;
+
+/** Lines of a log in an element. */
+export class LineWindow {
+  /**
+   * @param {HTMLElement} element Scrolled element whose children are the lines.
+   * @param {object} options
+   * @param {() => URLSearchParams} options.query Returns the fields of the task and of the search.
+   * @param {string} options.job Address of the job.
+   * @param {() => void} options.changed Called after each change of the lines.
+   */
+  constructor(element, { query, job, changed }) {
+    Object.assign(this, { element, query, job, changed });
+    /** Number of lines of the log, without the lines that are not in the page. */
+    this.total = 0;
+    /** Number of the marked line; 0 for none. */
+    this.marked = 0;
+    this.work = Promise.resolve();
+    element.addEventListener("scroll", () => this.onScroll(), { passive: true });
+  }
+
+  /** Number of the first line in the page; 0 for none. */
+  get first() {
+    return Number(this.element.firstElementChild?.dataset.number ?? 0);
+  }
+
+  /** Number of the last line in the page; 0 for none. */
+  get last() {
+    return Number(this.element.lastElementChild?.dataset.number ?? 0);
+  }
+
+  /** `true` if the end of the window is visible. */
+  get isAtEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    return scrollHeight - scrollTop - clientHeight < NEAR;
+  }
+
+  /** Number of the first visible line. */
+  get visible() {
+    const top = this.element.getBoundingClientRect().top;
+    const rows = [...this.element.children];
+    const row = rows.find((row) => row.getBoundingClientRect().bottom > top);
+    return Number(row?.dataset.number ?? 0);
+  }
+
+  /** Runs a task after the tasks before it, so that lines are never added twice. */
+  enqueue(task) {
+    const run = this.work.then(task);
+    this.work = run.catch(() => {});
+    return run;
+  }
+
+  /** Replaces the lines by those around a line, and shows it. */
+  show(number) {
+    return this.enqueue(async () => {
+      const row = document.getElementById(`line-${number}`);
+      if (!row || this.isStale) {
+        await this.replace(Math.max(1, number - CHUNK / 2));
+      }
+      this.mark(number);
+      this.center(number);
+    });
+  }
+
+  /** Scrolls a line to the middle, without scrolling the page. */
+  center(number) {
+    const row = document.getElementById(`line-${number}`);
+    if (row) {
+      this.element.scrollTop = row.offsetTop - this.element.clientHeight / 2;
+    }
+  }
+
+  /** Replaces the lines by the last ones, or by the first ones. */
+  showEnd() {
+    return this.enqueue(async () => {
+      await this.replace(Math.max(1, this.total - CHUNK + 1));
+      this.element.scrollTop = this.element.scrollHeight;
+    });
+  }
+
+  /** Replaces the lines by the first ones. */
+  showStart() {
+    return this.enqueue(async () => {
+      await this.replace(1);
+      this.element.scrollTop = 0;
+    });
+  }
+
+  /** Reads the lines in the page again, for example with other hits. */
+  reload() {
+    return this.enqueue(async () => {
+      const top = this.element.scrollTop;
+      await this.replace(Math.max(1, this.visible - CHUNK / 2));
+      this.element.scrollTop = top;
+      this.mark(this.marked);
+    });
+  }
+
+  /** Adds the lines after the last one, and shows the end. */
+  follow() {
+    return this.enqueue(async () => {
+      if (this.total - this.last > CHUNK) {
+        await this.replace(Math.max(1, this.total - CHUNK + 1));
+      }
+      await this.append();
+      this.element.scrollTop = this.element.scrollHeight;
+    });
+  }
+
+  /** Marks a line; 0 for none. */
+  mark(number) {
+    this.marked = number;
+    this.element.querySelector(".marked")?.classList.remove("marked");
+    const row = document.getElementById(`line-${number}`);
+    row?.classList.add("marked");
+  }
+
+  async read(from, count) {
+    const query = this.query();
+    query.set("from", from);
+    query.set("count", count);
+    const window = await request(`${this.job}/logs/lines?${query}`);
+    this.total = window.lines;
+    return window.rows.map((row) => this.row(row));
+  }
+
+  async replace(from) {
+    const rows = await this.read(from, CHUNK);
+    this.isStale = false;
+    this.element.replaceChildren(...rows);
+    this.mark(this.marked);
+    this.changed();
+  }
+
+  async append() {
+    while (this.last < this.total) {
+      const rows = await this.read(this.last + 1, CHUNK);
+      if (rows.length === 0) {
+        break;
+      }
+      this.element.append(...rows);
+      for (let more = this.element.children.length - MOST; more > 0; more -= 1) {
+        this.element.firstElementChild.remove();
+      }
+      this.changed();
+    }
+  }
+
+  async prepend() {
+    const from = Math.max(1, this.first - CHUNK);
+    const rows = await this.read(from, this.first - from);
+    const { scrollHeight, scrollTop } = this.element;
+    this.element.prepend(...rows);
+    this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
+    while (this.element.children.length > MOST) {
+      this.element.lastElementChild.remove();
+    }
+    this.changed();
+  }
+
+  onScroll() {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    if (this.isReading || this.isStale) {
+      return;
+    }
+    let task = null;
+    if (scrollTop < EDGE && this.first > 1) {
+      task = () => this.prepend();
+    } else if (scrollHeight - scrollTop - clientHeight < EDGE && this.last < this.total) {
+      task = async () => {
+        const rows = await this.read(this.last + 1, CHUNK);
+        this.element.append(...rows);
+        this.trimStart();
+        this.changed();
+      };
+    }
+    if (task) {
+      this.isReading = true;
+      this.enqueue(task).catch(() => {}).finally(() => {
+        this.isReading = false;
+      });
+    }
+  }
+
+  /** Removes the first lines of a window that is too long, without moving what is visible. */
+  trimStart() {
+    const { scrollHeight, scrollTop } = this.element;
+    for (let more = this.element.children.length - MOST; more > 0; more -= 1) {
+      this.element.firstElementChild.remove();
+    }
+    this.element.scrollTop = scrollTop + this.element.scrollHeight - scrollHeight;
+  }
+
+  /** Returns the element of a line. All texts are text, never HTML. */
+  row({ number, task, parts, level, is_gap: isGap, len }) {
+    const row = element("div", ["row", level, isGap && "gap"].filter(Boolean).join(" "));
+    row.id = `line-${number}`;
+    row.dataset.number = number;
+    const link = element("a", "number", String(number));
+    const query = this.query();
+    query.set("line", number);
+    link.href = `${this.job}/logs?${query}#line-${number}`;
+    row.append(link);
+    if (task) {
+      row.append(element("span", "task", task));
+    }
+    const text = element("span", "text");
+    parts.forEach((part, at) => text.append(at % 2 ? element("mark", "", part) : part));
+    row.append(text);
+    if (len) {
+      const whole = element("a", "cut", `… whole line (${len} bytes)`);
+      whole.href = `${this.job}/logs/line?${query}`;
+      whole.download = "";
+      row.append(" ", whole);
+    }
+    return row;
+  }
+}
+
+function element(name, style, text = "") {
+  const made = document.createElement(name);
+  if (style) {
+    made.className = style;
+  }
+  made.textContent = text;
+  return made;
+}
