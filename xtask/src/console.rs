@@ -64,7 +64,7 @@ pub fn run(tests: Tests, pattern: Option<&str>) -> Result<Outcome> {
     let here = env::current_exe()?;
     let programs = here.parent().context("this program is in no directory")?;
     let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=spec"]);
+    command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
     if let Some(pattern) = pattern {
         command.arg(format!("--test-name-pattern={pattern}"));
     }
@@ -72,6 +72,13 @@ pub fn run(tests: Tests, pattern: Option<&str>) -> Result<Outcome> {
     passes(
         command
             .env("CONSOLE_SERVER", programs.join(SERVER))
+            .env(
+                "CONSOLE_TESTS",
+                match tests {
+                    Tests::InCi => "ci",
+                    Tests::All => "all",
+                },
+            )
             .env("CHROMIUM", browser)
             .current_dir(&directory),
     )

@@ -1,5 +1,6 @@
 // Control of the emulator: fields of the kind of fault, and requests as they arrive.
 import { banner } from "./page.js";
+import { showTimes } from "./times.js";
 import { patch } from "./patch.js";
 
 /** Pause between two reads of the requests, in milliseconds. */
@@ -56,6 +57,7 @@ async function refresh() {
   }
 }
 
+showTimes(document);
 const form = document.getElementById("fault");
 if (form) {
   form.elements.fault.addEventListener("change", () => chooseFields(form));

@@ -53,6 +53,17 @@ export function banner(message) {
   element.hidden = !message;
 }
 
+/** Shows why the server rejects a stream, such as an expired session. */
+async function explain(address) {
+  const headers = { Accept: "application/json" };
+  const response = await fetch(address, { headers }).catch(() => null);
+  if (response && !response.ok) {
+    const { error } = await response.json().catch(() => ({}));
+    banner([error?.message ?? `${response.status} ${response.statusText}`, error?.advice].filter(Boolean).join("; "));
+  }
+  response?.body?.cancel().catch(() => {});
+}
+
 /**
  * Opens a stream of server-sent events while the page is visible, and again after errors. The
  * handlers are called with the data of the events of their names. Returns a function that closes it.
@@ -75,6 +86,7 @@ export function stream(url, handlers) {
       if (source?.readyState === EventSource.CLOSED) {
         close();
         retry = setTimeout(open, 2000);
+        explain(address);
       }
     };
     for (const [name, handler] of Object.entries(handlers)) {

@@ -107,7 +107,8 @@ impl Sent {
             self.interruption.clone_from(&state.interruption);
             events.push(match &state.interruption {
                 Some(interruption) => self.event("interrupted", &interruption.reason),
-                None => self.event("resumed", ""),
+                // A browser ignores events without data.
+                None => self.event("resumed", "{}"),
             });
         }
         events

@@ -52,7 +52,8 @@ export class Browser {
       timezoneId: "Europe/Berlin",
       ...options,
     });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(10_000);
+    context.setDefaultNavigationTimeout(30_000);
     return await this.tab(context, path);
   }
 
@@ -77,14 +78,6 @@ export class Browser {
     return page;
   }
 
-  /** Returns the bytes that a page has received, with scripts and styles, without streams. */
-  async weight(page) {
-    return await page.evaluate(() => {
-      const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
-      return entries.reduce((sum, entry) => sum + entry.transferSize, 0);
-    });
-  }
-
   /** Fails if a page of this browser has reported an error or sent a request to another server. */
   assertNoFaults() {
     assert.deepEqual(this.#faults.splice(0), []);
@@ -104,13 +97,13 @@ export async function assertAccessible(page) {
   assert.deepEqual(found, [], page.url());
 }
 
-/** Fails if a page is wider than the window. */
+/** Fails if a page is wider than the window. Elements that scripts size have time to follow. */
 export async function assertFits(page) {
-  const wide = await page.evaluate(() => {
+  const tooWide = () => {
     const width = document.documentElement.clientWidth;
     const scrolls = (element) => {
-      for (let up = element; up; up = up.parentElement) {
-        if (up !== document.documentElement && getComputedStyle(up).overflowX !== "visible") {
+      for (let up = element; up && up !== document.documentElement; up = up.parentElement) {
+        if (getComputedStyle(up).overflowX !== "visible") {
           return true;
         }
       }
@@ -119,8 +112,10 @@ export async function assertFits(page) {
     return [...document.querySelectorAll("body *")]
       .filter((element) => element.getBoundingClientRect().right > width + 1 && !scrolls(element))
       .map((element) => element.outerHTML.slice(0, 120));
-  });
-  assert.deepEqual(wide, [], `${page.url()} is wider than its window`);
+  };
+  const fits = page.waitForFunction(`(${tooWide})().length === 0`, undefined, { timeout: 5_000 });
+  await fits.catch(() => {});
+  assert.deepEqual(await page.evaluate(tooWide), [], `${page.url()} is wider than its window`);
 }
 
 /** Writes a screenshot of the whole page to target/console/screenshots. */
@@ -131,5 +126,14 @@ export async function shoot(page, name) {
     fullPage: true,
     animations: "disabled",
     caret: "hide",
+  });
+}
+
+/** Returns the bytes that a page has received, with scripts and styles, without streams. */
+export async function weight(page) {
+  return await page.evaluate(() => {
+    const kinds = ["navigation", "resource"];
+    const entries = kinds.flatMap((kind) => performance.getEntriesByType(kind));
+    return entries.reduce((sum, entry) => sum + entry.transferSize, 0);
   });
 }

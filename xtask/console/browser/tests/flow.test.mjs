@@ -55,12 +55,13 @@ test("a job runs code that was chosen on this computer", { timeout }, async () =
 
 test("mistakes appear at their fields while they are typed", { timeout }, async () => {
   const page = await browser.open("/create");
-  await fillForm(page, "not a name!", "bucket/code");
+  await fillForm(page, "not a name!", "obs://bucket/code/");
+  await page.getByRole("textbox", { name: "Auto restart" }).fill("1000");
   await page.getByRole("textbox", { name: "Compute nodes" }).fill("0");
   await page.getByRole("combobox", { name: "Auto stop" }).fill("1000");
   await page.getByRole("textbox", { name: "Work directory" }).fill("relative");
   await page.locator("#state", { hasText: "5 rules are broken." }).waitFor();
-  for (const id of ["f-name", "f-code_dir", "f-nodes", "f-auto_stop", "f-working_dir"]) {
+  for (const id of ["f-name", "f-restarts", "f-nodes", "f-auto_stop", "f-working_dir"]) {
     await page.locator(`#${id}[aria-invalid="true"]`).waitFor();
     assert.match(await page.locator(`#${id}-error`).textContent(), /must/);
   }
