@@ -57,6 +57,8 @@ struct EvidenceView {
     text: String,
     /// `true` if the log of the task shows it.
     is_log: bool,
+    /// Number of the line in the log.
+    line: Option<u64>,
 }
 
 /// Renders the time line and the diagnosis of a job. The evidence of a failure is open at first if
@@ -129,6 +131,10 @@ impl EvidenceView {
             task: evidence.task.clone().unwrap_or_default(),
             text: evidence.fact.to_string(),
             is_log: matches!(evidence.fact, Fact::Log { .. }),
+            line: match evidence.fact {
+                Fact::Log { line, .. } => line,
+                _ => None,
+            },
         }
     }
 }

@@ -198,7 +198,11 @@ async fn a_failed_job_has_its_diagnosis() {
     let page = fixture.page(&format!("/jobs/{id}")).await;
     assert_has(
         &page,
-        &["<details id=\"evidence\" open>", "memUsage: 100 %"],
+        &[
+            "<details id=\"evidence\" open>",
+            "memUsage: 100 %",
+            "/logs?task=worker-0&amp;line=2\">Log</a>",
+        ],
     );
     for tab in ["", "/usage", "/request"] {
         let page = fixture.page(&format!("/jobs/{id}{tab}")).await;
