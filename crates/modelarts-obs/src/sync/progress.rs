@@ -108,6 +108,9 @@ pub enum SkipReason {
     Credentials,
     /// A private key, according to the contents of the file.
     PrivateKey,
+    /// A hidden file or directory of the home directory, which belongs to another program: settings,
+    /// caches, keys. Those of other directories are transferred.
+    HiddenInHome,
     /// A download that was interrupted.
     UnfinishedDownload,
     /// A link at the target, which is not deleted.
@@ -134,6 +137,7 @@ impl fmt::Display for SkipReason {
             Self::NodeModules => "installed packages",
             Self::Credentials => "may hold credentials",
             Self::PrivateKey => "a private key",
+            Self::HiddenInHome => "hidden, in the home directory",
             Self::UnfinishedDownload => "an unfinished download",
             Self::Link => "a link",
             Self::LinkLoop => "a link to a directory that contains the link",

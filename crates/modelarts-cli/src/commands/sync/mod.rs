@@ -34,8 +34,8 @@ call that was interrupted continues. Files of a directory go directly below the 
 name of the directory.
 
 Files that may hold credentials (.env, *.pem, clouds.yaml and the like), .git, __pycache__, \
-node_modules, virtual environments and what .modelartsignore matches are never sent; the output \
-names each of them.
+node_modules, virtual environments, hidden files of the home directory and what .modelartsignore \
+matches are never sent; the output names each of them.
 
 Examples:
   modelarts sync ./data obs://my-bucket/data

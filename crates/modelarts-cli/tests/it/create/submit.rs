@@ -39,6 +39,20 @@ async fn code_and_data_are_sent_and_the_log_is_on_stdout() {
     assert_eq!(text.matches("(unchanged, not sent)").count(), 2, "{text}");
 }
 
+/// The program writes its caches below the home directory while it sends the code.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_in_the_home_directory_is_sent_without_hidden_files() {
+    let site = Site::start().await;
+    site.fixture.write("train.py", "print('at home')");
+    site.fixture.write(".config/other.toml", "key = 1");
+    let arguments = format!("submit train.py --flavor {FLAVOR}");
+    let command = site.command(&arguments).env_remove("MODELARTS_CACHE_DIR");
+    let output = support::assert(command).await.code(0);
+    assert!(stdout(&output).contains("at home"));
+    let text = stderr(&output);
+    assert!(text.contains("✓ Code         1 file, 16 B"), "{text}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn items_begin_with_the_submission_and_end_with_the_outcome() {
     let site = Site::start().await;

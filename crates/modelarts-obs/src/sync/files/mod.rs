@@ -6,6 +6,7 @@ pub(crate) use rules::{PART_SUFFIX, WRITE_TEST};
 
 use std::{
     collections::BTreeMap,
+    env,
     fs::{self, DirEntry},
     path::{Path, PathBuf},
 };
@@ -108,6 +109,8 @@ pub(crate) fn list_for_deletion(root: &Path) -> Result<Listing, Error> {
 /// State of the walk through a directory.
 struct Walk<'a> {
     root: &'a Path,
+    /// `true` if the root is the home directory of the user.
+    is_home: bool,
     gitignore: bool,
     excluded: &'a [String],
     follow_links: bool,
@@ -123,6 +126,7 @@ impl<'a> Walk<'a> {
     fn new(root: &'a Path) -> Self {
         Self {
             root,
+            is_home: env::home_dir().is_some_and(|home| is_same(&home, root)),
             gitignore: false,
             excluded: &[],
             follow_links: true,
@@ -168,7 +172,9 @@ impl<'a> Walk<'a> {
         if self.excluded.contains(&relative) {
             return self.skip(relative, SkipReason::Excluded);
         }
-        let left_out = always_left_out(&path, is_dir).or_else(|| self.ignored(&path, is_dir));
+        let left_out = always_left_out(&path, is_dir)
+            .or_else(|| self.hidden_in_home(&relative))
+            .or_else(|| self.ignored(&path, is_dir));
         if let Some(reason) = left_out {
             return self.skip(relative, reason);
         }
@@ -251,6 +257,13 @@ impl<'a> Walk<'a> {
         Ok(real)
     }
 
+    /// Returns the reason to leave out a path of the home directory. Other programs, such as the
+    /// emulator and this crate with its caches, write hidden files there during the transfer.
+    fn hidden_in_home(&self, relative: &str) -> Option<SkipReason> {
+        let is_kept = [IGNORE_FILE, GIT_IGNORE_FILE].contains(&relative);
+        (self.is_home && relative.starts_with('.') && !is_kept).then_some(SkipReason::HiddenInHome)
+    }
+
     /// Returns the pattern that excludes a file or a directory.
     fn ignored(&self, path: &Path, is_dir: bool) -> Option<SkipReason> {
         let found = self.patterns.iter().rev().map(|p| p.matched(path, is_dir));
@@ -297,5 +310,56 @@ impl<'a> Walk<'a> {
             self.patterns.push(patterns);
         }
         Ok(())
+    }
+}
+
+/// Returns `true` if a path leads to a canonical path.
+fn is_same(path: &Path, canonical: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|path| path == canonical)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_files_of_the_home_directory_are_left_out() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        fs::create_dir_all(root.join(".cache/modelarts")).unwrap();
+        fs::create_dir_all(root.join("src/.hydra")).unwrap();
+        for name in [
+            ".cache/modelarts/tables",
+            ".gitignore",
+            "src/.hydra/a.yaml",
+            "train.py",
+        ] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        let list = |is_home| {
+            let mut walk = Walk::new(&root);
+            walk.is_home = is_home;
+            walk.directory(&root, root.clone(), "").unwrap();
+            walk.listing
+        };
+        let listing = list(true);
+        let names: Vec<_> = listing.files.keys().map(String::as_str).collect();
+        assert_eq!(names, [".gitignore", "src/.hydra/a.yaml", "train.py"]);
+        let skipped: Vec<_> = listing
+            .skipped
+            .iter()
+            .map(|path| path.path.as_str())
+            .collect();
+        assert_eq!(skipped, [".cache"]);
+        assert_eq!(listing.skipped[0].reason, SkipReason::HiddenInHome);
+        assert_eq!(list(false).files.len(), 4);
+    }
+
+    #[test]
+    fn a_link_to_the_home_directory_is_the_home_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(directory.path()).unwrap();
+        assert!(is_same(&root.join("."), &root));
+        assert!(!is_same(&root.join("missing"), &root));
     }
 }
