@@ -49,7 +49,7 @@ test("eight tabs of a browser follow a job at once", { timeout: 120_000 }, async
 test("a list of 10,000 jobs is paged and searched", { timeout: 120_000 }, async () => {
   await server.seed([{ name: "many-{n}", count: 10_000 }]);
   const page = await browser.open("/jobs?search=name:many-");
-  await page.getByText("10000 in all").waitFor();
+  await page.getByText("10,000 in all").waitFor();
   assert.equal(await page.locator("#rows tr").count(), 50);
   await page.getByRole("link", { name: "Last" }).click();
   await page.getByRole("link", { name: "many-0", exact: true }).waitFor();
