@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Browser } from "../support/browser.mjs";
-import { logLine, phase } from "../support/job.mjs";
+import { phase } from "../support/job.mjs";
 import { lines } from "../support/sample.mjs";
 import { Server } from "../support/server.mjs";
 
@@ -73,7 +73,7 @@ test("a line of a worker is on the screen within a second", { timeout: 120_000 }
         }
       }).observe(document.getElementById("log"), { childList: true, subtree: true, characterData: true });
     });
-    await logLine(page, "line 39 at");
+    await page.getByText("line 39 at").first().waitFor({ timeout: 60_000 });
     // The first lines were printed before the page was open.
     const delays = (await page.evaluate(() => window.delays)).slice(10);
     const longest = Math.max(...delays);
