@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr},
+    net::{self, Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
 };
@@ -55,7 +55,7 @@ pub struct ConsoleBuilder {
     client: Client,
     staging: Option<Staging>,
     listen: SocketAddr,
-    service: Option<String>,
+    listener: Option<net::TcpListener>,
     context: Option<String>,
     is_read_only: bool,
     interval: Option<Duration>,
@@ -70,7 +70,7 @@ impl Console {
             client,
             staging: None,
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            service: None,
+            listener: None,
             context: None,
             is_read_only: false,
             interval: None,
@@ -118,6 +118,13 @@ impl ConsoleBuilder {
         self
     }
 
+    /// Sets the socket to accept connections from, instead of an address. If the program keeps a
+    /// clone of it, connections wait between the end of one server and the start of the next.
+    pub fn listener(mut self, listener: net::TcpListener) -> Self {
+        self.listener = Some(listener);
+        self
+    }
+
     /// Sets the place of local code and data that are dropped on the form. Default: that of the
     /// client.
     pub fn staging(mut self, staging: Staging) -> Self {
@@ -162,16 +169,26 @@ impl ConsoleBuilder {
     /// # Errors
     /// If the address is not a loopback address, or cannot be listened on.
     pub async fn start(self) -> io::Result<Console> {
-        if !self.listen.ip().is_loopback() {
+        let address = match &self.listener {
+            Some(listener) => listener.local_addr()?,
+            None => self.listen,
+        };
+        if !address.ip().is_loopback() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 format!(
                     "the address must be a loopback address, and is {}",
-                    self.listen.ip()
+                    address.ip()
                 ),
             ));
         }
-        let listener = TcpListener::bind(self.listen).await?;
+        let listener = match self.listener {
+            Some(listener) => {
+                listener.set_nonblocking(true)?;
+                TcpListener::from_std(listener)?
+            }
+            None => TcpListener::bind(address).await?,
+        };
         let address = listener.local_addr()?;
         let on_login = self.on_login;
         let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
@@ -188,9 +205,7 @@ impl ConsoleBuilder {
         let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
-            service: self
-                .service
-                .unwrap_or_else(|| service_name(&self.client, emulator.is_some())),
+            service: service_name(&self.client, emulator.is_some()),
             context: self.context,
             is_read_only: self.is_read_only,
             interval,

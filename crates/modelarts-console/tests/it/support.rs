@@ -1,6 +1,6 @@
 //! An emulator with the page, and a browser that is logged in.
 
-use std::time::Duration;
+use std::{net::TcpListener, time::Duration};
 
 use modelarts_console::{Console, ConsoleBuilder};
 use modelarts_emulator::{Builder, Emulator, Timing, seeds::Seeds};
@@ -11,6 +11,8 @@ use reqwest::{RequestBuilder, Response, header::SET_COOKIE, redirect::Policy};
 pub(crate) struct Fixture {
     pub(crate) emulator: Emulator,
     pub(crate) console: Console,
+    /// Socket of the page, which stays open during a restart.
+    socket: TcpListener,
     browser: reqwest::Client,
     /// Cookie of the session, as `NAME=VALUE`.
     pub(crate) cookie: String,
@@ -46,6 +48,8 @@ impl Fixture {
 
     /// Starts a page with its settings, and logs in.
     pub(crate) async fn of(emulator: Emulator, console: ConsoleBuilder) -> Self {
+        let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+        let console = console.listener(socket.try_clone().unwrap());
         let console = console.start().await.unwrap();
         let browser = browser();
         let login = browser.get(console.login_url()).send().await.unwrap();
@@ -54,6 +58,7 @@ impl Fixture {
         let mut fixture = Self {
             emulator,
             console,
+            socket,
             browser,
             cookie,
             csrf: String::new(),
@@ -67,12 +72,11 @@ impl Fixture {
     /// Ends the server of the page, and starts another one on the same port. The browser keeps its
     /// session, so both need the same key.
     pub(crate) async fn restart(&mut self, console: impl FnOnce(ConsoleBuilder) -> ConsoleBuilder) {
-        let address = self.console.url().replace("http://", "").parse().unwrap();
-        let builder = Console::builder(self.client()).listen(address);
-        // The port is free only after the first server has ended.
+        let listener = || self.socket.try_clone().unwrap();
+        let builder = console(Console::builder(self.client())).listener(listener());
         let spare = Console::builder(self.client()).start().await.unwrap();
         std::mem::replace(&mut self.console, spare).shutdown().await;
-        self.console = console(builder).start().await.unwrap();
+        self.console = builder.start().await.unwrap();
     }
 
     /// Opens a stream of server-sent events after the event with this id.
