@@ -20,16 +20,18 @@ const PACKAGE: &str = "node_modules/playwright-core";
 const CHROMIUM: &str = "/usr/bin/chromium";
 const SERVER: &str = "modelarts-console-tests";
 
-/// Tests of the check in CI, and tests and measurements that take longer.
+/// Tests of the check in CI, tests that take longer, and measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tests {
     InCi,
     All,
+    Figures,
 }
 
-/// Runs the tests, or only those whose names match `pattern`.
-pub fn command(pattern: Option<&str>) -> Result<ExitCode> {
-    Ok(match run(Tests::All, pattern)? {
+/// Runs the tests or the measurements, or only those whose names match `pattern`.
+pub fn command(figures: bool, pattern: Option<&str>) -> Result<ExitCode> {
+    let tests = if figures { Tests::Figures } else { Tests::All };
+    Ok(match run(tests, pattern)? {
         Outcome::Passed => ExitCode::SUCCESS,
         Outcome::Failed(why) | Outcome::Skipped { why, .. } => {
             eprintln!("error: {why}");
@@ -56,27 +58,39 @@ pub fn run(tests: Tests, pattern: Option<&str>) -> Result<Outcome> {
     }
     let directory = workspace::root().join("xtask/console/browser");
     node::install(&directory, PACKAGE, Optional::LeftOut)?;
-    let status = cargo(["build", "--quiet", "--package", SERVER]).status()?;
+    // Measurements need an optimised build, and run one after the other.
+    let is_measured = tests == Tests::Figures;
+    let status = cargo(["build", "--quiet", "--package", SERVER])
+        .args(is_measured.then_some("--release"))
+        .status()?;
     ensure!(
         status.success(),
         "the server of the tests does not build: {status}"
     );
     let here = env::current_exe()?;
     let programs = here.parent().context("this program is in no directory")?;
+    let program = match is_measured {
+        true => workspace::root().join("target/release").join(SERVER),
+        false => programs.join(SERVER),
+    };
     let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
+    command.args(["--test", "--test-reporter=spec"]);
+    command.arg(format!(
+        "--test-concurrency={}",
+        if is_measured { 1 } else { 2 }
+    ));
     if let Some(pattern) = pattern {
         command.arg(format!("--test-name-pattern={pattern}"));
     }
     command.args(files(&directory, tests)?);
     passes(
         command
-            .env("CONSOLE_SERVER", programs.join(SERVER))
+            .env("CONSOLE_SERVER", program)
             .env(
                 "CONSOLE_TESTS",
                 match tests {
                     Tests::InCi => "ci",
-                    Tests::All => "all",
+                    Tests::All | Tests::Figures => "all",
                 },
             )
             .env("CHROMIUM", browser)
@@ -94,6 +108,7 @@ fn files(directory: &Path, tests: Tests) -> Result<Vec<PathBuf>> {
     let folders: &[&str] = match tests {
         Tests::InCi => &["tests"],
         Tests::All => &["tests", "demand"],
+        Tests::Figures => &["figures"],
     };
     let mut files = Vec::new();
     for folder in folders {

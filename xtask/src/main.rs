@@ -136,6 +136,9 @@ enum Command {
     /// Runs the browser tests of the page, which need Chromium, and writes its screenshots to
     /// target/console
     Console {
+        /// Measure first paint, delay and memory instead, with an optimised build
+        #[arg(long)]
+        figures: bool,
         /// Run only the tests whose names match this regular expression
         #[arg(value_name = "PATTERN")]
         pattern: Option<String>,
@@ -251,7 +254,7 @@ fn run(command: Command) -> Result<ExitCode> {
                 ExitCode::FAILURE
             })
         }
-        Command::Console { pattern } => console::command(pattern.as_deref()),
+        Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
         Command::NewOperation => new_operation::run(),
         Command::Obs {
             speed: true,
