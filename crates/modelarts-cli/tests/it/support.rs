@@ -144,6 +144,15 @@ impl Running {
     }
 }
 
+/// Returns a starter of programs that receive SIGHUP, also if the tests run where it is ignored, such
+/// as below `nohup`.
+pub(crate) fn hangup_starter() -> &'static [&'static str] {
+    match cfg!(target_os = "linux") {
+        true => &["env", "--default-signal=HUP"],
+        false => &[],
+    }
+}
+
 /// Returns the program without any settings, in this directory, which is also its home.
 pub(crate) fn isolated(directory: &Path) -> Command {
     Command::new(cargo_bin!("modelarts"))

@@ -1,6 +1,7 @@
 //! An emulator with a bucket, scripts, and runs of the program whose lines a test reads one by one.
 
 use std::{
+    ffi::OsStr,
     io::{BufRead, BufReader, Read},
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, channel},
@@ -63,9 +64,13 @@ impl Site {
 
     /// Starts a program with further variables.
     pub(super) fn spawn_with(&self, arguments: &str, variables: &[(&str, &str)]) -> Running {
-        let mut command = Command::new(cargo_bin!("modelarts"));
+        let program = cargo_bin!("modelarts").as_os_str();
+        let starter = support::hangup_starter().iter().map(OsStr::new);
+        let line: Vec<&OsStr> = starter.chain([program]).collect();
+        let mut command = Command::new(line[0]);
         let directory = self.fixture.path();
         command
+            .args(&line[1..])
             .args(arguments.split_whitespace())
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

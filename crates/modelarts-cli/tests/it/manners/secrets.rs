@@ -165,14 +165,31 @@ async fn no_command_prints_a_secret() {
         }
     }
     let mut tested: BTreeSet<&str> = commands.iter().map(|(_, name, _)| *name).collect();
-    // The test below, and the help.
-    tested.extend(["dev", "help"]);
+    // The tests below, and the help.
+    tested.extend(["console", "dev", "help"]);
     for command in modelarts_cli::command().get_subcommands() {
         assert!(
             tested.contains(command.get_name()),
             "{} is not tested",
             command.get_name()
         );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_of_console_prints_no_secret() {
+    let fixture = Fixture::start().await;
+    let mut running = fixture.spawn("console -o json -vv --no-browser --listen 127.0.0.1:0");
+    let ready = running.line();
+    running.signal("TERM");
+    let (code, stdout, stderr) = running.end();
+    assert_eq!(code, Some(0), "{stderr}");
+    let variables = fixture.emulator.envs().into_iter();
+    let keys = ["HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK"];
+    let secrets = variables.filter(|(name, _)| keys.contains(name));
+    let secrets = Secrets(secrets.map(|(_, value)| value).collect());
+    for text in [ready, stdout, stderr] {
+        secrets.assert_absent("console", text.as_bytes());
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use snapbox::cmd::{OutputAssert, cargo_bin};
 use tempfile::TempDir;
 
-use crate::support::isolated;
+use crate::support::{hangup_starter, isolated};
 
 /// A running `modelarts dev`.
 pub(crate) struct DevProcess {
@@ -25,7 +25,7 @@ pub(crate) struct DevProcess {
 impl DevProcess {
     /// Starts it with the home directory, and waits until it is ready. The web page has a free port.
     pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
-        Self::start_with(&[], directory, arguments)
+        Self::start_with(hangup_starter(), directory, arguments)
     }
 
     /// Starts it like [`start`](Self::start), by a program with these arguments before.
