@@ -18,6 +18,8 @@ use crate::support::{Fixture, browser};
 
 /// Markup that is added to each text of the service.
 const MARKUP: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
+/// Beginning of the markup as a page shows it.
+const SHOWN: &str = "&#60;script&#62;alert(1)";
 /// Members whose texts are addresses of requests, which the SDK must be able to send.
 const ADDRESSES: [&str; 1] = ["obs_url"];
 
@@ -132,46 +134,105 @@ async fn no_text_of_the_service_is_markup_of_a_page() {
     let fixture = Fixture::of(emulator, console).await;
     let mut shown = BTreeSet::new();
     let job = format!("/jobs/{id}");
-    for path in [
-        "/jobs".to_owned(),
-        "/jobs/@latest".to_owned(),
-        format!("/jobs?search={MARKUP}"),
-        format!("/jobs/confirm?action=stop&id={id}"),
-        job.clone(),
-        format!("{job}/parts"),
-        format!("{job}/events"),
-        format!("{job}/logs"),
-        format!("{job}/usage"),
-        format!("{job}/request"),
-        format!("{job}/stop"),
-        format!("{job}/delete"),
-        format!("/jobs/{MARKUP}"),
-        "/create".to_owned(),
-        format!("/create?from={id}"),
-        format!("/create?from={MARKUP}"),
-        format!("/emulator?operation={MARKUP}"),
-        format!("/nothing{MARKUP}"),
+    for (path, status) in [
+        ("/jobs".to_owned(), 200),
+        ("/jobs/@latest".to_owned(), 303),
+        (format!("/jobs/@latest/{MARKUP}"), 303),
+        (format!("/jobs?search={MARKUP}"), 200),
+        (format!("/jobs/confirm?action=stop&id={id}"), 200),
+        (format!("/jobs/confirm?action=delete&id={id}"), 200),
+        (job.clone(), 200),
+        (format!("{job}/parts"), 200),
+        (format!("{job}/events"), 200),
+        (format!("{job}/events?source={MARKUP}"), 200),
+        (format!("{job}/logs"), 200),
+        (format!("{job}/logs?q={MARKUP}&find=next"), 303),
+        (format!("{job}/logs?task={MARKUP}"), 404),
+        (format!("{job}/usage"), 200),
+        (format!("{job}/usage?task={MARKUP}"), 404),
+        (format!("{job}/usage/data"), 200),
+        (format!("{job}/usage/file"), 200),
+        (format!("{job}/request"), 200),
+        (format!("{job}/stop"), 200),
+        (format!("{job}/delete"), 200),
+        (format!("/jobs/{MARKUP}"), 404),
+        ("/create".to_owned(), 200),
+        (format!("/create?from={id}"), 200),
+        (format!("/create?from={MARKUP}"), 404),
+        ("/emulator".to_owned(), 200),
+        (format!("/emulator?operation={MARKUP}"), 200),
+        (format!("/nothing{MARKUP}"), 404),
     ] {
         let path = path.replace(' ', "%20");
         for accept in ["text/html", "application/json"] {
             let request = fixture.request("GET", &path).header("accept", accept);
             let response = request.send().await.unwrap();
+            let found = response.status();
             let kind = response.headers().get("content-type");
             let kind = kind.map(|kind| kind.to_str().unwrap().to_owned());
             let text = response.text().await.unwrap();
+            if found != status {
+                eprintln!(
+                    "XX {path} {accept}: {found} {}",
+                    &text[..text.len().min(20000)]
+                );
+            }
             // Data for scripts, which show it as text; the parts of a job are HTML.
-            if kind.as_deref() == Some("application/json") && !path.ends_with("/parts") {
+            let is_data = ["application/json", "text/csv; charset=utf-8"];
+            if kind.is_some_and(|kind| is_data.contains(&&*kind)) && !path.ends_with("/parts") {
                 continue;
             }
-            for markup in ["<script>alert", "<img src=x"] {
-                assert!(!text.contains(markup), "{path}: {text}");
-            }
-            if text.contains("&#60;script&#62;alert(1)") {
+            check(&path, &text);
+            if text.contains(SHOWN) {
                 shown.insert(path.clone());
             }
         }
     }
-    for path in ["/jobs".to_owned(), job.clone(), format!("{job}/parts")] {
+    for (path, event) in [
+        ("/jobs/stream".to_owned(), "rows"),
+        (format!("{job}/stream?view=overview"), "head"),
+        (format!("{job}/stream?view=events"), "events"),
+        (format!("{job}/stream?view=logs"), "log"),
+    ] {
+        let mut stream = fixture.stream(&path, "").await;
+        loop {
+            let message = stream.next().await.expect("the stream has ended");
+            check(&path, &message.data);
+            if message.event == event {
+                if message.data.contains(SHOWN) {
+                    shown.insert(path.clone());
+                }
+                break;
+            }
+        }
+    }
+    // The log was read by its stream.
+    let logs = format!("{job}/logs");
+    let text = fixture.page(&logs).await;
+    check(&logs, &text);
+    if text.contains(SHOWN) {
+        shown.insert(logs.clone());
+    }
+    eprintln!("XX {shown:#?}");
+    for path in [
+        "/jobs".to_owned(),
+        job.clone(),
+        logs,
+        format!("{job}/parts"),
+        format!("{job}/events"),
+        format!("{job}/request"),
+        format!("/create?from={id}"),
+        "/jobs/stream".to_owned(),
+        format!("{job}/stream?view=overview"),
+        format!("{job}/stream?view=events"),
+    ] {
         assert!(shown.contains(&path), "{path} shows no text: {shown:?}");
+    }
+}
+
+/// Rejects the markup of the service in a page or a part of it.
+fn check(path: &str, text: &str) {
+    for markup in ["<script>alert", "<img src=x"] {
+        assert!(!text.contains(markup), "{path}: {text}");
     }
 }
