@@ -67,23 +67,10 @@ pub(super) struct LineReader {
     pending_error: Option<Error>,
     /// Text of the line `base` as far as a response contains it, until it is taken.
     cut_line: Option<String>,
-    /// Result of the reads of cut lines by the link to the log.
-    pub(super) filled: Filled,
-}
-
-/// Result of the reads of cut lines by the link to a log.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Filled {
-    /// All were read; the last one ends at this position in the log.
-    UpTo(u64),
-    /// One could not be read, so the position of the next one is not known.
-    Failed,
-}
-
-impl Default for Filled {
-    fn default() -> Self {
-        Self::UpTo(0)
-    }
+    /// Position in the log after the last cut line, which was read by the link to the log.
+    pub(super) link_position: u64,
+    /// `true` if a cut line could not be read, so the position of the next one is not known.
+    pub(super) has_unread_end: bool,
 }
 
 impl LineReader {

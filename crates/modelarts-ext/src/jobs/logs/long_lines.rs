@@ -4,13 +4,7 @@
 use crate::{
     error::Error,
     jobs::{
-        logs::{
-            Logs,
-            item::LogItem,
-            lines::{Filled, LineReader},
-            link::LinkReader,
-            whole::LineSplitter,
-        },
+        logs::{Logs, item::LogItem, lines::LineReader, link::LinkReader, whole::LineSplitter},
         polling::follower::Part,
     },
 };
@@ -55,12 +49,11 @@ impl NumberedReader {
             };
             let mut line = LongLine::new(text);
             line.may_be_open = may_be_open;
-            match self.lines.filled {
-                Filled::UpTo(position) => {
-                    line.link = Some(LinkReader::new(logs, position, None));
-                    self.fill = Some(Box::new(line));
-                }
-                Filled::Failed => line.fail(&mut items),
+            if self.lines.has_unread_end {
+                line.fail(&mut items);
+            } else {
+                line.link = Some(LinkReader::new(logs, self.lines.link_position, None));
+                self.fill = Some(Box::new(line));
             }
             return Ok((items, true));
         }
@@ -82,7 +75,7 @@ impl NumberedReader {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) if line.may_be_open && matches!(line.search, Search::Found) => {
                     items.extend(line.splitter.finish());
-                    self.lines.filled = Filled::UpTo(link.offset());
+                    self.lines.link_position = link.offset();
                     return;
                 }
                 Ok(None) => {
@@ -97,7 +90,7 @@ impl NumberedReader {
             let end = link.offset();
             size += bytes.len();
             if let Some(rest) = line.push(&bytes, items) {
-                self.lines.filled = Filled::UpTo(end - rest as u64);
+                self.lines.link_position = end - rest as u64;
                 return;
             }
         }
@@ -105,7 +98,7 @@ impl NumberedReader {
     }
 
     fn fail(&mut self, line: LongLine, items: &mut Vec<LogItem>) {
-        self.lines.filled = Filled::Failed;
+        self.lines.has_unread_end = true;
         line.fail(items);
     }
 
