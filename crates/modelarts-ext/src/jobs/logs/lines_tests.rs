@@ -484,11 +484,10 @@ proptest! {
     #[test]
     fn a_random_log_of_long_lines_gives_each_once(
         steps in prop::collection::vec((prop::collection::vec(0_usize..40, 0..4), any::<bool>()), 1..40),
-        repeats in any::<bool>(),
         times in any::<bool>(),
         max_bytes in 12..40_usize,
     ) {
-        let log = Log::new(ServiceBehavior { repeats, times, max_bytes, ..EMULATOR });
+        let log = Log::new(ServiceBehavior { times, max_bytes, ..EMULATOR });
         let mut reader = LineReader::default();
         let (mut given, mut written) = (Vec::new(), "start\n".to_owned());
         log.write(&written);
