@@ -506,8 +506,8 @@ proptest! {
         };
         for (number, (lengths, is_open)) in steps.into_iter().enumerate() {
             let mut text = String::new();
-            for length in lengths {
-                text.push_str(&format!("{number}.{length} {}\n", "x".repeat(length)));
+            for (index, length) in lengths.into_iter().enumerate() {
+                text.push_str(&format!("{number}.{index} {}\n", "x".repeat(length)));
             }
             if is_open && text.ends_with('\n') {
                 text.pop();
