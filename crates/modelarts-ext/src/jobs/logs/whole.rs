@@ -59,7 +59,7 @@ pub(super) struct WholeLog {
 enum Source {
     Link(Box<LinkReader>),
     Lines {
-        reader: LineReader,
+        reader: Box<LineReader>,
         /// Error of the link.
         cause: Error,
         has_more: bool,
@@ -97,7 +97,7 @@ impl WholeLog {
         };
         if by_numbers {
             self.source = Source::Lines {
-                reader: LineReader::default(),
+                reader: Box::default(),
                 cause: cause.clone(),
                 has_more: true,
             };
