@@ -53,7 +53,7 @@ impl Proxy {
             Value::Object(members) => {
                 let members = members.iter_mut();
                 let members = members.filter(|(name, _)| {
-                    !KEPT.contains(&name.as_str()) && !(self.keeps_workers && *name == "tasks")
+                    !(KEPT.contains(&name.as_str()) || self.keeps_workers && *name == "tasks")
                 });
                 members.for_each(|(_, member)| self.poison(member));
             }
