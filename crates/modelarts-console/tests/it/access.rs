@@ -1,8 +1,10 @@
 //! Login, sessions, and requests that are rejected.
 
 use std::{
+    fs,
     io::{Read, Write},
     net::TcpStream,
+    path::Path,
     sync::{Arc, Mutex},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -325,21 +327,80 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
     assert!(page.contains("<h1>Not possible</h1>"), "{page}");
 }
 
+/// All routes that are not only read.
+const CHANGES: [(&str, &str); 13] = [
+    ("DELETE", "/create/files/{draft}/{slot}"),
+    ("POST", "/create"),
+    ("POST", "/create/check"),
+    ("POST", "/create/files/{draft}/{slot}/{*path}"),
+    ("POST", "/emulator/clock"),
+    ("POST", "/emulator/faults"),
+    ("POST", "/emulator/faults/clear"),
+    ("POST", "/emulator/reset"),
+    ("POST", "/jobs/delete"),
+    ("POST", "/jobs/stop"),
+    ("POST", "/jobs/{id}/delete"),
+    ("POST", "/jobs/{id}/description"),
+    ("POST", "/jobs/{id}/stop"),
+];
+
+/// Adds the routes in the sources that are not only read, as methods with paths.
+fn collect_changes(directory: &Path, changes: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect_changes(&path, changes);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap();
+        for route in text.split(".route(").skip(1) {
+            let mut depth = 1;
+            let end = route.find(|character| {
+                match character {
+                    '(' => depth += 1,
+                    ')' => depth -= 1,
+                    _ => {}
+                }
+                depth == 0
+            });
+            let (address, methods) = route[..end.unwrap()].split_once(',').unwrap();
+            for method in ["post", "delete", "put", "patch", "any", "on"] {
+                let is_used = [" ", "."]
+                    .iter()
+                    .any(|before| methods.contains(&format!("{before}{method}(")));
+                if is_used {
+                    let address = address.trim().trim_matches('"').to_owned();
+                    changes.push((method.to_uppercase(), address));
+                }
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_read_only_page_rejects_all_changes() {
+    let mut found = Vec::new();
+    collect_changes(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
+        &mut found,
+    );
+    found.sort();
+    let listed = CHANGES.map(|(method, path)| (method.to_owned(), path.to_owned()));
+    assert_eq!(found, listed, "each route must be in the list");
+
     let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
-    for path in [
-        CHANGE,
-        "/emulator/reset",
-        "/emulator/clock",
-        "/emulator/faults",
-        "/create",
-        "/jobs/stop",
-        "/jobs/1/stop",
-        "/jobs/1/delete",
-        "/jobs/1/description",
-    ] {
-        let page = text(fixture.change(path, "").await, 403).await;
+    for (method, path) in CHANGES {
+        let path = path.replace("{id}", "1").replace("{draft}", "1");
+        let path = path.replace("{slot}", "code").replace("{*path}", "a/b.py");
+        let request = fixture.request(method, &path);
+        let request = request.header("x-csrf-token", &fixture.csrf);
+        let response = request.send().await.unwrap();
+        // The check of a form changes nothing, so it only shows what is wrong.
+        if path == "/create/check" {
+            text(response, 200).await;
+            continue;
+        }
+        let page = text(response, 403).await;
         assert!(page.contains("this page is read-only"), "{path}: {page}");
     }
     let page = fixture.page("/emulator").await;

@@ -268,6 +268,23 @@ async fn a_line_of_10_megabytes_is_cut_and_can_be_downloaded() {
 }
 
 #[tokio::test]
+async fn a_running_job_shows_the_lines_after_a_line_of_10_megabytes() {
+    let long = "x".repeat(10_000_000);
+    let text = format!("first\n{long}\nnext\n");
+    let logs = Logs::start("Running", json!({"worker-0": text})).await;
+    let mut stream = logs.stream().await;
+    // The line is read in parts of 1 MiB.
+    while !stream.until("log").await.data.contains("\"lines\":12") {}
+    let window = logs.json("logs/lines").await;
+    let rows = window["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 12);
+    assert_eq!(rows[0]["parts"][0], "first");
+    let lengths = rows[1..11].iter().map(|row| row["len"].as_u64().unwrap());
+    assert_eq!(lengths.sum::<u64>(), 10_000_000);
+    assert_eq!(rows[11]["parts"][0], "next");
+}
+
+#[tokio::test]
 async fn a_log_of_two_million_lines_is_read_in_windows() {
     let logs = Logs::start("Completed", json!({"worker-0": numbered(2_000_000)})).await;
     assert_eq!(logs.read_all().await, 2_000_000);

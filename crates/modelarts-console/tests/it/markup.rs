@@ -18,8 +18,11 @@ use crate::support::{Fixture, browser};
 
 /// Markup that is added to each text of the service.
 const MARKUP: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>";
-/// Members whose texts are addresses of requests, which the SDK must be able to send.
-const ADDRESSES: [&str; 1] = ["obs_url"];
+/// Beginning of the markup as a page shows it.
+const SHOWN: &str = "&#60;script&#62;alert(1)";
+/// Members whose texts are addresses of requests or positions, which the SDK must be able to use.
+/// The text of the log has markup of its own.
+const KEPT: [&str; 4] = ["obs_url", "start_line", "end_line", "content"];
 
 /// A service between the page and an emulator that adds markup to every text of a response.
 #[derive(Clone)]
@@ -28,6 +31,8 @@ struct Proxy {
     emulator: String,
     /// Id of the job, which stays as it is, so that its pages are found.
     id: String,
+    /// `true` if the names of the workers stay as they are, so that their logs are found.
+    keeps_workers: bool,
 }
 
 impl Proxy {
@@ -47,7 +52,9 @@ impl Proxy {
             Value::Array(items) => items.iter_mut().for_each(|item| self.poison(item)),
             Value::Object(members) => {
                 let members = members.iter_mut();
-                let members = members.filter(|(name, _)| !ADDRESSES.contains(&name.as_str()));
+                let members = members.filter(|(name, _)| {
+                    !(KEPT.contains(&name.as_str()) || self.keeps_workers && *name == "tasks")
+                });
                 members.for_each(|(_, member)| self.poison(member));
             }
             _ => {}
@@ -102,7 +109,6 @@ fn seeds() -> String {
         |level: &str| json!({ "time": "2026-01-15T08:31:00Z", "message": MARKUP, "level": level });
     let seed = json!({
         "job": job, "phase": "Failed", "exit_code": 2, "task": "worker-0",
-        "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:31:00Z", "ended": "2026-01-15T08:40:00Z",
         "events": [event("Info"), event("Warning"), event("Error")],
         "logs": { "worker-0": format!("ERROR {MARKUP}\n{MARKUP}\n") },
         "tags": { "team": "vision" },
@@ -112,6 +118,16 @@ fn seeds() -> String {
 
 #[tokio::test]
 async fn no_text_of_the_service_is_markup_of_a_page() {
+    visit_all(true).await;
+}
+
+#[tokio::test]
+async fn no_name_of_a_worker_is_markup_of_a_page() {
+    visit_all(false).await;
+}
+
+/// Visits all pages and streams.
+async fn visit_all(keeps_workers: bool) {
     let emulator = Emulator::builder().timing(Timing::instant()).id_seed(1);
     let emulator = emulator.start().await.unwrap();
     for key in ["code/train.py", "data/a.csv", "out/old.txt"] {
@@ -126,52 +142,119 @@ async fn no_text_of_the_service_is_markup_of_a_page() {
         http: browser(),
         emulator: emulator.url().to_owned(),
         id: id.clone(),
+        keeps_workers,
     };
     let client = ClientBuilder::from_vars(emulator.vars()).endpoint(proxy.start().await);
     let console = Console::builder(client.build().unwrap());
     let fixture = Fixture::of(emulator, console).await;
     let mut shown = BTreeSet::new();
     let job = format!("/jobs/{id}");
-    for path in [
-        "/jobs".to_owned(),
-        "/jobs/@latest".to_owned(),
-        format!("/jobs?search={MARKUP}"),
-        format!("/jobs/confirm?action=stop&id={id}"),
-        job.clone(),
-        format!("{job}/parts"),
-        format!("{job}/events"),
-        format!("{job}/logs"),
-        format!("{job}/usage"),
-        format!("{job}/request"),
-        format!("{job}/stop"),
-        format!("{job}/delete"),
-        format!("/jobs/{MARKUP}"),
-        "/create".to_owned(),
-        format!("/create?from={id}"),
-        format!("/create?from={MARKUP}"),
-        format!("/emulator?operation={MARKUP}"),
-        format!("/nothing{MARKUP}"),
+    for (path, event) in [
+        ("/jobs/stream".to_owned(), "rows"),
+        (format!("{job}/stream?view=overview"), "head"),
+        (format!("{job}/stream?view=events"), "events"),
+        (format!("{job}/stream?view=logs"), "log"),
+    ] {
+        let mut stream = fixture.stream(&path, "").await;
+        loop {
+            let message = stream.next().await.expect("the stream has ended");
+            // The lines are data for scripts. At first, none was read.
+            if message.event == "log" {
+                match keeps_workers && message.data.contains("\"lines\":0") {
+                    true => continue,
+                    false => break,
+                }
+            }
+            // The reason is shown as text.
+            if message.event != "interrupted" {
+                check(&path, &message.data);
+            }
+            if message.event == event {
+                if message.data.contains(SHOWN) {
+                    shown.insert(path.clone());
+                }
+                break;
+            }
+        }
+    }
+    // Other names of workers are not part of an address, so their logs and values are not found.
+    let (of_worker, found) = if keeps_workers {
+        (200, 303)
+    } else {
+        (422, 200)
+    };
+    for (path, status) in [
+        ("/jobs".to_owned(), 200),
+        ("/jobs/@latest".to_owned(), 307),
+        (format!("/jobs/@latest/{MARKUP}"), 307),
+        (format!("/jobs?search={MARKUP}"), 200),
+        (format!("/jobs/confirm?action=stop&id={id}"), 200),
+        (format!("/jobs/confirm?action=delete&id={id}"), 200),
+        (job.clone(), 200),
+        (format!("{job}/parts"), 200),
+        (format!("{job}/events"), 200),
+        (format!("{job}/events?source={MARKUP}"), 200),
+        (format!("{job}/logs"), 200),
+        (format!("{job}/logs?q={MARKUP}&find=next"), found),
+        (format!("{job}/logs?task={MARKUP}"), 404),
+        (format!("{job}/usage"), 200),
+        (format!("{job}/usage?task={MARKUP}"), 400),
+        (format!("{job}/usage/data"), 200),
+        (format!("{job}/usage/file"), of_worker),
+        (format!("{job}/request"), 200),
+        (format!("{job}/stop"), 200),
+        (format!("{job}/delete"), 200),
+        (format!("/jobs/{MARKUP}"), 404),
+        ("/create".to_owned(), 200),
+        (format!("/create?from={id}"), 200),
+        (format!("/create?from={MARKUP}"), 422),
+        ("/emulator".to_owned(), 200),
+        (format!("/emulator?operation={MARKUP}"), 200),
+        (format!("/nothing{MARKUP}"), 404),
     ] {
         let path = path.replace(' ', "%20");
         for accept in ["text/html", "application/json"] {
             let request = fixture.request("GET", &path).header("accept", accept);
             let response = request.send().await.unwrap();
+            let got = response.status();
             let kind = response.headers().get("content-type");
             let kind = kind.map(|kind| kind.to_str().unwrap().to_owned());
             let text = response.text().await.unwrap();
+            assert_eq!(got, status, "{path} {accept}: {text}");
             // Data for scripts, which show it as text; the parts of a job are HTML.
-            if kind.as_deref() == Some("application/json") && !path.ends_with("/parts") {
+            let is_data = ["application/json", "text/csv; charset=utf-8"];
+            if kind.is_some_and(|kind| is_data.contains(&&*kind)) && !path.ends_with("/parts") {
                 continue;
             }
-            for markup in ["<script>alert", "<img src=x"] {
-                assert!(!text.contains(markup), "{path}: {text}");
-            }
-            if text.contains("&#60;script&#62;alert(1)") {
+            check(&path, &text);
+            if text.contains(SHOWN) {
                 shown.insert(path.clone());
             }
         }
     }
-    for path in ["/jobs".to_owned(), job.clone(), format!("{job}/parts")] {
+    for path in [
+        "/jobs".to_owned(),
+        job.clone(),
+        format!("{job}/parts"),
+        format!("{job}/events"),
+        format!("{job}/request"),
+        format!("/create?from={id}"),
+        "/jobs/stream".to_owned(),
+        format!("{job}/stream?view=overview"),
+        format!("{job}/stream?view=events"),
+    ] {
         assert!(shown.contains(&path), "{path} shows no text: {shown:?}");
+    }
+    if keeps_workers {
+        let logs = fixture.page(&format!("{job}/logs")).await;
+        let (_, lines) = logs.split_once("id=\"line-1\"").unwrap();
+        assert!(lines.contains(SHOWN), "{logs}");
+    }
+}
+
+/// Rejects the markup of the service in a page or a part of it.
+fn check(path: &str, text: &str) {
+    for markup in ["<script>alert", "<img src=x"] {
+        assert!(!text.contains(markup), "{path}: {text}");
     }
 }

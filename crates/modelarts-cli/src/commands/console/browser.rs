@@ -1,6 +1,6 @@
 //! The browser of the user.
 
-use std::{env, io, io::Write};
+use std::{env, io, io::Write, path::Path};
 
 use tempfile::{Builder, TempPath};
 
@@ -22,7 +22,9 @@ pub(super) fn has_desktop() -> bool {
 ///
 /// The link is in a file, because other users of this machine can read the arguments of programs.
 pub(super) fn open(link: &str) -> Option<TempPath> {
-    let opened = write(link).and_then(|file| {
+    let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"));
+    let opened = directory.and_then(|directory| {
+        let file = write(link, &directory)?;
         open::that_detached(&file)?;
         Ok(file)
     });
@@ -32,9 +34,8 @@ pub(super) fn open(link: &str) -> Option<TempPath> {
 }
 
 /// Writes a page that leads to the link. Only this user can read it.
-fn write(link: &str) -> io::Result<TempPath> {
-    let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"))?;
-    std::fs::create_dir_all(&directory)?;
+fn write(link: &str, directory: &Path) -> io::Result<TempPath> {
+    std::fs::create_dir_all(directory)?;
     let mut named = Builder::new();
     let named = named.prefix("console-").suffix(".html");
     let mut file = named.tempfile_in(directory)?;
@@ -45,4 +46,32 @@ fn write(link: &str) -> io::Result<TempPath> {
          http-equiv=\"refresh\" content=\"0; url={link}\"><a href=\"{link}\">Log in</a>"
     )?;
     Ok(file.into_temp_path())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+
+    #[test]
+    fn only_this_user_can_read_the_link_which_exists_as_long_as_its_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let state = directory.path().join("new/state");
+        let link = "http://127.0.0.1:8900/login?token=0a";
+        let file = write(link, &state).unwrap();
+        assert_eq!(file.parent(), Some(&*state));
+        assert_eq!(
+            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
+        let page = fs::read_to_string(&file).unwrap();
+        assert!(
+            page.contains(&format!("content=\"0; url={link}\"")),
+            "{page}"
+        );
+        assert!(page.contains(&format!("<a href=\"{link}\">")), "{page}");
+        drop(file);
+        assert_eq!(fs::read_dir(&state).unwrap().count(), 0);
+    }
 }

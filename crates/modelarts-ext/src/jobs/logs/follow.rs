@@ -13,7 +13,8 @@ use crate::{
             Logs,
             fill::FillingReader,
             item::{LogAccess, LogItem},
-            lines::{LineReader, LineSource, MAX_LINES},
+            lines::{LineSource, MAX_LINES},
+            long_lines::NumberedReader,
         },
         polling::{
             follower::{Follower, Part},
@@ -45,6 +46,9 @@ impl Logs {
     /// preview when the stream begins. If the link does not have these lines, or the service does
     /// not state the length of the log, the stream contains a [gap](LogItem::Gap). If the service
     /// has deleted a log after 30 days, the stream contains only a gap.
+    ///
+    /// A line that exceeds a response by line numbers is read by the link, too. If the link does not
+    /// have it, the stream contains its beginning and a gap.
     ///
     /// If a log drops its oldest lines, the stream continues after the last line that was returned.
     /// If a log is restarted with its task, it is read from its beginning. A line is returned when
@@ -106,15 +110,15 @@ pub(crate) struct LogFollower {
 #[derive(Debug)]
 enum Reader {
     Preview(FillingReader),
-    Lines(LineReader),
+    Lines(NumberedReader),
 }
 
 impl Reader {
     /// Returns the new items, and `true` if more items are available without a pause.
-    async fn read(&mut self, logs: &Logs) -> Result<Part<LogItem>, Error> {
+    async fn read(&mut self, logs: &Logs, is_last: bool) -> Result<Part<LogItem>, Error> {
         match self {
             Self::Preview(reader) => reader.poll(logs).await,
-            Self::Lines(reader) => reader.poll(logs).await,
+            Self::Lines(reader) => reader.poll(logs, is_last).await,
         }
     }
 
@@ -135,7 +139,7 @@ impl LogFollower {
             None => logs.job.client().cloud().has_line_numbers(),
         };
         let reader = match by_numbers {
-            true => Reader::Lines(LineReader::default()),
+            true => Reader::Lines(NumberedReader::default()),
             false => Reader::Preview(FillingReader::default()),
         };
         Self {
@@ -155,8 +159,8 @@ impl LogFollower {
     /// Polls the log once. A log that does not exist yet yields no items; a deleted log yields a
     /// gap.
     pub(crate) async fn poll(&mut self, end_watch: &EndWatch) -> Result<Part<LogItem>, Error> {
-        self.polls.begin(end_watch);
-        let part = self.read_part().await?;
+        let is_last = self.polls.begin(end_watch);
+        let part = self.read_part(is_last).await?;
         self.tail = None;
         match part.1 {
             true => self.polls.progress(),
@@ -165,13 +169,13 @@ impl LogFollower {
         Ok(part)
     }
 
-    async fn read_part(&mut self) -> Result<Part<LogItem>, Error> {
+    async fn read_part(&mut self, is_last: bool) -> Result<Part<LogItem>, Error> {
         if self.is_deleted {
             return Ok((Vec::new(), false));
         }
         let mut answer = match (&mut self.reader, self.tail) {
             (Reader::Preview(reader), Some(lines)) => reader.poll_last(&self.logs, lines).await,
-            (reader, _) => reader.read(&self.logs).await,
+            (reader, _) => reader.read(&self.logs, is_last).await,
         };
         if let (Err(error), Reader::Lines(reader)) = (&answer, &self.reader)
             && error.is_unknown_operation()
@@ -179,7 +183,7 @@ impl LogFollower {
             && self.logs.access.is_none()
         {
             self.reader = Reader::Preview(FillingReader::default());
-            answer = self.reader.read(&self.logs).await;
+            answer = self.reader.read(&self.logs, is_last).await;
         }
         self.is_not_ready = false;
         match answer {

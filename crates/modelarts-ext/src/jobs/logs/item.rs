@@ -9,10 +9,11 @@ use serde::Serialize;
 pub enum LogItem {
     /// Line of the log, without its line break. A line of more than 1 MiB is split into parts of up
     /// to 1 MiB, unless [`Logs::follow`](crate::jobs::logs::Logs::follow) reads lines by their
-    /// numbers.
+    /// numbers and the service returns the whole line.
     Line(String),
-    /// Missing lines: the log grew faster than it was polled and cannot be read by its link, or the
-    /// service deleted a part of the log.
+    /// Missing lines, or the missing end of a line: the log grew faster than it was polled, or the
+    /// service cut a long line, and the log cannot be read by its link; or the service deleted a
+    /// part of the log.
     Gap {
         /// Number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,

@@ -20,7 +20,7 @@ use modelarts_api::{
 
 use crate::{
     error::{Error, ErrorKind},
-    jobs::logs::item::LogItem,
+    jobs::logs::{item::LogItem, preview::MAX_LINE},
 };
 
 /// Number of lines to request, the maximum of the service.
@@ -65,6 +65,12 @@ pub(super) struct LineReader {
     has_mismatch: bool,
     /// Error that occurred in the last poll after that poll had returned items.
     pending_error: Option<Error>,
+    /// Text of the line `base` as far as a response contains it, until it is taken.
+    cut_line: Option<String>,
+    /// Position in the log after the last cut line, which was read by the link to the log.
+    pub(super) link_position: u64,
+    /// `true` if a cut line could not be read, so the position of the next one is not known.
+    pub(super) has_unread_end: bool,
 }
 
 impl LineReader {
@@ -98,6 +104,21 @@ impl LineReader {
         Ok((items, more))
     }
 
+    /// Removes and returns the beginning of a line that the service does not return whole. The line
+    /// follows the items of the last poll, and the items of the next poll follow the line.
+    pub(super) fn take_cut_line(&mut self) -> Option<String> {
+        self.cut_line.take()
+    }
+
+    /// Removes and returns the last line, if it is incomplete or cut, and longer than 1 MiB.
+    pub(super) fn take_long_end(&mut self) -> Option<String> {
+        let line = self.partial_line.take_if(|line| line.len() >= MAX_LINE)?;
+        self.base.clone_from(&self.last_number);
+        self.given_lines.clear();
+        self.first_given = None;
+        Some(line)
+    }
+
     /// Removes and returns the last line, if it was incomplete when it was read.
     pub(super) fn finish(&mut self) -> Option<LogItem> {
         self.partial_line.take().map(LogItem::Line)
@@ -111,13 +132,19 @@ impl LineReader {
         let mut page = match self.base.clone() {
             None => match self.read_first_page(log, items).await? {
                 Some(page) => page,
-                None => return Ok(false),
+                // The lines after a cut line are read after it.
+                None => return Ok(self.base.is_some()),
             },
             Some(base) => self.fetch_after(log, &base).await?,
         };
         let mut size = 0;
         loop {
-            if self.has_lost_lines(&page) || !page.lines.starts_with(&self.given_lines) {
+            // Without the incomplete line, the log was restarted.
+            let is_shorter = page.lines.is_empty() && self.partial_line.is_some();
+            if is_shorter
+                || self.has_lost_lines(&page)
+                || !page.lines.starts_with(&self.given_lines)
+            {
                 return Ok(self.handle_mismatch(page, items));
             }
             self.has_mismatch = false;
@@ -135,11 +162,17 @@ impl LineReader {
             // The last line of a response that is not full was the newest line of the log, so it may
             // have grown before the lines of the next response were written.
             let is_full = page.lines.len() + 1 >= FULL_PAGE;
-            if self.partial_line.is_some() && (!is_full || self.ends_lines) {
-                self.refresh_partial_line(log).await?;
+            if self.partial_line.is_some()
+                && (!is_full || self.ends_lines)
+                && self.refresh_partial_line(log).await?
+                && let Some(line) = self.partial_line.take()
+            {
+                self.continue_after_cut(last, line, items);
+                return Ok(true);
             }
-            page = next;
-            if page.ends_partial && page.lines.len() == 1 {
+            let is_cut;
+            (page, is_cut) = self.find_cut(log, Some(&last), next).await?;
+            if page.is_incomplete_line() {
                 // A line becomes `base` only when a complete line follows it, by which it can be
                 // recognised.
                 if let Some(line) = self.partial_line.take() {
@@ -148,6 +181,13 @@ impl LineReader {
                 }
                 self.partial_line = page.lines.pop();
                 self.last_number = page.last_number.or(self.last_number.take());
+                if is_cut
+                    && let Some(number) = self.last_number.clone()
+                    && let Some(line) = self.partial_line.take()
+                {
+                    self.continue_after_cut(number, line, items);
+                    return Ok(true);
+                }
                 return Ok(false);
             }
             // Lines follow `last`, so it is complete.
@@ -158,10 +198,53 @@ impl LineReader {
         }
     }
 
-    /// Reads the incomplete line again, when the log has lines after it.
-    async fn refresh_partial_line(&mut self, log: &impl LineSource) -> Result<(), Error> {
+    /// Reads a page of one incomplete line again, if the log has lines after it. Returns the page,
+    /// and `true` if the line is still incomplete: then the service has cut it.
+    async fn find_cut(
+        &mut self,
+        log: &impl LineSource,
+        base: Option<&str>,
+        page: LinePage,
+    ) -> Result<(LinePage, bool), Error> {
+        let number = page.last_number.clone();
+        let Some(number) = number.filter(|_| page.is_incomplete_line()) else {
+            return Ok((page, false));
+        };
+        if self.fetch_after(log, &number).await?.lines.is_empty() {
+            return Ok((page, false));
+        }
+        let again = match base {
+            Some(base) => self.fetch_after(log, base).await?,
+            None => {
+                let order = self.forward.unwrap_or(SortOrder::Asc);
+                self.fetch(log, None, order).await?
+            }
+        };
+        if again.lines.is_empty() {
+            return Ok((page, false));
+        }
+        let is_cut = again.is_incomplete_line() && again.last_number == Some(number);
+        Ok((again, is_cut))
+    }
+
+    /// Continues after a line that the service has cut.
+    fn continue_after_cut(&mut self, number: String, line: String, items: &mut Vec<LogItem>) {
+        // If responses do not end with line breaks, a line of usual length is whole.
+        match self.ends_lines || line.len() >= MAX_LINE {
+            true => self.cut_line = Some(line),
+            false => items.push(LogItem::Line(line)),
+        }
+        self.base = Some(number.clone());
+        self.last_number = Some(number);
+        self.given_lines.clear();
+        self.first_given = None;
+    }
+
+    /// Reads the incomplete line again, when the log has lines after it. Returns `true` if the
+    /// service has cut the line.
+    async fn refresh_partial_line(&mut self, log: &impl LineSource) -> Result<bool, Error> {
         let Some(base) = self.base.clone() else {
-            return Ok(());
+            return Ok(false);
         };
         let page = self.fetch_after(log, &base).await?;
         let line = page.lines.get(self.given_lines.len());
@@ -170,8 +253,10 @@ impl LineReader {
             && line.starts_with(partial.as_str())
         {
             partial.clone_from(line);
+            let is_last = page.lines.len() == self.given_lines.len() + 1;
+            return Ok(is_last && page.ends_partial && self.ends_lines);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Adds the new lines of a page to `items`. Returns their size in bytes.
@@ -180,7 +265,6 @@ impl LineReader {
         if self.given_lines.is_empty() {
             self.first_given.clone_from(&page.first_number);
         }
-        self.ends_lines |= !page.ends_partial;
         self.partial_line = if page.ends_partial { new.pop() } else { None };
         if page.last_number.is_some() {
             self.last_number.clone_from(&page.last_number);
@@ -198,10 +282,11 @@ impl LineReader {
         items: &mut Vec<LogItem>,
     ) -> Result<Option<LinePage>, Error> {
         let forward = self.forward.unwrap_or(SortOrder::Asc);
-        let mut page = LinePage::new(log.fetch_lines(None, forward).await?);
+        let page = self.fetch(log, None, forward).await?;
         if page.lines.is_empty() {
             return Ok(None);
         }
+        let (mut page, is_cut) = self.find_cut(log, None, page).await?;
         let Some(first) = page.first_number.take() else {
             return Err(Error::new(
                 ErrorKind::Unexpected,
@@ -210,12 +295,21 @@ impl LineReader {
         };
         let text = page.lines.remove(0);
         let (head, before) = (self.first_line.take(), self.partial_line.take());
+        if is_cut {
+            let older = self.fetch_before(log, &first).await?;
+            let other = before.filter(|before| !text.starts_with(before.as_str()));
+            items.extend(other.map(LogItem::Line));
+            items.extend(older);
+            self.continue_after_cut(first, text, items);
+            return Ok(None);
+        }
         if page.ends_partial && page.lines.is_empty() {
             // The line is stored, because it may still grow, and a request only returns lines after
             // a given number.
             let other = before.filter(|before| !text.starts_with(before.as_str()));
             items.extend(other.map(LogItem::Line));
             self.partial_line = Some(text);
+            self.last_number = Some(first);
             return Ok(None);
         }
         if head != Some((first.clone(), text.clone())) {
@@ -238,9 +332,19 @@ impl LineReader {
             }
             items.extend(older);
             items.push(LogItem::Line(text.clone()));
+        } else if page.lines.is_empty() {
+            // The next line may have no room in the response.
+            page = self.fetch_after(log, &first).await?;
+        }
+        let is_cut;
+        (page, is_cut) = self.find_cut(log, Some(&first), page).await?;
+        if is_cut && let Some((number, line)) = page.last_number.clone().zip(page.lines.pop()) {
+            self.continue_after_cut(number, line, items);
+            return Ok(None);
         }
         if page.lines.len() <= usize::from(page.ends_partial) {
             self.partial_line = page.lines.pop();
+            self.last_number = page.last_number;
             self.first_line = Some((first, text));
             return Ok(None);
         }
@@ -264,8 +368,8 @@ impl LineReader {
         let mut lines = VecDeque::new();
         let mut size = 0;
         loop {
-            let page =
-                LinePage::new(log.fetch_lines(Some(&first), backward).await?).without_line(&first);
+            let page = self.fetch(log, Some(&first), backward).await?;
+            let page = page.without_line(&first);
             let before = page
                 .first_number
                 .filter(|number| compare_numbers(number, &first).is_none_or(|order| order.is_lt()));
@@ -285,6 +389,18 @@ impl LineReader {
         }
     }
 
+    /// Reads one page.
+    async fn fetch(
+        &mut self,
+        log: &impl LineSource,
+        base: Option<&str>,
+        order: SortOrder,
+    ) -> Result<LinePage, Error> {
+        let page = LinePage::new(log.fetch_lines(base, order).await?);
+        self.ends_lines |= !page.lines.is_empty() && !page.ends_partial;
+        Ok(page)
+    }
+
     /// Reads the lines after a given line.
     async fn fetch_after(&mut self, log: &impl LineSource, base: &str) -> Result<LinePage, Error> {
         let orders = match self.forward {
@@ -292,7 +408,7 @@ impl LineReader {
             None => vec![SortOrder::Asc, SortOrder::Desc],
         };
         for order in orders {
-            let page = LinePage::new(log.fetch_lines(Some(base), order).await?);
+            let page = self.fetch(log, Some(base), order).await?;
             // `Desc` is tried second, and is used only if the line numbers prove that it leads
             // forward.
             let first = page.first_number.as_deref();
@@ -442,6 +558,11 @@ impl LinePage {
             lines,
             ends_partial,
         }
+    }
+
+    /// Returns `true` if the page has only one line, which is incomplete.
+    fn is_incomplete_line(&self) -> bool {
+        self.ends_partial && self.lines.len() == 1
     }
 
     /// Returns `true` if the page is known to begin after this line.

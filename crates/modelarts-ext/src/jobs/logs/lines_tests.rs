@@ -36,6 +36,8 @@ struct ServiceBehavior {
     /// Responses in backward direction begin with the newest line. Such a service is supported only
     /// for complete lines.
     reversed: bool,
+    /// The maximum size of a response. A longer line is cut, and is the only line of a response.
+    max_bytes: usize,
     /// Line numbers are timestamps. Such a log continues and is never restarted.
     times: bool,
 }
@@ -47,6 +49,7 @@ const EMULATOR: ServiceBehavior = ServiceBehavior {
     max_lines: 500,
     ends: true,
     reversed: false,
+    max_bytes: usize::MAX,
     times: false,
 };
 
@@ -115,10 +118,15 @@ impl Log {
             true => fit[..fit.len().min(behavior.max_lines)].to_vec(),
             false => fit[fit.len().saturating_sub(behavior.max_lines)..].to_vec(),
         };
+        let size = |page: &[&(u64, String)]| page.iter().map(|(_, line)| line.len()).sum::<usize>();
+        while size(&page) > behavior.max_bytes && page.len() > 1 {
+            page.remove(if forward { page.len() - 1 } else { 0 });
+        }
         if behavior.reversed && !forward {
             page.reverse();
         }
         let mut content: String = page.iter().map(|(_, line)| line.as_str()).collect();
+        content.truncate(behavior.max_bytes);
         if !behavior.ends && content.ends_with('\n') {
             content.pop();
         }
@@ -433,6 +441,7 @@ fn behaviors() -> impl Strategy<Value = ServiceBehavior> {
             max_lines,
             ends,
             reversed,
+            max_bytes: usize::MAX,
             times,
         },
     )
@@ -467,6 +476,50 @@ proptest! {
             lines.drain(..thrown_away.min(max_lines));
         }
         given.extend(reader.finish().map(line));
+        let lines: Vec<&str> = written.lines().collect();
+        prop_assert_eq!(given, lines);
+    }
+
+    /// A log with lines that exceed a response yields each line once.
+    #[test]
+    fn a_random_log_of_long_lines_gives_each_once(
+        steps in prop::collection::vec((prop::collection::vec(0_usize..40, 0..4), any::<bool>()), 1..40),
+        times in any::<bool>(),
+        max_bytes in 12..40_usize,
+    ) {
+        let log = Log::new(ServiceBehavior { times, max_bytes, ..EMULATOR });
+        let mut reader = LineReader::default();
+        let (mut given, mut written) = (Vec::new(), "start\n".to_owned());
+        log.write(&written);
+        let poll = |reader: &mut LineReader, given: &mut Vec<String>, written: &str| loop {
+            let (items, more) = block_on(reader.poll(&log)).unwrap();
+            given.extend(items.into_iter().map(line));
+            // Each line begins with its number.
+            let cut = reader.take_cut_line();
+            given.extend(cut.map(|cut| {
+                let whole = written.lines().find(|line| line.starts_with(&cut));
+                whole.unwrap().to_owned()
+            }));
+            if !more {
+                return;
+            }
+        };
+        for (number, (lengths, is_open)) in steps.into_iter().enumerate() {
+            let mut text = String::new();
+            for (index, length) in lengths.into_iter().enumerate() {
+                text.push_str(&format!("{number}.{index} {}\n", "x".repeat(length)));
+            }
+            if is_open && text.ends_with('\n') {
+                text.pop();
+            }
+            log.write(&text);
+            written.push_str(&text);
+            poll(&mut reader, &mut given, &written);
+        }
+        log.write("\nend\n");
+        written.push_str("\nend\n");
+        poll(&mut reader, &mut given, &written);
+        prop_assert_eq!(reader.finish(), None);
         let lines: Vec<&str> = written.lines().collect();
         prop_assert_eq!(given, lines);
     }

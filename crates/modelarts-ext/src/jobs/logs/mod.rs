@@ -38,7 +38,8 @@
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, and `fill` reads the parts that it
-// lacks; `lines` requests lines by their numbers. Both return the types of `item`. `timestamp`
+// lacks; `lines` requests lines by their numbers, and `long_lines` reads those that the service
+// cuts. Both return the types of `item`. `timestamp`
 // parses the times at the beginning of lines. `link` reads a log from OBS, from any position on.
 // `whole` adds the other readers for logs that are not in OBS; `download` writes the bytes of a log
 // to a file, and `values` finds numbers in lines.
@@ -51,6 +52,7 @@ mod lines;
 #[cfg(test)]
 mod lines_tests;
 mod link;
+mod long_lines;
 mod preview;
 pub(crate) mod printable;
 pub(crate) mod tail;

@@ -59,7 +59,7 @@ pub(super) struct WholeLog {
 enum Source {
     Link(Box<LinkReader>),
     Lines {
-        reader: LineReader,
+        reader: Box<LineReader>,
         /// Error of the link.
         cause: Error,
         has_more: bool,
@@ -97,7 +97,7 @@ impl WholeLog {
         };
         if by_numbers {
             self.source = Source::Lines {
-                reader: LineReader::default(),
+                reader: Box::default(),
                 cause: cause.clone(),
                 has_more: true,
             };
@@ -133,6 +133,10 @@ impl WholeLog {
             return Ok(None);
         };
         let (mut items, more) = reader.poll(&self.logs).await?;
+        // The rest of a long line can only be read by the link.
+        if reader.take_cut_line().is_some() || !more && reader.take_long_end().is_some() {
+            return Err(cause.clone());
+        }
         *has_more = more;
         let partial = if more { None } else { reader.finish() };
         let is_partial = partial.is_some();

@@ -16,6 +16,7 @@ mod list;
 mod log_gaps;
 mod log_tail;
 mod logs;
+mod long_lines;
 mod long_ranges;
 mod names_and_ids;
 mod serialized;
