@@ -1,5 +1,5 @@
 // Form that creates a job: checks while typing, rows, submission.
-import { request } from "./page.js";
+import { errorText, request } from "./page.js";
 import { dropZones } from "./drop.js";
 
 const FORM = "application/x-www-form-urlencoded";
@@ -124,7 +124,7 @@ async function check() {
     show(await request("/create/check", { method: "POST", body: fields(), type: FORM, signal }));
   } catch (error) {
     if (error.name !== "AbortError") {
-      setText(document.getElementById("state"), `The form is not checked: ${error.message}`);
+      setText(document.getElementById("state"), `The form is not checked: ${errorText(error)}`);
     }
   }
 }
@@ -179,7 +179,7 @@ async function create(button) {
     document.querySelector("#errors a")?.focus();
   } catch (error) {
     submission.classList.add("error");
-    setText(submission, [error.message, error.advice].filter(Boolean).join("; "));
+    setText(submission, errorText(error));
   } finally {
     stop();
     button.disabled = false;

@@ -1,6 +1,7 @@
 // Files that are dropped on the form, or chosen in it.
+import { errorText, request } from "./page.js";
 
-/** Directories that modelarts-obs never sends. */
+/** Directories that are no code, which modelarts-obs leaves out, too. */
 const LEFT_OUT = new Set([".git", "__pycache__", "node_modules", ".venv", "venv", ".ipynb_checkpoints"]);
 const PARALLEL = 3;
 
@@ -116,14 +117,14 @@ export function dropZones(form, changed) {
     await Promise.all(Array.from({ length: PARALLEL }, worker));
   };
 
-  const start = (slot, reading) => {
+  /** Changes the files of a place after the changes before it. */
+  const enqueue = (slot, change, state) => {
     const before = uploads.get(slot) ?? Promise.resolve();
     const work = before
-      .then(() => reading)
-      .then((files) => upload(slot, files))
+      .then(change)
       .then(
-        () => showState(slot, "Received"),
-        (error) => showState(slot, error.message, { isError: true }),
+        () => showState(slot, state),
+        (error) => showState(slot, errorText(error), { isError: true }),
       )
       .finally(() => {
         if (uploads.get(slot) === work) {
@@ -134,14 +135,14 @@ export function dropZones(form, changed) {
     uploads.set(slot, work);
   };
 
-  const clear = async (slot) => {
-    await uploads.get(slot);
-    const headers = { "X-CSRF-Token": csrf, Accept: "application/json" };
-    await fetch(`${base}/${slot}`, { method: "DELETE", headers }).catch(() => {});
-    texts.delete(slot);
-    showState(slot, "");
-    changed();
-  };
+  const start = (slot, reading) =>
+    enqueue(slot, async () => upload(slot, await reading), "Received");
+
+  const clear = (slot) =>
+    enqueue(slot, async () => {
+      await request(`${base}/${slot}`, { method: "DELETE" });
+      texts.delete(slot);
+    }, "");
 
   const choose = (slot, isDirectory) => {
     const input = document.createElement("input");

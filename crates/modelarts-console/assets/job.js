@@ -128,10 +128,7 @@ if (root.querySelector("[data-pending]")) {
 }
 if (root.querySelector(".step.current")) {
   const timer = setInterval(() => {
-    if (root.querySelector("[data-pending]")) {
-  refreshSoon();
-}
-if (root.querySelector(".step.current")) {
+    if (root.querySelector(".step.current")) {
       refresh();
     } else {
       clearInterval(timer);

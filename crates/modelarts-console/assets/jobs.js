@@ -1,5 +1,5 @@
 // List of jobs: live rows, times in the zone of the user, and changes of several jobs.
-import { banner, request, stream } from "./page.js";
+import { banner, errorText, request, stream } from "./page.js";
 
 const AGE_INTERVAL = 10_000;
 
@@ -145,7 +145,7 @@ function count(number) {
   return number === 1 ? "1 job" : `${number} jobs`;
 }
 
-/** Asks for the confirmation of a change of the selected jobs. */
+/** Opens the dialog that confirms a change of the selected jobs. */
 function confirm(action) {
   const chosen = selection();
   if (chosen.length === 0) {
@@ -197,8 +197,7 @@ async function change(action, chosen, dialog, yes) {
     lines.push(...failed.map(({ id, error }) => `${names.get(id)}: ${problemText(error)}`));
     news.replaceChildren(...lines.map(line));
   } catch (error) {
-    const text = [error.message, error.advice].filter(Boolean).join("; ");
-    document.getElementById("confirm-problem").textContent = text;
+    document.getElementById("confirm-problem").textContent = errorText(error);
     yes.disabled = false;
   }
 }

@@ -21,10 +21,14 @@ export class LineWindow {
    */
   constructor(element, { query, job, changed }) {
     Object.assign(this, { element, query, job, changed });
-    /** Number of lines of the log, without the lines that are not in the page. */
+    /** Number of lines of the log, also of those that are not in the page. */
     this.total = 0;
     /** Number of the marked line; 0 for none. */
     this.marked = 0;
+    /** `true` if the lines in the page must be read again. */
+    this.isStale = false;
+    /** `true` while lines are read because of scrolling. */
+    this.isReading = false;
     this.work = Promise.resolve();
     element.addEventListener("scroll", () => this.onScroll(), { passive: true });
   }
@@ -80,7 +84,7 @@ export class LineWindow {
     }
   }
 
-  /** Replaces the lines by the last ones, or by the first ones. */
+  /** Replaces the lines by the last ones. */
   showEnd() {
     return this.enqueue(async () => {
       await this.replace(Math.max(1, this.total - CHUNK + 1));

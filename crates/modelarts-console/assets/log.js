@@ -1,7 +1,7 @@
 // Tab with the logs of a job: follows the end, and jumps between the hits of a search.
 import { handlers } from "./job.js";
 import { LineWindow } from "./lines.js";
-import { request, stream } from "./page.js";
+import { errorText, request, stream } from "./page.js";
 
 /** Time for which the page keeps the lines of a server that was restarted, in milliseconds. */
 const PATIENCE = 5000;
@@ -62,7 +62,7 @@ async function attempt(task) {
     await task();
     byId("q").removeAttribute("aria-invalid");
   } catch (error) {
-    say(error.advice ? `${error.message}: ${error.advice}` : error.message, true);
+    say(errorText(error), true);
     if (error.status === 400) {
       byId("q").setAttribute("aria-invalid", "true");
     }

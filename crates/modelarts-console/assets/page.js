@@ -44,6 +44,11 @@ export async function request(url, { method = "GET", body, type, signal } = {}) 
   return value;
 }
 
+/** Returns the message of an error and its advice as one text. */
+export function errorText(error) {
+  return [error.message, error.advice].filter(Boolean).join("; ");
+}
+
 /** Shows a message below the header; an empty one hides it. */
 export function banner(message) {
   const element = document.getElementById("connection");
@@ -59,7 +64,7 @@ async function explain(address) {
   const response = await fetch(address, { headers }).catch(() => null);
   if (response && !response.ok) {
     const { error } = await response.json().catch(() => ({}));
-    banner([error?.message ?? `${response.status} ${response.statusText}`, error?.advice].filter(Boolean).join("; "));
+    banner(errorText(error ?? { message: `${response.status} ${response.statusText}` }));
   }
   response?.body?.cancel().catch(() => {});
 }

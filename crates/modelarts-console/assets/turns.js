@@ -57,8 +57,13 @@ async function turn(name, signal) {
   let isWaitedFor = false;
   while (!signal.aborted && !isWaitedFor) {
     await new Promise((resolve) => {
-      const timer = setTimeout(resolve, TURN);
-      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+      const end = () => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, TURN);
+      signal.addEventListener("abort", end);
     });
     const { pending } = await navigator.locks.query();
     isWaitedFor = pending.some((lock) => lock.name === name);

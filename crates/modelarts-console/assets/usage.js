@@ -1,5 +1,5 @@
 // Usage of a job: charts of its workers.
-import { request } from "./page.js";
+import { errorText, request } from "./page.js";
 import { patch } from "./patch.js";
 
 /** Colours of lines by theme, each with a contrast of 3 to 1 or more. */
@@ -131,7 +131,7 @@ async function refresh() {
     data = await request(address);
   } catch (error) {
     if (!charts.length) {
-      element.textContent = error.message;
+      element.textContent = errorText(error);
     }
     return;
   }

@@ -172,7 +172,7 @@ impl Administration {
 }
 
 /// Returns the address of a service on this machine; `None` for all others.
-fn local_root(endpoint: &str) -> Option<Url> {
+pub(crate) fn local_root(endpoint: &str) -> Option<Url> {
     let root = Url::parse(endpoint).ok()?;
     let is_loopback = match root.host()? {
         Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),

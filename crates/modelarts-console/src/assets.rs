@@ -11,7 +11,7 @@ use axum::{
 };
 use ring::digest;
 
-use crate::{problem::Problem, site::State};
+use crate::{display::hex, problem::Problem, site::State};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -64,10 +64,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         context.update(asset.contents.as_bytes());
     }
     let digest = context.finish();
-    digest.as_ref()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&digest.as_ref()[..8])
 });
 
 /// Returns the directory of the files, as an address without a slash at its end.
@@ -98,9 +95,7 @@ mod tests {
 
     /// Returns the checksum in hexadecimal digits.
     fn sha256(contents: &[u8]) -> String {
-        let digest = digest::digest(&digest::SHA256, contents);
-        let digits = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
-        digits.collect()
+        hex(digest::digest(&digest::SHA256, contents).as_ref())
     }
 
     #[test]

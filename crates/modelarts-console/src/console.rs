@@ -21,7 +21,7 @@ use crate::{
         guard::{self, guard},
         keys::Access,
     },
-    administration::Administration,
+    administration::{Administration, local_root},
     assets,
     choices::Choices,
     create,
@@ -144,8 +144,8 @@ impl ConsoleBuilder {
         self
     }
 
-    /// Sets the pause between two polls of the service. Default: 5 seconds, and half a second if the
-    /// service is on this machine.
+    /// Sets the pause between two polls of the service. Default: 5 seconds, and half a second if
+    /// the service is on this machine.
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = Some(interval);
         self
@@ -198,7 +198,7 @@ impl ConsoleBuilder {
             .map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
         let access = Access::new(key.as_deref(), on_used);
         let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
-        let is_local = self.client.endpoint().starts_with("http://");
+        let is_local = local_root(self.client.endpoint()).is_some();
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
         let interval = self.interval.unwrap_or(default_interval);
         let emulator = Administration::find(&self.client).await;

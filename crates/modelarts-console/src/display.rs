@@ -1,8 +1,8 @@
-//! Values as text: durations, times, sizes, phases.
+//! Values as text: durations, sizes, phases, names.
 
 use std::time::Duration;
 
-use modelarts_ext::types::Phase;
+use modelarts_ext::{Job, types::Phase};
 
 /// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
 pub(crate) fn duration(duration: Duration) -> String {
@@ -28,6 +28,19 @@ pub(crate) fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
         Phase::Running => ("running", "▶"),
         _ => ("waiting", "…"),
     }
+}
+
+/// Returns the name of a job, or its id if it has none.
+pub(crate) fn name(job: &Job) -> &str {
+    match job.name() {
+        "" => job.id(),
+        name => name,
+    }
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns a size in its largest unit, such as `1.5 GB`.

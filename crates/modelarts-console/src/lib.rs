@@ -1,4 +1,4 @@
-//! Web page for ModelArts training jobs: lists, events, logs, usage, and the form that creates a job.
+//! Web page for ModelArts training jobs: list, events, logs, usage, and the form that creates one.
 //!
 //! The page is a client of the service through modelarts-ext, so the same page serves the emulator
 //! and the real service. [`Console`] listens on a loopback address. A browser logs in by a link that
@@ -37,5 +37,7 @@ mod page;
 mod problem;
 mod site;
 mod snippets;
+mod sse;
+mod temporary;
 
 pub use console::{Console, ConsoleBuilder};

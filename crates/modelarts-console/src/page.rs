@@ -1,4 +1,4 @@
-//! `Page` and `Layout`: what all pages of the site have in common.
+//! `Page` and `Layout`: common parts of all pages of the site.
 
 use askama::Template;
 use axum::{
@@ -73,14 +73,9 @@ impl<T: Template> IntoResponse for Page<T> {
 
 /// Renders a template that is a part of a page.
 pub(crate) fn fragment(template: &impl Template) -> Result<String, Problem> {
-    template.render().map_err(|error| {
-        let message = format!("the page cannot be rendered: {error}");
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Error of the page",
-            message,
-        )
-    })
+    template
+        .render()
+        .map_err(|error| Problem::internal(format!("the page cannot be rendered: {error}")))
 }
 
 /// Page of a problem.
@@ -89,6 +84,14 @@ pub(crate) fn fragment(template: &impl Template) -> Result<String, Problem> {
 struct ProblemPage {
     layout: Layout,
     problem: Problem,
+}
+
+/// Returns the value of `Content-Disposition` with which a browser stores a response as a file.
+pub(crate) fn attachment(name: &str) -> String {
+    // A name of a job may have letters that are not allowed in this header.
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
+    let name: String = name.chars().filter(is_plain).collect();
+    format!("attachment; filename=\"{name}\"")
 }
 
 /// Returns `true` if the client is a script, which reads JSON.

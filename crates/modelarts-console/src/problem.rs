@@ -16,7 +16,7 @@ pub(crate) struct Problem {
     pub(crate) title: &'static str,
     /// Sentence with the reason.
     pub(crate) message: String,
-    /// What to do.
+    /// Advice: the next step of the user.
     pub(crate) advice: Option<String>,
     /// Error code of the service.
     pub(crate) code: Option<String>,
@@ -52,11 +52,20 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "Not allowed", message)
     }
 
-    /// Returns the reason, what to do, and the request id as one text.
+    /// A defect of the page.
+    pub(crate) fn internal(message: impl Into<String>) -> Self {
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Error of the page",
+            message,
+        )
+    }
+
+    /// Returns the reason, the advice and the request id as one text.
     pub(crate) fn sentence(&self) -> String {
         let mut text = self.message.clone();
         if let Some(advice) = &self.advice {
-            text = format!("{text}: {advice}");
+            text = format!("{text}; {advice}");
         }
         match &self.request_id {
             Some(id) if !text.contains(id.as_str()) => format!("{text} (request id {id})"),
@@ -64,7 +73,7 @@ impl Problem {
         }
     }
 
-    /// Adds what to do.
+    /// Adds advice.
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
@@ -94,7 +103,7 @@ impl From<Error> for Problem {
     }
 }
 
-/// The response has no body yet. The site renders the problem, because it knows the request.
+/// The response has no body yet: the guard of the site renders the problem as HTML or as JSON.
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();

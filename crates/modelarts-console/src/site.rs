@@ -1,4 +1,4 @@
-//! `Site`: what all requests share.
+//! `Site`: the state that all requests share.
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     live::{Watches, lists::Lists},
 };
 
-/// What all requests share.
+/// The state that all requests share.
 pub(crate) struct Site {
     pub(crate) client: Client,
     /// Place of code and data that are dropped on the form.

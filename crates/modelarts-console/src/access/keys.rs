@@ -8,6 +8,8 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 
+use crate::display::hex;
+
 /// Time after which a session ends.
 pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
 /// Length of random values, in bytes.
@@ -48,8 +50,8 @@ impl Access {
         self.link.lock().clone()
     }
 
-    /// Exchanges the value of a login link for a session. `None` if the link is not valid. A link is
-    /// valid once.
+    /// Exchanges the value of a login link for a session. `None` if the link is not valid. A link
+    /// is valid once.
     pub(crate) fn log_in(&self, given: &str) -> Option<String> {
         let next = {
             let mut link = self.link.lock();
@@ -93,10 +95,6 @@ fn random_text(random: &SystemRandom) -> Result<String, ring::error::Unspecified
     let mut bytes = [0; RANDOM];
     random.fill(&mut bytes)?;
     Ok(hex(&bytes))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {

@@ -1,4 +1,4 @@
-//! `Visitor` and `Fields`: the user of a request, and what the user has entered.
+//! `Visitor` and `Fields`: the user of a request, and the values that the user has entered.
 
 use axum::{
     body::Bytes,

@@ -31,7 +31,9 @@ pub(super) async fn clear(
     Path((draft, slot)): Path<(String, String)>,
 ) -> Result<StatusCode, Problem> {
     if let Some(draft) = state.drafts.get(&draft) {
-        draft.clear(&slot)?;
+        // There may be many files.
+        let cleared = tokio::task::spawn_blocking(move || draft.clear(&slot)).await;
+        cleared.map_err(|error| Problem::internal(error.to_string()))??;
     }
     Ok(StatusCode::NO_CONTENT)
 }

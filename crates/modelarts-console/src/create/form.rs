@@ -1,4 +1,4 @@
-//! `Form`: what the user has entered.
+//! `Form`: the values that the user has entered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const VERBATIM: &str = "value";
 /// A row of a list: its columns with their values.
 pub(super) type Row = BTreeMap<&'static str, String>;
 
-/// What the user has entered.
+/// The values that the user has entered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Form {
     values: BTreeMap<&'static str, String>,

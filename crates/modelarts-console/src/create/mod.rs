@@ -2,8 +2,8 @@
 //!
 //! `parameters` has the controls in the order of the console of the service. `form` takes what the
 //! user enters, and `plan` makes the job of it, with the files that `drafts` keeps until they are
-//! staged. `check` returns the broken rules of the SDK by their controls, and `prefill` the form of an
-//! existing job.
+//! staged. `check` returns the broken rules of the SDK by their controls, and `prefill` the form of
+//! an existing job.
 
 mod check;
 mod files;

@@ -6,19 +6,15 @@ use modelarts_ext::api::request_path::create_training_job::{
 };
 use serde_json::{Map, Value};
 
-use crate::create::{
-    form::{Form, Row},
-    parameters::{
-        AUTO_STOP, AUTO_STOP_UNIT, EXTRA, Kind, List, MODE, Mode, OTHER, controls, lists,
+use crate::{
+    create::{
+        form::{Form, Row},
+        parameters::{
+            AUTO_STOP, AUTO_STOP_UNIT, EXTRA, Kind, List, MODE, Mode, OTHER, controls, lists,
+        },
     },
+    snippets::description::DEFAULTS,
 };
-
-/// Fields with their defaults, which the details of a job contain although no one set them.
-const DEFAULTS: [(&str, &str); 3] = [
-    ("kind", "job"),
-    ("metadata.workspace_id", "0"),
-    ("spec.runtime_type", "production"),
-];
 
 /// Returns the form of a body. What the form does not have is in its other settings.
 pub(super) fn form_of(mut body: Value) -> Form {

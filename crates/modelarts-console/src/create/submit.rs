@@ -22,6 +22,7 @@ use crate::{
         prefill::form_of,
         view::{Content, FormPage},
     },
+    display::hex,
     drafts::{Draft, Progress},
     page::{Page, is_script},
     problem::Problem,
@@ -86,16 +87,9 @@ async fn copy(
 /// Returns the id of a new form.
 fn draft_id() -> Result<String, Problem> {
     let random = ring::rand::generate::<[u8; 16]>(&SystemRandom::new());
-    let random = random.map_err(|_| {
-        let message = "the system has no random numbers";
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Error of the page",
-            message,
-        )
-    })?;
+    let random = random.map_err(|_| Problem::internal("the system has no random numbers"))?;
     let bytes: [u8; 16] = random.expose();
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(&bytes))
 }
 
 /// Creates the job of a form, or renders the form again with the rules that it breaks.
@@ -118,7 +112,9 @@ pub(super) async fn create(
         let draft = form.get(DRAFT).to_owned();
         match submit(&state, plan, &draft).await? {
             Ok(job) => {
-                state.drafts.remove(&draft);
+                // Deletes files, which may be many.
+                let site = state.clone();
+                tokio::task::spawn_blocking(move || site.drafts.remove(&draft));
                 let location = format!("/jobs/{}", job.id());
                 return Ok(match is_script(&headers) {
                     true => Json(json!({ "location": location })).into_response(),
@@ -198,12 +194,7 @@ async fn submit(
         created.map_err(|error| (error, plan))
     });
     work.await.map_err(|error| {
-        let message = format!("the creation of the job ended: {error}");
-        Problem::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Error of the page",
-            message,
-        )
-        .with_advice("look for the job in the list before you create it again")
+        Problem::internal(format!("the creation of the job ended: {error}"))
+            .with_advice("look for the job in the list before you create it again")
     })
 }

@@ -113,7 +113,7 @@ struct RowView {
     cells: Vec<ControlView>,
 }
 
-/// What a page shows.
+/// Contents of a page of the form.
 pub(super) struct Content {
     pub(super) form: Form,
     pub(super) checked: Checked,

@@ -3,7 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    io,
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
 
 use axum::http::StatusCode;
 use bytes::Bytes;
@@ -16,7 +21,7 @@ use tokio::{
     io::{AsyncWriteExt, BufWriter},
 };
 
-use crate::problem::Problem;
+use crate::{display, problem::Problem, temporary};
 
 /// Slot of the code.
 pub(crate) const CODE: &str = "code";
@@ -123,13 +128,24 @@ impl Drafts {
         if let Some(draft) = self.get(id) {
             return Ok(draft);
         }
-        let draft = Arc::new(Draft::new(self.limits).map_err(local)?);
+        let draft = Draft::new(self.limits).map_err(local)?;
+        Ok(self.insert(id, Arc::new(draft)))
+    }
+
+    /// Adds a draft, and returns it. If another request has added one with this id meanwhile,
+    /// returns that one: the first files of a form arrive at the same time.
+    fn insert(&self, id: &str, draft: Arc<Draft>) -> Arc<Draft> {
         let mut drafts = self.drafts.lock();
-        if drafts.len() >= self.limits.drafts {
-            drafts.remove(0);
+        if let Some((_, known)) = drafts.iter().find(|(known, _)| known == id) {
+            return Arc::clone(known);
         }
+        let is_full = drafts.len() >= self.limits.drafts;
+        let oldest = is_full.then(|| drafts.remove(0));
         drafts.push((id.to_owned(), Arc::clone(&draft)));
-        Ok(draft)
+        // The directory of the oldest draft is deleted after the lock is released.
+        drop(drafts);
+        drop(oldest);
+        draft
     }
 
     /// Deletes a draft.
@@ -146,14 +162,7 @@ impl Drafts {
 
 impl Draft {
     fn new(limits: Limits) -> io::Result<Self> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix("modelarts-console-");
-        #[cfg(unix)]
-        {
-            use std::{fs::Permissions, os::unix::fs::PermissionsExt};
-            builder.permissions(Permissions::from_mode(0o700));
-        }
-        let directory = builder.tempdir()?;
+        let directory = temporary::directory("modelarts-console-")?;
         std::fs::create_dir(directory.path().join(FILES))?;
         std::fs::create_dir(directory.path().join(INCOMING))?;
         Ok(Self {
@@ -241,7 +250,7 @@ impl Draft {
     }
 
     fn too_many_bytes(&self) -> Problem {
-        let most = crate::display::bytes(self.limits.bytes);
+        let most = display::bytes(self.limits.bytes);
         too_large(format!("a form takes at most {most} of files"))
     }
 
@@ -326,7 +335,7 @@ impl Draft {
     }
 
     #[cfg(test)]
-    fn path(&self) -> &std::path::Path {
+    fn path(&self) -> &Path {
         self.directory.path()
     }
 }
@@ -395,7 +404,11 @@ fn check_path(path: &str) -> Result<(), Problem> {
         return wrong("must have no backslash and no control character");
     }
     let steps = || path.split('/');
-    if steps().any(|step| matches!(step, "" | "." | "..")) {
+    // A path with a drive is not relative on Windows.
+    let is_inside = Path::new(path)
+        .components()
+        .all(|step| matches!(step, Component::Normal(_)));
+    if !is_inside || steps().any(|step| matches!(step, "" | ".")) {
         return wrong("must be a path in the directory, without empty parts, . and ..");
     }
     if steps().any(|step| step.len() > MAX_NAME) {

@@ -1,7 +1,5 @@
 //! Tests of the limits and the names of dropped files.
 
-use std::path::Path;
-
 use futures::stream;
 
 use super::*;
@@ -170,4 +168,15 @@ async fn a_further_draft_replaces_the_one_unused_for_the_longest_time() {
     drafts.remove(&one);
     assert!(!directory.exists());
     assert!(drafts.open("../x").is_err());
+}
+
+#[test]
+fn files_that_arrive_at_the_same_time_have_one_draft() {
+    let drafts = drafts(10, 10);
+    // Both requests have found no draft.
+    let [first, second] = [0, 1].map(|_| Arc::new(Draft::new(drafts.limits).unwrap()));
+    let one = drafts.insert(ID, Arc::clone(&first));
+    let other = drafts.insert(ID, second);
+    assert!(Arc::ptr_eq(&one, &first) && Arc::ptr_eq(&other, &first));
+    assert!(Arc::ptr_eq(&drafts.open(ID).unwrap(), &first));
 }

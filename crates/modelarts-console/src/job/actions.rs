@@ -10,10 +10,8 @@ use axum::{
 
 use crate::{
     access::visitor::{Fields, Visitor},
-    job::{
-        frame::load,
-        head::{Action, name},
-    },
+    display,
+    job::{frame::load, head::Action},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
@@ -59,7 +57,7 @@ async fn confirm(
     action: Action,
 ) -> Result<Page<ConfirmPage>, Problem> {
     let job = load(state, id).await?;
-    let name = name(&job).to_owned();
+    let name = display::name(&job).to_owned();
     let title = format!("{} {name}", action.title());
     Ok(Page(ConfirmPage {
         layout: Layout::new(state, visitor, Section::Jobs, &title),

@@ -203,7 +203,7 @@ async fn show(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Page<EventsPage>, Problem> {
-    let followed = FollowedJob::look(&state, &id).await?;
+    let followed = FollowedJob::follow(&state, &id).await?;
     let filter = EventFilter::parse(&fields);
     let events = &followed.state.events;
     let all = rows(&EventFilter::default(), 0, events);

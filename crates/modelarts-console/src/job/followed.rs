@@ -1,4 +1,4 @@
-//! `FollowedJob` and `Position`: the job of a page that is followed, and how much of it a page has.
+//! `FollowedJob` and `Position`: the followed job of a page, and the part of it that a page has.
 
 use std::fmt;
 
@@ -13,6 +13,9 @@ use crate::{
     problem::Problem,
     site::State,
 };
+
+/// Advice about an address without a job.
+const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
 
 /// The job of a page, with its poller.
 pub(crate) struct FollowedJob {
@@ -29,10 +32,9 @@ impl FollowedJob {
     /// # Errors
     /// A problem with the status 404 if the job does not exist or the id is malformed, and that of
     /// the service if it cannot be read.
-    pub(crate) async fn look(state: &State, id: &str) -> Result<Self, Problem> {
+    pub(crate) async fn follow(state: &State, id: &str) -> Result<Self, Problem> {
         let watch = state.watches.job(&handle(state, id)?);
         let known = watch.loaded().await;
-        let absent = || absent(format!("the project has no job with the id {id}"));
         match (known.is_vanished, &known.job, &known.interruption) {
             (false, Some(job), _) => Ok(Self {
                 job: job.clone(),
@@ -40,7 +42,7 @@ impl FollowedJob {
                 state: known,
             }),
             (false, None, Some(problem)) => Err(problem.clone()),
-            _ => Err(absent()),
+            _ => Err(absent(id)),
         }
     }
 }
@@ -51,12 +53,12 @@ impl FollowedJob {
 /// A problem with the status 404 if the id is malformed.
 pub(crate) fn handle(state: &State, id: &str) -> Result<JobHandle, Problem> {
     let handle = state.client.training_jobs().job(id);
-    handle.map_err(|error| absent(error.to_string()))
+    handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
 }
 
-fn absent(message: String) -> Problem {
-    Problem::not_found(message)
-        .with_advice("it may have been deleted; search for it in the list of jobs")
+/// Returns the problem of a job that does not exist.
+pub(crate) fn absent(id: &str) -> Problem {
+    Problem::not_found(format!("the project has no job with the id {id}")).with_advice(ABSENT)
 }
 
 /// Position in the stream of a job.

@@ -1,13 +1,13 @@
-//! `JobFrame`: what the tabs of a job have in common.
+//! `JobFrame`: common parts of the tabs of a job.
 
 use modelarts_ext::Job;
 
 use crate::{
     access::visitor::Visitor,
+    display,
     job::{
-        followed::FollowedJob,
-        head::{self, name},
-        summary,
+        followed::{FollowedJob, absent, handle},
+        head, summary,
     },
     page::{Layout, Section},
     problem::Problem,
@@ -85,7 +85,7 @@ impl JobFrame {
         job: &Job,
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
-        let title = format!("{} · {}", tab.title(), name(job));
+        let title = format!("{} · {}", tab.title(), display::name(job));
         let frame = Self {
             id: job.id().to_owned(),
             tab,
@@ -101,15 +101,9 @@ impl JobFrame {
 /// # Errors
 /// A problem with the status 404 if the job does not exist or the id is malformed.
 pub(crate) async fn load(state: &State, id: &str) -> Result<Job, Problem> {
-    let absent = |message: String| {
-        Problem::not_found(message)
-            .with_advice("it may have been deleted; search for it in the list of jobs")
-    };
-    let handle = state.client.training_jobs().job(id);
-    let handle = handle.map_err(|error| absent(error.to_string()))?;
-    match handle.get().await {
+    match handle(state, id)?.get().await {
         Err(error) if error.is_not_found() => {
-            let mut problem = absent(format!("the project has no job with the id {id}"));
+            let mut problem = absent(id);
             problem.code = error.code().map(str::to_owned);
             problem.request_id = error.request_id().map(str::to_owned);
             Err(problem)
@@ -124,7 +118,7 @@ pub(crate) async fn load(state: &State, id: &str) -> Result<Job, Problem> {
 /// # Errors
 /// Those of [`load`].
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
-    let followed = FollowedJob::look(state, id).await?;
+    let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);
     state.facts.details(&followed.job, &version).await
 }

@@ -1,4 +1,4 @@
-//! Header of a job: its name, its phase, and what can be done with it.
+//! Header of a job: its name, its phase, and its changes.
 
 use askama::Template;
 use modelarts_ext::{Job, types::Phase};
@@ -29,7 +29,7 @@ impl Action {
         }
     }
 
-    /// Returns what the change does.
+    /// Returns the effect of the change.
     pub(crate) fn effect(self) -> &'static str {
         match self {
             Self::Stop => {
@@ -72,7 +72,7 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
     let created = job.created_at();
     fragment(&Head {
         id: job.id().to_owned(),
-        name: name(job).to_owned(),
+        name: display::name(job).to_owned(),
         style,
         symbol,
         detail: detail.filter(|detail| detail != phase.as_str()),
@@ -88,12 +88,4 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
 /// Returns `true` if the service accepts the stop of a job in this phase.
 pub(crate) fn can_stop(phase: &Phase) -> bool {
     matches!(phase, Phase::Creating | Phase::Pending | Phase::Running)
-}
-
-/// Returns the name of a job, or its id if it has none.
-pub(crate) fn name(job: &Job) -> &str {
-    match job.name() {
-        "" => job.id(),
-        name => name,
-    }
 }

@@ -10,8 +10,8 @@
 //! | `vanished` | none: the job was deleted |
 //! | `end` | none: the job has ended, and everything was read |
 //!
-//! The id of each event is a [`Position`]. A page that connects again with it gets what is later. A
-//! position in the stream of another run of the server is answered with `reset`.
+//! The id of each event is a [`Position`]. A page that connects again with it receives what is
+//! later. After a position in the stream of another run of the server, `reset` comes first.
 
 use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
@@ -19,10 +19,7 @@ use axum::{
     Router,
     extract::{Path, State as Shared},
     http::HeaderMap,
-    response::{
-        IntoResponse, Response,
-        sse::{Event as Message, KeepAlive, Sse},
-    },
+    response::{Response, sse::Event as Message},
     routing::get,
 };
 use futures::stream;
@@ -43,10 +40,9 @@ use crate::{
     },
     problem::Problem,
     site::State,
+    sse::{self, last_position, message, signal},
 };
 
-/// Pause after which a comment shows that the connection is alive.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// Pause after which a browser connects again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -75,17 +71,6 @@ impl View {
     }
 }
 
-/// Returns an event with data.
-fn message(name: &str, data: &str) -> Message {
-    // A carriage return would end the line of the stream.
-    Message::default().event(name).data(data.replace('\r', " "))
-}
-
-/// Returns an event without data. A browser ignores events whose data is empty.
-fn signal(name: &str) -> Message {
-    message(name, "{}")
-}
-
 async fn open(
     Shared(state): Shared<State>,
     visitor: Visitor,
@@ -95,20 +80,16 @@ async fn open(
 ) -> Result<Response, Problem> {
     let handle = handle(&state, &id)?;
     let view = View::parse(fields.get("view"))?;
-    let last = headers
-        .get("last-event-id")
-        .and_then(|last| last.to_str().ok())
-        .or(fields.get("last"));
     let job = state.watches.job(&handle);
     let log = (view == View::Logs).then(|| state.watches.log(&handle));
     let changes = Changes {
-        job: job.changed(),
-        log: log.as_ref().map(|log| log.changed()),
+        job: job.changes(),
+        log: log.as_ref().map(|log| log.changes()),
         closed: state.closed.clone(),
     };
     let pages = PageStream {
         filter: EventFilter::parse(&fields),
-        position: last.and_then(Position::parse),
+        position: last_position(&headers, &fields).and_then(Position::parse),
         state,
         visitor,
         view,
@@ -132,14 +113,13 @@ async fn open(
             Some((Ok::<_, Infallible>(message), (page, changes, queue)))
         },
     );
-    let alive = KeepAlive::new().interval(KEEP_ALIVE);
-    Ok(Sse::new(messages).keep_alive(alive).into_response())
+    Ok(sse::respond(messages))
 }
 
 /// Signals of changes.
 struct Changes {
-    job: watch::Receiver<u64>,
-    log: Option<watch::Receiver<u64>>,
+    job: watch::Receiver<JobState>,
+    log: Option<watch::Receiver<LogState>>,
     closed: watch::Receiver<bool>,
 }
 

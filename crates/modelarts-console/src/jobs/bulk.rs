@@ -1,5 +1,7 @@
 //! Stop and deletion of several jobs, with a confirmation before.
 
+use std::collections::HashSet;
+
 use askama::Template;
 use axum::{
     Json,
@@ -52,7 +54,7 @@ impl Action {
         }
     }
 
-    /// Changes a job. Returns what happens to it.
+    /// Changes a job. Returns the effect as a verb for messages.
     async fn run(self, job: &JobHandle) -> Result<&'static str, Error> {
         match self {
             Self::Stop => stop(job).await,
@@ -80,12 +82,8 @@ async fn stop(job: &JobHandle) -> Result<&'static str, Error> {
 
 /// Returns the jobs of the fields `id`, without calls.
 fn jobs(state: &State, fields: &Fields) -> Result<Vec<JobHandle>, Problem> {
-    let mut ids: Vec<&str> = Vec::new();
-    for id in fields.all("id") {
-        if !ids.contains(&id) {
-            ids.push(id);
-        }
-    }
+    let mut known = HashSet::new();
+    let ids: Vec<&str> = fields.all("id").filter(|id| known.insert(*id)).collect();
     if ids.is_empty() {
         return Err(Problem::invalid("no job is selected")
             .with_advice("go back and select the jobs in the list"));
@@ -124,12 +122,12 @@ impl Candidate {
                 let note = if is_ended { "has ended" } else { "" };
                 let (style, symbol) = display::phase_style(&job.phase());
                 let phase = (style, symbol, job.phase().to_string());
-                (job.name().to_owned(), Some(phase), note.to_owned())
+                (display::name(&job).to_owned(), Some(phase), note.to_owned())
             }
-            Err(error) => (String::new(), None, error.to_string()),
+            Err(error) => (id.to_owned(), None, error.to_string()),
         };
         Self {
-            name: if name.is_empty() { id.to_owned() } else { name },
+            name,
             id: id.to_owned(),
             phase,
             note,
@@ -178,7 +176,7 @@ pub(super) async fn confirm(
 #[derive(Serialize)]
 struct Outcome {
     id: String,
-    /// What happens to the job; `None` if the change failed.
+    /// Effect on the job; `None` if the change failed.
     result: Option<&'static str>,
     /// Reason of the failure.
     error: Option<Problem>,

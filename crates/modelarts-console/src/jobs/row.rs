@@ -13,6 +13,7 @@ use crate::display;
 #[derive(Default)]
 pub(crate) struct JobRow {
     pub(crate) id: String,
+    /// Name, or the id of a job without one.
     pub(crate) name: String,
     pub(crate) phase: String,
     /// Class of the style sheet, and symbol of the phase.
@@ -51,7 +52,7 @@ impl JobRow {
         });
         Self {
             id: job.id().to_owned(),
-            name: job.name().to_owned(),
+            name: display::name(job).to_owned(),
             can_stop: !job.is_final() && phase != Phase::Terminating,
             phase: phase.to_string(),
             style,
@@ -68,14 +69,6 @@ impl JobRow {
             user: metadata
                 .and_then(|metadata| metadata.user_name.clone())
                 .unwrap_or_default(),
-        }
-    }
-
-    /// Returns the name, or the id of a job without one.
-    pub(crate) fn label(&self) -> &str {
-        match self.name.as_str() {
-            "" => &self.id,
-            name => name,
         }
     }
 }

@@ -4,14 +4,15 @@
 //! service does not return the list, and `resumed` is sent when it does again. Each event has the
 //! whole part, so a page that connects again misses nothing, and its position only saves events.
 
-use std::{convert::Infallible, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::State as Shared,
     http::HeaderMap,
-    response::sse::{Event, KeepAlive, Sse},
+    response::{Response, sse::Event},
 };
-use futures::{Stream, StreamExt, stream};
+use futures::{StreamExt, stream};
+use modelarts_ext::types::Phase;
 use tokio::time::Instant;
 
 use crate::{
@@ -23,12 +24,11 @@ use crate::{
     live::lists::{Interruption, ListParts, ListReceiver, ListSender, ListState},
     problem::Problem,
     site::State,
+    sse,
 };
 
-/// Maximum age of the numbers of jobs while the rows do not change.
+/// Maximum age of the numbers of jobs while no phase in the rows changes.
 const COUNTS_AGE: Duration = Duration::from_secs(30);
-/// Header with the position of a browser that connects again.
-const LAST_EVENT_ID: &str = "last-event-id";
 
 /// The versions of the parts that a page has.
 #[derive(Default)]
@@ -42,10 +42,9 @@ pub(super) async fn stream(
     Shared(state): Shared<State>,
     headers: HeaderMap,
     fields: Fields,
-) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, Problem> {
+) -> Result<Response, Problem> {
     let query = Query::parse(&fields).map_err(Problem::invalid)?;
-    let header = headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
-    let sent = Sent::at(header.or(fields.get("last")).unwrap_or_default());
+    let sent = Sent::at(sse::last_position(&headers, &fields).unwrap_or_default());
     let key = query.address();
     let mut receiver = state.lists.subscribe(&key, |sender| {
         tokio::spawn(poll(state.clone(), query, key.clone(), sender));
@@ -59,7 +58,7 @@ pub(super) async fn stream(
     let events = stream::unfold((receiver, sent), changes)
         .flat_map(|events| stream::iter(events.into_iter().map(Ok)))
         .take_until(closing);
-    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+    Ok(sse::respond(events))
 }
 
 /// Returns the events of the next change.
@@ -107,18 +106,18 @@ impl Sent {
             self.interruption.clone_from(&state.interruption);
             events.push(match &state.interruption {
                 Some(interruption) => self.event("interrupted", &interruption.reason),
-                // A browser ignores events without data.
-                None => self.event("resumed", "{}"),
+                None => sse::signal("resumed").id(self.position()),
             });
         }
         events
     }
 
     fn event(&self, name: &str, data: &str) -> Event {
-        let id = position(self.rows, self.counts);
-        // A carriage return ends a line of the stream, and means nothing in HTML.
-        let data = data.replace('\r', " ");
-        Event::default().event(name).id(id).data(data)
+        sse::message(name, data).id(self.position())
+    }
+
+    fn position(&self) -> String {
+        position(self.rows, self.counts)
     }
 }
 
@@ -127,7 +126,7 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
     let mut poller = Poller {
         counts: None,
         counted: Instant::now(),
-        rows: 0,
+        phases: Vec::new(),
     };
     loop {
         let read = poller.read(&state, &query).await;
@@ -149,12 +148,9 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
 fn interrupted(known: ListState, problem: &Problem) -> ListState {
     let cause = (problem.status, problem.code.clone());
     let same = known.interruption.filter(|known| known.cause == cause);
-    let interruption = same.unwrap_or_else(|| {
-        let advice = problem.advice.as_ref().map(|advice| format!("; {advice}"));
-        Interruption {
-            cause,
-            reason: format!("{}{}", problem.message, advice.unwrap_or_default()),
-        }
+    let interruption = same.unwrap_or_else(|| Interruption {
+        cause,
+        reason: problem.sentence(),
     });
     ListState {
         interruption: Some(interruption),
@@ -162,12 +158,12 @@ fn interrupted(known: ListState, problem: &Problem) -> ListState {
     }
 }
 
-/// What a poller has read.
+/// Numbers that a poller has read.
 struct Poller {
     counts: Option<Counts>,
     counted: Instant,
-    /// Version of the rows for which the jobs were counted.
-    rows: u64,
+    /// Ids and phases of the rows for which the jobs were counted.
+    phases: Vec<(String, Phase)>,
 }
 
 impl Poller {
@@ -175,15 +171,18 @@ impl Poller {
         let listing = query.read(state).await?;
         let view = |counts| ListView::new(query, Some(&listing), counts, state.is_read_only);
         let rows = view(None).rows_part()?;
-        // Eight requests count the jobs, so they are sent only if a number may have changed.
+        // Eight requests count the jobs, so they are sent only if a number may have changed. Other
+        // values of the rows, such as running times, change with each poll.
+        let jobs = listing.jobs.iter();
+        let phases: Vec<_> = jobs.map(|job| (job.id().to_owned(), job.phase())).collect();
         let is_old = self.counts.is_none() || self.counted.elapsed() > COUNTS_AGE;
-        if is_old || self.rows != rows.version {
+        if is_old || self.phases != phases {
             self.counts = Some(match (query.count(state).await, self.counts.take()) {
                 (Ok(counts), _) | (Err(_), Some(counts)) => counts,
                 (Err(problem), None) => return Err(problem),
             });
             self.counted = Instant::now();
-            self.rows = rows.version;
+            self.phases = phases;
         }
         let counts = view(self.counts.as_ref()).summary_part()?;
         Ok(ListState {

@@ -1,4 +1,4 @@
-//! `ListView`: what the page shows of a list.
+//! `ListView`: a list as the page shows it.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -54,7 +54,7 @@ pub(crate) struct Pages {
     pub(crate) last: Option<String>,
 }
 
-/// What the page shows of a list.
+/// A list as the page shows it.
 pub(crate) struct ListView {
     pub(crate) rows: Vec<JobRow>,
     pub(crate) summary: Summary,
@@ -74,7 +74,7 @@ struct SummaryPart<'a> {
 }
 
 impl ListView {
-    /// Returns what the page shows. Without a listing, the service did not return one.
+    /// Creates the view. There is no listing if the service did not return one.
     pub(crate) fn new(
         query: &Query,
         listing: Option<&Listing>,

@@ -7,7 +7,6 @@ use modelarts_ext::{
     Error, Event, Job, JobHandle,
     jobs::follow::{JobUpdate, Updates},
 };
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::problem::Problem;
@@ -18,8 +17,7 @@ const CHUNK: usize = 4096;
 /// Phase and events of one job, followed for all pages that show it.
 pub(crate) struct JobWatch {
     handle: JobHandle,
-    state: Mutex<JobState>,
-    version: watch::Sender<u64>,
+    state: watch::Sender<JobState>,
 }
 
 /// State of a followed job.
@@ -54,7 +52,7 @@ impl JobWatch {
     pub(crate) fn new(handle: JobHandle) -> Self {
         Self {
             handle,
-            state: Mutex::new(JobState {
+            state: watch::Sender::new(JobState {
                 epoch: random_epoch(),
                 job: None,
                 head: 0,
@@ -64,18 +62,17 @@ impl JobWatch {
                 has_ended: false,
                 is_loaded: false,
             }),
-            version: watch::Sender::new(0),
         }
     }
 
     /// Returns the state now. It is cheap: events are shared.
     pub(crate) fn state(&self) -> JobState {
-        self.state.lock().clone()
+        self.state.borrow().clone()
     }
 
-    /// Returns a counter that changes with the state.
-    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+    /// Returns the changes of the state.
+    pub(crate) fn changes(&self) -> watch::Receiver<JobState> {
+        self.state.subscribe()
     }
 
     /// Returns the state after the first poll.
@@ -85,19 +82,14 @@ impl JobWatch {
 
     /// Returns the state as soon as a condition holds.
     pub(crate) async fn wait_for(&self, condition: impl Fn(&JobState) -> bool) -> JobState {
-        let mut changes = self.changed();
-        loop {
-            let state = self.state();
-            // The sender is a field of this value.
-            if condition(&state) || changes.changed().await.is_err() {
-                return state;
-            }
-        }
+        let mut changes = self.changes();
+        // The sender is a field of this value, so the wait never fails.
+        let found = changes.wait_for(|state| condition(state)).await;
+        found.map_or_else(|_| self.state(), |state| state.clone())
     }
 
     fn change(&self, change: impl FnOnce(&mut JobState)) {
-        change(&mut self.state.lock());
-        self.version.send_modify(|version| *version += 1);
+        self.state.send_modify(change);
     }
 
     /// Follows the job until it has vanished.
@@ -106,7 +98,10 @@ impl JobWatch {
             let updates = self.handle.updates().interval(interval);
             let end = self.follow(updates.without_logs()).await;
             match end {
-                End::Ended => self.change(|state| state.has_ended = true),
+                End::Ended => self.change(|state| {
+                    state.has_ended = true;
+                    state.is_loaded = true;
+                }),
                 End::Vanished => return self.vanish(),
                 End::Failed(error) if error.is_not_found() => return self.vanish(),
                 End::Failed(error) => self.interrupt(error),

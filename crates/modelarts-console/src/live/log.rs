@@ -7,7 +7,6 @@ use modelarts_ext::{
     Error, Job, JobHandle, LogItem,
     jobs::{follow::JobUpdate, logs::LogAccess},
 };
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
@@ -25,8 +24,7 @@ const CHUNK: usize = 4096;
 /// Logs of all tasks of one job, followed for all pages that show them.
 pub(crate) struct LogWatch {
     handle: JobHandle,
-    state: Mutex<LogState>,
-    version: watch::Sender<u64>,
+    state: watch::Sender<LogState>,
 }
 
 /// State of followed logs.
@@ -86,42 +84,36 @@ impl LogWatch {
     pub(crate) fn new(handle: JobHandle) -> Self {
         Self {
             handle,
-            state: Mutex::new(LogState {
+            state: watch::Sender::new(LogState {
                 epoch: random_epoch(),
                 spool: None,
                 problem: None,
                 has_ended: false,
                 is_loaded: false,
             }),
-            version: watch::Sender::new(0),
         }
     }
 
     /// Returns the state now.
     pub(crate) fn state(&self) -> LogState {
-        self.state.lock().clone()
+        self.state.borrow().clone()
     }
 
-    /// Returns a counter that changes with the state and with each new line.
-    pub(crate) fn changed(&self) -> watch::Receiver<u64> {
-        self.version.subscribe()
+    /// Returns the changes of the state and of the number of lines.
+    pub(crate) fn changes(&self) -> watch::Receiver<LogState> {
+        self.state.subscribe()
     }
 
     /// Returns the state after the first part of the lines was read.
     pub(crate) async fn loaded(&self) -> LogState {
-        let mut changes = self.changed();
-        loop {
-            let state = self.state();
-            // The sender is a field of this value.
-            if state.is_loaded || changes.changed().await.is_err() {
-                return state;
-            }
-        }
+        let mut changes = self.changes();
+        // The sender is a field of this value, so the wait never fails.
+        let loaded = changes.wait_for(|state| state.is_loaded).await;
+        loaded.map_or_else(|_| self.state(), |state| state.clone())
     }
 
     fn change(&self, change: impl FnOnce(&mut LogState)) {
-        change(&mut self.state.lock());
-        self.version.send_modify(|version| *version += 1);
+        self.state.send_modify(change);
     }
 
     /// Follows the logs until the job has vanished.

@@ -1,9 +1,8 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
 //!
 //! [`Watches::job`] follows the phase and the events of a job, and [`Watches::log`] its logs, which
-//! may be large, so they are read only while a page shows them. Both run while pages look on, and
-//! `pool` ends them some time after the last page has left. `spool` keeps the lines of logs in files
-//! of a temporary directory.
+//! may be large, so they are read only while a page shows them. `pool` ends both some time after the
+//! last page has left. `spool` keeps the lines of logs in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;

@@ -1,12 +1,12 @@
-//! `Pool`: pollers that run while pages look on.
+//! `Pool`: pollers that run while pages show their state.
 
 use std::{collections::HashMap, ops::Deref, sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use tokio::{sync::watch, task::AbortHandle};
 
-/// Pollers by their keys. All pages that show the same thing share one poller. It ends some time after
-/// the last page has left.
+/// Pollers by their keys. All pages that show the same state share one poller. It ends some time
+/// after the last page has left.
 pub(crate) struct Pool<W> {
     linger: Duration,
     entries: Arc<Mutex<Entries<W>>>,
@@ -16,11 +16,11 @@ type Entries<W> = HashMap<String, (Arc<Entry<W>>, AbortHandle)>;
 
 struct Entry<W> {
     watch: Arc<W>,
-    /// Number of pages that look on.
+    /// Number of pages that show the state.
     viewers: watch::Sender<usize>,
 }
 
-/// A page that looks on. The poller runs at least until this value is dropped.
+/// A page that shows the state. The poller runs at least until this value is dropped.
 pub(crate) struct Viewer<W>(Arc<Entry<W>>);
 
 impl<W: Send + Sync + 'static> Pool<W> {

@@ -1,13 +1,13 @@
-//! `Description`: the settings of a body, each as a flag of `modelarts submit` and as a call of the SDK.
+//! `Description`: the settings of a body, as flags of `modelarts submit` and as calls of the SDK.
 
 use modelarts_ext::Client;
 use serde_json::{Value, json};
 
-/// Fields with their defaults, which the details of a job contain although no one set them.
-const DEFAULTS: [(&str, &str); 3] = [
-    ("/kind", "job"),
-    ("/metadata/workspace_id", "0"),
-    ("/spec/runtime_type", "production"),
+/// Paths of fields with their defaults, which the details of a job contain although no one set them.
+pub(crate) const DEFAULTS: [(&str, &str); 3] = [
+    ("kind", "job"),
+    ("metadata.workspace_id", "0"),
+    ("spec.runtime_type", "production"),
 ];
 /// Directory of the default directories of inputs and outputs.
 const CHANNELS: &str = "/home/ma-user/modelarts";
@@ -37,8 +37,9 @@ impl Description {
     pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
         let mut rest = Rest(body.clone());
         for (path, default) in DEFAULTS {
-            if rest.peek(path) == Some(default) {
-                rest.take(path);
+            let path = format!("/{}", path.replace('.', "/"));
+            if rest.peek(&path) == Some(default) {
+                rest.take(&path);
             }
         }
         let mut description = Self {

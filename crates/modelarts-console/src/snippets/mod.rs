@@ -1,10 +1,10 @@
 //! `Snippets`: a job as a request body, a command, a program and a request of curl.
 //!
-//! `description` cuts the body into pieces, each of which is a flag of `modelarts submit` and a call of
-//! the SDK. `command`, `program` and `request` join them.
+//! `description` cuts the body into pieces, each of which is a flag of `modelarts submit` and a
+//! call of the SDK. `command`, `program` and `request` join them.
 
 mod command;
-mod description;
+pub(crate) mod description;
 mod program;
 mod request;
 mod shell;

@@ -34,7 +34,7 @@ async fn running(fixture: &Fixture) -> String {
 
 /// Returns the messages of the rows of events in a fragment.
 fn event_rows(html: &str) -> Vec<String> {
-    let rows = html.split("<td class=\"message\">").skip(1);
+    let rows = html.split("<td role=\"cell\" class=\"message\">").skip(1);
     let rows = rows.map(|row| row.split_once("</td>").unwrap().0.to_owned());
     rows.collect()
 }
@@ -320,7 +320,7 @@ async fn events_are_filtered_on_the_page_and_in_the_stream() {
         let rows = event_rows(&html);
         let times: Vec<u32> = html
             .match_indices("<time datetime=\"2026-01-15T08:30:0")
-            .filter(|(at, _)| html[..*at].ends_with("<td>"))
+            .filter(|(at, _)| html[..*at].ends_with("<td role=\"cell\">"))
             .map(|(at, start)| html[at + start.len()..][..1].parse().unwrap())
             .collect();
         assert_eq!(times, numbers, "{query}");

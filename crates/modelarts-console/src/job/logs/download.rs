@@ -11,19 +11,20 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use futures::stream;
 use modelarts_ext::JobHandle;
-use tempfile::TempDir;
 use tokio::{fs::File, io::AsyncReadExt};
 
 use crate::{
     access::visitor::Fields,
+    display,
     job::{
         followed::{FollowedJob, handle},
-        head,
         logs::query::{FollowedLog, LogQuery},
     },
     live::log::storage_problem,
+    page::attachment,
     problem::Problem,
     site::State,
+    temporary,
 };
 
 /// Size of the parts of a response, in bytes.
@@ -31,15 +32,9 @@ const PART: usize = 256 << 10;
 
 /// Returns a text as a file with this name and this size.
 fn file(name: &str, len: u64, body: Body) -> Response {
-    // A name of a job may have letters that are not allowed in this header.
-    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "-_.".contains(*letter);
-    let name: String = name.chars().filter(is_plain).collect();
     let headers = [
         (CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
-        (
-            CONTENT_DISPOSITION,
-            format!("attachment; filename=\"{name}\""),
-        ),
+        (CONTENT_DISPOSITION, attachment(name)),
         (CONTENT_LENGTH, len.to_string()),
     ];
     (headers, body).into_response()
@@ -54,7 +49,7 @@ pub(super) async fn line(
     let query = LogQuery::parse(&fields)?;
     let number = query.line.map(NonZeroU64::get);
     let number = number.ok_or_else(|| Problem::invalid("`line` must be the number of a line"))?;
-    let log = FollowedLog::look(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
     let view = query.view(&log.spool)?;
     let lines = log.read(move |spool| spool.window(view, number - 1, 1, usize::MAX));
     let line = lines.await?.pop();
@@ -78,7 +73,7 @@ pub(super) async fn log(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Response, Problem> {
-    let followed = FollowedJob::look(&state, &id).await?;
+    let followed = FollowedJob::follow(&state, &id).await?;
     let known = followed.job.tasks();
     let (name, tasks) = match fields.get("task") {
         Some(task) if known.iter().any(|known| known == task) => (task, vec![task.to_owned()]),
@@ -88,7 +83,7 @@ pub(super) async fn log(
         }
         None => ("all", known.to_vec()),
     };
-    let dir = TempDir::with_prefix("modelarts-logs-").map_err(|error| storage_problem(&error))?;
+    let dir = temporary::directory("modelarts-logs-").map_err(|error| storage_problem(&error))?;
     let handle = JobHandle::from(&followed.job);
     let has_titles = tasks.len() > 1;
     let (mut contents, mut len) = (VecDeque::new(), 0);
@@ -109,7 +104,7 @@ pub(super) async fn log(
             Err(error) => return Err(error.into()),
         }
     }
-    let name = format!("{}-{name}.log", head::name(&followed.job));
+    let name = format!("{}-{name}.log", display::name(&followed.job));
     let parts = stream::try_unfold((dir, contents), |(dir, mut contents)| async move {
         let part = next_part(&mut contents).await?;
         Ok::<_, io::Error>(part.map(|part| (part, (dir, contents))))

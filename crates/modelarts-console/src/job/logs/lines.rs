@@ -115,7 +115,7 @@ pub(super) async fn read(
     let search = query.search().map_err(Problem::invalid)?;
     let from = number(&fields, "from")?.map_or(0, |from| from.get() - 1);
     let count = number(&fields, "count")?.map_or(MAX_LINES, |count| count.get().min(MAX_LINES));
-    let log = FollowedLog::look(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
     let view = query.view(&log.spool)?;
     let (epoch, tasks) = (format!("{:x}", log.state.epoch), log.spool.tasks());
     let (lines, found) = log

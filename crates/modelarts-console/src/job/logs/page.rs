@@ -19,7 +19,7 @@ use crate::{
             search::{Find, search},
         },
     },
-    live::spool::{MAX_SHOWN, TaskLines, View},
+    live::spool::{Line, MAX_SHOWN, TaskLines, View},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
@@ -102,8 +102,8 @@ pub(super) async fn show(
     fields: Fields,
 ) -> Result<Response, Problem> {
     let query = LogQuery::parse(&fields)?;
-    let followed = FollowedJob::look(&state, &id).await?;
-    let log = FollowedLog::look(&state, &followed.job).await?;
+    let followed = FollowedJob::follow(&state, &id).await?;
+    let log = FollowedLog::follow(&state, &followed.job).await?;
     // A task that has no log yet is one of the job.
     log.spool.add_tasks(followed.job.tasks());
     let view = query.view(&log.spool)?;
@@ -158,7 +158,7 @@ async fn window(
     log: &FollowedLog,
     view: View,
     line: Option<NonZeroU64>,
-) -> Result<(u64, Vec<crate::live::spool::Line>), Problem> {
+) -> Result<(u64, Vec<Line>), Problem> {
     log.read(move |spool| {
         let lines = spool.lines(view);
         let last = lines.saturating_sub(WINDOW);

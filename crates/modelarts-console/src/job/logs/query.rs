@@ -86,7 +86,7 @@ pub(super) struct FollowedLog {
 
 impl FollowedLog {
     /// Follows the logs of a job, and waits for the first lines.
-    pub(super) async fn look(state: &State, job: &JobHandle) -> Result<Self, Problem> {
+    pub(super) async fn follow(state: &State, job: &JobHandle) -> Result<Self, Problem> {
         let watch = state.watches.log(job);
         let known = watch.loaded().await;
         match (known.spool.clone(), &known.problem) {

@@ -20,7 +20,7 @@ use crate::{
         frame::{JobFrame, Tab, load, load_shared},
         usage::series::{Chart, charts},
     },
-    page::{Layout, Page, Section, fragment},
+    page::{Layout, Page, Section, attachment, fragment},
     problem::Problem,
     site::State,
 };
@@ -138,7 +138,7 @@ async fn file(
             Usage::Failed(problem) => return Err(problem.clone()),
         }
     }
-    let name = format!("attachment; filename=\"usage-{}.csv\"", job.id());
+    let name = attachment(&format!("usage-{}.csv", job.id()));
     let headers = [
         (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (CONTENT_DISPOSITION, name),

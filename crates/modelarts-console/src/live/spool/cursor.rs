@@ -13,7 +13,7 @@ pub(super) const HEADER: usize = 16;
 /// Size of the buffer of lines, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// What precedes the text of a line in the file.
+/// Header of a line, which precedes its text in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     /// Index of the task.

@@ -1,8 +1,9 @@
 //! `Spool`: the lines of the logs of a job, in files of a temporary directory.
 //!
-//! A log may have millions of lines, so the memory holds only their number. The file `lines` has the
-//! lines of all tasks in the order of their arrival. The file `all`, and one file for each task, have
-//! the position of each line in that file, so a window of lines is read without the lines before it.
+//! A log may have millions of lines, so the memory holds only their number. The file `lines` has
+//! the lines of all tasks in the order of their arrival. The file `all`, and one file for each
+//! task, have the position of each line in that file, so a window of lines is read without the
+//! lines before it.
 
 mod cursor;
 mod search;
@@ -19,9 +20,12 @@ use modelarts_ext::LogItem;
 use parking_lot::RwLock;
 use tempfile::TempDir;
 
-use crate::live::{
-    spool::cursor::{Cursor, HEADER, Header},
-    text::printable,
+use crate::{
+    live::{
+        spool::cursor::{Cursor, HEADER, Header},
+        text::printable,
+    },
+    temporary,
 };
 
 /// Maximum length of a line in a window, in bytes. A longer line is cut.
@@ -64,7 +68,7 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// Index of the task.
     pub(crate) task: u16,
-    /// `true` if lines are missing here. The text says how many bytes.
+    /// `true` if lines are missing here. The text has the number of bytes.
     pub(crate) is_gap: bool,
     /// Text, cut to the requested length.
     pub(crate) text: String,
@@ -91,9 +95,7 @@ struct Batch {
 impl Spool {
     /// Creates an empty spool.
     pub(crate) fn create() -> io::Result<Self> {
-        let dir = tempfile::Builder::new()
-            .prefix("modelarts-logs-")
-            .tempdir()?;
+        let dir = temporary::directory("modelarts-logs-")?;
         Ok(Self {
             dir,
             index: RwLock::default(),

@@ -70,7 +70,9 @@ fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
 
 /// Returns the names of the jobs in the rows, in their order.
 fn names(page: &str) -> Vec<&str> {
-    let rows = page.split("<th scope=\"row\"><a href=\"/jobs/").skip(1);
+    let rows = page
+        .split("<th role=\"rowheader\" scope=\"row\"><a href=\"/jobs/")
+        .skip(1);
     rows.map(|row| between(row, ">", "</a>")).collect()
 }
 
