@@ -1,10 +1,15 @@
 //! Changes of the list while a page shows it.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
 use modelarts_emulator::{Emulator, seeds::Seeds};
 use modelarts_ext::ClientBuilder;
 use serde_json::{Value, json};
 
-use crate::jobs::{Events, Site, names, stream_address};
+use crate::jobs::{Events, Site, names, service, stream_address};
 
 async fn seed(emulator: &Emulator, jobs: Value) -> Vec<String> {
     let seeds = Seeds::from_json(&json!({ "jobs": jobs }).to_string()).unwrap();
@@ -66,4 +71,39 @@ async fn a_position_is_valid_after_a_restart() {
     let rows = again.next().await.unwrap();
     assert_eq!((&*rows.name, names(&rows.data)), ("rows", vec!["b", "a"]));
     assert_ne!(rows.id, counts.id);
+}
+
+#[tokio::test]
+async fn rows_that_change_without_a_phase_cause_no_count_of_the_jobs() {
+    let has_failed = Arc::new(AtomicBool::new(false));
+    let counts = Arc::new(AtomicU64::new(0));
+    let (fails, counted, reads) = (has_failed.clone(), counts.clone(), AtomicU64::new(0));
+    let client = service(move |request: Value| {
+        // A count is a request for one job of a phase.
+        if request["limit"] == 1 {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }
+        let has_failed = fails.load(Ordering::Relaxed);
+        let phase = if has_failed { "Failed" } else { "Running" };
+        let user = format!("user-{}", reads.fetch_add(1, Ordering::Relaxed));
+        let total = if has_failed { 6 } else { 5 };
+        json!({
+            "total": total, "count": total, "limit": request["limit"], "offset": 0,
+            "items": [{
+                "metadata": { "id": "id-0", "name": "a", "user_name": user },
+                "status": { "phase": phase },
+            }],
+        })
+    });
+    let site = Site::start(client.await).await;
+    let mut events = Events::open(&site, "/jobs/stream").await;
+    events.next_named("counts").await;
+    for _ in 0..3 {
+        events.next_named("rows").await;
+    }
+    assert_eq!(counts.load(Ordering::Relaxed), 8);
+    has_failed.store(true, Ordering::Relaxed);
+    // The numbers of the phases are others now.
+    events.next_named("counts").await;
+    assert_eq!(counts.load(Ordering::Relaxed), 16);
 }
