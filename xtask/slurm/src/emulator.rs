@@ -20,6 +20,8 @@ use crate::cluster::tail;
 
 /// Token of the first user. Unlike signatures, it does not depend on the clock of the emulator.
 const TOKEN: &str = "a-token";
+/// Levels of messages. Requests are left out.
+const MESSAGES: &str = "info,modelarts_emulator::server=warn,modelarts_emulator::obs=warn";
 /// File with the messages of all starts of the emulator.
 pub const LOG: &str = "emulator.log";
 
@@ -47,6 +49,7 @@ impl Emulator {
             .args(["serve", "--timing", "instant", "--token", TOKEN])
             .args(flags)
             .envs(variables.iter().map(|(name, value)| (name, value)))
+            .env("RUST_LOG", MESSAGES)
             .current_dir(directory)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

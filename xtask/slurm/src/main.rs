@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -80,6 +80,8 @@ async fn interrupt() {
 
 async fn run(arguments: Arguments) -> Result<ExitCode> {
     let selected = select(&arguments)?;
+    let program = fs::canonicalize(&arguments.program)
+        .with_context(|| arguments.program.display().to_string())?;
     let launcher = match arguments.local {
         true => Launcher::Local,
         false => Launcher::Slurm,
@@ -87,7 +89,7 @@ async fn run(arguments: Arguments) -> Result<ExitCode> {
     let mut cluster = start().await?;
     let mut failed = Vec::new();
     for scenario in &selected {
-        let site = Site::create(&cluster, launcher, scenario.name, &arguments.program)?;
+        let site = Site::create(&cluster, launcher, scenario.name, &program)?;
         let start_time = Instant::now();
         let result = match tokio::time::timeout(LIMIT, (scenario.run)(&site)).await {
             Ok(result) => result,

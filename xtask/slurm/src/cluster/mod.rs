@@ -5,6 +5,8 @@ pub mod packages;
 pub mod processes;
 
 use std::{
+    cell::RefCell,
+    collections::BTreeMap,
     env, fmt,
     fs::{self, File},
     net::{Ipv4Addr, TcpListener},
@@ -18,6 +20,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use configuration::NODES;
 
+/// Names of the logs: that of the controller, and those of the nodes.
+const DAEMONS: [&str; 4] = ["slurmctld", NODES[0], NODES[1], NODES[2]];
 /// Prefix of the names of temporary directories.
 const PREFIX: &str = "modelarts-slurm-";
 /// File that a process locks while it uses a directory.
@@ -30,6 +34,8 @@ const LONGEST: usize = 70;
 /// Running cluster. Its processes end, and its directory is deleted, when this value is dropped.
 pub struct Cluster {
     directory: PathBuf,
+    /// Lengths of the logs when all nodes were idle. Earlier lines are not part of a report.
+    reported: RefCell<BTreeMap<&'static str, usize>>,
     _lock: File,
 }
 
@@ -81,6 +87,7 @@ impl Cluster {
         fs::rename(unlocked, directory.join(LOCK))?;
         let cluster = Self {
             directory,
+            reported: RefCell::default(),
             _lock: lock,
         };
         cluster.configure()?;
@@ -222,6 +229,10 @@ impl Cluster {
                 states.len() == NODES.len() && states.iter().all(|state| state.ends_with(" idle"))
             };
             if states.as_ref().is_ok_and(is_idle) && self.queue()?.is_empty() {
+                for daemon in DAEMONS {
+                    let length = self.read_log(daemon).len();
+                    self.reported.borrow_mut().insert(daemon, length);
+                }
                 return Ok(());
             }
             if start.elapsed() > START {
@@ -232,24 +243,41 @@ impl Cluster {
         }
     }
 
-    /// Returns the queue and the ends of the logs, for the report of a failure.
+    /// Returns the queue and the new lines of the logs, for the report of a failure.
     pub fn report(&self) -> String {
         let mut text = String::new();
         for job in self.jobs(None).unwrap_or_default() {
             text += &format!("    job {job}\n");
         }
-        for daemon in ["slurmctld"].iter().chain(&NODES) {
-            let log = fs::read_to_string(self.log(daemon)).unwrap_or_default();
-            for line in tail(&log, 12) {
+        for daemon in DAEMONS {
+            let log = self.read_log(daemon);
+            let start = self
+                .reported
+                .borrow()
+                .get(daemon)
+                .copied()
+                .unwrap_or_default();
+            // A daemon without the libraries of MPI reports this with each step.
+            let is_relevant = |line: &&str| !line.contains("MPI") && !line.contains("mpi/");
+            for line in log
+                .get(start..)
+                .unwrap_or_default()
+                .lines()
+                .filter(is_relevant)
+            {
                 text += &format!("    {daemon} | {line}\n");
             }
         }
         text
     }
 
-    /// Returns the log of a daemon.
+    /// Returns the path of the log of a daemon.
     fn log(&self, daemon: &str) -> PathBuf {
         self.directory.join(format!("{daemon}.log"))
+    }
+
+    fn read_log(&self, daemon: &str) -> String {
+        fs::read_to_string(self.log(daemon)).unwrap_or_default()
     }
 
     /// Ends the controller, which saves its state. Jobs continue.
