@@ -175,7 +175,7 @@ pub mod jobs {
     //! # }
     //! ```
 
-    pub use crate::emulator::{builder::RunnerKind, stored_job::StoredJob};
+    pub use crate::emulator::{runner::RunnerKind, stored_job::StoredJob};
     pub use crate::job::state::RestartOn;
 }
 
@@ -322,5 +322,40 @@ pub mod signature {
 
     pub use crate::accounts::signature::{
         MAX_SKEW, ReceivedRequest, SignatureError, access_key, verify,
+    };
+}
+
+#[cfg(feature = "slurm")]
+pub mod slurm {
+    //! Jobs on the nodes of a Slurm cluster (feature `slurm`).
+    //!
+    //! The emulator runs on a machine with the commands of Slurm, and shares a directory with all
+    //! nodes. `SLURM.md` in the repository describes the installation.
+    //!
+    //! ```no_run
+    //! use modelarts_emulator::Emulator;
+    //! use modelarts_emulator::jobs::RunnerKind;
+    //! use modelarts_emulator::slurm::{Config, Slurm};
+    //!
+    //! # #[tokio::main(flavor = "current_thread")]
+    //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    //! let config = Config::from_toml(&std::fs::read_to_string("launcher.toml")?)?;
+    //! let slurm = Slurm::new("/shared/modelarts")
+    //!     .config(config)
+    //!     .program("/shared/bin/modelarts-emulator");
+    //! let emulator = Emulator::builder()
+    //!     .runner(RunnerKind::Slurm(slurm))
+    //!     .data_dir("/var/tmp/modelarts")
+    //!     .obs_root("/shared/modelarts/obs")
+    //!     .start()
+    //!     .await?;
+    //! # emulator.shutdown().await;
+    //! # Ok(())
+    //! # }
+    //! ```
+
+    pub use crate::runner::slurm::{
+        Slurm,
+        config::{Config, ConfigError},
     };
 }

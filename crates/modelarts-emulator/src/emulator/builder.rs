@@ -20,20 +20,17 @@ use crate::{
         timing::Timing,
     },
     database::{Database, documents::Documents, quotas::Quotas},
-    emulator::{Emulator, error::StartError},
+    emulator::{
+        Emulator,
+        error::StartError,
+        runner::{self, RunnerKind, RunnerSettings},
+    },
     execution::{recovery, seeds::Seeds},
     files::confined_dir::ConfinedDir,
     job::{event::Wording, state::RestartOn},
     logs::index::LogIndexes,
     metrics::Metrics,
-    runner::{
-        Runner,
-        process::{
-            ProcessRunner, Settings,
-            environment::{ObsEndpoint, ObsKeys},
-        },
-        simulated::{SimulatedRunner, script::Script},
-    },
+    runner::process::environment::{ObsEndpoint, ObsKeys, Surroundings},
     scheduler::Scheduler,
     server::{connections, router},
     state::{Background, EmulatorState},
@@ -46,18 +43,6 @@ use crate::{
     },
     validation::creation::Offer,
 };
-
-/// Runner of the code of jobs: real processes or a simulation.
-#[derive(Clone, Debug, Default)]
-#[non_exhaustive]
-pub enum RunnerKind {
-    /// Runs the code as processes on this machine.
-    #[default]
-    Process,
-    /// Simulates runs: jobs follow the script on the emulator's clock. The emulator starts no
-    /// processes, copies no files and installs no packages; everything else is the same.
-    Simulated(Script),
-}
 
 /// Default name of the user.
 const USER_NAME: &str = "emulator";
@@ -433,48 +418,42 @@ impl Builder {
         let obs_url: Option<String> = None;
         let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
         let metrics = Arc::new(Metrics::new(&database));
-        let log_cap = self.log_cap.unwrap_or(LOG_CAP);
-        let to_remove = temporary
-            .as_ref()
-            .map(|directory| directory.path().to_owned());
-        let runner = match self.runner {
-            RunnerKind::Simulated(script) => SimulatedRunner::new(
-                data.root(),
-                obs.clone(),
-                script,
-                Arc::clone(&clock),
-                Arc::clone(&metrics),
-                log_cap,
-                to_remove,
-            )
-            .map(|runner| Runner::Simulated(Arc::new(runner))),
-            RunnerKind::Process => {
-                let settings = Settings {
-                    nfs: self.nfs_root.unwrap_or_else(|| data.root().join("nfs")),
-                    url: format!("http://{address}"),
-                    obs: obs_url.clone().map(|url| ObsEndpoint {
-                        url,
-                        region: self.cloud.region(),
-                        keys: accounts.users().iter().map(obs_keys).collect(),
-                    }),
-                    log_cap,
-                    least_disk: self.least_disk.unwrap_or(LEAST_DISK),
-                    install_packages: self.install_packages.unwrap_or(true),
-                    temporary: to_remove,
-                };
-                ProcessRunner::new(data.root(), obs.clone(), self.datasets.clone(), settings)
-                    .map(|runner| Runner::Process(Arc::new(runner)))
-            }
+        let surroundings = Surroundings {
+            url: Some(format!("http://{address}")),
+            obs: obs_url.clone().map(|url| ObsEndpoint {
+                url,
+                region: self.cloud.region(),
+                keys: accounts.users().iter().map(obs_keys).collect(),
+            }),
+            devices: Vec::new(),
         };
-        let runner =
-            runner.map_err(|error| StartError::Directory(data.root().to_owned(), error))?;
+        let is_unlimited = self.runner.has_own_queue();
+        let runner = runner::create(RunnerSettings {
+            kind: self.runner,
+            data_dir: data.root(),
+            obs: obs.clone(),
+            datasets: self.datasets.clone(),
+            nfs: self.nfs_root,
+            log_cap: self.log_cap.unwrap_or(LOG_CAP),
+            least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+            install_packages: self.install_packages.unwrap_or(true),
+            temporary: temporary.as_ref().map(|place| place.path().to_owned()),
+            surroundings,
+            clock: &clock,
+            metrics: &metrics,
+        })?;
         let pools = if self.pools.is_empty() {
             Pool::defaults()
         } else {
             self.pools
         };
-        let sizes = pools.iter().map(|pool| (pool.id.clone(), pool.nodes));
-        let public_nodes = self.public_nodes.unwrap_or(u32::MAX);
+        // The queue of a launcher decides alone.
+        let unlimited = is_unlimited.then_some(u32::MAX);
+        let nodes = |nodes: u32| unlimited.unwrap_or(nodes);
+        let sizes = pools
+            .iter()
+            .map(|pool| (pool.id.clone(), nodes(pool.nodes)));
+        let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
         let state = Arc::new(EmulatorState {
             accounts,
             address,
@@ -518,6 +497,9 @@ impl Builder {
             crate::obs::server::router(state, obs.clone(), data.root(), port)
                 .map_err(|error| StartError::Directory(data.root().to_owned(), error))?
         };
+        let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
+        let prepared = state.runner.prepare(&is_own).await;
+        prepared.map_err(StartError::Slurm)?;
         recovery::resume(&state).map_err(database_error)?;
         for seeds in self.seeds {
             seeds

@@ -22,6 +22,9 @@ pub enum StartError {
     /// The state in the data directory cannot be used.
     #[error("cannot use state.sqlite3 in the data directory: {0}")]
     Database(#[source] DatabaseError),
+    /// Jobs cannot run on the nodes of the Slurm cluster.
+    #[error("cannot run jobs on Slurm: {0}")]
+    Slurm(String),
     /// The seeds cannot be created.
     #[error("cannot create the jobs of the seeds: {0}")]
     Seeds(#[source] SeedError),

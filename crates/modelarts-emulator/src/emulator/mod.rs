@@ -1,12 +1,13 @@
 //! Running emulator.
 //!
-//! `builder` defines the settings of an emulator and starts the emulator. `variables` returns the
-//! environment variables for clients, `objects` accesses the OBS root, and `stored_job` reads
-//! stored jobs.
+//! `builder` defines the settings of an emulator and starts the emulator, `runner` creates its
+//! runner. `variables` returns the environment variables for clients, `objects` accesses the OBS
+//! root, and `stored_job` reads stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;
 mod objects;
+pub(crate) mod runner;
 pub(crate) mod stored_job;
 mod variables;
 

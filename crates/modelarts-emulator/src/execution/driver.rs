@@ -17,6 +17,7 @@ use crate::{
         state::{JobState, StopReason},
         worker::Worker,
     },
+    runner::{launcher::Allocation, run::Loss},
     scheduler::QueueSlot,
     state::EmulatorState,
 };
@@ -46,6 +47,15 @@ pub(super) enum Ending {
 }
 
 impl Ending {
+    /// Returns the cause of the end of a run whose nodes were lost. `task` ran on one of them.
+    pub(super) fn of_loss(loss: Loss, task: String) -> Self {
+        match loss {
+            Loss::NodeFault => Self::NodeFault(task),
+            Loss::Preempted => Self::Preempted,
+            Loss::Cancelled => Self::Stopped(StopReason::ByUser, None),
+        }
+    }
+
     /// Adds the first failure of a worker to a cause of type `Exited` or `Stopped`.
     pub(super) fn with_failure(self, failure: Option<TaskFailure>) -> Self {
         match self {
@@ -70,6 +80,8 @@ pub(super) struct Driver {
     pub(crate) workers: Vec<Worker>,
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
+    /// Nodes of the launcher, if it has a queue of its own.
+    pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
     /// Grace period for copying outputs. It starts at the first stop request that interrupts such a
@@ -94,6 +106,7 @@ impl Driver {
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,
+            allocation: None,
             time_limit: SharedLimit::new(),
             upload_end: SharedLimit::new(),
             export_end: SharedLimit::new(),
@@ -115,6 +128,12 @@ impl Driver {
             // A stop request has set the reason. If no reason is set, the job has been deleted.
             _ => Err((*self.stop.borrow()).unwrap_or(StopReason::Deleted)),
         }
+    }
+
+    /// Releases the nodes of the job.
+    pub(super) fn release_nodes(&mut self) {
+        self.allocation = None;
+        self.slot = None;
     }
 
     pub(crate) fn note(&self, kind: EventKind) {

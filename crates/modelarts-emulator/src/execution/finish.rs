@@ -59,7 +59,7 @@ impl Driver {
         if state != JobState::CreateFailed {
             self.wait_unless_hurried(timing.finishing).await;
         }
-        self.slot = None;
+        self.release_nodes();
         let now = self.now();
         self.state.store.update(&self.id, |job| {
             let mut kind = kind;

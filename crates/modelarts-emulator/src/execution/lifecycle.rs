@@ -13,9 +13,10 @@ use crate::{
     },
     job::{
         Job,
-        event::EventKind,
+        event::{EventKind, Level, Source},
         state::{JobState, RestartOn, StopReason},
     },
+    runner::launcher::Progress,
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
 };
@@ -107,7 +108,10 @@ impl Driver {
         }
         self.pause(timing.queuing).await?;
         self.wait_for_nodes(requeued).await?;
-        self.prepare(first).await?;
+        self.allocate().await?;
+        self.prepare(first)
+            .await
+            .map_err(|ending| self.or_loss(ending))?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
@@ -158,6 +162,47 @@ impl Driver {
             stop = stop => Err(stop.into()),
             () = slot.wait_for_nodes() => Ok(()),
             () = limit => Err(Ending::NoNodes),
+        }
+    }
+
+    /// Waits for the nodes of a launcher that has a queue of its own. Events contain the reasons for
+    /// which it does not assign them.
+    async fn allocate(&mut self) -> Result<(), Ending> {
+        let Some(mut allocation) = self.state.runner.allocate(&self.workers) else {
+            return Ok(());
+        };
+        loop {
+            let progress = tokio::select! {
+                biased;
+                stop = self.stop_request() => return Err(stop.into()),
+                progress = allocation.next_change() => progress,
+            };
+            match progress {
+                Progress::Ready => break,
+                Progress::Waiting(reason) => self.note(EventKind::Given {
+                    message: format!(
+                        "[Pod: {}] FailedScheduling: {reason}",
+                        self.workers[0].pod()
+                    ),
+                    level: Level::Warning,
+                    source: Source::K8S,
+                }),
+                Progress::Rejected(cause) => return Err(Ending::Unprepared(cause)),
+                Progress::Lost(loss) => return Err(Ending::of_loss(loss, self.workers[0].task())),
+            }
+        }
+        self.allocation = Some(allocation);
+        Ok(())
+    }
+
+    /// Returns the loss of the nodes, if it caused the failure of a preparation.
+    fn or_loss(&self, ending: Ending) -> Ending {
+        let loss = self.allocation.as_ref().and_then(|nodes| nodes.loss());
+        match (&ending, loss) {
+            (Ending::Unprepared(_) | Ending::PreCheckFailed(_), Some(loss)) => {
+                Ending::of_loss(loss, self.workers[0].task())
+            }
+            _ => ending,
         }
     }
 
@@ -220,7 +265,7 @@ impl Driver {
             worker.run = run;
         }
         // Other jobs may take the nodes in the meantime.
-        self.slot = None;
+        self.release_nodes();
         true
     }
 }

@@ -33,7 +33,7 @@ impl Driver {
             }
         }
         if self.request.retry.times > 0 {
-            self.pre_check()?;
+            self.pre_check().await?;
         }
         for worker in &self.workers {
             self.download_all(worker, &limit).await?;
@@ -43,12 +43,12 @@ impl Driver {
 
     /// Runs the pre-check of the nodes, which exists only for jobs that may be restarted (SOURCES
     /// D-152).
-    fn pre_check(&self) -> Result<(), Ending> {
+    async fn pre_check(&self) -> Result<(), Ending> {
         for worker in &self.workers {
             let task = worker.task();
             let begin = self.now();
             self.note(EventKind::PreCheckStarted { task: task.clone() });
-            let checked = self.state.runner.pre_check(worker);
+            let checked = self.state.runner.pre_check(worker).await;
             let seconds = self.now().seconds_since(begin);
             if let Err(error) = checked {
                 let cause = format!("the pre-check of {task} failed: {error}");
@@ -142,7 +142,7 @@ impl Driver {
                 ))
             })?;
         }
-        for files in runner.requirements(worker) {
+        for files in runner.requirements(worker).await {
             let install = |interrupt| runner.install(worker.clone(), files.clone(), interrupt);
             let start = EventKind::DependenciesInstalling {
                 task: task(),

@@ -18,7 +18,7 @@ use crate::{
     },
     metrics::usage::Usage,
     runner::{
-        run::{Exit, Run},
+        run::{Exit, Loss, Run},
         worker_files::Transfer,
     },
 };
@@ -120,8 +120,8 @@ impl Driver {
                 biased;
                 exited = workers.next() => match exited {
                     None => break,
-                    Some((task, Exit::NodeFault)) => {
-                        end.get_or_insert(RunEnd::Ended(Ending::NodeFault(task)));
+                    Some((task, Exit::Lost(loss))) => {
+                        end.get_or_insert(RunEnd::Ended(Ending::of_loss(loss, task)));
                     }
                     Some((_, Exit::Code(0))) if end.is_none() => {}
                     Some((task, Exit::Code(exit_code))) => {
@@ -163,13 +163,13 @@ impl Driver {
                 let exit_code = run.terminate(self.grace_period()).await;
                 // The next emulator runs the job again, as after the fault of its node.
                 match *self.stop.borrow() {
-                    Some(StopReason::Suspend) => Exit::NodeFault,
+                    Some(StopReason::Suspend) => Exit::Lost(Loss::NodeFault),
                     _ => Exit::Code(exit_code),
                 }
             }
             exit = run.wait() => exit,
         };
-        // A node fault produces no exit code.
+        // The loss of a node produces no exit code.
         if let Exit::Code(exit_code) = exit {
             let task = task.clone();
             self.note(EventKind::TaskFinished { task, exit_code });

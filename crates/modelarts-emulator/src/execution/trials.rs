@@ -16,9 +16,8 @@ use crate::{
     job::{
         Job, TaskFailure,
         event::EventKind,
-        request::{JobRequest, Parameter},
         state::StopReason,
-        worker::Worker,
+        worker::{Worker, WorkerTrial},
     },
     logs::LOG_CHUNK,
     runner::run::Exit,
@@ -78,8 +77,8 @@ impl Driver {
             tokio::select! {
                 biased;
                 done = trials.next() => match done {
-                    Some((task, Exit::NodeFault)) => {
-                        halt.get_or_insert(Ending::NodeFault(task));
+                    Some((task, Exit::Lost(loss))) => {
+                        halt.get_or_insert(Ending::of_loss(loss, task));
                     }
                     Some((_, Exit::Code(0))) => any_success = true,
                     Some((task, Exit::Code(exit_code))) => {
@@ -118,11 +117,10 @@ impl Driver {
     ) -> (String, Exit) {
         let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
         let worker = &self.workers[index % self.workers.len()];
-        let worker = Worker {
-            request: Arc::new(trial_request(&self.request, &id, &values)),
-            trial: Some(id.clone()),
-            ..worker.clone()
-        };
+        let worker = worker.with_trial(WorkerTrial {
+            id: id.clone(),
+            values: values.clone(),
+        });
         let started = self.now();
         let mut run = self.state.runner.start(worker.clone()).await;
         let trial = Trial::new(id.clone(), index, run.pid(), values, started);
@@ -192,7 +190,8 @@ impl Driver {
         scraper: &mut RewardScraper<'_>,
         last: bool,
     ) {
-        let Some(id) = &worker.trial else { return };
+        let Some(trial) = &worker.trial else { return };
+        let id = &trial.id;
         loop {
             let new = self
                 .state
@@ -228,30 +227,4 @@ impl Driver {
             tracing::warn!(job = self.id, %error, "the analysis is not drawn");
         }
     }
-}
-
-/// Returns the request of a trial: the request of the job with the parameter values of the trial,
-/// and with a directory for the trial in each output.
-fn trial_request(request: &JobRequest, id: &str, values: &Map<String, Value>) -> JobRequest {
-    let mut request = request.clone();
-    for (name, value) in values {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        let parameters = &mut request.parameters;
-        match parameters.iter_mut().find(|known| known.name == *name) {
-            Some(known) => known.value = text,
-            None => parameters.push(Parameter {
-                name: name.clone(),
-                value: text,
-                description: String::new(),
-                constraint: None,
-            }),
-        }
-    }
-    for output in &mut request.outputs {
-        output.local_dir = output.local_dir.join(id);
-    }
-    request
 }

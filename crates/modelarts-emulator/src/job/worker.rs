@@ -2,14 +2,28 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
 use crate::{
     files::container_path::{ContainerPath, MA_LOG_DIR},
-    job::request::JobRequest,
+    job::{
+        address::address,
+        request::{JobRequest, Parameter},
+    },
 };
 
 /// Returns the name of the task with this role and index.
 pub(super) fn task_name(role: &str, index: u32) -> String {
     format!("{role}-{index}")
+}
+
+/// Trial that a worker runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct WorkerTrial {
+    pub(crate) id: String,
+    /// Values of the hyper-parameters that the search varies.
+    pub(crate) values: Map<String, Value>,
 }
 
 /// One worker of a job.
@@ -26,11 +40,13 @@ pub(crate) struct Worker {
     pub(crate) index: u32,
     /// Trial that the worker runs, if the job is a search. Trials share the container of the
     /// worker.
-    pub(crate) trial: Option<String>,
+    pub(crate) trial: Option<Arc<WorkerTrial>>,
     /// Number of earlier runs of the job's code.
     pub(crate) run: usize,
     /// Id of the user who created the job, if the worker may run.
     pub(crate) user_id: String,
+    /// Host names of all workers, by rank; empty if they run on this machine.
+    pub(crate) hosts: Arc<[String]>,
 }
 
 impl Worker {
@@ -47,7 +63,45 @@ impl Worker {
             trial: None,
             run: 0,
             user_id: String::new(),
+            hosts: Arc::default(),
         })
+    }
+
+    /// Returns a worker that runs a trial. Its outputs have a subdirectory for each trial.
+    pub(crate) fn with_trial(&self, trial: WorkerTrial) -> Self {
+        let mut request = JobRequest::clone(&self.request);
+        for (name, value) in &trial.values {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                value => value.to_string(),
+            };
+            let parameters = &mut request.parameters;
+            match parameters.iter_mut().find(|known| known.name == *name) {
+                Some(known) => known.value = text,
+                None => parameters.push(Parameter {
+                    name: name.clone(),
+                    value: text,
+                    description: String::new(),
+                    constraint: None,
+                }),
+            }
+        }
+        for output in &mut request.outputs {
+            output.local_dir = output.local_dir.join(&trial.id);
+        }
+        Self {
+            request: Arc::new(request),
+            trial: Some(Arc::new(trial)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the address at which the worker of a rank is reached.
+    pub(crate) fn address_of(&self, rank: u32) -> String {
+        let host = usize::try_from(rank)
+            .ok()
+            .and_then(|rank| self.hosts.get(rank));
+        host.cloned().unwrap_or_else(|| address(&self.job_id, rank))
     }
 
     /// Returns the name of the worker's task, for example `worker-0`.
@@ -64,7 +118,7 @@ impl Worker {
     pub(crate) fn log_name(&self) -> String {
         match &self.trial {
             None => self.pod(),
-            Some(trial) => format!("{}-trial-{trial}", self.pod()),
+            Some(trial) => format!("{}-trial-{}", self.pod(), trial.id),
         }
     }
 

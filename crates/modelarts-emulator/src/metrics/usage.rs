@@ -3,10 +3,11 @@
 use std::{collections::HashSet, time::Instant};
 
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 /// The usage of a worker at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Usage {
     /// Processor time of the live processes since their start, in milliseconds.
     pub(crate) cpu_millis: u64,

@@ -17,13 +17,13 @@ use crate::{
     accounts::User,
     catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
     clock::{ManualClock, timing::Timing},
-    emulator::{
-        Emulator,
-        builder::{Builder, RunnerKind},
-    },
+    emulator::{Emulator, builder::Builder, runner::RunnerKind},
     execution::seeds::Seeds,
     job::{event::Wording, state::RestartOn},
-    runner::simulated::script::Script,
+    runner::{
+        simulated::script::Script,
+        slurm::{Slurm, config::Config},
+    },
 };
 
 /// The ModelArts training service on your own machine.
@@ -40,6 +40,22 @@ enum Command {
     /// Starts the emulator and prints one line of JSON when it is ready: url, obs_url, project_id,
     /// access_key, secret_key.
     Serve(Serve),
+    /// Runs a worker of a job on a node; srun starts this command.
+    #[command(hide = true)]
+    Worker {
+        /// File with the facts of the job.
+        file: PathBuf,
+        /// Print the content of the file and exit.
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+/// What the program does.
+pub(crate) enum Action {
+    Serve(Box<Serve>),
+    Work(PathBuf),
+    PrintToken(PathBuf),
 }
 
 #[derive(Debug, clap::Args)]
@@ -63,13 +79,10 @@ pub(crate) struct Serve {
         value_name = "DIR"
     )]
     data_dir: PathBuf,
-    /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it.
-    #[arg(
-        long,
-        default_value = "modelarts-emulator-data/obs",
-        value_name = "DIR"
-    )]
-    obs_root: PathBuf,
+    /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it. If not given:
+    /// modelarts-emulator-data/obs, or obs in the directory of --shared.
+    #[arg(long, value_name = "DIR")]
+    obs_root: Option<PathBuf>,
     /// Id of the project; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "ID")]
     project_id: Option<String>,
@@ -168,6 +181,16 @@ pub(crate) struct Serve {
     /// Execution of the code of jobs.
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
     runner: RunnerName,
+    /// Nodes on which the code of jobs runs.
+    #[arg(long, value_enum, default_value_t = LauncherName::Local)]
+    launcher: LauncherName,
+    /// Directory that this machine and all nodes of the cluster mount at the same path; required
+    /// with --launcher slurm.
+    #[arg(long, value_name = "DIR")]
+    shared: Option<PathBuf>,
+    /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
+    #[arg(long, value_name = "FILE")]
+    launcher_config: Option<PathBuf>,
     /// JSON file with the script of simulated jobs; without it each ends at once with exit code 0.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
@@ -218,6 +241,14 @@ enum RunnerName {
     Simulated,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LauncherName {
+    /// This machine.
+    Local,
+    /// Nodes of a Slurm cluster, which also queues the jobs.
+    Slurm,
+}
+
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum OnStop {
     /// They are stopped, and Terminated.
@@ -237,10 +268,14 @@ enum WordingName {
 
 /// Parses the arguments of the command line, after those of the configuration file that it names.
 /// The first argument is the name of the program.
-pub(crate) fn parse(given: &[OsString]) -> Result<Serve, String> {
-    let Command::Serve(serve) = Arguments::parse_from(given).command;
+pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
+    let serve = match Arguments::parse_from(given).command {
+        Command::Serve(serve) => serve,
+        Command::Worker { file, check: true } => return Ok(Action::PrintToken(file)),
+        Command::Worker { file, check: false } => return Ok(Action::Work(file)),
+    };
     let Some(path) = &serve.config else {
-        return Ok(serve);
+        return Ok(Action::Serve(Box::new(serve)));
     };
     let flags = load(path, flags)?;
     // The flags are inserted after the names of the program and of the command.
@@ -250,8 +285,10 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Serve, String> {
         .cloned()
         .chain(flags)
         .chain(rest.iter().cloned());
-    let Command::Serve(serve) = Arguments::parse_from(all).command;
-    Ok(serve)
+    match Arguments::parse_from(all).command {
+        Command::Serve(serve) => Ok(Action::Serve(Box::new(serve))),
+        Command::Worker { .. } => Err("the configuration file must contain flags only".to_owned()),
+    }
 }
 
 /// Converts the members of a configuration file to flags of a command line.
@@ -303,11 +340,16 @@ fn each<T>(
 
 /// Converts the arguments to settings of the builder.
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
+    let slurm = slurm(&given)?;
+    let obs_root = given.obs_root.unwrap_or_else(|| match &given.shared {
+        Some(shared) => shared.join("obs"),
+        None => PathBuf::from("modelarts-emulator-data/obs"),
+    });
     let mut builder = Emulator::builder()
         .listen(given.listen)
         .obs_listen(given.obs_listen)
         .data_dir(given.data_dir)
-        .obs_root(given.obs_root)
+        .obs_root(obs_root)
         .timing(match given.timing {
             _ if given.speed.is_some() => Timing::faster(given.speed.unwrap_or_default()),
             TimingName::Instant => Timing::instant(),
@@ -367,6 +409,9 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     if given.runner == RunnerName::Simulated {
         builder = builder.runner(RunnerKind::Simulated(script));
     }
+    if let Some(slurm) = slurm {
+        builder = builder.runner(RunnerKind::Slurm(slurm));
+    }
     if let ClockName::Manual = given.clock {
         builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
     }
@@ -374,6 +419,38 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
         builder = each(builder, load(&path, User::list_from_json)?, Builder::user);
     }
     Ok(builder)
+}
+
+/// Returns the cluster on which jobs run, if they do not run on this machine.
+fn slurm(given: &Serve) -> Result<Option<Slurm>, String> {
+    if given.launcher == LauncherName::Local {
+        let flags = [
+            ("--shared", given.shared.is_some()),
+            ("--launcher-config", given.launcher_config.is_some()),
+        ];
+        return match flags.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => Err(format!("{flag} must be given with --launcher slurm")),
+            None => Ok(None),
+        };
+    }
+    if given.runner == RunnerName::Simulated {
+        let error =
+            "--launcher slurm must not be given with --runner simulated, which starts no code";
+        return Err(error.to_owned());
+    }
+    if let ClockName::Manual = given.clock {
+        let error = "--launcher slurm must not be given with --clock manual, because Slurm runs in real time";
+        return Err(error.to_owned());
+    }
+    let shared = given.shared.as_ref().ok_or(
+        "--launcher slurm must be given with --shared DIR, a directory that this machine and all \
+         nodes mount at the same path",
+    )?;
+    let config = match &given.launcher_config {
+        Some(path) => load(path, Config::from_toml)?,
+        None => Config::default(),
+    };
+    Ok(Some(Slurm::new(shared).config(config)))
 }
 
 /// Reads and parses a file. The error message names the file.

@@ -23,7 +23,13 @@ use tokio::{
 };
 use tracing_subscriber::EnvFilter;
 
-use crate::program::{arguments::OnStop, env_file::EnvFile};
+use crate::{
+    program::{
+        arguments::{Action, OnStop, Serve},
+        env_file::EnvFile,
+    },
+    runner::slurm::{check, worker},
+};
 
 /// Default of `RUST_LOG`. The crate s3s reports each refused request of OBS as an error.
 const LOG_FILTER: &str = "info,s3s=off";
@@ -50,9 +56,19 @@ pub fn main() -> ExitCode {
 #[must_use]
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = runtime::Builder::new_multi_thread().enable_all().build();
-    let ended = match runtime {
-        Ok(runtime) => runtime.block_on(serve(arguments.into_iter().collect())),
-        Err(error) => Err(error.to_string()),
+    let given: Vec<OsString> = arguments.into_iter().collect();
+    let ended = match (runtime, arguments::parse(&given)) {
+        (Ok(runtime), Ok(Action::Serve(serve))) => runtime.block_on(self::serve(*serve)),
+        (Ok(runtime), Ok(Action::Work(file))) => {
+            log_to_stderr();
+            let ended = runtime.block_on(worker::serve(&file));
+            // A thread may still read standard input.
+            runtime.shutdown_background();
+            ended
+        }
+        (Ok(_), Ok(Action::PrintToken(file))) => check::print_token(&file),
+        (Err(error), _) => Err(error.to_string()),
+        (_, Err(error)) => Err(error),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,8 +80,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-async fn serve(given: Vec<OsString>) -> Result<(), String> {
-    let mut arguments = arguments::parse(&given)?;
+/// Prints the messages of this process on stderr.
+fn log_to_stderr() {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_FILTER));
     // A program that contains the emulator may have a subscriber of its own.
     let _ = tracing_subscriber::fmt()
@@ -75,6 +91,10 @@ async fn serve(given: Vec<OsString>) -> Result<(), String> {
         // A closed stderr must not end the program.
         .log_internal_errors(false)
         .try_init();
+}
+
+async fn serve(mut arguments: Serve) -> Result<(), String> {
+    log_to_stderr();
     // The handler is registered before the ready line is printed, because the parent may send a
     // signal as soon as it has read that line.
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| error.to_string())?;

@@ -1,11 +1,15 @@
 //! Runners, which execute the workers of jobs.
 //!
-//! [`Runner`] is the common interface of the two runners. [`process`] runs the code of jobs as
-//! processes, and [`simulated`] follows a script. Both store logs and files with [`worker_files`].
+//! [`Runner`] is the common interface of the runners. The code of jobs runs as processes, on this
+//! machine ([`process`]) or on the nodes of a cluster ([`slurm`]): a [`launcher`] places them.
+//! [`simulated`] follows a script. All store logs and files with [`worker_files`].
 
+pub(crate) mod launcher;
 pub(crate) mod process;
 pub(crate) mod run;
 pub(crate) mod simulated;
+#[cfg(feature = "slurm")]
+pub(crate) mod slurm;
 pub(crate) mod worker_files;
 
 use std::{
@@ -23,7 +27,7 @@ use crate::{
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
-        process::ProcessRunner,
+        launcher::{Allocation, Launcher, Step},
         run::Run,
         simulated::SimulatedRunner,
         worker_files::{LogTail, Transfer, WorkerFiles},
@@ -35,7 +39,7 @@ use crate::{
 /// no incomplete files or processes.
 #[derive(Debug)]
 pub(crate) enum Runner {
-    Process(Arc<ProcessRunner>),
+    Process(Arc<dyn Launcher>),
     Simulated(Arc<SimulatedRunner>),
 }
 
@@ -49,10 +53,34 @@ impl Runner {
         }
     }
 
-    /// Runs the pre-check of a worker's node. The error describes the defect.
-    pub(crate) fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+    /// Prepares the launcher before the first job; see [`Launcher::prepare`].
+    pub(crate) async fn prepare(
+        &self,
+        is_own: &(dyn Fn(&str) -> bool + Sync),
+    ) -> Result<(), String> {
         match self {
-            Self::Process(runner) => runner.pre_check(worker),
+            Self::Process(launcher) => Arc::clone(launcher).prepare(is_own).await,
+            Self::Simulated(_) => Ok(()),
+        }
+    }
+
+    /// Requests the nodes of a job from the launcher, if it has a queue of its own.
+    pub(crate) fn allocate(&self, workers: &[Worker]) -> Option<Box<dyn Allocation>> {
+        match self {
+            Self::Process(launcher) => Arc::clone(launcher).allocate(workers),
+            Self::Simulated(_) => None,
+        }
+    }
+
+    /// Runs the pre-check of a worker's node. The error describes the defect.
+    pub(crate) async fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        match self {
+            Self::Process(launcher) => {
+                let launcher = Arc::clone(launcher);
+                let check =
+                    launcher.perform(worker.clone(), Step::PreCheck, CancellationToken::new());
+                check.await.map_err(|error| error.to_string())
+            }
             Self::Simulated(runner) => runner.behaviour(worker).pre_check_error.map_or(Ok(()), Err),
         }
     }
@@ -82,11 +110,9 @@ impl Runner {
         interrupt: CancellationToken,
     ) -> io::Result<()> {
         match self {
-            Self::Process(_) => {
-                let copy = move |files: &WorkerFiles, worker: &Worker| {
-                    files.copy(worker, transfer, &interrupt)
-                };
-                self.with_files(worker, copy).await
+            Self::Process(launcher) => {
+                let step = Step::Copy(transfer);
+                Arc::clone(launcher).perform(worker, step, interrupt).await
             }
             Self::Simulated(runner) => {
                 let behaviour = runner.behaviour(&worker);
@@ -101,9 +127,9 @@ impl Runner {
     }
 
     /// Returns the names of the requirements files in the code directory.
-    pub(crate) fn requirements(&self, worker: &Worker) -> Vec<String> {
+    pub(crate) async fn requirements(&self, worker: &Worker) -> Vec<String> {
         match self {
-            Self::Process(runner) => runner.requirements(worker),
+            Self::Process(launcher) => Arc::clone(launcher).requirements(worker.clone()).await,
             Self::Simulated(_) => Vec::new(),
         }
     }
@@ -116,7 +142,10 @@ impl Runner {
         interrupt: CancellationToken,
     ) -> io::Result<()> {
         match self {
-            Self::Process(runner) => runner.install(&worker, &file, interrupt).await,
+            Self::Process(launcher) => {
+                let step = Step::Install(file);
+                Arc::clone(launcher).perform(worker, step, interrupt).await
+            }
             Self::Simulated(_) => Ok(()),
         }
     }
@@ -124,7 +153,7 @@ impl Runner {
     /// Starts the code of a worker.
     pub(crate) async fn start(&self, worker: Worker) -> Box<dyn Run> {
         match self {
-            Self::Process(runner) => runner.start(worker).await,
+            Self::Process(launcher) => Arc::clone(launcher).start(worker).await,
             Self::Simulated(runner) => Box::new(SimulatedRunner::start(runner, worker)),
         }
     }
@@ -191,11 +220,11 @@ impl Runner {
         access: impl FnOnce(&WorkerFiles, &Worker) -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
         match self {
-            Self::Process(runner) => {
-                let runner = Arc::clone(runner);
+            Self::Process(launcher) => {
+                let launcher = Arc::clone(launcher);
                 let access = move || {
-                    runner.runs.drain_log(&worker);
-                    access(&runner.files, &worker)
+                    launcher.drain_log(&worker);
+                    access(launcher.files(), &worker)
                 };
                 spawn_blocking(access)
                     .await
@@ -211,7 +240,7 @@ impl Runner {
     /// Returns the current usage of a worker's processes, or `None` if the worker is not running.
     pub(crate) async fn usage(&self, worker: Worker) -> Option<Usage> {
         match self {
-            Self::Process(runner) => runner.usage(&worker).await,
+            Self::Process(launcher) => Arc::clone(launcher).usage(worker).await,
             Self::Simulated(runner) => runner.usage(&worker),
         }
     }
@@ -219,9 +248,9 @@ impl Runner {
     /// Removes all data of a job whose workers have ended.
     pub(crate) async fn remove(&self, job_id: String) {
         match self {
-            Self::Process(runner) => {
-                let runner = Arc::clone(runner);
-                let removal = spawn_blocking(move || runner.files.remove(&job_id));
+            Self::Process(launcher) => {
+                let launcher = Arc::clone(launcher);
+                let removal = spawn_blocking(move || launcher.files().remove(&job_id));
                 if let Err(error) = removal.await {
                     tracing::warn!(%error, "a job's directory cannot be removed");
                 }
@@ -234,7 +263,7 @@ impl Runner {
     /// when the workers have not ended within the grace period of a shutdown.
     pub(crate) fn kill_all(&self) {
         match self {
-            Self::Process(runner) => runner.runs.watchdog.end_all(),
+            Self::Process(launcher) => launcher.kill_all(),
             Self::Simulated(runner) => runner.kill_all(),
         }
     }

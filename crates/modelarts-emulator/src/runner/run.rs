@@ -9,8 +9,19 @@ use crate::clock::system::Sleep;
 pub(crate) enum Exit {
     /// The code ended with this exit code, or with 128 + n after signal n.
     Code(i32),
-    /// The node failed, which ended all processes on it.
+    /// The nodes were lost, which ended all processes on them.
+    Lost(Loss),
+}
+
+/// Cause for which a job lost its nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// A node failed.
     NodeFault,
+    /// The nodes were assigned to another job.
+    Preempted,
+    /// An operator of the nodes ended the job.
+    Cancelled,
 }
 
 /// Run of a worker whose code has been started.

@@ -7,6 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -22,7 +23,7 @@ use crate::{
 };
 
 /// Copy into or out of the directory of a worker. Numbers are indexes of channels.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum Transfer {
     /// The code directory, copied to its local directory.
     Code,
@@ -47,7 +48,7 @@ const SCRATCH: &str = "cache";
 
 /// Directories of all workers, and the storage with which they exchange data.
 #[derive(Debug)]
-pub(super) struct WorkerFiles {
+pub(crate) struct WorkerFiles {
     /// Directory `jobs` in the data directory. For example, worker 0 of a job uses its subdirectory
     /// `<id>/worker-0`.
     jobs: ConfinedDir,
@@ -57,7 +58,7 @@ pub(super) struct WorkerFiles {
 }
 
 impl WorkerFiles {
-    pub(super) fn new(
+    pub(crate) fn new(
         data_dir: &Path,
         obs: ConfinedDir,
         datasets: Option<PathBuf>,

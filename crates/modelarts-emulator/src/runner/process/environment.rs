@@ -10,10 +10,7 @@ use std::{
 use crate::{
     catalog::flavors,
     files::container_path::{ContainerPath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
-    job::{
-        address::address, channel::Access, request::JobRequest, roles::role_variable,
-        worker::Worker,
-    },
+    job::{channel::Access, request::JobRequest, roles::role_variable, worker::Worker},
     runner::process::process_table::RUN_VARIABLE,
 };
 
@@ -42,11 +39,22 @@ impl fmt::Debug for ObsKeys {
     }
 }
 
+/// What the environment of a worker contains beside the facts of its job.
+#[derive(Debug, Default)]
+pub(crate) struct Surroundings {
+    /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
+    pub(crate) url: Option<String>,
+    /// OBS over HTTP, if the emulator serves it and workers can reach it.
+    pub(crate) obs: Option<ObsEndpoint>,
+    /// Variables by which the node assigns its devices to the job.
+    pub(crate) devices: Vec<(String, String)>,
+}
+
 /// Returns the complete environment of a worker. No variables are inherited from the emulator.
 ///
 /// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
 /// G), variables that a process on this machine requires (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
-/// channels passed as variables, and the job's own variables. The last variable is `run`, by which
+/// variables of devices, channels passed as variables, and the job's own variables. The last variable is `run`, by which
 /// the emulator recognises the job's processes. Presets for networks and libraries that the emulator
 /// does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the emulator serves OBS, `S3_ENDPOINT` is
 /// its URL, and the keys of the job's user are in the variables that boto3 and the AWS CLI read.
@@ -54,7 +62,7 @@ pub(crate) fn variables(
     worker: &Worker,
     directory: &Path,
     python: Option<&Path>,
-    (emulator, obs): (&str, Option<&ObsEndpoint>),
+    surroundings: &Surroundings,
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&worker.job_id, &worker.request, worker.index);
@@ -80,7 +88,7 @@ pub(crate) fn variables(
         "MA_NUM_GPUS",
         flavors::gpus(request.flavor()).to_string().into(),
     );
-    set("MA_CURRENT_IP", address(job_id, worker.rank).into());
+    set("MA_CURRENT_IP", worker.address_of(worker.rank).into());
     set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
     // Public training scripts detect ModelArts by a non-empty MA_VJ_NAME.
     set("MA_VJ_NAME", format!("ma-job-{job_id}").into());
@@ -93,9 +101,11 @@ pub(crate) fn variables(
     }
     set("MA_DETECT_TRAIN_INJECT_CODE", text("1"));
     set("MA_HANG_DETECT_TIME", text("30"));
-    set("MA_APIGW_ENDPOINT", text(emulator));
+    if let Some(url) = &surroundings.url {
+        set("MA_APIGW_ENDPOINT", text(url));
+    }
     set("PYTHONPATH", job_dir);
-    if let Some(obs) = obs {
+    if let Some(obs) = &surroundings.obs {
         set("S3_ENDPOINT", text(&obs.url));
         set("AWS_ENDPOINT_URL_S3", text(&obs.url));
         set("AWS_REGION", text(obs.region));
@@ -115,6 +125,10 @@ pub(crate) fn variables(
     // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
     // code runs.
     set("PYTHONUNBUFFERED", text("1"));
+
+    for (name, value) in &surroundings.devices {
+        set(name, text(value));
+    }
 
     for channel in request.inputs.iter().chain(&request.outputs) {
         if channel.access == Access::Env {
@@ -136,7 +150,7 @@ fn hosts(worker: &Worker) -> BTreeMap<&str, Vec<String>> {
     let roles = parts.flat_map(|part| part.indexes().map(|_| part.role()));
     for (role, rank) in roles.zip(0..) {
         let of_role = hosts.entry(role).or_default();
-        of_role.push(address(&worker.job_id, rank));
+        of_role.push(worker.address_of(rank));
     }
     hosts
 }

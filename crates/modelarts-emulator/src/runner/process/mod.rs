@@ -7,6 +7,7 @@
 //! its process group. The [`watchdog`] ends the processes of jobs after the emulator has ended.
 
 pub(crate) mod environment;
+pub(crate) mod image_command;
 mod log_pump;
 mod orphans;
 mod process_table;
@@ -26,21 +27,23 @@ use std::{
     sync::Arc,
 };
 
+use futures::future::BoxFuture;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     files::confined_dir::ConfinedDir,
     job::{
-        address::address,
         channel::{Volume, VolumeSource},
         request::Start,
         worker::Worker,
     },
     metrics::usage::{Meter, Usage},
     runner::{
+        launcher::{Launcher, Step},
         process::{
-            environment::ObsEndpoint,
+            environment::Surroundings,
+            image_command::ImageCommand,
             log_pump::Pump,
             python::python3,
             run::{ActiveRuns, FailedStart, ProcessRun},
@@ -53,8 +56,8 @@ use crate::{
 /// Runner that executes the workers of all jobs as processes.
 #[derive(Debug)]
 pub(crate) struct ProcessRunner {
-    pub(super) files: WorkerFiles,
-    pub(super) runs: Arc<ActiveRuns>,
+    files: WorkerFiles,
+    runs: Arc<ActiveRuns>,
     settings: Settings,
     meter: Arc<Meter>,
 }
@@ -68,10 +71,9 @@ const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model o
 pub(crate) struct Settings {
     /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
-    /// URL of the emulator, passed to jobs as `MA_APIGW_ENDPOINT`.
-    pub(crate) url: String,
-    /// OBS over HTTP, if the emulator serves it.
-    pub(crate) obs: Option<ObsEndpoint>,
+    pub(crate) surroundings: Surroundings,
+    /// Command by which code runs in an image; `None` if this machine's files replace the image.
+    pub(crate) image: Option<ImageCommand>,
     /// Maximum size in bytes of a log.
     pub(crate) log_cap: u64,
     /// Minimum free disk space for a successful pre-check, in bytes.
@@ -82,15 +84,17 @@ pub(crate) struct Settings {
 }
 
 impl ProcessRunner {
+    /// Creates the runner, and ends the processes that an earlier one has recorded in `records` or
+    /// started in a directory below `jobs`.
     pub(crate) fn new(
-        data_dir: &Path,
-        obs: ConfinedDir,
-        datasets: Option<PathBuf>,
+        files: WorkerFiles,
+        jobs: &Path,
+        records: &Path,
         settings: Settings,
     ) -> io::Result<Self> {
         Ok(Self {
-            files: WorkerFiles::new(data_dir, obs, datasets)?,
-            runs: ActiveRuns::new(data_dir, settings.temporary.clone())?,
+            files,
+            runs: ActiveRuns::new(jobs, records, settings.temporary.clone())?,
             settings,
             meter: Arc::default(),
         })
@@ -98,8 +102,8 @@ impl ProcessRunner {
 
     /// Performs the two parts of the service's pre-check (SOURCES G) that apply to this machine:
     /// the worker is reachable by its name, and its scratch directory has sufficient free space.
-    pub(super) fn pre_check(&self, worker: &Worker) -> Result<(), String> {
-        let address = address(&worker.job_id, worker.index);
+    fn pre_check(&self, worker: &Worker) -> Result<(), String> {
+        let address = worker.address_of(worker.rank);
         TcpListener::bind((address.as_str(), 0))
             .map_err(|error| format!("dns: {address} cannot be used: {error}"))?;
         let free = self.files.free_space(worker);
@@ -113,7 +117,11 @@ impl ProcessRunner {
         Ok(())
     }
 
-    pub(super) fn requirements(&self, worker: &Worker) -> Vec<String> {
+    fn requirements(&self, worker: &Worker) -> Vec<String> {
+        // The packages of an image are those that it contains.
+        if self.image_command(worker).is_some() {
+            return Vec::new();
+        }
         let Ok(directory) = self.files.directory(worker) else {
             return Vec::new();
         };
@@ -125,7 +133,7 @@ impl ProcessRunner {
 
     /// Installs packages for a worker, and writes the output of pip or the error to the worker's
     /// log.
-    pub(super) async fn install(
+    async fn install(
         &self,
         worker: &Worker,
         file: &str,
@@ -167,15 +175,15 @@ impl ProcessRunner {
         installed
     }
 
-    pub(super) async fn start(&self, worker: Worker) -> Box<dyn Run> {
+    async fn start(&self, worker: &Worker) -> Box<dyn Run> {
         let python = python3().await;
-        let error = match self.spawn(&worker, python) {
+        let error = match self.spawn(worker, python) {
             Ok(run) => return Box::new(run),
             Err(error) => error,
         };
         tracing::warn!(job = worker.job_id, %error, "the code did not start");
         let line = format!("the code did not start: {error}");
-        if let Err(error) = self.files.log(&worker, &line) {
+        if let Err(error) = self.files.log(worker, &line) {
             tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
         }
         Box::new(FailedStart)
@@ -201,17 +209,23 @@ impl ProcessRunner {
         let home = directory.directory(home.relative())?;
         let installed = python::installed(root);
         let python = installed.as_deref().or(python);
+        let image = self.image_command(worker);
 
         let bash = |command: &str| {
             // Bash assigns the arguments after the command to $0 and "$@".
             let arguments = ["-c", command, "bash"].map(OsString::from);
             (OsString::from("bash"), arguments.to_vec())
         };
-        let (program, mut arguments) = match &request.start {
+        let (mut program, mut arguments) = match &request.start {
             Start::BootFile { below, .. } => {
-                let python = python.ok_or_else(|| {
-                    io::Error::other("there is no python3 on the PATH of this emulator")
-                })?;
+                let python = match (&image, python) {
+                    (Some(_), _) => Path::new("python3"),
+                    (None, Some(python)) => python,
+                    (None, None) => {
+                        let error = "there is no python3 on the PATH of this emulator";
+                        return Err(io::Error::other(error));
+                    }
+                };
                 let boot_file = request.code_copy().host_path(root).join(below);
                 (python.into(), vec![boot_file.into_os_string()])
             }
@@ -219,16 +233,18 @@ impl ProcessRunner {
             Start::FineTuning => bash(NO_FINE_TUNING),
         };
         arguments.extend(environment::arguments(request, root));
+        if let Some(image) = image {
+            (program, arguments) = image.wrap(request.image(), program, arguments)?;
+        }
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
         // The pump starts before the process, so that no step can fail once the process has
         // started.
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
-        let trial = worker.trial.as_deref();
+        let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
         let run = self.runs.processes.run_value(root, trial);
-        let Settings { url, obs, .. } = &self.settings;
-        let urls = (url.as_str(), obs.as_ref());
-        let variables = environment::variables(worker, root, python, urls, &run);
+        let surroundings = &self.settings.surroundings;
+        let variables = environment::variables(worker, root, python, surroundings, &run);
         let child = start_gate::command(program, arguments, &variables)
             .current_dir(home)
             .stdin(Stdio::from(go))
@@ -242,6 +258,12 @@ impl ProcessRunner {
         // A failed write means that the process has been killed, which the run then reports.
         let _ = starter.write_all(start_gate::GO);
         Ok(run)
+    }
+
+    /// Returns the command that runs the image of a worker, if its job has an image of its own.
+    fn image_command(&self, worker: &Worker) -> Option<&ImageCommand> {
+        let image = self.settings.image.as_ref();
+        image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
 
     /// Links a volume into the directory of the worker.
@@ -268,11 +290,59 @@ impl ProcessRunner {
         }
     }
 
-    pub(super) async fn usage(&self, worker: &Worker) -> Option<Usage> {
+    async fn usage(&self, worker: &Worker) -> Option<Usage> {
         let leader = self.runs.find(worker)?.leader?;
         let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
         let meter = Arc::clone(&self.meter);
         spawn_blocking(move || meter.measure(leader)).await.ok()?
+    }
+}
+
+impl Launcher for ProcessRunner {
+    fn files(&self) -> &WorkerFiles {
+        &self.files
+    }
+
+    fn drain_log(&self, worker: &Worker) {
+        self.runs.drain_log(worker);
+    }
+
+    fn perform(
+        self: Arc<Self>,
+        worker: Worker,
+        step: Step,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'static, io::Result<()>> {
+        Box::pin(async move {
+            match step {
+                Step::PreCheck => self.pre_check(&worker).map_err(io::Error::other),
+                Step::Copy(transfer) => {
+                    let copy = move || {
+                        self.runs.drain_log(&worker);
+                        self.files.copy(&worker, transfer, &interrupt)
+                    };
+                    let copied = spawn_blocking(copy).await;
+                    copied.unwrap_or_else(|error| Err(io::Error::other(error)))
+                }
+                Step::Install(file) => self.install(&worker, &file, interrupt).await,
+            }
+        })
+    }
+
+    fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>> {
+        Box::pin(async move { Self::requirements(&self, &worker) })
+    }
+
+    fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
+        Box::pin(async move { Self::start(&self, &worker).await })
+    }
+
+    fn usage(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Option<Usage>> {
+        Box::pin(async move { Self::usage(&self, &worker).await })
+    }
+
+    fn kill_all(&self) {
+        self.runs.watchdog.end_all();
     }
 }
 

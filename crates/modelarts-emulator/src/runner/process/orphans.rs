@@ -25,8 +25,8 @@ pub(super) struct OrphanRecord(PathBuf);
 
 impl OrphanRecord {
     /// Ends all recorded groups, and creates an empty record.
-    pub(super) fn end_all(data_dir: &Path, processes: &ProcessTable) -> io::Result<Self> {
-        let directory = ConfinedDir::create(&data_dir.join("running"))?;
+    pub(super) fn end_all(records: &Path, processes: &ProcessTable) -> io::Result<Self> {
+        let directory = ConfinedDir::create(records)?;
         let directory = directory.root().to_owned();
         for entry in fs::read_dir(&directory)?.flatten() {
             let group = entry.file_name().to_string_lossy().parse().ok();
@@ -98,7 +98,7 @@ mod tests {
     /// Starts a process whose environment is that of a job of an earlier emulator on `data_dir`.
     fn sleeping(data_dir: &Path) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
-        let run = ProcessTable::new(data_dir).run_value(&worker, None);
+        let run = ProcessTable::new(&data_dir.join("jobs")).run_value(&worker, None);
         let mut command = Command::new("sleep");
         command.arg("1000").env(RUN_VARIABLE, run).spawn().unwrap()
     }
@@ -124,7 +124,8 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         let mut left = sleeping(own.path());
         let mut foreign = sleeping(other.path());
-        OrphanRecord::end_all(own.path(), &ProcessTable::new(own.path())).unwrap();
+        let processes = ProcessTable::new(&own.path().join("jobs"));
+        OrphanRecord::end_all(&own.path().join("running"), &processes).unwrap();
         assert_eq!(left.wait().unwrap().signal(), Some(9));
         assert!(foreign.try_wait().unwrap().is_none());
         foreign.kill().unwrap();

@@ -94,12 +94,12 @@ pub(super) struct ProcessTable {
 }
 
 impl ProcessTable {
-    pub(super) fn new(data_dir: &Path) -> Arc<Self> {
+    pub(super) fn new(jobs: &Path) -> Arc<Self> {
         let own = i32::try_from(std::process::id()).ok();
         let own = own.and_then(Pid::from_raw).and_then(Stat::of);
         Arc::new(Self {
             instance: uuid::Uuid::new_v4().simple().to_string(),
-            jobs: data_dir.join("jobs"),
+            jobs: jobs.to_owned(),
             since: own.map_or(0, |own| own.started),
             begun: AtomicU64::new(0),
             latest: Mutex::default(),

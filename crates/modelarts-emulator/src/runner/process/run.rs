@@ -42,12 +42,17 @@ pub(super) struct ActiveRun {
 }
 
 impl ActiveRuns {
-    /// Creates the record of runs, and ends the processes of earlier emulators on the directory.
-    pub(super) fn new(data_dir: &Path, temporary: Option<PathBuf>) -> io::Result<Arc<Self>> {
-        let processes = ProcessTable::new(data_dir);
+    /// Creates the record of runs, and ends the processes that an earlier emulator has recorded in
+    /// `records` or started in a directory below `jobs`.
+    pub(super) fn new(
+        jobs: &Path,
+        records: &Path,
+        temporary: Option<PathBuf>,
+    ) -> io::Result<Arc<Self>> {
+        let processes = ProcessTable::new(jobs);
         Ok(Arc::new(Self {
             watchdog: Watchdog::new(processes.mark(), temporary),
-            orphans: OrphanRecord::end_all(data_dir, &processes)?,
+            orphans: OrphanRecord::end_all(records, &processes)?,
             processes,
             runs: Mutex::default(),
         }))

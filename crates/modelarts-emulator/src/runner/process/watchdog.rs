@@ -33,6 +33,8 @@ pub(crate) struct Watchdog {
     mark: String,
     /// Temporary directory to remove when the emulator has ended.
     temporary: Option<PathBuf>,
+    /// Signal that ends the groups.
+    signal: Signal,
     groups: Mutex<Groups>,
 }
 
@@ -48,9 +50,15 @@ struct Groups {
 impl Watchdog {
     /// Creates the watchdog. Must be called within the runtime.
     pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
+        Self::with_signal(Signal::KILL, mark, temporary)
+    }
+
+    /// Creates a watchdog that ends the groups by this signal, SIGKILL or SIGTERM.
+    pub(crate) fn with_signal(signal: Signal, mark: String, temporary: Option<PathBuf>) -> Self {
         let watchdog = Self {
             mark,
             temporary,
+            signal,
             groups: Mutex::default(),
         };
         if watchdog.temporary.is_some() {
@@ -60,7 +68,7 @@ impl Watchdog {
     }
 
     /// Records a process group. Must be called within the runtime.
-    pub(super) fn add_group(&self, group: Pid) {
+    pub(crate) fn add_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         groups.live.insert(group);
         let sent = groups.line.as_mut().map(|line| send(line, '+', group));
@@ -78,6 +86,7 @@ impl Watchdog {
             Command::new("/bin/sh")
                 .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark])
                 .arg(self.temporary.as_deref().unwrap_or(Path::new("")))
+                .arg(self.signal.as_raw().to_string())
                 .env_clear()
                 .env("PATH", "/usr/local/bin:/usr/bin:/bin")
                 .current_dir("/")
@@ -99,7 +108,7 @@ impl Watchdog {
     }
 
     /// Removes the record of an ended process group, because its number may be reused.
-    pub(super) fn remove_group(&self, group: Pid) {
+    pub(crate) fn remove_group(&self, group: Pid) {
         let mut groups = self.groups.lock();
         if groups.live.remove(&group)
             && let Some(line) = &mut groups.line
@@ -114,7 +123,7 @@ impl Watchdog {
         let mut groups = self.groups.lock();
         for group in groups.live.drain() {
             // The group may have ended in the meantime.
-            let _ = kill_process_group(group, Signal::KILL);
+            let _ = kill_process_group(group, self.signal);
         }
         groups.release();
     }
@@ -161,6 +170,7 @@ mod tests {
             let mut script = Command::new("/bin/sh")
                 .args(["-c", SCRIPT, "watchdog", "mark"])
                 .arg(&directory)
+                .arg("9")
                 .stdin(Stdio::piped())
                 .process_group(0)
                 .spawn()
@@ -188,7 +198,7 @@ mod tests {
             let mut sleep = Command::new("sleep");
             let mut group = sleep.arg("1000").process_group(0).spawn().unwrap();
             let mut script = Command::new("/bin/sh")
-                .args(["-c", SCRIPT, "watchdog", mark, ""])
+                .args(["-c", SCRIPT, "watchdog", mark, "", "9"])
                 .env("PATH", place.path())
                 .stdin(Stdio::piped())
                 .process_group(0)

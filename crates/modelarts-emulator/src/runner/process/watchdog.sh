@@ -2,10 +2,10 @@
 # of the emulator has ended.
 #
 # $1 is a string that the environment of each of these processes contains, $2 the temporary
-# directory; either may be empty. Standard input reports the start and the end of process groups,
-# "+1234" and "-1234", and is closed when the emulator ends. "=" announces an orderly end, at which
-# the emulator removes its directory itself; without any group this script then exits, because the
-# name of the directory may already be in use again.
+# directory; either may be empty. $3 is the signal that ends process groups. Standard input reports
+# the start and the end of process groups, "+1234" and "-1234", and is closed when the emulator ends.
+# "=" announces an orderly end, at which the emulator removes its directory itself; without any group
+# this script then exits, because the name of the directory may already be in use again.
 trap '' HUP INT QUIT TERM TSTP
 groups=' '
 scans=100
@@ -21,7 +21,7 @@ while read -r line; do
     esac
 done
 for group in $groups; do
-    kill -s KILL -- "-$group"
+    kill -s "$3" -- "-$group"
 done
 # Ends processes that have left their groups, if a group was reported. An empty $1 would match all
 # processes. These processes may start new ones meanwhile, so the number of scans is limited.

@@ -29,7 +29,7 @@ use crate::{
     metrics::{Metrics, usage::Usage},
     runner::{
         process::watchdog::Watchdog,
-        run::{Exit, Run},
+        run::{Exit, Loss, Run},
         simulated::script::{RunFault, Script, ScriptedRun},
         worker_files::{WorkerFiles, append_capped},
     },
@@ -218,7 +218,7 @@ impl Run for SimulatedRun {
             self.sleep.as_mut().await;
             self.end();
             match self.running.behaviour.fault_in_run() {
-                Some(RunFault::NodeFault(_)) => Exit::NodeFault,
+                Some(RunFault::NodeFault(_)) => Exit::Lost(Loss::NodeFault),
                 _ => Exit::Code(self.running.behaviour.exit_code()),
             }
         }

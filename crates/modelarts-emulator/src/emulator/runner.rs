@@ -1,0 +1,116 @@
+//! Creation of the runner of an emulator from its settings.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+#[cfg(feature = "slurm")]
+use crate::runner::slurm::{self, Slurm, SlurmLauncher};
+use crate::{
+    clock::Clock,
+    emulator::error::StartError,
+    files::confined_dir::ConfinedDir,
+    metrics::Metrics,
+    runner::{
+        Runner,
+        process::{ProcessRunner, Settings, environment::Surroundings},
+        simulated::{SimulatedRunner, script::Script},
+        worker_files::WorkerFiles,
+    },
+};
+
+/// Runner of the code of jobs: real processes or a simulation.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum RunnerKind {
+    /// Runs the code as processes on this machine.
+    #[default]
+    Process,
+    /// Runs the code as processes on the nodes of a Slurm cluster, which queues the jobs.
+    #[cfg(feature = "slurm")]
+    Slurm(Slurm),
+    /// Simulates runs: jobs follow the script on the emulator's clock. The emulator starts no
+    /// processes, copies no files and installs no packages; everything else is the same.
+    Simulated(Script),
+}
+
+impl RunnerKind {
+    /// Returns `true` if the nodes of jobs are assigned by a queue outside of the emulator.
+    pub(super) const fn has_own_queue(&self) -> bool {
+        match self {
+            #[cfg(feature = "slurm")]
+            Self::Slurm(_) => true,
+            Self::Process | Self::Simulated(_) => false,
+        }
+    }
+}
+
+/// Settings of a runner.
+pub(super) struct RunnerSettings<'a> {
+    pub(super) kind: RunnerKind,
+    pub(super) data_dir: &'a Path,
+    pub(super) obs: ConfinedDir,
+    pub(super) datasets: Option<PathBuf>,
+    pub(super) nfs: Option<PathBuf>,
+    pub(super) log_cap: u64,
+    pub(super) least_disk: u64,
+    pub(super) install_packages: bool,
+    /// Temporary directory to remove when the process of the emulator has ended.
+    pub(super) temporary: Option<PathBuf>,
+    pub(super) surroundings: Surroundings,
+    pub(super) clock: &'a Arc<dyn Clock>,
+    pub(super) metrics: &'a Arc<Metrics>,
+}
+
+/// Creates the runner.
+pub(super) fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
+    let data_dir = given.data_dir;
+    let unusable = |error| StartError::Directory(data_dir.to_owned(), error);
+    match given.kind {
+        RunnerKind::Simulated(script) => {
+            let runner = SimulatedRunner::new(
+                data_dir,
+                given.obs,
+                script,
+                Arc::clone(given.clock),
+                Arc::clone(given.metrics),
+                given.log_cap,
+                given.temporary,
+            );
+            Ok(Runner::Simulated(Arc::new(runner.map_err(unusable)?)))
+        }
+        RunnerKind::Process => {
+            let files = WorkerFiles::new(data_dir, given.obs, given.datasets).map_err(unusable)?;
+            let settings = Settings {
+                nfs: given.nfs.unwrap_or_else(|| data_dir.join("nfs")),
+                surroundings: given.surroundings,
+                image: None,
+                log_cap: given.log_cap,
+                least_disk: given.least_disk,
+                install_packages: given.install_packages,
+                temporary: given.temporary,
+            };
+            let [jobs, records] = ["jobs", "running"].map(|name| data_dir.join(name));
+            let runner = ProcessRunner::new(files, &jobs, &records, settings).map_err(unusable)?;
+            Ok(Runner::Process(Arc::new(runner)))
+        }
+        #[cfg(feature = "slurm")]
+        RunnerKind::Slurm(slurm) => {
+            let shared = slurm.shared.clone();
+            let launcher = SlurmLauncher::new(slurm::Settings {
+                slurm,
+                obs: given.obs,
+                datasets: given.datasets,
+                nfs: given.nfs,
+                log_cap: given.log_cap,
+                least_disk: given.least_disk,
+                install_packages: given.install_packages,
+                temporary: given.temporary,
+            });
+            Ok(Runner::Process(
+                launcher.map_err(|error| StartError::Directory(shared, error))?,
+            ))
+        }
+    }
+}

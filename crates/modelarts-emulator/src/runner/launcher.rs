@@ -1,0 +1,97 @@
+//! Interface of a launcher, which runs the code of workers on their nodes.
+//!
+//! [`ProcessRunner`](crate::runner::process::ProcessRunner) uses this machine as the node of all
+//! workers. A launcher of a cluster obtains nodes for each job, and sends the same steps to them.
+
+use std::{fmt, io, sync::Arc};
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    job::worker::Worker,
+    metrics::usage::Usage,
+    runner::{
+        run::{Loss, Run},
+        worker_files::{Transfer, WorkerFiles},
+    },
+};
+
+/// Launcher of the workers of all jobs. Its errors are sentences for events and logs.
+pub(crate) trait Launcher: fmt::Debug + Send + Sync {
+    /// Returns the directories of the workers, which this process can read at any time.
+    fn files(&self) -> &WorkerFiles;
+
+    /// Prepares the launcher before the first job. `is_own` returns `true` for the IDs of stored jobs,
+    /// whose workers an earlier emulator may have left running. The error is a sentence.
+    fn prepare<'a>(
+        self: Arc<Self>,
+        _is_own: &'a (dyn Fn(&str) -> bool + Sync),
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// Requests nodes for the workers of a job. Returns `None` if the launcher has no queue of its
+    /// own, so that the nodes are always available.
+    fn allocate(self: Arc<Self>, _workers: &[Worker]) -> Option<Box<dyn Allocation>> {
+        None
+    }
+
+    /// Copies all output that a worker has written so far to its log.
+    fn drain_log(&self, _worker: &Worker) {}
+
+    /// Performs a step of the preparation or of the end of a worker on its node.
+    fn perform(
+        self: Arc<Self>,
+        worker: Worker,
+        step: Step,
+        interrupt: CancellationToken,
+    ) -> BoxFuture<'static, io::Result<()>>;
+
+    /// Returns the names of the requirements files in the code directory of a worker.
+    fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>>;
+
+    /// Starts the code of a worker.
+    fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>>;
+
+    /// Returns the usage of a worker's processes, or `None` if the worker is not running.
+    fn usage(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Option<Usage>>;
+
+    /// Kills all workers without waiting for their end.
+    fn kill_all(&self);
+}
+
+/// Step of a worker other than the run of its code.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Step {
+    /// Checks the environment of the node.
+    PreCheck,
+    /// Copies data into or out of the directory of the worker.
+    Copy(Transfer),
+    /// Installs the packages listed in a requirements file.
+    Install(String),
+}
+
+/// Request for the nodes of a job, and later the nodes. Dropping it releases both.
+pub(crate) trait Allocation: Send + Sync {
+    /// Waits for the next change before the nodes are available. Must not be called after
+    /// [`Progress::Ready`].
+    fn next_change(&mut self) -> BoxFuture<'_, Progress>;
+
+    /// Returns the cause for which the nodes were lost, if they were.
+    fn loss(&self) -> Option<Loss>;
+}
+
+/// Change of an allocation.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// The job waits for this reason.
+    Waiting(String),
+    /// All nodes are available.
+    Ready,
+    /// The job can never get its nodes, for this reason.
+    Rejected(String),
+    /// The nodes were lost before the first step of the job.
+    Lost(Loss),
+}

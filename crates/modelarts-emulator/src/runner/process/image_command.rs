@@ -1,0 +1,112 @@
+//! Command by which code runs in an image.
+
+use std::{ffi::OsString, io};
+
+use serde::{Deserialize, Serialize};
+
+/// Command that runs another command in an image, such as `apptainer exec {image} {command}`. Its
+/// words are separated by spaces and are never read by a shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct ImageCommand(String);
+
+/// Placeholder of the name of the image; it may be a part of a word.
+const IMAGE: &str = "{image}";
+/// Placeholder of the command, which is a word of its own.
+const COMMAND: &str = "{command}";
+
+impl TryFrom<String> for ImageCommand {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let mut words = text.split_whitespace();
+        let program = words.next().unwrap_or_default();
+        if program.is_empty() || program.contains('{') || !words.any(|word| word == COMMAND) {
+            return Err(format!(
+                "the command of an image must be a program followed by {COMMAND}, such as \
+                 \"apptainer exec {IMAGE} {COMMAND}\""
+            ));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl From<ImageCommand> for String {
+    fn from(command: ImageCommand) -> Self {
+        command.0
+    }
+}
+
+impl ImageCommand {
+    /// Returns the program and the arguments that run `program` with `arguments` in `image`.
+    ///
+    /// # Errors
+    /// If the name of the image could be read as an option.
+    pub(super) fn wrap(
+        &self,
+        image: &str,
+        program: OsString,
+        arguments: Vec<OsString>,
+    ) -> io::Result<(OsString, Vec<OsString>)> {
+        if image.starts_with('-') {
+            return Err(io::Error::other("image_url must not begin with a hyphen"));
+        }
+        let mut inner = Some(std::iter::once(program).chain(arguments));
+        let mut words = Vec::new();
+        for word in self.0.split_whitespace() {
+            if word == COMMAND {
+                words.extend(inner.take().into_iter().flatten());
+            } else {
+                words.push(word.replace(IMAGE, image).into());
+            }
+        }
+        let arguments = words.split_off(1);
+        Ok((words.swap_remove(0), arguments))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(text: &str) -> Result<ImageCommand, String> {
+        ImageCommand::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn the_command_of_the_job_stays_in_words_of_its_own() {
+        let command = command("apptainer exec --nv docker://{image} {command}").unwrap();
+        let inner = vec!["-c".into(), "echo $HOME; ls".into()];
+        let (program, arguments) = command.wrap("org/a b:1", "bash".into(), inner).unwrap();
+        assert_eq!(program, "apptainer");
+        let expected = [
+            "exec",
+            "--nv",
+            "docker://org/a b:1",
+            "bash",
+            "-c",
+            "echo $HOME; ls",
+        ];
+        assert_eq!(arguments, expected);
+    }
+
+    #[test]
+    fn a_template_without_the_command_is_refused() {
+        for text in [
+            "",
+            "apptainer exec {image}",
+            "{command}",
+            "{image} {command}",
+        ] {
+            assert!(
+                command(text).unwrap_err().contains("must be a program"),
+                "{text}"
+            );
+        }
+        let command = command("run {image} {command}").unwrap();
+        let error = command
+            .wrap("--bind=/", "bash".into(), Vec::new())
+            .unwrap_err();
+        assert_eq!(error.to_string(), "image_url must not begin with a hyphen");
+    }
+}

@@ -1,0 +1,237 @@
+//! The commands of Slurm, except `srun` for jobs: states and reasons of jobs, and their end.
+//!
+//! The options exist since Slurm 20.02.
+
+use std::{
+    collections::HashMap,
+    io,
+    process::{Output, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio::{process::Command, sync::Mutex};
+
+use crate::runner::run::{Exit, Loss};
+
+/// Time limit of a command. Slurm's own commands give up after about ten seconds.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Minimum time between two reads of the queue.
+pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
+
+/// Job in the queue of Slurm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct QueuedJob {
+    pub(super) id: String,
+    pub(super) state: String,
+    reason: String,
+}
+
+/// Jobs of this user in the queue of Slurm, by name. Of several jobs with a name, only the newest is
+/// included.
+pub(super) type Queue = HashMap<String, QueuedJob>;
+
+/// Reader of the queue. All waiting jobs share its reads, so that the load of Slurm does not depend
+/// on their number.
+#[derive(Debug, Default)]
+pub(super) struct QueueReader(Mutex<Option<(Instant, Result<Arc<Queue>, String>)>>);
+
+impl QueueReader {
+    /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago.
+    pub(super) async fn read(&self) -> Result<Arc<Queue>, String> {
+        let mut latest = self.0.lock().await;
+        if let Some((at, queue)) = &*latest
+            && at.elapsed() < QUEUE_PERIOD
+        {
+            return queue.clone();
+        }
+        let queue = read_queue().await.map(Arc::new);
+        *latest = Some((Instant::now(), queue.clone()));
+        queue
+    }
+}
+
+/// Reads the queue, including the jobs that have recently ended.
+pub(super) async fn read_queue() -> Result<Queue, String> {
+    let user = rustix::process::getuid().as_raw().to_string();
+    // The reason is last, because it may contain any character.
+    let format = "%i|%j|%T|%r";
+    let text = run("squeue", &["-h", "-t", "all", "-u", &user, "-o", format]).await?;
+    parse_queue(&text)
+}
+
+fn parse_queue(text: &str) -> Result<Queue, String> {
+    let mut queue = Queue::new();
+    for line in text.lines() {
+        let mut fields = line.splitn(4, '|').map(str::trim);
+        let [Some(id), Some(name), Some(state), Some(reason)] = [(); 4].map(|()| fields.next())
+        else {
+            return Err(format!("squeue: the line {line:?} must have four fields"));
+        };
+        let job = QueuedJob {
+            id: id.to_owned(),
+            state: state.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let number = |id: &str| id.parse::<u64>().unwrap_or(0);
+        let newest = queue.get(name).map_or(0, |other| number(&other.id));
+        if number(id) >= newest {
+            queue.insert(name.to_owned(), job);
+        }
+    }
+    Ok(queue)
+}
+
+impl QueuedJob {
+    /// Returns `true` until all processes of the job have ended.
+    pub(super) fn is_live(&self) -> bool {
+        let live = [
+            "PENDING",
+            "CONFIGURING",
+            "RUNNING",
+            "COMPLETING",
+            "SUSPENDED",
+            "STOPPED",
+        ];
+        live.contains(&&*self.state) || self.state.starts_with("REQUEUE")
+    }
+
+    /// Returns the exit of the workers of a job that Slurm has ended.
+    pub(super) fn exit(&self) -> Exit {
+        match &*self.state {
+            "PREEMPTED" => Exit::Lost(Loss::Preempted),
+            "CANCELLED" | "REVOKED" => Exit::Lost(Loss::Cancelled),
+            // A run after a restart would have the same limits.
+            "OUT_OF_MEMORY" => Exit::Code(137),
+            "TIMEOUT" | "DEADLINE" => Exit::Code(143),
+            _ => Exit::Lost(Loss::NodeFault),
+        }
+    }
+
+    /// Returns `true` if the job ended because of a node.
+    pub(super) fn is_node_failure(&self) -> bool {
+        ["NODE_FAIL", "BOOT_FAIL"].contains(&&*self.state)
+    }
+
+    /// Returns the reason for which the job waits, in words.
+    pub(super) fn reason(&self) -> String {
+        let text = match &*self.reason {
+            "None" | "" => return "Slurm: the job has not been considered yet".to_owned(),
+            "Resources" => "the job waits for free nodes",
+            "Priority" => "jobs of higher priority precede it",
+            "BeginTime" => "the job may not start before its begin time",
+            "Dependency" => "the job waits for another job",
+            "PartitionDown" | "PartitionInactive" => "the partition does not start jobs",
+            "PartitionNodeLimit" => "the job requests more nodes than the partition allows",
+            "PartitionTimeLimit" => "the time limit of the job exceeds that of the partition",
+            "Reservation" => "the job waits for its reservation",
+            "Licenses" => "the job waits for a licence",
+            "JobHeldUser" | "JobHeldAdmin" => "the job is held; `scontrol release` releases it",
+            "NodeDown" => "a node that the job requires is down",
+            reason if reason.starts_with("ReqNodeNotAvail") => {
+                "a node that the job requires is not available"
+            }
+            reason if reason.starts_with("QOS") || reason.starts_with("Assoc") => {
+                "a limit of the account or of the QOS is reached"
+            }
+            reason => return format!("Slurm: {reason}"),
+        };
+        format!("Slurm: {}: {text}", self.reason)
+    }
+}
+
+/// Ends jobs of Slurm. Jobs that have ended already are no error.
+pub(super) async fn cancel(ids: &[&str]) -> Result<(), String> {
+    run("scancel", ids).await.map(|_| ())
+}
+
+/// Runs a command of Slurm, and returns its output. The error is a sentence that names the command.
+pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    let output = tokio::time::timeout(COMMAND_TIMEOUT, command.output()).await;
+    let output = match output {
+        Err(_) => {
+            let limit = COMMAND_TIMEOUT.as_secs();
+            return Err(format!("{program} did not respond within {limit} s"));
+        }
+        Ok(Err(error)) => return Err(start_error(program, &error)),
+        Ok(Ok(output)) => output,
+    };
+    if !output.status.success() {
+        return Err(failure(program, &output));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("{program}: the output is not text"))
+}
+
+/// Returns the sentence for a command that cannot be started.
+pub(super) fn start_error(program: &str, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "there is no {program} on the PATH: start the emulator on a machine with the commands of \
+             Slurm, such as a login node (package slurm-client of Debian)"
+        ),
+        _ => format!("{program} cannot be started: {error}"),
+    }
+}
+
+fn failure(program: &str, output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    match line {
+        Some(line) if line.starts_with(program) => line.to_owned(),
+        Some(line) => format!("{program}: {line}"),
+        None => format!("{program}: {}", output.status),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_job_of_a_name_counts() {
+        let queue = parse_queue(
+            "9|a|PREEMPTED|BeginTime\n10|a|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1|2]\n8|b|RUNNING|None\n",
+        )
+        .unwrap();
+        assert_eq!(queue["a"].id, "10");
+        assert!(queue["a"].is_live());
+        assert_eq!(
+            queue["a"].reason(),
+            "Slurm: ReqNodeNotAvail, UnavailableNodes:n[1|2]: a node that the job requires is not available"
+        );
+        assert_eq!(queue["b"].state, "RUNNING");
+    }
+
+    #[test]
+    fn an_output_that_is_cut_is_an_error() {
+        let error = parse_queue("1|a|RUNNING|None\n2|b|PEN").unwrap_err();
+        assert_eq!(error, "squeue: the line \"2|b|PEN\" must have four fields");
+    }
+
+    #[test]
+    fn the_state_of_a_job_decides_its_exit() {
+        let job = |state: &str| QueuedJob {
+            id: "1".into(),
+            state: state.into(),
+            reason: "None".into(),
+        };
+        for (state, exit) in [
+            ("PREEMPTED", Exit::Lost(Loss::Preempted)),
+            ("CANCELLED", Exit::Lost(Loss::Cancelled)),
+            ("NODE_FAIL", Exit::Lost(Loss::NodeFault)),
+            ("BOOT_FAIL", Exit::Lost(Loss::NodeFault)),
+            ("FAILED", Exit::Lost(Loss::NodeFault)),
+            ("OUT_OF_MEMORY", Exit::Code(137)),
+            ("TIMEOUT", Exit::Code(143)),
+        ] {
+            assert!(!job(state).is_live(), "{state}");
+            assert_eq!(job(state).exit(), exit, "{state}");
+        }
+        assert!(job("COMPLETING").is_live());
+    }
+}

@@ -1,0 +1,169 @@
+//! Configuration of the launcher: the options of `srun` for flavors, pools and priorities.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{
+    catalog::flavors::Flavor, job::request::JobRequest,
+    runner::process::image_command::ImageCommand,
+};
+
+/// Options of `srun` for the jobs of an emulator, as an operator of the cluster defines them.
+///
+/// Options of a job are those of `default`, overridden by those of its flavor, its pool and its
+/// priority, in this order. Without an entry of its own, a flavor requests its own CPU cores, memory
+/// and accelerator cards.
+///
+/// ```
+/// use modelarts_emulator::slurm::Config;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::from_toml(
+///     r#"
+///     account = "lab"
+///
+///     [flavors."modelarts.vm.cpu.8u"]
+///     cpus-per-task = 2
+///     mem = "4G"
+///
+///     [pools.pool-gpu]
+///     partition = "gpu"
+///     "#,
+/// )?;
+/// # let _ = config;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    account: Option<OptionValue>,
+    pub(super) image: Option<ImageCommand>,
+    #[serde(default)]
+    default: Options,
+    #[serde(default)]
+    flavors: BTreeMap<String, Options>,
+    #[serde(default)]
+    pools: BTreeMap<String, Options>,
+    #[serde(default)]
+    priorities: BTreeMap<String, Options>,
+}
+
+/// The file is not a configuration of the launcher. The text names the line.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(#[from] toml_edit::de::Error);
+
+/// Options of `srun` that a configuration sets.
+type Options = BTreeMap<OptionName, OptionValue>;
+
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[serde(rename_all = "kebab-case")]
+enum OptionName {
+    Partition,
+    Qos,
+    Reservation,
+    Constraint,
+    CpusPerTask,
+    Mem,
+    Gres,
+}
+
+impl OptionName {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Partition => "partition",
+            Self::Qos => "qos",
+            Self::Reservation => "reservation",
+            Self::Constraint => "constraint",
+            Self::CpusPerTask => "cpus-per-task",
+            Self::Mem => "mem",
+            Self::Gres => "gres",
+        }
+    }
+}
+
+/// Value of an option: a number, or a text on one line that is not empty.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Given")]
+struct OptionValue(String);
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "the value of an option must be a text or a whole number"
+)]
+enum Given {
+    Number(u32),
+    Text(String),
+}
+
+impl TryFrom<Given> for OptionValue {
+    type Error = &'static str;
+
+    fn try_from(given: Given) -> Result<Self, Self::Error> {
+        match given {
+            Given::Number(number) => Ok(Self(number.to_string())),
+            Given::Text(text) if text.is_empty() || text.contains(char::is_control) => {
+                Err("the value of an option must be a text on one line that is not empty")
+            }
+            Given::Text(text) => Ok(Self(text)),
+        }
+    }
+}
+
+impl Config {
+    /// Parses a configuration.
+    ///
+    /// # Errors
+    /// If the text is not TOML, or has an unknown key or a wrong value.
+    pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
+        Ok(toml_edit::de::from_str(text)?)
+    }
+
+    /// Returns the options of `srun` for a job. They contain values of this configuration and of
+    /// the catalogue only, never values of the request.
+    pub(super) fn options(&self, request: &JobRequest, priority: i64) -> Vec<String> {
+        let mut options = self.default.clone();
+        let flavor = request.flavor_id.as_deref();
+        options.extend(match flavor.and_then(|flavor| self.flavors.get(flavor)) {
+            Some(own) => own.clone(),
+            None => request.flavor().map(hardware).unwrap_or_default(),
+        });
+        let pool = request.pool_id.as_deref();
+        let pool = pool.and_then(|pool| self.pools.get(pool));
+        let priority = self.priorities.get(&priority.to_string());
+        for own in [pool, priority].into_iter().flatten() {
+            options.extend(own.clone());
+        }
+        self.arguments(&options)
+    }
+
+    /// Returns the options of `srun` for the check of a node.
+    pub(super) fn default_options(&self) -> Vec<String> {
+        self.arguments(&self.default)
+    }
+
+    fn arguments(&self, options: &Options) -> Vec<String> {
+        let account = self.account.iter().map(|account| ("account", account));
+        let options = options.iter().map(|(name, value)| (name.as_str(), value));
+        let all = account.chain(options);
+        all.map(|(name, value)| format!("--{name}={}", value.0))
+            .collect()
+    }
+}
+
+/// Returns the options that request the hardware of a flavor.
+fn hardware(flavor: &Flavor) -> Options {
+    let (cores, memory_gb) = flavor.size();
+    let mut options = Options::from([
+        (OptionName::CpusPerTask, OptionValue(cores.to_string())),
+        (OptionName::Mem, OptionValue(format!("{memory_gb}G"))),
+    ]);
+    if flavor.cards() > 0 {
+        let cards = format!("gpu:{}", flavor.cards());
+        options.insert(OptionName::Gres, OptionValue(cards));
+    }
+    options
+}

@@ -1,0 +1,358 @@
+//! Connection to the workers of a job through their `srun`.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    process::{ExitStatus, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader},
+    process::{Child, ChildStdin, Command as Process},
+    sync::{mpsc, oneshot, watch},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    job::worker::Worker,
+    runner::{
+        run::{Exit, Loss},
+        slurm::{
+            SlurmLauncher,
+            commands::{self, QueuedJob},
+            protocol::{Command, Message, Request, Stop},
+        },
+    },
+};
+
+/// Time for which `srun` may run after its workers were told to end, and after SIGTERM.
+const END_TIMEOUT: Duration = Duration::from_secs(15);
+/// Time limit for the state of a job whose `srun` has ended.
+const STATE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Number of lines of the error output of `srun` that are kept.
+const ERROR_LINES: usize = 20;
+
+/// Connection to the workers of one run of a job.
+#[derive(Debug)]
+pub(super) struct Connection {
+    state: watch::Sender<State>,
+    /// Lines for the standard input of `srun`; `None` once the workers must end.
+    requests: Mutex<Option<mpsc::UnboundedSender<String>>>,
+    /// Receivers of the replies, by the number of the request; `None` once the connection has ended.
+    replies: Mutex<Option<Replies>>,
+    last_number: AtomicU64,
+    released: CancellationToken,
+}
+
+type Replies = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
+
+/// State of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not all workers have started.
+    Waiting,
+    Ready,
+    /// The nodes were lost, or the job was ended by Slurm.
+    Ended(Exit),
+    /// `srun` ended without nodes, for this reason.
+    Rejected(String),
+    /// `srun` ended because Slurm did not respond.
+    Unavailable(String),
+}
+
+/// Request whose reply is outstanding.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) number: u64,
+    /// Receives the reply. The sender is dropped once the connection has ended.
+    pub(super) reply: oneshot::Receiver<Result<Value, String>>,
+}
+
+impl Connection {
+    /// Starts `srun` with these options for the workers of a job.
+    pub(super) fn start(
+        launcher: &Arc<SlurmLauncher>,
+        workers: &[Worker],
+        options: &[String],
+    ) -> Arc<Self> {
+        let (requests, lines) = mpsc::unbounded_channel();
+        let connection = Arc::new(Self {
+            state: watch::Sender::new(State::Waiting),
+            requests: Mutex::new(Some(requests)),
+            replies: Mutex::new(Some(Replies::new())),
+            last_number: AtomicU64::new(0),
+            released: CancellationToken::new(),
+        });
+        let job_id = workers.first().map_or("", |worker| worker.job_id.as_str());
+        match srun().args(options).process_group(0).spawn() {
+            Err(error) => {
+                let state = State::Rejected(commands::start_error("srun", &error));
+                connection.state.send_replace(state);
+                connection.replies.lock().take();
+            }
+            Ok(mut child) => {
+                if let Some(stdin) = child.stdin.take() {
+                    tokio::spawn(write_lines(stdin, lines));
+                }
+                tokio::spawn(Arc::clone(&connection).attend(
+                    Arc::clone(launcher),
+                    job_id.to_owned(),
+                    workers.len(),
+                    child,
+                ));
+            }
+        }
+        connection
+    }
+
+    pub(super) fn state(&self) -> watch::Receiver<State> {
+        self.state.subscribe()
+    }
+
+    /// Sends a command to the worker of a rank.
+    pub(super) fn call(&self, rank: u32, command: Command) -> Call {
+        let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, reply) = oneshot::channel();
+        if let Some(replies) = self.replies.lock().as_mut() {
+            replies.insert(number, sender);
+        }
+        self.send(&Request::To {
+            rank,
+            number,
+            command,
+        });
+        Call { number, reply }
+    }
+
+    /// Ends the work of a worker for an earlier request.
+    pub(super) fn stop(&self, number: u64, how: Stop) {
+        self.send(&Request::Stop { number, how });
+    }
+
+    fn send(&self, request: &Request) {
+        match serde_json::to_string(request) {
+            // A closed connection is reported by its state.
+            Ok(line) => drop(
+                self.requests
+                    .lock()
+                    .as_ref()
+                    .map(|lines| lines.send(line + "\n")),
+            ),
+            Err(error) => tracing::error!(%error, "a request to a worker cannot be written"),
+        }
+    }
+
+    /// Ends the workers, or the wait for nodes.
+    pub(super) fn release(&self) {
+        self.requests.lock().take();
+        self.released.cancel();
+    }
+
+    /// Reads the messages of the workers, and waits for the end of `srun`.
+    async fn attend(
+        self: Arc<Self>,
+        launcher: Arc<SlurmLauncher>,
+        job_id: String,
+        workers: usize,
+        mut child: Child,
+    ) {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        let group = id.and_then(Pid::from_raw);
+        if let Some(group) = group {
+            launcher.watchdog.add_group(group);
+        }
+        let mut reading =
+            tokio::spawn(Arc::clone(&self).read_messages(child.stdout.take(), workers));
+        let mut errors = tokio::spawn(last_lines(child.stderr.take(), job_id.clone()));
+        let ended = tokio::select! {
+            ended = child.wait() => Some(ended),
+            () = self.released.cancelled() => None,
+        };
+        if ended.is_none() {
+            self.end_srun(&launcher, &job_id, &mut child, group).await;
+        }
+        if let Some(group) = group {
+            launcher.watchdog.remove_group(group);
+        }
+        // The output may be held open by a process that outlives `srun`.
+        let _ = tokio::time::timeout(Duration::from_secs(1), &mut reading).await;
+        reading.abort();
+        let errors = tokio::time::timeout(Duration::from_secs(1), &mut errors).await;
+        let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
+        if let Some(status) = ended {
+            let state = self.find_end(&launcher, &job_id, status.ok(), errors).await;
+            tracing::info!(job = job_id, ?state, "srun has ended");
+            self.state.send_replace(state);
+        }
+        self.requests.lock().take();
+        self.replies.lock().take();
+    }
+
+    async fn read_messages(
+        self: Arc<Self>,
+        output: Option<impl AsyncRead + Unpin>,
+        workers: usize,
+    ) {
+        let Some(output) = output else { return };
+        let mut lines = BufReader::new(output).lines();
+        let mut hosts = vec![None; workers];
+        while let Ok(Some(line)) = lines.next_line().await {
+            let message = line.split_once(':').and_then(|(rank, message)| {
+                let rank: usize = rank.trim().parse().ok()?;
+                Some((rank, serde_json::from_str::<Message>(message).ok()?))
+            });
+            match message {
+                Some((rank, Message::Hello { host })) if rank < workers => {
+                    hosts[rank] = Some(host);
+                    let all: Option<Vec<String>> = hosts.iter().cloned().collect();
+                    if let Some(hosts) = all {
+                        self.send(&Request::Hosts(hosts));
+                        self.state.send_replace(State::Ready);
+                    }
+                }
+                Some((_, Message::Reply { number, result })) => {
+                    let mut replies = self.replies.lock();
+                    let reply = replies.as_mut().and_then(|replies| replies.remove(&number));
+                    // The receiver may have been dropped.
+                    let _ = reply.map(|reply| reply.send(result));
+                }
+                _ => tracing::warn!(line, "srun wrote a line that is no message of a worker"),
+            }
+        }
+    }
+
+    /// Ends `srun` after the release of the nodes. It ends by itself if workers run, because they
+    /// end with their standard input.
+    async fn end_srun(
+        &self,
+        launcher: &SlurmLauncher,
+        job_id: &str,
+        child: &mut Child,
+        group: Option<Pid>,
+    ) {
+        let is_ready = *self.state.borrow() == State::Ready;
+        if is_ready
+            && tokio::time::timeout(END_TIMEOUT, child.wait())
+                .await
+                .is_ok()
+        {
+            return;
+        }
+        for signal in [Signal::TERM, Signal::KILL] {
+            if let Some(group) = group {
+                // The group may have ended in the meantime.
+                let _ = kill_process_group(group, signal);
+            }
+            if tokio::time::timeout(END_TIMEOUT, child.wait())
+                .await
+                .is_ok()
+            {
+                break;
+            }
+        }
+        // Slurm may hold the allocation of an `srun` that was killed.
+        if let Ok(queue) = launcher.queue.read().await
+            && let Some(job) = launcher.find(&queue, job_id).filter(|job| job.is_live())
+            && let Err(error) = commands::cancel(&[&job.id]).await
+        {
+            tracing::warn!(job = job_id, %error, "the job may stay in the queue of Slurm");
+        }
+    }
+
+    /// Returns the state after the end of an `srun` that was not released.
+    async fn find_end(
+        &self,
+        launcher: &SlurmLauncher,
+        job_id: &str,
+        status: Option<ExitStatus>,
+        errors: Vec<String>,
+    ) -> State {
+        let is_ready = *self.state.borrow() == State::Ready;
+        let began = tokio::time::Instant::now();
+        let (job, failure) = loop {
+            let failure = match launcher.queue.read().await {
+                Ok(queue) => match launcher.find(&queue, job_id).cloned() {
+                    Some(job) if job.is_live() => None,
+                    job => break (job, None),
+                },
+                Err(error) => Some(error),
+            };
+            if (failure.is_some() && !is_ready) || began.elapsed() > STATE_TIMEOUT {
+                break (None, failure);
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        };
+        if let Some(job) = &job {
+            launcher
+                .earlier
+                .lock()
+                .insert(job_id.to_owned(), job.id.clone());
+        }
+        if is_ready {
+            return State::Ended(job.map_or(Exit::Lost(Loss::NodeFault), |job| job.exit()));
+        }
+        let message = errors
+            .iter()
+            .rev()
+            .find(|line| line.contains("error:"))
+            .or(errors.last())
+            .cloned()
+            .unwrap_or_else(|| status.map_or_else(String::new, |status| status.to_string()));
+        match (job.as_ref().map(QueuedJob::exit), failure) {
+            (None, Some(error)) => State::Unavailable(error),
+            (Some(exit @ Exit::Lost(Loss::Preempted | Loss::Cancelled)), _) => State::Ended(exit),
+            (Some(exit), _) if job.is_some_and(|job| job.is_node_failure()) => State::Ended(exit),
+            _ => State::Rejected(message),
+        }
+    }
+}
+
+/// Returns the command `srun`, independent of a job of Slurm in which the emulator may run itself.
+pub(super) fn srun() -> Process {
+    let mut command = Process::new("srun");
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if (text.starts_with("SLURM_") && text != "SLURM_CONF") || text.starts_with("SRUN_") {
+            command.env_remove(name);
+        }
+    }
+    command
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+async fn write_lines(mut input: ChildStdin, mut lines: mpsc::UnboundedReceiver<String>) {
+    while let Some(line) = lines.recv().await {
+        // The end of `srun` is observed elsewhere.
+        if input.write_all(line.as_bytes()).await.is_err() || input.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Returns the last lines of an error output.
+async fn last_lines(output: Option<impl AsyncRead + Unpin>, job_id: String) -> Vec<String> {
+    let mut last = VecDeque::new();
+    let Some(output) = output else {
+        return Vec::new();
+    };
+    let mut lines = BufReader::new(output).lines();
+    while let Ok(Some(line)) = lines.next_line().await {
+        tracing::info!(job = job_id, line, "srun");
+        if last.len() == ERROR_LINES {
+            last.pop_front();
+        }
+        last.push_back(line);
+    }
+    last.into()
+}

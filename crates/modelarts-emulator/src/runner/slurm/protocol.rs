@@ -1,0 +1,98 @@
+//! Messages between the emulator and the workers of a job.
+//!
+//! The emulator writes [`Request`]s to the standard input of `srun`, which sends them to all
+//! workers. Workers write [`Message`]s to standard output, which `srun` returns with the rank of the
+//! worker before each line. Each message is one line of JSON.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    job::worker::WorkerTrial,
+    runner::{launcher::Step, process::image_command::ImageCommand},
+};
+
+/// Facts of a job that its workers read from a file. Only the user can read the file, because the
+/// request of a job may contain secrets.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Specification {
+    pub(super) job_id: String,
+    pub(super) user_id: String,
+    /// Body of the request that created the job.
+    pub(super) body: Value,
+    pub(super) site: WorkerSite,
+}
+
+/// Settings of an emulator that its workers need.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct WorkerSite {
+    /// Directory that the emulator shares with all nodes. It contains the directories of workers.
+    pub(super) shared: PathBuf,
+    pub(super) obs: PathBuf,
+    pub(super) datasets: Option<PathBuf>,
+    pub(super) nfs: PathBuf,
+    pub(super) log_cap: u64,
+    pub(super) least_disk: u64,
+    pub(super) install_packages: bool,
+    pub(super) image: Option<ImageCommand>,
+}
+
+/// Request to workers of a job.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Request {
+    /// Host names of all workers, by rank. The first request, to all workers.
+    Hosts(Vec<String>),
+    /// Request to the worker of this rank. The worker sends one reply with the same number.
+    To {
+        rank: u32,
+        number: u64,
+        command: Command,
+    },
+    /// Ends what the request with this number started.
+    Stop { number: u64, how: Stop },
+}
+
+/// What a worker does for a request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Command {
+    Perform(Step),
+    /// The reply contains a list of names.
+    Requirements,
+    /// Runs the code. The reply contains the exit code. `run` is the number of earlier runs.
+    Run {
+        run: usize,
+        trial: Option<WorkerTrial>,
+    },
+    /// The reply contains the usage, or null if the code is not running.
+    Usage,
+}
+
+/// Ways of ending the work for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Stop {
+    /// Interrupts a step, or sends SIGTERM to the code.
+    Terminate,
+    Kill,
+}
+
+/// Message of a worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Message {
+    /// The worker is ready. The first message.
+    Hello { host: String },
+    /// Reply to a request, or the error of the work for it.
+    Reply {
+        number: u64,
+        result: Result<Value, String>,
+    },
+}
+
+/// Outcome of a run, in a file beside the directory of the worker. It is known even if the
+/// connection to the worker is lost.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ExitRecord {
+    pub(super) run: usize,
+    pub(super) exit_code: i32,
+}
