@@ -21,6 +21,8 @@ use crate::{
 
 /// Time limit of each wait of a scenario. A node that was killed is down after 30 seconds.
 const LIMIT: Duration = Duration::from_secs(90);
+/// Time in which the job of Slurm ends when a job has ended.
+const SLURM: Duration = Duration::from_secs(15);
 /// Interval of polls.
 const INTERVAL: Duration = Duration::from_millis(50);
 
@@ -182,20 +184,29 @@ impl<'a> Site<'a> {
         self.cluster.jobs(Some(job.id()))
     }
 
-    /// Fails unless Slurm has had the jobs of these states for a job, oldest first, and none of
-    /// them is left in the queue. The state of a job that has just ended may be COMPLETING.
+    /// Waits until Slurm has had jobs with these final states for a job, oldest first. A job of
+    /// Slurm ends shortly after the code.
     pub async fn expect_slurm_jobs(&self, job: &JobHandle, states: &[&str]) -> Result<()> {
         if self.launcher == Launcher::Local {
             return Ok(());
         }
-        let what = format!("jobs of Slurm in the states {}", states.join(", "));
-        let jobs = until(&what, async || {
-            let jobs = self.slurm_jobs(job)?;
-            Ok((!jobs.iter().any(|job| job.state == "COMPLETING")).then_some(jobs))
-        })
-        .await?;
-        let found: Vec<&str> = jobs.iter().map(|job| job.state.as_str()).collect();
-        equal(&what, &found, &states.to_vec())
+        let mut found = Vec::new();
+        let wait = until("jobs of Slurm", async || {
+            found = self.slurm_jobs(job)?;
+            Ok(found
+                .iter()
+                .map(|job| job.state.as_str())
+                .eq(states.iter().copied())
+                .then_some(()))
+        });
+        let is_reached = tokio::time::timeout(SLURM, wait)
+            .await
+            .is_ok_and(|found| found.is_ok());
+        ensure!(
+            is_reached,
+            "jobs of Slurm: expected the states {states:?}, found {found:?}"
+        );
+        Ok(())
     }
 
     /// Reads an object of OBS.
