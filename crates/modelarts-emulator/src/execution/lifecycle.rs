@@ -168,13 +168,25 @@ impl Driver {
     /// Waits for the nodes of a launcher that has a queue of its own. Events contain the reasons for
     /// which it does not assign them.
     async fn allocate(&mut self) -> Result<(), Ending> {
-        let Some(mut allocation) = self.state.runner.allocate(&self.workers) else {
+        let (store, runner) = (&self.state.store, &self.state.runner);
+        let priority = store.read(&self.id, |job| job.priority);
+        let mut priority = priority.ok_or(StopReason::Deleted)?;
+        let Some(mut allocation) = runner.allocate(&self.workers, priority) else {
             return Ok(());
         };
         loop {
+            let changed = |job: Option<&Job>| {
+                let changed = job.map(|job| job.priority);
+                changed.filter(|changed| *changed != priority)
+            };
             let progress = tokio::select! {
                 biased;
                 stop = self.stop_request() => return Err(stop.into()),
+                changed = store.wait(&self.id, changed) => {
+                    priority = changed;
+                    allocation.set_priority(changed).await;
+                    continue;
+                }
                 progress = allocation.next_change() => progress,
             };
             match progress {

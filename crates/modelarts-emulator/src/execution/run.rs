@@ -160,11 +160,11 @@ impl Driver {
             // Termination takes precedence over a simultaneous exit.
             biased;
             () = all_end => {
-                let exit_code = run.terminate(self.grace_period()).await;
+                let exit = run.terminate(self.grace_period()).await;
                 // The next emulator runs the job again, as after the fault of its node.
                 match *self.stop.borrow() {
                     Some(StopReason::Suspend) => Exit::Lost(Loss::NodeFault),
-                    _ => Exit::Code(exit_code),
+                    _ => exit,
                 }
             }
             exit = run.wait() => exit,

@@ -34,7 +34,11 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
 
     /// Requests nodes for the workers of a job. Returns `None` if the launcher has no queue of its
     /// own, so that the nodes are always available.
-    fn allocate(self: Arc<Self>, _workers: &[Worker]) -> Option<Box<dyn Allocation>> {
+    fn allocate(
+        self: Arc<Self>,
+        _workers: &[Worker],
+        _priority: i64,
+    ) -> Option<Box<dyn Allocation>> {
         None
     }
 
@@ -78,6 +82,9 @@ pub(crate) trait Allocation: Send + Sync {
     /// Waits for the next change before the nodes are available. Must not be called after
     /// [`Progress::Ready`].
     fn next_change(&mut self) -> BoxFuture<'_, Progress>;
+
+    /// Changes the priority of the job while it waits.
+    fn set_priority(&mut self, priority: i64) -> BoxFuture<'_, ()>;
 
     /// Returns the cause for which the nodes were lost, if they were.
     fn loss(&self) -> Option<Loss>;

@@ -65,9 +65,13 @@ impl Runner {
     }
 
     /// Requests the nodes of a job from the launcher, if it has a queue of its own.
-    pub(crate) fn allocate(&self, workers: &[Worker]) -> Option<Box<dyn Allocation>> {
+    pub(crate) fn allocate(
+        &self,
+        workers: &[Worker],
+        priority: i64,
+    ) -> Option<Box<dyn Allocation>> {
         match self {
-            Self::Process(launcher) => Arc::clone(launcher).allocate(workers),
+            Self::Process(launcher) => Arc::clone(launcher).allocate(workers, priority),
             Self::Simulated(_) => None,
         }
     }

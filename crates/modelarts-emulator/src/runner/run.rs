@@ -33,6 +33,6 @@ pub(crate) trait Run: Send {
         None
     }
     /// Requests all processes of the run to end, kills them after `grace`, and returns the exit
-    /// code once they have ended.
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32>;
+    /// once they have ended.
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit>;
 }

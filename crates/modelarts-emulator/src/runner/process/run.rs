@@ -177,7 +177,7 @@ impl Run for ProcessRun {
         })
     }
 
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             self.signal(Signal::TERM);
             let (processes, group) = (Arc::clone(&self.processes), self.group);
@@ -198,7 +198,7 @@ impl Run for ProcessRun {
                 None => self.leader().await,
             };
             self.clean_up().await;
-            code
+            Exit::Code(code)
         })
     }
 }
@@ -211,7 +211,7 @@ impl Run for FailedStart {
         Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }
 
-    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, i32> {
-        Box::pin(std::future::ready(COMMAND_NOT_FOUND))
+    fn terminate(&mut self, _patience: Sleep) -> BoxFuture<'_, Exit> {
+        Box::pin(std::future::ready(Exit::Code(COMMAND_NOT_FOUND)))
     }
 }

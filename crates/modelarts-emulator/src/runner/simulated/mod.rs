@@ -225,7 +225,7 @@ impl Run for SimulatedRun {
         .boxed()
     }
 
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit> {
         async move {
             let behaviour = &self.running.behaviour;
             let hangs = behaviour.fault_in_run().is_some();
@@ -240,7 +240,7 @@ impl Run for SimulatedRun {
                 TERMINATED
             };
             self.end();
-            code
+            Exit::Code(code)
         }
         .boxed()
     }

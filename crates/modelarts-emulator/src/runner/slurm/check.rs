@@ -37,7 +37,7 @@ impl SlurmLauncher {
                 "--job-name=modelarts-check",
             ])
             .arg(format!("--immediate={NODE_LIMIT}"))
-            .args(self.config.default_options())
+            .args(self.config.check_arguments())
             .arg(&self.program)
             .args(["worker", "--check"])
             .arg(file.path())

@@ -15,7 +15,7 @@ use tokio::{process::Command, sync::Mutex};
 use crate::runner::run::{Exit, Loss};
 
 /// Time limit of a command. Slurm's own commands give up after about ten seconds.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// Minimum time between two reads of the queue.
 pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
 
@@ -143,6 +143,14 @@ impl QueuedJob {
 /// Ends jobs of Slurm. Jobs that have ended already are no error.
 pub(super) async fn cancel(ids: &[&str]) -> Result<(), String> {
     run("scancel", ids).await.map(|_| ())
+}
+
+/// Changes properties of a waiting job, such as `QOS=high`.
+pub(super) async fn update(id: &str, changes: &[String]) -> Result<(), String> {
+    let id = format!("JobId={id}");
+    let mut arguments = vec!["update", &id];
+    arguments.extend(changes.iter().map(String::as_str));
+    run("scontrol", &arguments).await.map(|_| ())
 }
 
 /// Runs a command of Slurm, and returns its output. The error is a sentence that names the command.

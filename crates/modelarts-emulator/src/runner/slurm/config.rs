@@ -122,9 +122,32 @@ impl Config {
         Ok(toml_edit::de::from_str(text)?)
     }
 
-    /// Returns the options of `srun` for a job. They contain values of this configuration and of
+    /// Returns the arguments of `srun` for a job. They contain values of this configuration and of
     /// the catalogue only, never values of the request.
-    pub(super) fn options(&self, request: &JobRequest, priority: i64) -> Vec<String> {
+    pub(super) fn arguments(&self, request: &JobRequest, priority: i64) -> Vec<String> {
+        self.with_account(&self.options(request, priority))
+    }
+
+    /// Returns the arguments of `srun` for the check of a node.
+    pub(super) fn check_arguments(&self) -> Vec<String> {
+        self.with_account(&self.default)
+    }
+
+    /// Returns the properties of a waiting job that depend on its priority.
+    pub(super) fn changes(&self, request: &JobRequest, priority: i64) -> Vec<String> {
+        let options = self.options(request, priority);
+        let names = [
+            (OptionName::Partition, "Partition"),
+            (OptionName::Qos, "QOS"),
+        ];
+        let changes = names.into_iter().filter_map(|(option, name)| {
+            let value = options.get(&option)?;
+            Some(format!("{name}={}", value.0))
+        });
+        changes.collect()
+    }
+
+    fn options(&self, request: &JobRequest, priority: i64) -> Options {
         let mut options = self.default.clone();
         let flavor = request.flavor_id.as_deref();
         options.extend(match flavor.and_then(|flavor| self.flavors.get(flavor)) {
@@ -137,15 +160,10 @@ impl Config {
         for own in [pool, priority].into_iter().flatten() {
             options.extend(own.clone());
         }
-        self.arguments(&options)
+        options
     }
 
-    /// Returns the options of `srun` for the check of a node.
-    pub(super) fn default_options(&self) -> Vec<String> {
-        self.arguments(&self.default)
-    }
-
-    fn arguments(&self, options: &Options) -> Vec<String> {
+    fn with_account(&self, options: &Options) -> Vec<String> {
         let account = self.account.iter().map(|account| ("account", account));
         let options = options.iter().map(|(name, value)| (name.as_str(), value));
         let all = account.chain(options);
@@ -166,4 +184,85 @@ fn hardware(flavor: &Flavor) -> Options {
         options.insert(OptionName::Gres, OptionValue(cards));
     }
     options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(flavor: &str, pool: Option<&str>) -> JobRequest {
+        JobRequest {
+            flavor_id: Some(flavor.to_owned()),
+            pool_id: pool.map(str::to_owned),
+            ..JobRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_flavor_requests_its_hardware() {
+        let config = Config::default();
+        let arguments = config.arguments(&request("modelarts.vm.cpu.8u", None), 1);
+        assert_eq!(arguments, ["--cpus-per-task=8", "--mem=32G"]);
+        let arguments = config.arguments(&request("modelarts.pool.visual.2xlarge", None), 1);
+        assert_eq!(
+            arguments,
+            ["--cpus-per-task=16", "--mem=128G", "--gres=gpu:2"]
+        );
+    }
+
+    #[test]
+    fn later_tables_override_earlier_ones() {
+        let config = Config::from_toml(
+            r#"
+            account = "lab"
+            [default]
+            partition = "batch"
+            qos = "low"
+            [flavors."modelarts.vm.cpu.8u"]
+            cpus-per-task = 2
+            [pools.fast]
+            partition = "fast"
+            [priorities.3]
+            qos = "high"
+            "#,
+        )
+        .unwrap();
+        let arguments = |pool, priority| {
+            config
+                .arguments(&request("modelarts.vm.cpu.8u", pool), priority)
+                .join(" ")
+        };
+        assert_eq!(
+            arguments(None, 1),
+            "--account=lab --partition=batch --qos=low --cpus-per-task=2"
+        );
+        assert_eq!(
+            arguments(Some("fast"), 3),
+            "--account=lab --partition=fast --qos=high --cpus-per-task=2"
+        );
+        let changes = config.changes(&request("modelarts.vm.cpu.8u", Some("fast")), 3);
+        assert_eq!(changes, ["Partition=fast", "QOS=high"]);
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_line() {
+        for (text, expected) in [
+            ("accuont = \"lab\"", "unknown field `accuont`"),
+            ("[default]\nnodes = 3", "unknown variant `nodes`"),
+            (
+                "[default]\nqos = \"\"",
+                "must be a text on one line that is not empty",
+            ),
+            ("[default]\nmem = true", "must be a text or a whole number"),
+            (
+                "image = \"apptainer exec {image}\"",
+                "must be a program followed by {command}",
+            ),
+            ("[default", "line 1"),
+        ] {
+            let error = Config::from_toml(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(error.contains("line "), "{text}: {error}");
+        }
+    }
 }

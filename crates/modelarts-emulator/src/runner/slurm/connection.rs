@@ -59,8 +59,11 @@ pub(super) enum State {
     /// Not all workers have started.
     Waiting,
     Ready,
-    /// The nodes were lost, or the job was ended by Slurm.
-    Ended(Exit),
+    /// The nodes were lost, or the job was ended by Slurm. `cause` is the message of `srun`.
+    Ended {
+        exit: Exit,
+        cause: String,
+    },
     /// `srun` ended without nodes, for this reason.
     Rejected(String),
     /// `srun` ended because Slurm did not respond.
@@ -295,21 +298,25 @@ impl Connection {
                 .lock()
                 .insert(job_id.to_owned(), job.id.clone());
         }
-        if is_ready {
-            return State::Ended(job.map_or(Exit::Lost(Loss::NodeFault), |job| job.exit()));
-        }
-        let message = errors
+        let cause = errors
             .iter()
-            .rev()
             .find(|line| line.contains("error:"))
             .or(errors.last())
             .cloned()
             .unwrap_or_else(|| status.map_or_else(String::new, |status| status.to_string()));
-        match (job.as_ref().map(QueuedJob::exit), failure) {
-            (None, Some(error)) => State::Unavailable(error),
-            (Some(exit @ Exit::Lost(Loss::Preempted | Loss::Cancelled)), _) => State::Ended(exit),
-            (Some(exit), _) if job.is_some_and(|job| job.is_node_failure()) => State::Ended(exit),
-            _ => State::Rejected(message),
+        let exit = job.as_ref().map(QueuedJob::exit);
+        let is_lost = match exit {
+            _ if is_ready => true,
+            Some(Exit::Lost(Loss::NodeFault)) => job.is_some_and(|job| job.is_node_failure()),
+            exit => exit.is_some(),
+        };
+        match failure {
+            Some(error) if !is_ready => State::Unavailable(error),
+            _ if is_lost => State::Ended {
+                exit: exit.unwrap_or(Exit::Lost(Loss::NodeFault)),
+                cause,
+            },
+            _ => State::Rejected(cause),
         }
     }
 }

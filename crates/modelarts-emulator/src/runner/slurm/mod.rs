@@ -166,7 +166,7 @@ impl SlurmLauncher {
     }
 
     /// Starts `srun` for the workers of a job.
-    fn connect(self: &Arc<Self>, workers: &[Worker]) -> io::Result<Arc<Connection>> {
+    fn connect(self: &Arc<Self>, workers: &[Worker], priority: i64) -> io::Result<Arc<Connection>> {
         let first = workers
             .first()
             .ok_or_else(|| io::Error::other("the job has no workers"))?;
@@ -186,7 +186,7 @@ impl SlurmLauncher {
         .map(|(option, value)| format!("{option}{value}"))
         .to_vec();
         // Roles of a heterogeneous job have one flavor in the allocation, that of the first role.
-        options.extend(self.config.options(&first.request, first.job.priority()));
+        options.extend(self.config.arguments(&first.request, priority));
         options.push(self.program.to_string_lossy().into_owned());
         options.push("worker".to_owned());
         options.push(specification.to_string_lossy().into_owned());
@@ -269,11 +269,13 @@ impl Launcher for SlurmLauncher {
         })
     }
 
-    fn allocate(self: Arc<Self>, workers: &[Worker]) -> Option<Box<dyn Allocation>> {
+    fn allocate(self: Arc<Self>, workers: &[Worker], priority: i64) -> Option<Box<dyn Allocation>> {
+        let connection = self.connect(workers, priority);
         Some(Box::new(SlurmAllocation {
-            connection: self.connect(workers).map_err(|error| error.to_string()),
+            connection: connection.map_err(|error| error.to_string()),
             launcher: self,
             workers: workers.to_vec(),
+            priority,
             reason: String::new(),
         }))
     }
@@ -345,6 +347,7 @@ impl Launcher for SlurmLauncher {
 struct SlurmAllocation {
     launcher: Arc<SlurmLauncher>,
     workers: Vec<Worker>,
+    priority: i64,
     /// Connection to the workers, or the reason for which `srun` was not started.
     connection: Result<Arc<Connection>, String>,
     /// Last reason of Slurm that was reported.
@@ -372,7 +375,7 @@ impl SlurmAllocation {
                 tracing::warn!(job = job_id, %error, "a lost job of Slurm is not cancelled yet");
             }
         }
-        let connection = self.launcher.connect(&self.workers);
+        let connection = self.launcher.connect(&self.workers, self.priority);
         self.connection = connection.map_err(|error| error.to_string());
     }
 
@@ -423,10 +426,13 @@ impl Allocation for SlurmAllocation {
                     Some(State::Rejected(message)) => {
                         return Progress::Rejected(format!("Slurm rejected the job: {message}"));
                     }
-                    Some(State::Ended(Exit::Lost(loss))) => return Progress::Lost(loss),
-                    Some(State::Ended(Exit::Code(_))) => {
-                        let cause = "Slurm ended the job before its code started";
-                        return Progress::Rejected(cause.to_owned());
+                    Some(State::Ended {
+                        exit: Exit::Lost(loss),
+                        ..
+                    }) => return Progress::Lost(loss),
+                    Some(State::Ended { cause, .. }) => {
+                        let cause = format!("Slurm ended the job before its code started: {cause}");
+                        return Progress::Rejected(cause);
                     }
                     Some(State::Unavailable(error)) => {
                         let reason = unavailable(&error);
@@ -446,10 +452,31 @@ impl Allocation for SlurmAllocation {
         })
     }
 
+    fn set_priority(&mut self, priority: i64) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.priority = priority;
+            let (config, worker) = (&self.launcher.config, &self.workers[0]);
+            let changes = config.changes(&worker.request, priority);
+            // The order of a job without such options does not depend on its priority.
+            let Ok(queue) = self.launcher.queue.read().await else {
+                return;
+            };
+            if let Some(job) = self.launcher.find(&queue, &worker.job_id)
+                && !changes.is_empty()
+                && let Err(error) = commands::update(&job.id, &changes).await
+            {
+                tracing::warn!(job = worker.job_id, %error, "the priority does not change in Slurm");
+            }
+        })
+    }
+
     fn loss(&self) -> Option<Loss> {
         let connection = self.connection.as_ref().ok()?;
         match &*connection.state().borrow() {
-            State::Ended(Exit::Lost(loss)) => Some(*loss),
+            State::Ended {
+                exit: Exit::Lost(loss),
+                ..
+            } => Some(*loss),
             _ => None,
         }
     }
@@ -510,15 +537,12 @@ impl SlurmRun {
         if let Some(code) = self.launcher.recorded_exit(&self.worker) {
             return Exit::Code(code);
         }
-        let state = self
-            .call
-            .as_ref()
-            .map(|(connection, _)| connection.state().borrow().clone());
-        let exit = match state {
-            Some(State::Ended(exit)) => exit,
-            _ => Exit::Lost(Loss::NodeFault),
+        let connection = self.call.as_ref().map(|(connection, _)| connection);
+        let (exit, cause) = match connection.map(|connection| connection.state().borrow().clone()) {
+            Some(State::Ended { exit, cause }) => (exit, cause),
+            _ => (Exit::Lost(Loss::NodeFault), String::new()),
         };
-        let cause = match exit {
+        let loss = match exit {
             Exit::Lost(Loss::NodeFault) => "a node of the job failed",
             Exit::Lost(Loss::Preempted) => "the job was preempted",
             Exit::Lost(Loss::Cancelled) => "the job was cancelled in Slurm",
@@ -526,7 +550,10 @@ impl SlurmRun {
             Exit::Code(_) => "the job exceeded its time limit in Slurm",
         };
         // The state of the job reports the loss as well.
-        let _ = self.launcher.files.log(&self.worker, cause);
+        let _ = self
+            .launcher
+            .files
+            .log(&self.worker, &format!("{loss}: {cause}"));
         exit
     }
 
@@ -542,23 +569,19 @@ impl Run for SlurmRun {
         Box::pin(self.exit())
     }
 
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, i32> {
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             self.stop(Stop::Terminate);
             let exit = tokio::select! {
                 exit = self.exit() => Some(exit),
                 () = grace => None,
             };
-            let exit = match exit {
+            match exit {
                 Some(exit) => exit,
                 None => {
                     self.stop(Stop::Kill);
                     self.exit().await
                 }
-            };
-            match exit {
-                Exit::Code(code) => code,
-                Exit::Lost(_) => 137,
             }
         })
     }

@@ -257,11 +257,14 @@ async fn wait(mut run: Box<dyn Run>, tokens: StopTokens) -> i32 {
         exit = run.wait() => Some(exit),
         () = tokens.terminate.cancelled() => None,
     };
-    match exit {
-        Some(Exit::Code(code)) => code,
-        // Processes on this machine have exit codes.
-        Some(Exit::Lost(_)) => 255,
+    let exit = match exit {
+        Some(exit) => exit,
         None => run.terminate(Box::pin(tokens.kill.cancelled_owned())).await,
+    };
+    match exit {
+        Exit::Code(code) => code,
+        // Processes on this machine have exit codes.
+        Exit::Lost(_) => 255,
     }
 }
 
