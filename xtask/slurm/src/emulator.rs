@@ -19,7 +19,7 @@ use tokio::{
 use crate::cluster::tail;
 
 /// Token of the first user. Unlike signatures, it does not depend on the clock of the emulator.
-const TOKEN: &str = "a-token";
+pub const TOKEN: &str = "a-token";
 /// Levels of messages. Requests are left out.
 const MESSAGES: &str = "info,modelarts_emulator::server=warn,modelarts_emulator::obs=warn";
 /// File with the messages of all starts of the emulator.
@@ -34,11 +34,11 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// Starts the program in a directory, and waits until it is ready.
+    /// Starts a program in a directory, and waits until it is ready.
     pub async fn start(
         program: &Path,
         directory: &Path,
-        flags: &[OsString],
+        arguments: &[OsString],
         variables: &[(&str, OsString)],
     ) -> Result<Self> {
         let log = File::options()
@@ -46,8 +46,7 @@ impl Emulator {
             .append(true)
             .open(directory.join(LOG))?;
         let mut child = Command::new(program)
-            .args(["serve", "--timing", "instant", "--token", TOKEN])
-            .args(flags)
+            .args(arguments)
             .envs(variables.iter().map(|(name, value)| (name, value)))
             .env("RUST_LOG", MESSAGES)
             .current_dir(directory)

@@ -2,6 +2,7 @@
 //! this machine. Started by `cargo xtask slurm`.
 
 mod cluster;
+mod embedded;
 mod emulator;
 mod scenarios;
 mod site;
@@ -42,6 +43,9 @@ struct Arguments {
     /// Run jobs as processes of this machine instead
     #[arg(long, hide = true)]
     local: bool,
+    /// Run an emulator in this process, for a scenario with this directory
+    #[arg(long, value_name = "DIR", hide = true)]
+    embedded: Option<PathBuf>,
     /// Scenarios to run; all if not given
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -79,6 +83,9 @@ async fn interrupt() {
 }
 
 async fn run(arguments: Arguments) -> Result<ExitCode> {
+    if let Some(directory) = arguments.embedded {
+        return embedded::serve(&directory, arguments.program, emulator::TOKEN).await;
+    }
     let selected = select(&arguments)?;
     let program = fs::canonicalize(&arguments.program)
         .with_context(|| arguments.program.display().to_string())?;

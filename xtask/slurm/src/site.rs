@@ -1,6 +1,7 @@
 //! Place of a scenario: its directory, the cluster, and the scripts of its jobs.
 
 use std::{
+    env,
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
@@ -13,10 +14,10 @@ use modelarts_ext::{Client, CreateJob, Job, JobHandle, LogItem, jobs::wait::Wait
 
 use crate::{
     cluster::{
-        Cluster, SlurmJob,
+        Cluster, SlurmJob, packages,
         processes::{self, Process},
     },
-    emulator::Emulator,
+    emulator::{Emulator, TOKEN},
 };
 
 /// Time limit of each wait of a scenario. A node that was killed is down after 30 seconds.
@@ -99,12 +100,8 @@ impl<'a> Site<'a> {
     /// Starts the emulator with further flags, and with a configuration of the launcher unless it
     /// is empty.
     pub async fn serve_with(&self, flags: &[&str], configuration: &str) -> Result<Emulator> {
-        self.serve_on(
-            flags,
-            configuration,
-            crate::cluster::packages::search_path(),
-        )
-        .await
+        self.serve_on(flags, configuration, packages::search_path())
+            .await
     }
 
     /// Starts the emulator with a search path of Slurm's commands.
@@ -114,8 +111,17 @@ impl<'a> Site<'a> {
         configuration: &str,
         path: OsString,
     ) -> Result<Emulator> {
-        let mut all: Vec<OsString> = flags.iter().map(OsString::from).collect();
-        all.extend(["--data-dir", "data", "--no-packages"].map(OsString::from));
+        let own = [
+            "serve",
+            "--timing",
+            "instant",
+            "--token",
+            TOKEN,
+            "--data-dir",
+            "data",
+        ];
+        let own = own.iter().chain(&["--no-packages"]);
+        let mut all: Vec<OsString> = own.chain(flags).map(OsString::from).collect();
         match self.launcher {
             Launcher::Slurm => {
                 all.extend(["--launcher", "slurm", "--shared"].map(OsString::from));
@@ -128,11 +134,37 @@ impl<'a> Site<'a> {
             }
             Launcher::Local => all.extend(["--obs-root".into(), self.obs().into()]),
         }
+        self.start(&self.program, &all, path).await
+    }
+
+    /// Starts an emulator whose clock can be advanced.
+    pub async fn serve_with_clock(&self) -> Result<Emulator> {
+        let program = env::current_exe()?;
+        let arguments = [
+            "--program".as_ref(),
+            self.program.as_os_str(),
+            "--embedded".as_ref(),
+            self.directory.as_os_str(),
+        ];
+        self.start(
+            &program,
+            &arguments.map(OsString::from),
+            packages::search_path(),
+        )
+        .await
+    }
+
+    async fn start(
+        &self,
+        program: &Path,
+        arguments: &[OsString],
+        path: OsString,
+    ) -> Result<Emulator> {
         let variables = [
             ("SLURM_CONF", self.cluster.configuration().into()),
             ("PATH", path),
         ];
-        Emulator::start(&self.program, &self.directory, &all, &variables).await
+        Emulator::start(program, &self.directory, arguments, &variables).await
     }
 
     /// Returns a job that runs a Python script on one node.

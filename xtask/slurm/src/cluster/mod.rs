@@ -43,6 +43,7 @@ pub struct Cluster {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlurmJob {
     pub id: u64,
+    pub name: String,
     pub state: String,
     pub reason: String,
     /// Nodes, such as `n[1-3]`; empty before the job has nodes.
@@ -56,13 +57,17 @@ impl fmt::Display for SlurmJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             id,
+            name,
             state,
             reason,
             nodes,
             partition,
             resources,
         } = self;
-        write!(f, "{id} {state} {reason} {nodes} {partition} {resources}")
+        write!(
+            f,
+            "{id} {name} {state} {reason} {nodes} {partition} {resources}"
+        )
     }
 }
 
@@ -178,15 +183,16 @@ impl Cluster {
             "-S",
             "i",
             "-o",
-            "%i|%T|%r|%N|%P|%C %m %b",
+            "%i|%j|%T|%r|%N|%P|%C %m %b",
         ];
         arguments.extend(name.into_iter().flat_map(|name| ["--name", name]));
         let text = self.output("squeue", &arguments)?;
         let job = |line: &str| {
-            let [id, state, reason, nodes, partition, resources] =
-                <[&str; 6]>::try_from(line.split('|').collect::<Vec<_>>()).ok()?;
+            let [id, name, state, reason, nodes, partition, resources] =
+                <[&str; 7]>::try_from(line.split('|').collect::<Vec<_>>()).ok()?;
             Some(SlurmJob {
                 id: id.parse().ok()?,
+                name: name.to_owned(),
                 state: state.to_owned(),
                 reason: reason.to_owned(),
                 nodes: nodes.to_owned(),

@@ -25,7 +25,7 @@ pub async fn controller(site: &Site<'_>) -> Result<()> {
     site.cluster.stop_controller()?;
     site.write_note("go-ends")?;
     let submitted = job("submitted")?.submit().await?;
-    let reason = event(&submitted, "Slurm: ").await;
+    let reason = event(&submitted, "Slurm does not respond").await;
     let diagnosis = submitted.explain().await?.to_string();
     let phases = [runs.get().await?.phase(), submitted.get().await?.phase()];
     site.cluster.start_controller()?;

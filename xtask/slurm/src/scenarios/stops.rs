@@ -88,7 +88,7 @@ pub async fn terminate(site: &Site<'_>) -> Result<()> {
 
 /// A job reaches its time limit.
 pub async fn auto_stop(site: &Site<'_>) -> Result<()> {
-    let emulator = site.serve_with(&["--clock", "manual"], "").await?;
+    let emulator = site.serve_with_clock().await?;
     let client = emulator.client_with_token()?;
     let limit = Duration::from_secs(3600);
     let job = site.job(&client, "limited", CHECKPOINT)?.auto_stop(limit);
@@ -98,9 +98,9 @@ pub async fn auto_stop(site: &Site<'_>) -> Result<()> {
         .await?;
     site.wait_for_notes("started", 1).await?;
     in_phase(&job, Phase::Running).await?;
-    emulator.advance(3500).await?;
+    emulator.advance(3000).await?;
     equal("phase", &job.get().await?.phase(), &Phase::Running)?;
-    emulator.advance(101).await?;
+    emulator.advance(600).await?;
     let end = end_of(&job).await?;
     let expected = Outcome::Terminated {
         by: TerminatedBy::AutoStop { limit },
