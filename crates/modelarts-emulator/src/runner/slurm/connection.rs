@@ -26,7 +26,7 @@ use crate::{
         run::{Exit, Loss},
         slurm::{
             SlurmLauncher,
-            commands::{self, QueuedJob},
+            commands::{self, QUEUE_PERIOD, QueuedJob},
             protocol::{Command, Message, Request, Stop},
         },
     },
@@ -279,10 +279,19 @@ impl Connection {
     ) -> State {
         let is_ready = *self.state.borrow() == State::Ready;
         let began = tokio::time::Instant::now();
+        let mut is_cancelled = false;
         let (job, failure) = loop {
             let failure = match launcher.queue.read().await {
                 Ok(queue) => match launcher.find(&queue, job_id).cloned() {
-                    Some(job) if job.is_live() => None,
+                    Some(job) if job.is_live() => {
+                        // Without `srun`, the workers cannot be reached any more.
+                        if job.state != "COMPLETING" && began.elapsed() > QUEUE_PERIOD {
+                            is_cancelled = true;
+                            commands::cancel(&[&job.id]).await.err()
+                        } else {
+                            None
+                        }
+                    }
                     job => break (job, None),
                 },
                 Err(error) => Some(error),
@@ -304,7 +313,7 @@ impl Connection {
             .or(errors.last())
             .cloned()
             .unwrap_or_else(|| status.map_or_else(String::new, |status| status.to_string()));
-        let exit = job.as_ref().map(QueuedJob::exit);
+        let exit = job.as_ref().filter(|_| !is_cancelled).map(QueuedJob::exit);
         let is_lost = match exit {
             _ if is_ready => true,
             Some(Exit::Lost(Loss::NodeFault)) => job.is_some_and(|job| job.is_node_failure()),
@@ -312,6 +321,7 @@ impl Connection {
         };
         match failure {
             Some(error) if !is_ready => State::Unavailable(error),
+            _ if is_cancelled && !is_ready => State::Unavailable(cause),
             _ if is_lost => State::Ended {
                 exit: exit.unwrap_or(Exit::Lost(Loss::NodeFault)),
                 cause,
@@ -321,13 +331,17 @@ impl Connection {
     }
 }
 
-/// Returns the command `srun`, independent of a job of Slurm in which the emulator may run itself.
+/// Returns the command `srun`. If the emulator runs in a job of Slurm itself, the command does not
+/// become a part of that job.
 pub(super) fn srun() -> Process {
     let mut command = Process::new("srun");
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if (text.starts_with("SLURM_") && text != "SLURM_CONF") || text.starts_with("SRUN_") {
-            command.env_remove(name);
+    if std::env::var_os("SLURM_JOB_ID").is_some() {
+        let is_setting = |name: &str| ["SLURM_CONF", "SLURM_JWT"].contains(&name);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("SLURM_") && !is_setting(&text) {
+                command.env_remove(name);
+            }
         }
     }
     command

@@ -204,7 +204,6 @@ impl SlurmLauncher {
         let directory = directory.root().parent().unwrap_or(Path::new("/"));
         let specification = Specification {
             job_id: worker.job_id.clone(),
-            user_id: worker.user_id.clone(),
             body: worker.job.body.clone(),
             site: self.site.clone(),
         };

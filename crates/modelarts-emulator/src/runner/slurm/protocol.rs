@@ -19,7 +19,6 @@ use crate::{
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Specification {
     pub(super) job_id: String,
-    pub(super) user_id: String,
     /// Body of the request that created the job.
     pub(super) body: Value,
     pub(super) site: WorkerSite,

@@ -158,8 +158,7 @@ impl WorkerProcess {
         let request =
             request.map_err(|error| format!("the request of the job is not valid: {error:?}"))?;
         let worker = Worker::all(&specification.job_id, &Arc::new(request)).nth(rank);
-        let mut worker = worker.ok_or_else(|| format!("the job has no worker of rank {rank}"))?;
-        worker.user_id.clone_from(&specification.user_id);
+        let worker = worker.ok_or_else(|| format!("the job has no worker of rank {rank}"))?;
         let runner = runner(&specification, &worker);
         let runner = runner.map_err(|error| {
             let shared = specification.site.shared.display();

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "cli")]
 pub(crate) mod program;
+#[cfg(feature = "slurm")]
+mod slurm;
 pub(crate) mod traffic;
 
 use std::{
@@ -51,10 +53,10 @@ impl Site {
             "these tests run jobs: python3 is required on the PATH"
         );
         let watch = Deviations::default();
-        let (builder, verdict) = (
-            set(Emulator::builder().timing(Timing::instant())),
-            watch.verdict(),
-        );
+        let builder = Emulator::builder().timing(Timing::instant());
+        #[cfg(feature = "slurm")]
+        let builder = slurm::on_cluster(builder);
+        let (builder, verdict) = (set(builder), watch.verdict());
         let builder = builder.observe(move |exchange| watch.look(exchange));
         let emulator = builder.start().await.unwrap();
         let client = Client {
