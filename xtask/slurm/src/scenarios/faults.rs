@@ -34,7 +34,10 @@ pub async fn controller(site: &Site<'_>) -> Result<()> {
         reason.contains("slurmctld") || reason.contains("controller"),
         "{reason}"
     );
-    ensure!(diagnosis.contains("Slurm: "), "no reason in\n{diagnosis}");
+    ensure!(
+        diagnosis.contains("Slurm does not respond"),
+        "no reason in\n{diagnosis}"
+    );
     equal("phases", &phases, &[Phase::Running, Phase::Pending])?;
 
     site.wait_for_notes("starts-submitted", 1).await?;

@@ -1,7 +1,6 @@
 //! SIGKILL of the emulator while jobs run and wait.
 
 use anyhow::{Result, ensure};
-use modelarts_ext::JobHandle;
 
 use crate::site::{Launcher, Site, completed, equal, until};
 
@@ -19,32 +18,36 @@ note('starts-' + os.environ['NAME'], task, os.getpid())
 wait_for('go')
 ";
 
-/// The emulator is killed several times. Each time all processes of its jobs end, the next start
-/// leaves nothing of them in Slurm, and the jobs run again. At the end, the jobs complete.
+/// Names of the jobs, with the number of their workers. Both do not fit on the three nodes.
+const JOBS: [(&str, u32); 2] = [("two", 2), ("three", 3)];
+
+/// The emulator is killed several times, while one job runs and another waits. Each time all
+/// processes of the jobs end, the next start leaves nothing of them in Slurm, and the jobs run
+/// again. At the end, the jobs complete.
 pub async fn run(site: &Site<'_>, times: usize) -> Result<()> {
     let mut emulator = site.serve().await?;
     let client = emulator.client()?;
-    let job = |name: &str| anyhow::Ok(site.job(&client, name, SCRIPT)?.env("NAME", name));
-    let running = job("running")?.nodes(2).submit().await?;
-    site.wait_for_notes("starts-running", 2).await?;
-    // The second job needs all nodes, so it waits as long as the first runs.
-    let waiting = job("waiting")?.nodes(3).submit().await?;
-    let handles = [running.id().to_owned(), waiting.id().to_owned()];
-    // The check of the next start is a job of Slurm as well.
+    let mut ids = Vec::new();
+    for (name, workers) in JOBS {
+        let job = site
+            .job(&client, name, SCRIPT)?
+            .env("NAME", name)
+            .nodes(workers);
+        ids.push(job.submit().await?.id().to_owned());
+    }
+    // The check of a start is a job of Slurm as well.
     let queue = || {
         let mut jobs = site.cluster.queue()?;
-        jobs.retain(|job| handles.contains(&job.name));
+        jobs.retain(|job| ids.contains(&job.name));
         anyhow::Ok(jobs)
     };
     for round in 0..times {
-        site.wait_for_notes("starts-running", 2 * (round + 1))
-            .await?;
-        if site.launcher == Launcher::Slurm {
-            until("both jobs in Slurm", async || {
-                Ok((queue()?.len() == 2).then_some(()))
-            })
-            .await?;
-        }
+        all_run(site, round + 1).await?;
+        until("both jobs in Slurm", async || {
+            let is_local = site.launcher == Launcher::Local;
+            Ok((is_local || queue()?.len() == 2).then_some(()))
+        })
+        .await?;
         let before = queue()?;
         emulator.kill().await?;
         // No later start is needed for this.
@@ -53,34 +56,22 @@ pub async fn run(site: &Site<'_>, times: usize) -> Result<()> {
         })
         .await?;
         emulator = site.serve().await?;
-        until("the end of the earlier jobs in Slurm", async || {
-            let queue = queue()?;
-            let is_left = queue
-                .iter()
-                .any(|job| before.iter().any(|it| it.id == job.id));
-            Ok((!is_left).then_some(()))
-        })
-        .await?;
         let queue = queue()?;
-        ensure!(queue.len() <= 2, "Slurm has jobs that run twice: {queue:?}");
+        let is_left = queue
+            .iter()
+            .any(|job| before.iter().any(|it| it.id == job.id));
+        ensure!(
+            !is_left,
+            "jobs of the earlier start are in Slurm: {queue:?}, then {before:?}"
+        );
+        ensure!(queue.len() <= 2, "Slurm has a job twice: {queue:?}");
     }
-    site.wait_for_notes("starts-running", 2 * (times + 1))
-        .await?;
+    all_run(site, times + 1).await?;
     site.write_note("go")?;
     let client = emulator.client()?;
-    for (job, name, expected) in [
-        (running.id(), "running", 2 * (times + 1)),
-        (waiting.id(), "waiting", 3),
-    ] {
-        let job: JobHandle = client.training_jobs().job(job)?;
-        let end = completed(&job).await?;
-        if site.launcher == Launcher::Slurm || name == "running" {
-            equal(
-                "starts",
-                &site.notes(&format!("starts-{name}")).len(),
-                &expected,
-            )?;
-        }
+    let mut all_faults = 0;
+    for (id, (name, workers)) in ids.iter().zip(JOBS) {
+        let end = completed(&client.training_jobs().job(id)?).await?;
         let runs: Vec<_> = end
             .runs()
             .iter()
@@ -88,21 +79,49 @@ pub async fn run(site: &Site<'_>, times: usize) -> Result<()> {
             .collect();
         let (last, faults) = runs.split_last().unwrap_or((&"none", &[]));
         equal("last run", last, &"job completed")?;
-        if name == "running" {
-            equal("earlier runs", &faults.to_vec(), &vec!["node fault"; times])?;
-        }
+        equal(
+            "earlier runs",
+            &faults.to_vec(),
+            &vec!["node fault"; faults.len()],
+        )?;
+        equal("starts", &starts(site, name, workers), &runs.len())?;
+        all_faults += faults.len();
+    }
+    if site.launcher == Launcher::Slurm {
+        equal("runs that a kill ended", &all_faults, &times)?;
     }
     equal("overlaps", &site.notes("overlaps"), &Vec::new())?;
     until("an empty queue", async || {
-        Ok(site.cluster.queue()?.is_empty().then_some(()))
+        Ok(queue()?.is_empty().then_some(()))
     })
     .await?;
     // SIGTERM leaves nothing either.
     emulator.stop().await?;
-    let left: Vec<String> = site
+    let left = site
         .processes()
         .into_iter()
-        .map(|process| process.arguments.join(" "))
-        .collect();
-    equal("processes", &left, &Vec::new())
+        .map(|process| process.arguments.join(" "));
+    equal("processes", &left.collect(), &Vec::<String>::new())
+}
+
+/// Waits until all workers of a job have started, in a number of runs of both jobs together.
+async fn all_run(site: &Site<'_>, runs: usize) -> Result<()> {
+    until(format!("{runs} runs"), async || {
+        let all: usize = JOBS
+            .iter()
+            .map(|(name, workers)| starts(site, name, *workers))
+            .sum();
+        Ok((all >= runs).then_some(()))
+    })
+    .await
+}
+
+/// Returns the number of runs in which all workers of a job have started.
+fn starts(site: &Site<'_>, name: &str, workers: u32) -> usize {
+    let tasks = (0..workers).map(|task| {
+        let line = format!("worker-{task} ");
+        let lines = site.notes(&format!("starts-{name}"));
+        lines.iter().filter(|it| it.starts_with(&line)).count()
+    });
+    tasks.min().unwrap_or_default()
 }
