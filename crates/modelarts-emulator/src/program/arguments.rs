@@ -39,7 +39,7 @@ struct Arguments {
 enum Command {
     /// Starts the emulator and prints one line of JSON when it is ready: url, obs_url, project_id,
     /// access_key, secret_key.
-    Serve(Serve),
+    Serve(Box<Serve>),
     /// Runs a worker of a job on a node; srun starts this command.
     #[command(hide = true)]
     Worker {
@@ -275,7 +275,7 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
         Command::Worker { file, check: false } => return Ok(Action::Work(file)),
     };
     let Some(path) = &serve.config else {
-        return Ok(Action::Serve(Box::new(serve)));
+        return Ok(Action::Serve(serve));
     };
     let flags = load(path, flags)?;
     // The flags are inserted after the names of the program and of the command.
@@ -286,7 +286,7 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
         .chain(flags)
         .chain(rest.iter().cloned());
     match Arguments::parse_from(all).command {
-        Command::Serve(serve) => Ok(Action::Serve(Box::new(serve))),
+        Command::Serve(serve) => Ok(Action::Serve(serve)),
         Command::Worker { .. } => Err("the configuration file must contain flags only".to_owned()),
     }
 }

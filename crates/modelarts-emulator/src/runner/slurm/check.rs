@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
 use crate::runner::slurm::{
-    SlurmLauncher,
+    cluster::Cluster,
     commands::{self, start_error},
     connection::srun,
 };
@@ -16,114 +16,114 @@ const NODE_LIMIT: &str = "10";
 /// Time limit for the end of the jobs of an earlier emulator.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-impl SlurmLauncher {
-    /// Checks that the commands of Slurm respond, that a node shares the directory, and that the
-    /// program runs there. The error is a sentence. If no node is free, the check of a node is
-    /// skipped.
-    pub(super) async fn check(&self) -> Result<(), String> {
-        commands::read_queue().await?;
-        commands::run("scancel", &["--version"]).await?;
-        let shared = &self.site.shared;
-        let cannot_write =
-            |error: io::Error| format!("cannot write to {}: {error}", shared.display());
-        let file = tempfile::NamedTempFile::new_in(shared).map_err(cannot_write)?;
-        let token = Uuid::new_v4().to_string();
-        fs::write(file.path(), &token).map_err(cannot_write)?;
-        let output = srun()
-            .args([
-                "--nodes=1",
-                "--ntasks=1",
-                "--mpi=none",
-                "--job-name=modelarts-check",
-            ])
-            .arg(format!("--immediate={NODE_LIMIT}"))
-            .args(self.config.check_arguments())
-            .arg(&self.program)
-            .args(["worker", "--check"])
-            .arg(file.path())
-            .stdin(Stdio::null())
-            .kill_on_drop(true)
-            .output()
-            .await
-            .map_err(|error| start_error("srun", &error))?;
-        if output.status.success() {
-            let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-            let shared = shared.display();
-            return match found == token {
-                true => Ok(()),
-                false => Err(format!(
-                    "{shared} is not the same directory on the nodes: it must be on a file system \
-                     that this machine and all nodes mount at the same path"
-                )),
-            };
-        }
-        let text = String::from_utf8_lossy(&output.stderr);
-        let program = self.program.display();
-        let last = text
-            .lines()
-            .rev()
-            .find(|line| line.contains("error:"))
-            .unwrap_or(text.trim());
-        if text.contains("execve") || text.contains("not found") {
-            return Err(format!(
-                "{program} does not run on the nodes: it must be at the same path there, such as on \
-                 the shared file system; srun wrote: {last}"
-            ));
-        }
-        let is_busy = [
-            "Immediate execution",
-            "Unable to allocate resources: Requested nodes are busy",
-        ];
-        if is_busy.iter().any(|busy| text.contains(busy)) {
-            tracing::warn!(
-                "no node was free within {NODE_LIMIT} s: the shared directory and the program are not \
-                 checked"
-            );
+/// Checks that the commands of Slurm respond, that a node shares the directory, and that the
+/// program runs there. `arguments` are options of `srun`. The error is a sentence. If no node is free, the check of a node is
+/// skipped.
+pub(super) async fn check(
+    shared: &Path,
+    program: &Path,
+    arguments: &[String],
+) -> Result<(), String> {
+    commands::read_queue().await?;
+    commands::run("scancel", &["--version"]).await?;
+    let cannot_write = |error: io::Error| format!("cannot write to {}: {error}", shared.display());
+    let file = tempfile::NamedTempFile::new_in(shared).map_err(cannot_write)?;
+    let token = Uuid::new_v4().to_string();
+    fs::write(file.path(), &token).map_err(cannot_write)?;
+    let output = srun()
+        .args([
+            "--nodes=1",
+            "--ntasks=1",
+            "--mpi=none",
+            "--job-name=modelarts-check",
+        ])
+        .arg(format!("--immediate={NODE_LIMIT}"))
+        .args(arguments)
+        .arg(program)
+        .args(["worker", "--check"])
+        .arg(file.path())
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output()
+        .await
+        .map_err(|error| start_error("srun", &error))?;
+    if output.status.success() {
+        let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let shared = shared.display();
+        return match found == token {
+            true => Ok(()),
+            false => Err(format!(
+                "{shared} is not the same directory on the nodes: it must be on a file system \
+                 that this machine and all nodes mount at the same path"
+            )),
+        };
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let program = program.display();
+    let last = text
+        .lines()
+        .rev()
+        .find(|line| line.contains("error:"))
+        .unwrap_or(text.trim());
+    if text.contains("execve") || text.contains("not found") {
+        return Err(format!(
+            "{program} does not run on the nodes: it must be at the same path there, such as on \
+             the shared file system; srun wrote: {last}"
+        ));
+    }
+    let is_busy = [
+        "Immediate execution",
+        "Unable to allocate resources: Requested nodes are busy",
+    ];
+    if is_busy.iter().any(|busy| text.contains(busy)) {
+        tracing::warn!(
+            "no node was free within {NODE_LIMIT} s: the shared directory and the program are not \
+             checked"
+        );
+        return Ok(());
+    }
+    Err(format!("a test job does not run in Slurm: {last}"))
+}
+
+/// Ends the jobs of an earlier emulator, and waits until their processes have ended. `is_own`
+/// returns `true` for the names of these jobs.
+pub(super) async fn end_earlier(
+    cluster: &Cluster,
+    is_own: &(dyn Fn(&str) -> bool + Sync),
+) -> Result<(), String> {
+    let began = Instant::now();
+    let mut cancelled = HashSet::new();
+    loop {
+        let queue = commands::read_queue().await?;
+        let own = queue.iter().filter(|(name, _)| is_own(name));
+        let own: Vec<_> = own.collect();
+        let ids = own
+            .iter()
+            .map(|(name, job)| ((*name).clone(), job.id.clone()));
+        cluster.earlier.lock().extend(ids);
+        let live: Vec<&str> = own
+            .iter()
+            .filter(|(_, job)| job.is_live())
+            .map(|(_, job)| job.id.as_str())
+            .collect();
+        if live.is_empty() {
             return Ok(());
         }
-        Err(format!("a test job does not run in Slurm: {last}"))
-    }
-
-    /// Ends the jobs of an earlier emulator, and waits until their processes have ended. `is_own`
-    /// returns `true` for the names of these jobs.
-    pub(super) async fn end_earlier(
-        &self,
-        is_own: &(dyn Fn(&str) -> bool + Sync),
-    ) -> Result<(), String> {
-        let began = Instant::now();
-        let mut cancelled = HashSet::new();
-        loop {
-            let queue = commands::read_queue().await?;
-            let own = queue.iter().filter(|(name, _)| is_own(name));
-            let own: Vec<_> = own.collect();
-            let ids = own
-                .iter()
-                .map(|(name, job)| ((*name).clone(), job.id.clone()));
-            self.earlier.lock().extend(ids);
-            let live: Vec<&str> = own
-                .iter()
-                .filter(|(_, job)| job.is_live())
-                .map(|(_, job)| job.id.as_str())
-                .collect();
-            if live.is_empty() {
-                return Ok(());
-            }
-            if began.elapsed() > END_LIMIT {
-                let ids = live.join(", ");
-                return Err(format!(
-                    "the jobs {ids} of an earlier start do not end in Slurm"
-                ));
-            }
-            let new: Vec<&str> = live
-                .into_iter()
-                .filter(|id| cancelled.insert((*id).to_owned()))
-                .collect();
-            if !new.is_empty() {
-                tracing::warn!(?new, "ending the jobs of an earlier emulator");
-                commands::cancel(&new).await?;
-            }
-            sleep(Duration::from_secs(1)).await;
+        if began.elapsed() > END_LIMIT {
+            let ids = live.join(", ");
+            return Err(format!(
+                "the jobs {ids} of an earlier start do not end in Slurm"
+            ));
         }
+        let new: Vec<&str> = live
+            .into_iter()
+            .filter(|id| cancelled.insert((*id).to_owned()))
+            .collect();
+        if !new.is_empty() {
+            tracing::warn!(?new, "ending the jobs of an earlier emulator");
+            commands::cancel(&new).await?;
+        }
+        sleep(Duration::from_secs(1)).await;
     }
 }
 

@@ -34,19 +34,28 @@ pub(super) type Queue = HashMap<String, QueuedJob>;
 /// Reader of the queue. All waiting jobs share its reads, so that the load of Slurm does not depend
 /// on their number.
 #[derive(Debug, Default)]
-pub(super) struct QueueReader(Mutex<Option<(Instant, Result<Arc<Queue>, String>)>>);
+pub(super) struct QueueReader(Mutex<Option<Reading>>);
+
+#[derive(Debug)]
+struct Reading {
+    at: Instant,
+    queue: Result<Arc<Queue>, String>,
+}
 
 impl QueueReader {
     /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago.
     pub(super) async fn read(&self) -> Result<Arc<Queue>, String> {
         let mut latest = self.0.lock().await;
-        if let Some((at, queue)) = &*latest
-            && at.elapsed() < QUEUE_PERIOD
+        if let Some(reading) = &*latest
+            && reading.at.elapsed() < QUEUE_PERIOD
         {
-            return queue.clone();
+            return reading.queue.clone();
         }
         let queue = read_queue().await.map(Arc::new);
-        *latest = Some((Instant::now(), queue.clone()));
+        *latest = Some(Reading {
+            at: Instant::now(),
+            queue: queue.clone(),
+        });
         queue
     }
 }

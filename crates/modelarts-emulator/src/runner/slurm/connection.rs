@@ -25,7 +25,7 @@ use crate::{
     runner::{
         run::{Exit, Loss},
         slurm::{
-            SlurmLauncher,
+            cluster::Cluster,
             commands::{self, QUEUE_PERIOD, QueuedJob},
             protocol::{Command, Message, Request, Stop},
         },
@@ -81,7 +81,7 @@ pub(super) struct Call {
 impl Connection {
     /// Starts `srun` with these options for the workers of a job.
     pub(super) fn start(
-        launcher: &Arc<SlurmLauncher>,
+        cluster: &Arc<Cluster>,
         workers: &[Worker],
         options: &[String],
     ) -> Arc<Self> {
@@ -105,7 +105,7 @@ impl Connection {
                     tokio::spawn(write_lines(stdin, lines));
                 }
                 tokio::spawn(Arc::clone(&connection).attend(
-                    Arc::clone(launcher),
+                    Arc::clone(cluster),
                     job_id.to_owned(),
                     workers.len(),
                     child,
@@ -161,7 +161,7 @@ impl Connection {
     /// Reads the messages of the workers, and waits for the end of `srun`.
     async fn attend(
         self: Arc<Self>,
-        launcher: Arc<SlurmLauncher>,
+        cluster: Arc<Cluster>,
         job_id: String,
         workers: usize,
         mut child: Child,
@@ -169,7 +169,7 @@ impl Connection {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let group = id.and_then(Pid::from_raw);
         if let Some(group) = group {
-            launcher.watchdog.add_group(group);
+            cluster.watchdog.add_group(group);
         }
         let mut reading =
             tokio::spawn(Arc::clone(&self).read_messages(child.stdout.take(), workers));
@@ -179,10 +179,10 @@ impl Connection {
             () = self.released.cancelled() => None,
         };
         if ended.is_none() {
-            self.end_srun(&launcher, &job_id, &mut child, group).await;
+            self.end_srun(&cluster, &job_id, &mut child, group).await;
         }
         if let Some(group) = group {
-            launcher.watchdog.remove_group(group);
+            cluster.watchdog.remove_group(group);
         }
         // The output may be held open by a process that outlives `srun`.
         let _ = tokio::time::timeout(Duration::from_secs(1), &mut reading).await;
@@ -190,7 +190,7 @@ impl Connection {
         let errors = tokio::time::timeout(Duration::from_secs(1), &mut errors).await;
         let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
         if let Some(status) = ended {
-            let state = self.find_end(&launcher, &job_id, status.ok(), errors).await;
+            let state = self.find_end(&cluster, &job_id, status.ok(), errors).await;
             tracing::info!(job = job_id, ?state, "srun has ended");
             self.state.send_replace(state);
         }
@@ -235,7 +235,7 @@ impl Connection {
     /// end with their standard input.
     async fn end_srun(
         &self,
-        launcher: &SlurmLauncher,
+        cluster: &Cluster,
         job_id: &str,
         child: &mut Child,
         group: Option<Pid>,
@@ -261,8 +261,8 @@ impl Connection {
             }
         }
         // Slurm may hold the allocation of an `srun` that was killed.
-        if let Ok(queue) = launcher.queue.read().await
-            && let Some(job) = launcher.find(&queue, job_id).filter(|job| job.is_live())
+        if let Ok(queue) = cluster.queue.read().await
+            && let Some(job) = cluster.find(&queue, job_id).filter(|job| job.is_live())
             && let Err(error) = commands::cancel(&[&job.id]).await
         {
             tracing::warn!(job = job_id, %error, "the job may stay in the queue of Slurm");
@@ -272,7 +272,7 @@ impl Connection {
     /// Returns the state after the end of an `srun` that was not released.
     async fn find_end(
         &self,
-        launcher: &SlurmLauncher,
+        cluster: &Cluster,
         job_id: &str,
         status: Option<ExitStatus>,
         errors: Vec<String>,
@@ -281,8 +281,8 @@ impl Connection {
         let began = tokio::time::Instant::now();
         let mut is_cancelled = false;
         let (job, failure) = loop {
-            let failure = match launcher.queue.read().await {
-                Ok(queue) => match launcher.find(&queue, job_id).cloned() {
+            let failure = match cluster.queue.read().await {
+                Ok(queue) => match cluster.find(&queue, job_id).cloned() {
                     Some(job) if job.is_live() => {
                         // Without `srun`, the workers cannot be reached any more.
                         if job.state != "COMPLETING" && began.elapsed() > QUEUE_PERIOD {
@@ -302,7 +302,7 @@ impl Connection {
             tokio::time::sleep(Duration::from_secs(1)).await;
         };
         if let Some(job) = &job {
-            launcher
+            cluster
                 .earlier
                 .lock()
                 .insert(job_id.to_owned(), job.id.clone());

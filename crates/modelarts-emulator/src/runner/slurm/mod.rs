@@ -2,13 +2,15 @@
 //!
 //! One `srun` starts all workers of a job, each as this program with the command `worker`
 //! ([`worker`]). [`connection`] exchanges the messages of [`protocol`] with them. Slurm queues the
-//! jobs, so the emulator's own pools are unlimited. [`config`] selects the options of `srun`, and
-//! [`commands`] reads the queue. [`check`] runs when the emulator starts.
+//! jobs, so the emulator's own pools are unlimited. [`config`] selects the options of `srun`,
+//! [`commands`] reads the queue, and [`cluster`] is what all jobs share. [`check`] runs when the
+//! emulator starts.
 //!
 //! The directories of the workers are in a directory that all nodes share. The emulator reads logs
 //! there, and copies outputs from there if the nodes are lost.
 
 pub(crate) mod check;
+mod cluster;
 mod commands;
 pub(crate) mod config;
 mod connection;
@@ -25,7 +27,6 @@ use std::{
 
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use rustix::process::Signal;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -37,10 +38,10 @@ use crate::{
     metrics::usage::Usage,
     runner::{
         launcher::{Allocation, Launcher, Progress, Step},
-        process::watchdog::Watchdog,
         run::{Exit, Loss, Run},
         slurm::{
-            commands::{QUEUE_PERIOD, Queue, QueueReader, QueuedJob},
+            cluster::Cluster,
+            commands::QUEUE_PERIOD,
             config::Config,
             connection::{Call, Connection, State},
             protocol::{Command, ExitRecord, Specification, Stop, WorkerSite},
@@ -107,13 +108,9 @@ pub(crate) struct SlurmLauncher {
     site: WorkerSite,
     program: PathBuf,
     config: Config,
-    queue: QueueReader,
-    /// Process groups of `srun`. SIGTERM makes `srun` end its workers, or its wait for nodes.
-    watchdog: Watchdog,
+    cluster: Arc<Cluster>,
     /// Connections of the jobs that wait for nodes or have them.
     connections: Mutex<HashMap<String, Arc<Connection>>>,
-    /// Numbers in Slurm of earlier runs of jobs.
-    earlier: Mutex<HashMap<String, String>>,
 }
 
 impl fmt::Debug for SlurmLauncher {
@@ -151,18 +148,9 @@ impl SlurmLauncher {
                 None => std::env::current_exe()?,
             },
             config,
-            queue: QueueReader::default(),
-            watchdog: Watchdog::with_signal(Signal::TERM, String::new(), settings.temporary),
+            cluster: Arc::new(Cluster::new(settings.temporary)),
             connections: Mutex::default(),
-            earlier: Mutex::default(),
         }))
-    }
-
-    /// Returns the current run of a job in the queue of Slurm.
-    fn find<'a>(&self, queue: &'a Queue, job_id: &str) -> Option<&'a QueuedJob> {
-        let earlier = self.earlier.lock();
-        let job = queue.get(job_id)?;
-        (earlier.get(job_id) != Some(&job.id)).then_some(job)
     }
 
     /// Starts `srun` for the workers of a job.
@@ -190,7 +178,7 @@ impl SlurmLauncher {
         options.push(self.program.to_string_lossy().into_owned());
         options.push("worker".to_owned());
         options.push(specification.to_string_lossy().into_owned());
-        let connection = Connection::start(self, workers, &options);
+        let connection = Connection::start(&self.cluster, workers, &options);
         let job_id = first.job_id.clone();
         self.connections
             .lock()
@@ -263,8 +251,9 @@ impl Launcher for SlurmLauncher {
         is_own: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            self.end_earlier(is_own).await?;
-            self.check().await
+            check::end_earlier(&self.cluster, is_own).await?;
+            let arguments = self.config.check_arguments();
+            check::check(&self.site.shared, &self.program, &arguments).await
         })
     }
 
@@ -338,7 +327,7 @@ impl Launcher for SlurmLauncher {
     }
 
     fn kill_all(&self) {
-        self.watchdog.end_all();
+        self.cluster.watchdog.end_all();
     }
 }
 
@@ -362,11 +351,11 @@ impl SlurmAllocation {
         let job_id = self.workers[0].job_id.clone();
         loop {
             tokio::time::sleep(QUEUE_PERIOD).await;
-            let Ok(queue) = self.launcher.queue.read().await else {
+            let Ok(queue) = self.launcher.cluster.queue.read().await else {
                 continue;
             };
             // Slurm may have accepted the job although its response was lost.
-            let earlier = self.launcher.find(&queue, &job_id);
+            let earlier = self.launcher.cluster.find(&queue, &job_id);
             let Some(job) = earlier.filter(|job| job.is_live()) else {
                 break;
             };
@@ -380,10 +369,13 @@ impl SlurmAllocation {
 
     /// Returns the reason for which the job waits, if it has changed.
     async fn new_reason(&mut self) -> Option<String> {
-        let reason = match self.launcher.queue.read().await {
+        let reason = match self.launcher.cluster.queue.read().await {
             Err(error) => unavailable(&error),
             Ok(queue) => {
-                let job = self.launcher.find(&queue, &self.workers[0].job_id)?;
+                let job = self
+                    .launcher
+                    .cluster
+                    .find(&queue, &self.workers[0].job_id)?;
                 if !job.is_live() || job.state == "RUNNING" {
                     return None;
                 }
@@ -457,10 +449,10 @@ impl Allocation for SlurmAllocation {
             let (config, worker) = (&self.launcher.config, &self.workers[0]);
             let changes = config.changes(&worker.request, priority);
             // The order of a job without such options does not depend on its priority.
-            let Ok(queue) = self.launcher.queue.read().await else {
+            let Ok(queue) = self.launcher.cluster.queue.read().await else {
                 return;
             };
-            if let Some(job) = self.launcher.find(&queue, &worker.job_id)
+            if let Some(job) = self.launcher.cluster.find(&queue, &worker.job_id)
                 && !changes.is_empty()
                 && let Err(error) = commands::update(&job.id, &changes).await
             {

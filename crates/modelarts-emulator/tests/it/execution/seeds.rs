@@ -265,7 +265,7 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
 async fn a_log_that_cannot_be_written_removes_all_seeded_jobs() {
     let site = Site::start().await;
     let id = "0d2f4b7a-4a0c-4b6e-9a51-3f0f5d7d1c11";
-    let jobs = site.emulator.data_dir().join("jobs");
+    let jobs = &site.jobs;
     std::fs::write(jobs.join(id), "").unwrap();
     let logs = json!({"worker-0": "a line"});
     let seeds = json!([

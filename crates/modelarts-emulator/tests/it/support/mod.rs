@@ -8,7 +8,7 @@ pub(crate) mod traffic;
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -39,6 +39,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 pub(crate) struct Site {
     pub(crate) emulator: Emulator,
     pub(crate) client: Client,
+    /// Directory of the workers of all jobs.
+    pub(crate) jobs: PathBuf,
     _watch: DeviationCheck,
 }
 
@@ -55,7 +57,9 @@ impl Site {
         let watch = Deviations::default();
         let builder = Emulator::builder().timing(Timing::instant());
         #[cfg(feature = "slurm")]
-        let builder = slurm::on_cluster(builder);
+        let (builder, shared) = slurm::on_cluster(builder);
+        #[cfg(not(feature = "slurm"))]
+        let shared: Option<PathBuf> = None;
         let (builder, verdict) = (set(builder), watch.verdict());
         let builder = builder.observe(move |exchange| watch.look(exchange));
         let emulator = builder.start().await.unwrap();
@@ -68,6 +72,9 @@ impl Site {
             checks: false,
         };
         Self {
+            jobs: shared
+                .unwrap_or_else(|| emulator.data_dir().to_owned())
+                .join("jobs"),
             emulator,
             client,
             _watch: verdict,
@@ -166,12 +173,8 @@ impl Site {
     }
 
     /// Returns the directory of worker 0 of a job.
-    pub(crate) fn worker(&self, id: &str) -> std::path::PathBuf {
-        self.emulator
-            .data_dir()
-            .join("jobs")
-            .join(id)
-            .join("worker-0")
+    pub(crate) fn worker(&self, id: &str) -> PathBuf {
+        self.jobs.join(id).join("worker-0")
     }
 }
 

@@ -24,15 +24,15 @@ mem = "50M"
 gres = "gpu:1"
 "#;
 
-/// Returns a builder that runs jobs on the cluster, if there is one.
-pub(super) fn on_cluster(builder: Builder) -> Builder {
+/// Returns a builder that runs jobs on the cluster, if there is one, with the shared directory.
+pub(super) fn on_cluster(builder: Builder) -> (Builder, Option<PathBuf>) {
     let Some(shared) = std::env::var_os(SHARED) else {
-        return builder;
+        return (builder, None);
     };
     // The directories of one emulator must not be those of another.
     let directory = tempfile::tempdir_in(shared).unwrap().keep();
     let program = PathBuf::from(env!("CARGO_BIN_EXE_modelarts-emulator"));
-    let slurm = Slurm::new(directory).program(program);
+    let slurm = Slurm::new(&directory).program(program);
     let slurm = slurm.config(Config::from_toml(CONFIG).unwrap());
-    builder.runner(RunnerKind::Slurm(slurm))
+    (builder.runner(RunnerKind::Slurm(slurm)), Some(directory))
 }
