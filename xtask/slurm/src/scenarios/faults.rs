@@ -52,7 +52,18 @@ pub async fn controller(site: &Site<'_>) -> Result<()> {
     for job in [&runs, &submitted] {
         site.expect_slurm_jobs(job, &["COMPLETED"]).await?;
     }
-    // Its `srun` could not release the nodes, so the emulator did this later.
+    // Its `srun` could not release the nodes, so the emulator does this later.
+    let ended = until("the end of the job in Slurm", async || {
+        let jobs = site.slurm_jobs(&ends)?;
+        Ok(jobs.into_iter().find(|job| job.state != "RUNNING"))
+    })
+    .await?;
+    // Slurm repeats its request to the node only after a minute.
+    let node = format!("NodeName={}", ended.nodes);
+    for state in [&["State=DOWN", "Reason=test"][..], &["State=RESUME"]] {
+        let update = [&["update", &node][..], state].concat();
+        site.cluster.output("scontrol", &update)?;
+    }
     site.expect_slurm_jobs(&ends, &["CANCELLED"]).await
 }
 
