@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     process::{ExitStatus, Stdio},
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -36,6 +36,12 @@ use crate::{
 const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit for the state of a job whose `srun` has ended.
 const STATE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Parts of the messages of an `srun` that could not send its job to Slurm.
+const NO_RESPONSE: [&str; 3] = [
+    "Unable to contact slurm controller",
+    "Socket timed out",
+    "Zero Bytes were transmitted or received",
+];
 /// Number of lines of the error output of `srun` that are kept.
 const ERROR_LINES: usize = 20;
 
@@ -49,6 +55,8 @@ pub(super) struct Connection {
     replies: Mutex<Option<Replies>>,
     last_number: AtomicU64,
     released: CancellationToken,
+    /// Number of the job in Slurm, as a worker reported it.
+    slurm_id: OnceLock<String>,
 }
 
 type Replies = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
@@ -92,6 +100,7 @@ impl Connection {
             replies: Mutex::new(Some(Replies::new())),
             last_number: AtomicU64::new(0),
             released: CancellationToken::new(),
+            slurm_id: OnceLock::new(),
         });
         let job_id = workers.first().map_or("", |worker| worker.job_id.as_str());
         match srun().args(options).process_group(0).spawn() {
@@ -179,7 +188,7 @@ impl Connection {
             () = self.released.cancelled() => None,
         };
         if ended.is_none() {
-            self.end_srun(&cluster, &job_id, &mut child, group).await;
+            self.end_srun(&mut child, group).await;
         }
         if let Some(group) = group {
             cluster.watchdog.remove_group(group);
@@ -189,6 +198,7 @@ impl Connection {
         reading.abort();
         let errors = tokio::time::timeout(Duration::from_secs(1), &mut errors).await;
         let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
+        let is_released = ended.is_none();
         if let Some(status) = ended {
             let state = self.find_end(&cluster, &job_id, status.ok(), errors).await;
             tracing::info!(job = job_id, ?state, "srun has ended");
@@ -196,6 +206,9 @@ impl Connection {
         }
         self.requests.lock().take();
         self.replies.lock().take();
+        if is_released {
+            self.leave_queue(&cluster, &job_id).await;
+        }
     }
 
     async fn read_messages(
@@ -212,7 +225,8 @@ impl Connection {
                 Some((rank, serde_json::from_str::<Message>(message).ok()?))
             });
             match message {
-                Some((rank, Message::Hello { host })) if rank < workers => {
+                Some((rank, Message::Hello { host, slurm_id })) if rank < workers => {
+                    self.slurm_id.get_or_init(|| slurm_id);
                     hosts[rank] = Some(host);
                     let all: Option<Vec<String>> = hosts.iter().cloned().collect();
                     if let Some(hosts) = all {
@@ -233,13 +247,7 @@ impl Connection {
 
     /// Ends `srun` after the release of the nodes. It ends by itself if workers run, because they
     /// end with their standard input.
-    async fn end_srun(
-        &self,
-        cluster: &Cluster,
-        job_id: &str,
-        child: &mut Child,
-        group: Option<Pid>,
-    ) {
+    async fn end_srun(&self, child: &mut Child, group: Option<Pid>) {
         let is_ready = *self.state.borrow() == State::Ready;
         if is_ready
             && tokio::time::timeout(END_TIMEOUT, child.wait())
@@ -260,12 +268,27 @@ impl Connection {
                 break;
             }
         }
-        // Slurm may hold the allocation of an `srun` that was killed.
-        if let Ok(queue) = cluster.queue.read().await
-            && let Some(job) = cluster.find(&queue, job_id).filter(|job| job.is_live())
-            && let Err(error) = commands::cancel(&[&job.id]).await
-        {
-            tracing::warn!(job = job_id, %error, "the job may stay in the queue of Slurm");
+    }
+
+    /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was killed,
+    /// or that could not reach Slurm when it ended, leaves its job in the queue.
+    async fn leave_queue(&self, cluster: &Cluster, job_id: &str) {
+        loop {
+            // An earlier read of the queue may precede the end of `srun`.
+            tokio::time::sleep(QUEUE_PERIOD).await;
+            let Ok(queue) = cluster.queue.read().await else {
+                continue;
+            };
+            let job = cluster.find(&queue, job_id);
+            let is_own = |job: &&QueuedJob| self.slurm_id.get().is_none_or(|id| *id == job.id);
+            let Some(job) = job.filter(is_own).filter(|job| job.is_live()) else {
+                return;
+            };
+            if job.state != "COMPLETING"
+                && let Err(error) = commands::cancel(&[&job.id]).await
+            {
+                tracing::warn!(job = job_id, %error, "the job is still in the queue of Slurm");
+            }
         }
     }
 
@@ -322,6 +345,10 @@ impl Connection {
         match failure {
             Some(error) if !is_ready => State::Unavailable(error),
             _ if is_cancelled && !is_ready => State::Unavailable(cause),
+            // Slurm may respond again by now.
+            None if !is_ready && NO_RESPONSE.iter().any(|text| cause.contains(text)) => {
+                State::Unavailable(cause)
+            }
             _ if is_lost => State::Ended {
                 exit: exit.unwrap_or(Exit::Lost(Loss::NodeFault)),
                 cause,

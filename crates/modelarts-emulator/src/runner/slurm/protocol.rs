@@ -80,7 +80,11 @@ pub(super) enum Stop {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Message {
     /// The worker is ready. The first message.
-    Hello { host: String },
+    Hello {
+        host: String,
+        /// Number of the job in Slurm.
+        slurm_id: String,
+    },
     /// Reply to a request, or the error of the work for it.
     Reply {
         number: u64,

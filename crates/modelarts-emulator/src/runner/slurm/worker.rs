@@ -67,6 +67,7 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let worker = WorkerProcess::new(specification, rank)?;
     worker.say(&Message::Hello {
         host: gethostname::gethostname().to_string_lossy().into_owned(),
+        slurm_id: env::var("SLURM_JOB_ID").unwrap_or_default(),
     });
     let mut lines = read_lines();
     let mut tasks = JoinSet::new();
