@@ -84,8 +84,8 @@ pub(super) async fn search(
     line: Option<u64>,
 ) -> Result<Found, Problem> {
     let from = line.map(|line| line - 1);
-    log.read(move |spool| {
-        let hit = spool.find(view, &find.search, from, find.direction)?;
+    log.search(move |spool, caller| {
+        let hit = spool.find(view, &find.search, from, find.direction, caller)?;
         let Some(hit) = hit else {
             return Ok(Found {
                 line: None,
@@ -95,7 +95,7 @@ pub(super) async fn search(
                 is_limited: false,
             });
         };
-        let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT)?;
+        let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT, caller)?;
         let is_limited = hits == MAX_COUNT;
         Ok(Found {
             line: Some(hit.line + 1),
