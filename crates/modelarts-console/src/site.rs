@@ -13,6 +13,7 @@ use crate::{
     drafts::Drafts,
     facts::Facts,
     live::{Watches, lists::Lists},
+    service_clock::ServiceClock,
 };
 
 /// The state that all requests share.
@@ -46,8 +47,19 @@ pub(crate) struct Site {
     pub(crate) closed: watch::Receiver<bool>,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
+    /// Time of the service.
+    pub(crate) clock: ServiceClock,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
+}
+
+impl Site {
+    /// Compares the clocks, unless that was done a short time ago.
+    pub(crate) async fn compare_clocks(&self) {
+        self.clock
+            .compare(&self.client, self.emulator.as_ref())
+            .await;
+    }
 }
 
 /// Handle of the site, which each handler takes.

@@ -10,8 +10,9 @@ use axum::{
 
 use crate::{
     access::visitor::{Fields, Visitor},
+    action::Action,
     display,
-    job::{frame::load, head::Action},
+    job::frame::load,
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
@@ -58,7 +59,7 @@ async fn confirm(
 ) -> Result<Page<ConfirmPage>, Problem> {
     let job = load(state, id).await?;
     let name = display::name(&job).to_owned();
-    let title = format!("{} {name}", action.title());
+    let title = format!("{} {name}", action.verb());
     Ok(Page(ConfirmPage {
         layout: Layout::new(state, visitor, Section::Jobs, &title),
         id: job.id().to_owned(),

@@ -86,6 +86,7 @@ impl JobFrame {
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
         let title = format!("{} · {}", tab.title(), display::name(job));
+        // Rendering the summary compares the clocks, and the layout has the result.
         let frame = Self {
             id: job.id().to_owned(),
             tab,
