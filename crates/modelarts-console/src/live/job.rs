@@ -194,7 +194,9 @@ impl JobWatch {
                     if !is_same || state.interruption.is_some() {
                         self.change(|state| {
                             state.interruption = None;
-                            state.set_job(job);
+                            if !is_same {
+                                state.set_job(job);
+                            }
                         });
                     }
                     if must_follow {
@@ -283,12 +285,11 @@ impl Drop for Feed<'_> {
 }
 
 impl JobState {
-    /// Sets the job as it was read now. Overlapping streams read the same one.
+    /// Sets the job as it was read now. A job that the stream of its handle has seen end has the
+    /// details of the end already, so they are not compared.
     fn set_job(&mut self, job: Job) {
-        if self.job.as_ref().map(Job::details) != Some(job.details()) {
-            self.job = Some(job);
-            self.head += 1;
-        }
+        self.job = Some(job);
+        self.head += 1;
     }
 }
 

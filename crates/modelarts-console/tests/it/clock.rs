@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::Fixture;
 
-const NOTE: &str = "<p class=\"banner clock\">";
+const NOTE: &str = "<p class=\"note clock\">";
 
 /// Starts an emulator with this time.
 async fn start(time: SystemTime) -> Fixture {
