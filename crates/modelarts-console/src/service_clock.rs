@@ -4,7 +4,7 @@
 //! differ, they are counted by the clock of the service, and the pages have a line that says so.
 
 use std::{
-    sync::atomic::{AtomicI64, Ordering},
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
     time::{Duration, SystemTime},
 };
 
@@ -27,6 +27,8 @@ pub(crate) struct ServiceClock {
     /// Seconds by which the clock of the service is ahead; 0 if the clocks agree or the time of the
     /// service is not known.
     ahead: AtomicI64,
+    /// `true` if the clock is that of an emulator, and stands still until it is moved.
+    is_manual: AtomicBool,
     /// Time of the last comparison. The lock is held during a comparison.
     compared: Mutex<Option<Instant>>,
 }
@@ -37,6 +39,7 @@ impl ServiceClock {
         Self {
             max_age,
             ahead: AtomicI64::new(0),
+            is_manual: AtomicBool::new(false),
             compared: Mutex::default(),
         }
     }
@@ -62,10 +65,14 @@ impl ServiceClock {
         let ahead = self.ahead();
         let direction = if ahead > 0 { "ahead of" } else { "behind" };
         let difference = display::duration(Duration::from_secs(ahead.unsigned_abs()));
+        let clock = match self.is_manual.load(Ordering::Relaxed) {
+            true => "The clock of the emulator stands still until it is moved, and is",
+            false => "The clock of the service is",
+        };
         (ahead != 0).then(|| {
             format!(
-                "The clock of the service is {difference} {direction} that of this computer. Ages \
-                 and running times are counted by the clock of the service."
+                "{clock} {difference} {direction} that of this computer. Ages and running times are \
+                 counted by it."
             )
         })
     }
@@ -81,7 +88,7 @@ impl ServiceClock {
             return;
         }
         let time = match emulator {
-            Some(emulator) => emulator_time(emulator).await,
+            Some(emulator) => self.emulator_time(emulator).await,
             None => service_time(client).await,
         };
         if let Some(time) = time {
@@ -90,10 +97,12 @@ impl ServiceClock {
         }
         *compared = Some(Instant::now());
     }
-}
 
-async fn emulator_time(emulator: &Administration) -> Option<Timestamp> {
-    emulator.clock().await.ok()?.now.parse().ok()
+    async fn emulator_time(&self, emulator: &Administration) -> Option<Timestamp> {
+        let clock = emulator.clock().await.ok()?;
+        self.is_manual.store(clock.manual, Ordering::Relaxed);
+        clock.now.parse().ok()
+    }
 }
 
 /// Returns the time of the header `Date` of a small response.
@@ -166,7 +175,7 @@ mod tests {
         assert_eq!(
             clock.note().unwrap(),
             "The clock of the service is 7m0s behind that of this computer. Ages and running times \
-             are counted by the clock of the service."
+             are counted by it."
         );
         assert!(clock.now() < SystemTime::now() - Duration::from_secs(419));
         clock.ahead.store(3600, Ordering::Relaxed);

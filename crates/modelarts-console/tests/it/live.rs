@@ -276,7 +276,10 @@ async fn a_page_with_logs_causes_no_second_poll_of_the_job() {
     for operation in ["ShowTrainingJobDetails", "ListTrainingJobEvents"] {
         let (polled, logs) = (polls(operation), polls("ShowTrainingJobLogsFromAom"));
         // A round reads the end of the log by two requests.
-        assert!(polled <= logs * 3 / 4, "{operation}: {polled}, logs: {logs}");
+        assert!(
+            polled <= logs * 3 / 4,
+            "{operation}: {polled}, logs: {logs}"
+        );
     }
     // The stream of the logs has the news of the job.
     let job = fixture.client().training_jobs().get(&id).await.unwrap();

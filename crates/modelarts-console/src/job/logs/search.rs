@@ -8,10 +8,7 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
-    job::{
-        followed::handle,
-        logs::query::{FollowedLog, LogQuery},
-    },
+    job::logs::query::{FollowedLog, LogQuery},
     live::{
         spool::{Direction, Search, View},
         text::Level,
@@ -117,7 +114,7 @@ pub(super) async fn find(
     let query = LogQuery::parse(&fields)?;
     let find = Find::parse(&fields, &query)?;
     let find = find.ok_or_else(|| Problem::invalid("the search must have a text: set `q`"))?;
-    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &state.handle(&id)?).await?;
     let view = query.view(&log.spool)?;
     let line = query.line.map(std::num::NonZeroU64::get);
     Ok(Json(search(&log, view, find, line).await?))
