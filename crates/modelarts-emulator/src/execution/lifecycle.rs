@@ -184,7 +184,7 @@ impl Driver {
                 stop = self.stop_request() => return Err(stop.into()),
                 changed = store.wait(&self.id, changed) => {
                     priority = changed;
-                    allocation.set_priority(changed).await;
+                    allocation.set_priority(changed);
                     continue;
                 }
                 progress = allocation.next_change() => progress,

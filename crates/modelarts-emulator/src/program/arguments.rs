@@ -51,7 +51,7 @@ enum Command {
     },
 }
 
-/// What the program does.
+/// Work of the program.
 pub(crate) enum Action {
     Serve(Box<Serve>),
     Work(PathBuf),

@@ -114,8 +114,12 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     let end_with_stdin = arguments.end_with_stdin;
     // An unusable file is reported before any job runs.
     let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;
-    let emulator = arguments::builder(arguments)?.start().await;
-    let emulator = emulator.map_err(|error| error.to_string())?;
+    let start = arguments::builder(arguments)?.start();
+    let emulator = tokio::select! {
+        emulator = start => emulator.map_err(|error| error.to_string())?,
+        _ = interrupt.recv() => return Err("ended before it was ready".to_owned()),
+        _ = terminate.recv() => return Err("ended before it was ready".to_owned()),
+    };
     if let Some(file) = env_file {
         file.write(&emulator.envs())?;
     }

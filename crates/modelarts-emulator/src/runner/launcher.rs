@@ -84,7 +84,7 @@ pub(crate) trait Allocation: Send + Sync {
     fn next_change(&mut self) -> BoxFuture<'_, Progress>;
 
     /// Changes the priority of the job while it waits.
-    fn set_priority(&mut self, priority: i64) -> BoxFuture<'_, ()>;
+    fn set_priority(&mut self, priority: i64);
 
     /// Returns the cause for which the nodes were lost, if they were.
     fn loss(&self) -> Option<Loss>;

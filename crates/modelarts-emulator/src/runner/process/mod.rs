@@ -222,7 +222,8 @@ impl ProcessRunner {
                     (Some(_), _) => Path::new("python3"),
                     (None, Some(python)) => python,
                     (None, None) => {
-                        let error = "there is no python3 on the PATH of this emulator";
+                        let error =
+                            "there is no python3 on the PATH of the machine that runs the code";
                         return Err(io::Error::other(error));
                     }
                 };

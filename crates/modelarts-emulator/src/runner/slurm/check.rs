@@ -2,11 +2,10 @@
 
 use std::{collections::HashSet, fs, io, path::Path, process::Stdio, time::Duration};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use crate::runner::slurm::{
-    cluster::Cluster,
     commands::{self, start_error},
     connection::srun,
 };
@@ -16,9 +15,12 @@ const NODE_LIMIT: &str = "10";
 /// Time limit for the end of the jobs of an earlier emulator.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
+/// Time limit for the check of a node.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Checks that the commands of Slurm respond, that a node shares the directory, and that the
-/// program runs there. `arguments` are options of `srun`. The error is a sentence. If no node is free, the check of a node is
-/// skipped.
+/// program runs there. `arguments` are options of `srun`. The error is a sentence. If no node is
+/// free, the check of a node is skipped.
 pub(super) async fn check(
     shared: &Path,
     program: &Path,
@@ -30,7 +32,8 @@ pub(super) async fn check(
     let file = tempfile::NamedTempFile::new_in(shared).map_err(cannot_write)?;
     let token = Uuid::new_v4().to_string();
     fs::write(file.path(), &token).map_err(cannot_write)?;
-    let output = srun()
+    let mut command = srun();
+    command
         .args([
             "--nodes=1",
             "--ntasks=1",
@@ -43,10 +46,13 @@ pub(super) async fn check(
         .args(["worker", "--check"])
         .arg(file.path())
         .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .map_err(|error| start_error("srun", &error))?;
+        .kill_on_drop(true);
+    let output = timeout(CHECK_TIMEOUT, command.output()).await;
+    let output = output.map_err(|_| {
+        let limit = CHECK_TIMEOUT.as_secs();
+        format!("a test job has not ended within {limit} s: see `squeue --name=modelarts-check`")
+    })?;
+    let output = output.map_err(|error| start_error("srun", &error))?;
     if output.status.success() {
         let found = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         let shared = shared.display();
@@ -65,7 +71,7 @@ pub(super) async fn check(
         .rev()
         .find(|line| line.contains("error:"))
         .unwrap_or(text.trim());
-    if text.contains("execve") || text.contains("not found") {
+    if text.contains("execve") {
         return Err(format!(
             "{program} does not run on the nodes: it must be at the same path there, such as on \
              the shared file system; srun wrote: {last}"
@@ -87,36 +93,33 @@ pub(super) async fn check(
 
 /// Ends the jobs of an earlier emulator, and waits until their processes have ended. `is_own`
 /// returns `true` for the names of these jobs.
-pub(super) async fn end_earlier(
-    cluster: &Cluster,
-    is_own: &(dyn Fn(&str) -> bool + Sync),
-) -> Result<(), String> {
+pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Result<(), String> {
     let began = Instant::now();
     let mut cancelled = HashSet::new();
     loop {
         let queue = commands::read_queue().await?;
-        let own = queue.iter().filter(|(name, _)| is_own(name));
-        let own: Vec<_> = own.collect();
-        let ids = own
+        let live = queue
             .iter()
-            .map(|(name, job)| ((*name).clone(), job.id.clone()));
-        cluster.earlier.lock().extend(ids);
-        let live: Vec<&str> = own
-            .iter()
-            .filter(|(_, job)| job.is_live())
-            .map(|(_, job)| job.id.as_str())
-            .collect();
+            .filter(|job| job.is_live() && is_own(&job.name));
+        let live: Vec<_> = live.collect();
         if live.is_empty() {
             return Ok(());
         }
         if began.elapsed() > END_LIMIT {
-            let ids = live.join(", ");
+            let ids: Vec<_> = live.iter().map(|job| job.id.as_str()).collect();
+            let ids = ids.join(", ");
+            // Slurm completes the job of a node that is lost when the node returns.
+            if live.iter().all(|job| job.state == "COMPLETING") {
+                tracing::warn!("the jobs {ids} of an earlier start are still completing in Slurm");
+                return Ok(());
+            }
             return Err(format!(
-                "the jobs {ids} of an earlier start do not end in Slurm"
+                "the jobs {ids} of an earlier start do not end in Slurm: cancel them with `scancel`, and \
+                 start the emulator again"
             ));
         }
-        let new: Vec<&str> = live
-            .into_iter()
+        let ids = live.iter().map(|job| job.id.as_str());
+        let new: Vec<&str> = ids
             .filter(|id| cancelled.insert((*id).to_owned()))
             .collect();
         if !new.is_empty() {

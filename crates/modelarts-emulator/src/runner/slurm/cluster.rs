@@ -1,14 +1,10 @@
 //! State of the cluster that all jobs of an emulator share.
 
-use std::{collections::HashMap, path::PathBuf};
+use std::path::PathBuf;
 
-use parking_lot::Mutex;
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 
-use crate::runner::{
-    process::watchdog::Watchdog,
-    slurm::commands::{Queue, QueueReader, QueuedJob},
-};
+use crate::runner::{process::watchdog::Watchdog, slurm::commands::QueueReader};
 
 /// The cluster as an emulator uses it.
 #[derive(Debug)]
@@ -16,25 +12,24 @@ pub(super) struct Cluster {
     pub(super) queue: QueueReader,
     /// Process groups of `srun`. SIGTERM makes `srun` end its workers, or its wait for nodes.
     pub(super) watchdog: Watchdog,
-    /// Numbers in Slurm of earlier runs of jobs, by the name of the job.
-    pub(super) earlier: Mutex<HashMap<String, String>>,
 }
 
 impl Cluster {
     /// Creates the state. `temporary` is a directory to remove when the process of the emulator has
     /// ended.
     pub(super) fn new(temporary: Option<PathBuf>) -> Self {
+        // Each waiting job has an `srun`, with three pipes.
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::warn!(%error, "the limit of open files stays low");
+        }
         Self {
             queue: QueueReader::default(),
             watchdog: Watchdog::with_signal(Signal::TERM, String::new(), temporary),
-            earlier: Mutex::default(),
         }
-    }
-
-    /// Returns the current run of a job in the queue of Slurm.
-    pub(super) fn find<'a>(&self, queue: &'a Queue, job_id: &str) -> Option<&'a QueuedJob> {
-        let earlier = self.earlier.lock();
-        let job = queue.get(job_id)?;
-        (earlier.get(job_id) != Some(&job.id)).then_some(job)
     }
 }

@@ -3,14 +3,13 @@
 //! The options exist since Slurm 20.02.
 
 use std::{
-    collections::HashMap,
     io,
     process::{Output, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use tokio::{process::Command, sync::Mutex};
+use tokio::{process::Command, sync::Mutex, time::sleep};
 
 use crate::runner::run::{Exit, Loss};
 
@@ -23,72 +22,82 @@ pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueuedJob {
     pub(super) id: String,
+    pub(super) name: String,
     pub(super) state: String,
+    pub(super) comment: String,
     reason: String,
 }
 
-/// Jobs of this user in the queue of Slurm, by name. Of several jobs with a name, only the newest is
-/// included.
-pub(super) type Queue = HashMap<String, QueuedJob>;
+/// Jobs of this user in the queue of Slurm, including those that have recently ended.
+pub(super) type Queue = Vec<QueuedJob>;
 
-/// Reader of the queue. All waiting jobs share its reads, so that the load of Slurm does not depend
-/// on their number.
+/// Reader of the queue. All jobs share its reads, so that the load of Slurm does not depend on their
+/// number.
 #[derive(Debug, Default)]
 pub(super) struct QueueReader(Mutex<Option<Reading>>);
 
 #[derive(Debug)]
 struct Reading {
-    at: Instant,
+    begun: Instant,
     queue: Result<Arc<Queue>, String>,
 }
 
 impl QueueReader {
-    /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago.
-    pub(super) async fn read(&self) -> Result<Arc<Queue>, String> {
+    /// Returns the queue as it was after `since`. Reads begin at intervals of at least
+    /// [`QUEUE_PERIOD`].
+    pub(super) async fn read(&self, since: Instant) -> Result<Arc<Queue>, String> {
         let mut latest = self.0.lock().await;
-        if let Some(reading) = &*latest
-            && reading.at.elapsed() < QUEUE_PERIOD
-        {
-            return reading.queue.clone();
+        if let Some(reading) = &*latest {
+            if reading.begun >= since {
+                return reading.queue.clone();
+            }
+            sleep(QUEUE_PERIOD.saturating_sub(reading.begun.elapsed())).await;
         }
+        let begun = Instant::now();
         let queue = read_queue().await.map(Arc::new);
         *latest = Some(Reading {
-            at: Instant::now(),
+            begun,
             queue: queue.clone(),
         });
         queue
     }
+
+    /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago.
+    pub(super) async fn read_recent(&self) -> Result<Arc<Queue>, String> {
+        let now = Instant::now();
+        self.read(now.checked_sub(QUEUE_PERIOD).unwrap_or(now))
+            .await
+    }
 }
 
-/// Reads the queue, including the jobs that have recently ended.
+/// Reads the queue.
 pub(super) async fn read_queue() -> Result<Queue, String> {
     let user = rustix::process::getuid().as_raw().to_string();
     // The reason is last, because it may contain any character.
-    let format = "%i|%j|%T|%r";
+    let format = "%i|%j|%T|%k|%r";
     let text = run("squeue", &["-h", "-t", "all", "-u", &user, "-o", format]).await?;
-    parse_queue(&text)
+    text.lines().map(parse_line).collect()
 }
 
-fn parse_queue(text: &str) -> Result<Queue, String> {
-    let mut queue = Queue::new();
-    for line in text.lines() {
-        let mut fields = line.splitn(4, '|').map(str::trim);
-        let [Some(id), Some(name), Some(state), Some(reason)] = [(); 4].map(|()| fields.next())
-        else {
-            return Err(format!("squeue: the line {line:?} must have four fields"));
-        };
-        let job = QueuedJob {
-            id: id.to_owned(),
-            state: state.to_owned(),
-            reason: reason.to_owned(),
-        };
-        let number = |id: &str| id.parse::<u64>().unwrap_or(0);
-        let newest = queue.get(name).map_or(0, |other| number(&other.id));
-        if number(id) >= newest {
-            queue.insert(name.to_owned(), job);
-        }
-    }
-    Ok(queue)
+fn parse_line(line: &str) -> Result<QueuedJob, String> {
+    let mut fields = line.splitn(5, '|').map(|field| field.trim().to_owned());
+    let [
+        Some(id),
+        Some(name),
+        Some(state),
+        Some(comment),
+        Some(reason),
+    ] = [(); 5].map(|()| fields.next())
+    else {
+        return Err(format!("squeue: the line {line:?} must have five fields"));
+    };
+    Ok(QueuedJob {
+        id,
+        name,
+        state,
+        comment,
+        reason,
+    })
 }
 
 impl QueuedJob {
@@ -125,6 +134,9 @@ impl QueuedJob {
     /// Returns the reason for which the job waits, in words.
     pub(super) fn reason(&self) -> String {
         let text = match &*self.reason {
+            _ if self.state == "RUNNING" => {
+                return "Slurm: the nodes are assigned, and the workers start".to_owned();
+            }
             "None" | "" => return "Slurm: the job has not been considered yet".to_owned(),
             "Resources" => "the job waits for free nodes",
             "Priority" => "jobs of higher priority precede it",
@@ -210,30 +222,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_job_of_a_name_counts() {
-        let queue = parse_queue(
-            "9|a|PREEMPTED|BeginTime\n10|a|PENDING|ReqNodeNotAvail, UnavailableNodes:n[1|2]\n8|b|RUNNING|None\n",
-        )
-        .unwrap();
-        assert_eq!(queue["a"].id, "10");
-        assert!(queue["a"].is_live());
+    fn the_reason_of_a_job_is_in_words() {
+        let line = "10|a|PENDING|token|ReqNodeNotAvail, UnavailableNodes:n[1|2]";
+        let job = parse_line(line).unwrap();
+        assert_eq!((&*job.id, &*job.name, &*job.comment), ("10", "a", "token"));
+        assert!(job.is_live());
         assert_eq!(
-            queue["a"].reason(),
+            job.reason(),
             "Slurm: ReqNodeNotAvail, UnavailableNodes:n[1|2]: a node that the job requires is not available"
         );
-        assert_eq!(queue["b"].state, "RUNNING");
     }
 
     #[test]
     fn an_output_that_is_cut_is_an_error() {
-        let error = parse_queue("1|a|RUNNING|None\n2|b|PEN").unwrap_err();
-        assert_eq!(error, "squeue: the line \"2|b|PEN\" must have four fields");
+        let error = parse_line("2|b|PEN").unwrap_err();
+        assert_eq!(error, "squeue: the line \"2|b|PEN\" must have five fields");
     }
 
     #[test]
     fn the_state_of_a_job_decides_its_exit() {
         let job = |state: &str| QueuedJob {
             id: "1".into(),
+            name: "a".into(),
+            comment: String::new(),
             state: state.into(),
             reason: "None".into(),
         };

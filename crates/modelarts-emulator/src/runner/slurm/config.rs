@@ -50,10 +50,10 @@ pub struct Config {
     priorities: BTreeMap<String, Options>,
 }
 
-/// The file is not a configuration of the launcher. The text names the line.
+/// The file is not a configuration of the launcher. The text names the line or the key.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct ConfigError(#[from] toml_edit::de::Error);
+pub struct ConfigError(String);
 
 /// Options of `srun` that a configuration sets.
 type Options = BTreeMap<OptionName, OptionValue>;
@@ -119,7 +119,22 @@ impl Config {
     /// # Errors
     /// If the text is not TOML, or has an unknown key or a wrong value.
     pub fn from_toml(text: &str) -> Result<Self, ConfigError> {
-        Ok(toml_edit::de::from_str(text)?)
+        let config: Self =
+            toml_edit::de::from_str(text).map_err(|error| ConfigError(error.to_string()))?;
+        for flavor in config.flavors.keys() {
+            if Flavor::find(flavor).is_none() {
+                let text = "must be a flavor of the emulator, as `modelarts flavors` lists them";
+                return Err(ConfigError(format!("flavors.\"{flavor}\" {text}")));
+            }
+        }
+        for priority in config.priorities.keys() {
+            if !["1", "2", "3"].contains(&priority.as_str()) {
+                return Err(ConfigError(format!(
+                    "priorities.{priority} must be 1, 2 or 3"
+                )));
+            }
+        }
+        Ok(config)
     }
 
     /// Returns the arguments of `srun` for a job. They contain values of this configuration and of
@@ -199,6 +214,16 @@ mod tests {
     }
 
     #[test]
+    fn the_example_is_a_configuration() {
+        let config = Config::from_toml(include_str!("../../../examples/launcher.toml")).unwrap();
+        let arguments = config.arguments(&request("modelarts.vm.cpu.8u", Some("pool-gpu")), 3);
+        assert_eq!(
+            arguments.join(" "),
+            "--account=lab --partition=gpu --qos=high --cpus-per-task=4 --mem=8G"
+        );
+    }
+
+    #[test]
     fn a_flavor_requests_its_hardware() {
         let config = Config::default();
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", None), 1);
@@ -263,6 +288,13 @@ mod tests {
             let error = Config::from_toml(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
             assert!(error.contains("line "), "{text}: {error}");
+        }
+        for (text, expected) in [
+            ("[flavors.\"modelarts.vm.cpu.8U\"]", "must be a flavor"),
+            ("[priorities.7]", "priorities.7 must be 1, 2 or 3"),
+        ] {
+            let error = Config::from_toml(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
         }
     }
 }

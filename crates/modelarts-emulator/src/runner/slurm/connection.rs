@@ -2,23 +2,26 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    io,
+    os::unix::process::ExitStatusExt,
     process::{ExitStatus, Stdio},
     sync::{
-        Arc, OnceLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use parking_lot::Mutex;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWriteExt, BufReader},
     process::{Child, ChildStdin, Command as Process},
     sync::{mpsc, oneshot, watch},
 };
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::{
     job::worker::Worker,
@@ -26,14 +29,14 @@ use crate::{
         run::{Exit, Loss},
         slurm::{
             cluster::Cluster,
-            commands::{self, QUEUE_PERIOD, QueuedJob},
+            commands::{self, QUEUE_PERIOD, Queue, QueuedJob},
             protocol::{Command, Message, Request, Stop},
         },
     },
 };
 
 /// Time for which `srun` may run after its workers were told to end, and after SIGTERM.
-const END_TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const END_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time limit for the state of a job whose `srun` has ended.
 const STATE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Parts of the messages of an `srun` that could not send its job to Slurm.
@@ -55,11 +58,14 @@ pub(super) struct Connection {
     replies: Mutex<Option<Replies>>,
     last_number: AtomicU64,
     released: CancellationToken,
-    /// Number of the job in Slurm, as a worker reported it.
-    slurm_id: OnceLock<String>,
+    /// Comment of the job in Slurm, by which the queue contains this run and no other.
+    token: String,
 }
 
 type Replies = HashMap<u64, oneshot::Sender<Result<Value, String>>>;
+
+/// Reply of a worker, or the end of its connection.
+type Reply = Result<Result<Value, String>, oneshot::error::RecvError>;
 
 /// State of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,12 +106,23 @@ impl Connection {
             replies: Mutex::new(Some(Replies::new())),
             last_number: AtomicU64::new(0),
             released: CancellationToken::new(),
-            slurm_id: OnceLock::new(),
+            token: Uuid::new_v4().to_string(),
         });
         let job_id = workers.first().map_or("", |worker| worker.job_id.as_str());
-        match srun().args(options).process_group(0).spawn() {
+        let mut command = srun();
+        command
+            .arg(format!("--comment={}", connection.token))
+            .args(options);
+        match command.process_group(0).spawn() {
             Err(error) => {
-                let state = State::Rejected(commands::start_error("srun", &error));
+                let text = commands::start_error("srun", &error);
+                let state = match error.kind() {
+                    io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => {
+                        State::Rejected(text)
+                    }
+                    // A resource of this machine is used up, such as descriptors or processes.
+                    _ => State::Unavailable(text),
+                };
                 connection.state.send_replace(state);
                 connection.replies.lock().take();
             }
@@ -128,6 +145,11 @@ impl Connection {
         self.state.subscribe()
     }
 
+    /// Returns the job of this run in the queue of Slurm.
+    pub(super) fn find<'a>(&self, queue: &'a Queue) -> Option<&'a QueuedJob> {
+        queue.iter().find(|job| job.comment == self.token)
+    }
+
     /// Sends a command to the worker of a rank.
     pub(super) fn call(&self, rank: u32, command: Command) -> Call {
         let number = self.last_number.fetch_add(1, Ordering::Relaxed) + 1;
@@ -146,6 +168,18 @@ impl Connection {
     /// Ends the work of a worker for an earlier request.
     pub(super) fn stop(&self, number: u64, how: Stop) {
         self.send(&Request::Stop { number, how });
+    }
+
+    /// Waits for a reply after a stop. A worker that does not respond is given up.
+    pub(super) async fn last_reply(
+        &self,
+        reply: &mut oneshot::Receiver<Result<Value, String>>,
+    ) -> Option<Reply> {
+        let reply = tokio::time::timeout(END_TIMEOUT, reply).await;
+        if reply.is_err() {
+            self.release();
+        }
+        reply.ok()
     }
 
     fn send(&self, request: &Request) {
@@ -200,14 +234,14 @@ impl Connection {
         let errors = errors.ok().and_then(Result::ok).unwrap_or_default();
         let is_released = ended.is_none();
         if let Some(status) = ended {
-            let state = self.find_end(&cluster, &job_id, status.ok(), errors).await;
+            let state = self.find_end(&cluster, status.ok(), errors).await;
             tracing::info!(job = job_id, ?state, "srun has ended");
             self.state.send_replace(state);
         }
         self.requests.lock().take();
         self.replies.lock().take();
         if is_released {
-            self.leave_queue(&cluster, &job_id).await;
+            self.leave_queue(&cluster).await;
         }
     }
 
@@ -217,16 +251,15 @@ impl Connection {
         workers: usize,
     ) {
         let Some(output) = output else { return };
-        let mut lines = BufReader::new(output).lines();
+        let mut output = BufReader::new(output);
         let mut hosts = vec![None; workers];
-        while let Ok(Some(line)) = lines.next_line().await {
+        while let Some(line) = next_line(&mut output).await {
             let message = line.split_once(':').and_then(|(rank, message)| {
                 let rank: usize = rank.trim().parse().ok()?;
                 Some((rank, serde_json::from_str::<Message>(message).ok()?))
             });
             match message {
-                Some((rank, Message::Hello { host, slurm_id })) if rank < workers => {
-                    self.slurm_id.get_or_init(|| slurm_id);
+                Some((rank, Message::Hello { host })) if rank < workers => {
                     hosts[rank] = Some(host);
                     let all: Option<Vec<String>> = hosts.iter().cloned().collect();
                     if let Some(hosts) = all {
@@ -272,23 +305,19 @@ impl Connection {
 
     /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was killed,
     /// or that could not reach Slurm when it ended, leaves its job in the queue.
-    async fn leave_queue(&self, cluster: &Cluster, job_id: &str) {
+    async fn leave_queue(&self, cluster: &Cluster) {
+        let ended = Instant::now();
         loop {
-            // An earlier read of the queue may precede the end of `srun`.
-            tokio::time::sleep(QUEUE_PERIOD).await;
-            let Ok(queue) = cluster.queue.read().await else {
-                continue;
-            };
-            let job = cluster.find(&queue, job_id);
-            let is_own = |job: &&QueuedJob| self.slurm_id.get().is_none_or(|id| *id == job.id);
-            let Some(job) = job.filter(is_own).filter(|job| job.is_live()) else {
-                return;
-            };
-            if job.state != "COMPLETING"
-                && let Err(error) = commands::cancel(&[&job.id]).await
-            {
-                tracing::warn!(job = job_id, %error, "the job is still in the queue of Slurm");
+            if let Ok(queue) = cluster.queue.read(ended).await {
+                let job = self.find(&queue).filter(|job| job.is_live());
+                let Some(job) = job else { return };
+                if job.state != "COMPLETING"
+                    && let Err(error) = commands::cancel(&[&job.id]).await
+                {
+                    tracing::warn!(job = job.name, %error, "the job is still in the queue of Slurm");
+                }
             }
+            tokio::time::sleep(QUEUE_PERIOD).await;
         }
     }
 
@@ -296,19 +325,19 @@ impl Connection {
     async fn find_end(
         &self,
         cluster: &Cluster,
-        job_id: &str,
         status: Option<ExitStatus>,
         errors: Vec<String>,
     ) -> State {
         let is_ready = *self.state.borrow() == State::Ready;
-        let began = tokio::time::Instant::now();
-        let mut is_cancelled = false;
+        let ended = Instant::now();
+        // Slurm cancels the job of an `srun` that was killed, which is no decision of an operator.
+        let mut is_cancelled = status.is_some_and(|status| status.signal().is_some());
         let (job, failure) = loop {
-            let failure = match cluster.queue.read().await {
-                Ok(queue) => match cluster.find(&queue, job_id).cloned() {
+            let failure = match cluster.queue.read(ended).await {
+                Ok(queue) => match self.find(&queue).cloned() {
                     Some(job) if job.is_live() => {
                         // Without `srun`, the workers cannot be reached any more.
-                        if job.state != "COMPLETING" && began.elapsed() > QUEUE_PERIOD {
+                        if job.state != "COMPLETING" && ended.elapsed() > QUEUE_PERIOD {
                             is_cancelled = true;
                             commands::cancel(&[&job.id]).await.err()
                         } else {
@@ -319,17 +348,11 @@ impl Connection {
                 },
                 Err(error) => Some(error),
             };
-            if (failure.is_some() && !is_ready) || began.elapsed() > STATE_TIMEOUT {
+            if (failure.is_some() && !is_ready) || ended.elapsed() > STATE_TIMEOUT {
                 break (None, failure);
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         };
-        if let Some(job) = &job {
-            cluster
-                .earlier
-                .lock()
-                .insert(job_id.to_owned(), job.id.clone());
-        }
         let cause = errors
             .iter()
             .find(|line| line.contains("error:"))
@@ -344,7 +367,7 @@ impl Connection {
         };
         match failure {
             Some(error) if !is_ready => State::Unavailable(error),
-            _ if is_cancelled && !is_ready => State::Unavailable(cause),
+            _ if is_cancelled && !is_ready => State::Unavailable(format!("srun ended: {cause}")),
             // Slurm may respond again by now.
             None if !is_ready && NO_RESPONSE.iter().any(|text| cause.contains(text)) => {
                 State::Unavailable(cause)
@@ -394,8 +417,8 @@ async fn last_lines(output: Option<impl AsyncRead + Unpin>, job_id: String) -> V
     let Some(output) = output else {
         return Vec::new();
     };
-    let mut lines = BufReader::new(output).lines();
-    while let Ok(Some(line)) = lines.next_line().await {
+    let mut output = BufReader::new(output);
+    while let Some(line) = next_line(&mut output).await {
         tracing::info!(job = job_id, line, "srun");
         if last.len() == ERROR_LINES {
             last.pop_front();
@@ -403,4 +426,13 @@ async fn last_lines(output: Option<impl AsyncRead + Unpin>, job_id: String) -> V
         last.push_back(line);
     }
     last.into()
+}
+
+/// Returns the next line, or `None` at the end. Bytes that are not UTF-8 are replaced.
+async fn next_line(output: &mut (impl AsyncBufRead + Unpin)) -> Option<String> {
+    let mut line = Vec::new();
+    match output.read_until(b'\n', &mut line).await {
+        Ok(1..) => Some(String::from_utf8_lossy(&line).trim_end().to_owned()),
+        Ok(0) | Err(_) => None,
+    }
 }

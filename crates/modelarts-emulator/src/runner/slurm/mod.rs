@@ -20,7 +20,7 @@ pub(crate) mod worker;
 use std::{
     collections::HashMap,
     fmt, fs, io,
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     sync::Arc,
     time::Duration,
 };
@@ -43,7 +43,7 @@ use crate::{
             cluster::Cluster,
             commands::QUEUE_PERIOD,
             config::Config,
-            connection::{Call, Connection, State},
+            connection::{Call, Connection, END_TIMEOUT, State},
             protocol::{Command, ExitRecord, Specification, Stop, WorkerSite},
         },
         worker_files::{Transfer, WorkerFiles},
@@ -133,9 +133,9 @@ impl SlurmLauncher {
         let (obs, datasets) = (settings.obs, settings.datasets);
         Ok(Arc::new(Self {
             site: WorkerSite {
-                nfs: settings.nfs.unwrap_or_else(|| shared.join("nfs")),
+                nfs: absolute(settings.nfs.unwrap_or_else(|| shared.join("nfs")))?,
                 obs: obs.root().to_owned(),
-                datasets: datasets.clone(),
+                datasets: datasets.clone().map(absolute).transpose()?,
                 log_cap: settings.log_cap,
                 least_disk: settings.least_disk,
                 install_packages: settings.install_packages,
@@ -143,10 +143,7 @@ impl SlurmLauncher {
                 shared: shared.clone(),
             },
             files: WorkerFiles::new(&shared, obs, datasets)?,
-            program: match program {
-                Some(program) => program,
-                None => std::env::current_exe()?,
-            },
+            program: program.map_or_else(std::env::current_exe, absolute)?,
             config,
             cluster: Arc::new(Cluster::new(settings.temporary)),
             connections: Mutex::default(),
@@ -220,7 +217,7 @@ impl SlurmLauncher {
             reply = &mut reply => reply,
             () = interrupt.cancelled() => {
                 connection.stop(number, Stop::Terminate);
-                reply.await
+                connection.last_reply(&mut reply).await?
             }
         };
         let value = reply.ok()?.map_err(io::Error::other);
@@ -251,7 +248,7 @@ impl Launcher for SlurmLauncher {
         is_own: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            check::end_earlier(&self.cluster, is_own).await?;
+            check::end_earlier(is_own).await?;
             let arguments = self.config.check_arguments();
             check::check(&self.site.shared, &self.program, &arguments).await
         })
@@ -264,6 +261,7 @@ impl Launcher for SlurmLauncher {
             launcher: self,
             workers: workers.to_vec(),
             priority,
+            applied: priority,
             reason: String::new(),
         }))
     }
@@ -321,7 +319,8 @@ impl Launcher for SlurmLauncher {
     fn usage(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Option<Usage>> {
         Box::pin(async move {
             let never = CancellationToken::new();
-            let usage = self.call(&worker, Command::Usage, &never).await;
+            let usage = self.call(&worker, Command::Usage, &never);
+            let usage = tokio::time::timeout(USAGE_TIMEOUT, usage).await.ok()?;
             usage.and_then(Result::ok).flatten()
         })
     }
@@ -340,48 +339,54 @@ struct SlurmAllocation {
     launcher: Arc<SlurmLauncher>,
     workers: Vec<Worker>,
     priority: i64,
+    /// Priority of the job in Slurm.
+    applied: i64,
     /// Connection to the workers, or the reason for which `srun` was not started.
     connection: Result<Arc<Connection>, String>,
     /// Last reason of Slurm that was reported.
     reason: String,
 }
 
+/// Time limit for the usage of a worker. A node that does not respond has none.
+const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time after which the reason of a waiting job is read for the first time.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 impl SlurmAllocation {
     /// Waits until Slurm responds again, and submits the job again.
     async fn connect_again(&mut self) {
-        let job_id = self.workers[0].job_id.clone();
         loop {
             tokio::time::sleep(QUEUE_PERIOD).await;
-            let Ok(queue) = self.launcher.cluster.queue.read().await else {
+            let Ok(queue) = self.launcher.cluster.queue.read_recent().await else {
                 continue;
             };
             // Slurm may have accepted the job although its response was lost.
-            let earlier = self.launcher.cluster.find(&queue, &job_id);
-            let Some(job) = earlier.filter(|job| job.is_live()) else {
+            let job = self
+                .connection
+                .as_ref()
+                .ok()
+                .and_then(|run| run.find(&queue));
+            let Some(job) = job.filter(|job| job.is_live()) else {
                 break;
             };
             if let Err(error) = commands::cancel(&[&job.id]).await {
-                tracing::warn!(job = job_id, %error, "a lost job of Slurm is not cancelled yet");
+                tracing::warn!(job = job.name, %error, "a lost job of Slurm is not cancelled yet");
             }
         }
+        self.applied = self.priority;
         let connection = self.launcher.connect(&self.workers, self.priority);
         self.connection = connection.map_err(|error| error.to_string());
     }
 
-    /// Returns the reason for which the job waits, if it has changed.
-    async fn new_reason(&mut self) -> Option<String> {
-        let reason = match self.launcher.cluster.queue.read().await {
+    /// Returns the reason for which the job waits, if it has changed. Applies a change of the
+    /// priority.
+    async fn new_reason(&mut self, connection: &Connection) -> Option<String> {
+        let reason = match self.launcher.cluster.queue.read_recent().await {
             Err(error) => unavailable(&error),
             Ok(queue) => {
-                let job = self
-                    .launcher
-                    .cluster
-                    .find(&queue, &self.workers[0].job_id)?;
-                if !job.is_live() || job.state == "RUNNING" {
-                    return None;
+                let job = connection.find(&queue).filter(|job| job.is_live())?;
+                if self.applied != self.priority {
+                    self.apply_priority(&job.id).await;
                 }
                 job.reason()
             }
@@ -390,6 +395,20 @@ impl SlurmAllocation {
             self.reason.clone_from(&reason);
             reason
         })
+    }
+
+    async fn apply_priority(&mut self, id: &str) {
+        let config = &self.launcher.config;
+        let changes = config.changes(&self.workers[0].request, self.priority);
+        // The order of a job without such options does not depend on its priority.
+        let applied = match changes.is_empty() {
+            true => Ok(()),
+            false => commands::update(id, &changes).await,
+        };
+        match applied {
+            Ok(()) => self.applied = self.priority,
+            Err(error) => tracing::warn!(id, %error, "the priority does not change in Slurm"),
+        }
     }
 }
 
@@ -438,7 +457,7 @@ impl Allocation for SlurmAllocation {
                         self.connect_again().await;
                     }
                     Some(State::Waiting) | None => {
-                        if let Some(reason) = self.new_reason().await {
+                        if let Some(reason) = self.new_reason(&connection).await {
                             return Progress::Waiting(reason);
                         }
                     }
@@ -447,22 +466,8 @@ impl Allocation for SlurmAllocation {
         })
     }
 
-    fn set_priority(&mut self, priority: i64) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            self.priority = priority;
-            let (config, worker) = (&self.launcher.config, &self.workers[0]);
-            let changes = config.changes(&worker.request, priority);
-            // The order of a job without such options does not depend on its priority.
-            let Ok(queue) = self.launcher.cluster.queue.read().await else {
-                return;
-            };
-            if let Some(job) = self.launcher.cluster.find(&queue, &worker.job_id)
-                && !changes.is_empty()
-                && let Err(error) = commands::update(&job.id, &changes).await
-            {
-                tracing::warn!(job = worker.job_id, %error, "the priority does not change in Slurm");
-            }
-        })
+    fn set_priority(&mut self, priority: i64) {
+        self.priority = priority;
     }
 
     fn loss(&self) -> Option<Loss> {
@@ -552,6 +557,14 @@ impl SlurmRun {
         exit
     }
 
+    /// Ends `srun`, because the worker does not respond.
+    fn give_up(&self) -> Exit {
+        if let Some((connection, _)) = &self.call {
+            connection.release();
+        }
+        Exit::Lost(Loss::NodeFault)
+    }
+
     fn stop(&self, how: Stop) {
         if let Some((connection, call)) = &self.call {
             connection.stop(call.number, how);
@@ -575,7 +588,10 @@ impl Run for SlurmRun {
                 Some(exit) => exit,
                 None => {
                     self.stop(Stop::Kill);
-                    self.exit().await
+                    match tokio::time::timeout(END_TIMEOUT, self.exit()).await {
+                        Ok(exit) => exit,
+                        Err(_) => self.give_up(),
+                    }
                 }
             }
         })

@@ -53,7 +53,7 @@ pub(super) enum Request {
     Stop { number: u64, how: Stop },
 }
 
-/// What a worker does for a request.
+/// Work of a worker for a request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Command {
     Perform(Step),
@@ -80,11 +80,7 @@ pub(super) enum Stop {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Message {
     /// The worker is ready. The first message.
-    Hello {
-        host: String,
-        /// Number of the job in Slurm.
-        slurm_id: String,
-    },
+    Hello { host: String },
     /// Reply to a request, or the error of the work for it.
     Reply {
         number: u64,

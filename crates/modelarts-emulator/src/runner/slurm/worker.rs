@@ -45,7 +45,7 @@ const DEVICE_VARIABLES: [&str; 6] = [
     "ROCR_VISIBLE_DEVICES",
     "ZE_AFFINITY_MASK",
 ];
-/// Maximum length of an error in a message, in characters. `srun` splits long lines.
+/// Maximum length of an error in a message, in bytes. `srun` splits lines of more than about 1 kB.
 const MAX_ERROR: usize = 300;
 /// Time for killed processes to end after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
@@ -67,20 +67,23 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let worker = WorkerProcess::new(specification, rank)?;
     worker.say(&Message::Hello {
         host: gethostname::gethostname().to_string_lossy().into_owned(),
-        slurm_id: env::var("SLURM_JOB_ID").unwrap_or_default(),
     });
     let mut lines = read_lines();
     let mut tasks = JoinSet::new();
     loop {
+        let is_retired = worker.0.is_retired.is_cancelled();
+        if is_retired && tasks.is_empty() {
+            return Ok(());
+        }
         let line = tokio::select! {
             line = lines.recv() => line,
+            _ = tasks.join_next(), if is_retired => continue,
             _ = terminate.recv() => {
                 // Slurm also ends the code by SIGTERM, and kills it after its own grace period. The
                 // emulator reads the cause from Slurm, and not from the exit code.
                 worker.0.is_retired.cancel();
                 worker.stop_all(Stop::Terminate);
-                while tasks.join_next().await.is_some() {}
-                return Ok(());
+                continue;
             }
         };
         let Some(line) = line else { break };
@@ -93,7 +96,7 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
             }) => {
                 if usize::try_from(to) == Ok(rank) {
                     let token = worker.register(number);
-                    tasks.spawn(worker.clone().answer(number, command, token));
+                    tasks.spawn(worker.clone().reply(number, command, token));
                 }
             }
             Ok(Request::Stop { number, how }) => worker.stop(number, how),
@@ -206,10 +209,13 @@ impl WorkerProcess {
     }
 
     /// Performs a command and sends its reply.
-    async fn answer(self, number: u64, command: Command, tokens: StopTokens) {
+    async fn reply(self, number: u64, command: Command, tokens: StopTokens) {
         let result = self.perform(command, tokens).await;
         self.0.stops.lock().remove(&number);
-        let result = result.map_err(|error| error.to_string().chars().take(MAX_ERROR).collect());
+        let result = result.map_err(|error| {
+            let text = error.to_string().replace(char::is_control, " ");
+            text[..text.floor_char_boundary(MAX_ERROR)].to_owned()
+        });
         self.say(&Message::Reply { number, result });
     }
 
@@ -230,7 +236,9 @@ impl WorkerProcess {
                 };
                 worker.run = run;
                 let exit_code = wait(launcher.start(worker.clone()).await, tokens).await;
-                self.record_exit(&worker, exit_code)?;
+                if let Err(error) = self.record_exit(&worker, exit_code) {
+                    tracing::warn!(%error, "the exit code is not recorded");
+                }
                 Ok(json!(exit_code))
             }
         }
