@@ -21,6 +21,7 @@ mod plain;
 mod programs;
 mod readme;
 mod regenerate;
+mod slurm;
 mod snapshots;
 mod spec;
 mod tools;
@@ -143,6 +144,9 @@ enum Command {
         #[arg(value_name = "PATTERN")]
         pattern: Option<String>,
     },
+    /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
+    /// as root, installs Slurm if it is missing
+    Slurm(slurm::Options),
     /// Checks that operations added to a copy of the description can be called without new Rust
     /// code
     NewOperation,
@@ -255,6 +259,7 @@ fn run(command: Command) -> Result<ExitCode> {
             })
         }
         Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
+        Command::Slurm(options) => slurm::command(&options),
         Command::NewOperation => new_operation::run(),
         Command::Obs {
             speed: true,

@@ -52,16 +52,16 @@ pub fn live(args: &[String]) -> Result<ExitCode> {
     replace(command)
 }
 
-/// Replaces this process by the program, so that the program receives Ctrl-C and can delete its
-/// job.
+/// Replaces this process by the program, so that the program receives Ctrl-C and can delete what it
+/// has created.
 #[cfg(unix)]
-fn replace(mut command: Command) -> Result<ExitCode> {
+pub fn replace(mut command: Command) -> Result<ExitCode> {
     use std::os::unix::process::CommandExt;
-    Err(command.exec()).context("cargo could not be started")
+    Err(command.exec()).context("the program could not be started")
 }
 
 #[cfg(not(unix))]
-fn replace(mut command: Command) -> Result<ExitCode> {
+pub fn replace(mut command: Command) -> Result<ExitCode> {
     let status = command.status().context("cargo could not be started")?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))

@@ -14,7 +14,7 @@ use crate::{
     console::{self, Tests},
     instructions,
     metadata::Metadata,
-    obs, programs,
+    obs, programs, slurm,
     tools::node,
     workspace::{self, cargo},
 };
@@ -160,6 +160,11 @@ pub const ALL: &[Check] = &[
         name: "obs",
         about: "clients of OBS and modelarts-obs read what the others wrote",
         run: || obs::run(false),
+    },
+    Check {
+        name: "slurm",
+        about: "jobs of the emulator run on a Slurm cluster",
+        run: slurm::check,
     },
     Check {
         name: "simulate",
