@@ -1,7 +1,12 @@
 //! Arguments of the program.
 
 use clap::{ArgAction, Args, CommandFactory, Parser};
-use tracing_subscriber::{EnvFilter, fmt::format::FmtSpan};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    fmt::format::FmtSpan,
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::{commands::Command, context::CONTEXT_VARIABLE, output::OutputArguments};
 
@@ -62,25 +67,38 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
+/// Crates whose logs `--verbose` prints.
+const LOGGED_CRATES: [&str; 6] = [
+    "modelarts_api",
+    "modelarts_cli",
+    "modelarts_console",
+    "modelarts_emulator",
+    "modelarts_ext",
+    "modelarts_obs",
+];
+
 /// Prints what the crates of this workspace log, on stderr. `RUST_LOG` takes precedence.
 pub(crate) fn set_up_log(verbose: u8) {
     let level = match verbose {
-        0 => "off",
-        1 => "debug",
-        _ => "trace",
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
     };
-    let default = format!(
-        "off,modelarts_cli={level},modelarts_ext={level},modelarts_obs={level},\
-         modelarts_api={level},modelarts_emulator={level},modelarts_console={level}"
-    );
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
+    let default = Targets::new().with_targets(LOGGED_CRATES.map(|name| (name, level)));
+    let given = std::env::var("RUST_LOG").unwrap_or_default();
+    let filter = match given.trim_matches(',') {
+        "" => default,
+        given => given.parse().unwrap_or(default),
+    };
     tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(std::io::stderr)
         .with_ansi(false)
         // The end of a call, with its status, attempts and request id.
         .with_span_events(FmtSpan::CLOSE)
         // A closed stderr must not end the program.
         .log_internal_errors(false)
+        .finish()
+        .with(filter)
         .init();
 }

@@ -42,6 +42,13 @@ function textOf(finding) {
   return finding.rule + code + (finding.advice ? `; ${finding.advice}` : "");
 }
 
+/** Shows the sentence about a check above its findings, and beside the button in narrow windows. */
+function showState(text) {
+  for (const id of ["state", "result"]) {
+    setText(document.getElementById(id), text);
+  }
+}
+
 /** Shows findings as a list of links to their controls. */
 function showList(list, findings) {
   while (list.children.length > findings.length) {
@@ -97,7 +104,7 @@ function showAtControls(errors) {
 function show(result) {
   const count = result.errors.length;
   const states = ["The job breaks no rule.", "1 rule is broken."];
-  setText(document.getElementById("state"), states[count] ?? `${count} rules are broken.`);
+  showState(states[count] ?? `${count} rules are broken.`);
   showList(document.getElementById("errors"), result.errors);
   showList(document.getElementById("warnings"), result.warnings);
   document.getElementById("warnings-title").hidden = result.warnings.length === 0;
@@ -124,7 +131,7 @@ async function check() {
     show(await request("/create/check", { method: "POST", body: fields(), type: FORM, signal }));
   } catch (error) {
     if (error.name !== "AbortError") {
-      setText(document.getElementById("state"), `The form is not checked: ${errorText(error)}`);
+      showState(`The form is not checked: ${errorText(error)}`);
     }
   }
 }

@@ -1,19 +1,15 @@
 // List of jobs: live rows, times in the zone of the user, and changes of several jobs.
 import { banner, errorText, request, stream } from "./page.js";
+import { patch, patchEach } from "./patch.js";
 
 const AGE_INTERVAL = 10_000;
 
 const form = document.getElementById("bulk");
+/** Time by which the clock of the service is ahead, in milliseconds. */
+const AHEAD = Number(form.dataset.ahead) * 1_000;
 const rows = document.getElementById("rows");
 const news = document.getElementById("news");
 const selectAll = document.getElementById("select-all");
-
-/** Returns the elements of a text from this server, in which all text is escaped. */
-function parse(html) {
-  const template = document.createElement("template");
-  template.innerHTML = html;
-  return template.content;
-}
 
 /** Returns a time span in its two largest units, such as `2m51s`. */
 function duration(seconds) {
@@ -32,7 +28,7 @@ function duration(seconds) {
 function writeAges() {
   for (const time of document.querySelectorAll("time[data-age]")) {
     const created = new Date(time.dateTime);
-    const age = duration(Math.max(0, (Date.now() - created) / 1_000));
+    const age = duration(Math.max(0, (Date.now() + AHEAD - created) / 1_000));
     if (time.textContent !== age) {
       time.textContent = age;
     }
@@ -40,55 +36,14 @@ function writeAges() {
   }
 }
 
-/** Returns `true` if the script must not replace an element: only its age or its mark differ. */
-function isSame(old, next) {
-  const time = (cell) => cell.querySelector("time[data-age]")?.dateTime;
-  if (time(old) && time(old) === time(next)) {
-    return true;
-  }
-  const select = old.querySelector("input");
-  if (select) {
-    const can = next.querySelector("input").dataset.canStop;
-    if (can === undefined) {
-      delete select.dataset.canStop;
-    } else {
-      select.dataset.canStop = can;
-    }
-    return true;
-  }
-  return old.isEqualNode(next);
-}
-
 /** Changes the rows to those of the server. Rows that remain keep their selection and the focus. */
-function replaceRows(html) {
-  const table = document.createElement("table");
-  table.innerHTML = `<tbody>${html}</tbody>`;
-  const next = [...table.tBodies[0].rows];
-  const wanted = new Set(next.map((row) => row.id));
+function showRows(html) {
   const hadFocus = rows.contains(document.activeElement);
-  for (const row of [...rows.rows]) {
-    if (!wanted.has(row.id)) {
-      row.remove();
-    }
-  }
-  let place = rows.firstElementChild;
-  for (const row of next) {
-    const old = document.getElementById(row.id);
-    if (old && old === place) {
-      place = place.nextElementSibling;
-    } else {
-      rows.insertBefore(old ?? row, place);
-    }
-    [...(old?.cells ?? [])].forEach((cell, index) => {
-      if (!isSame(cell, row.cells[index])) {
-        cell.replaceWith(row.cells[index].cloneNode(true));
-      }
-    });
-  }
+  patch(rows, html);
   if (hadFocus && !rows.contains(document.activeElement)) {
     document.getElementById("main").focus();
   }
-  const isEmpty = next.length === 0;
+  const isEmpty = rows.rows.length === 0;
   document.getElementById("list").hidden = isEmpty;
   document.getElementById("empty").hidden = !isEmpty;
   const actions = document.getElementById("bulk-actions");
@@ -98,20 +53,6 @@ function replaceRows(html) {
   document.getElementById("service-problem")?.remove();
   writeAges();
   showSelection();
-}
-
-/** Replaces the numbers and the links of phases and pages, and keeps the focus. */
-function replaceCounts(html) {
-  for (const next of [...parse(html).children]) {
-    const old = document.getElementById(next.id);
-    if (old && !old.isEqualNode(next)) {
-      const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-      old.replaceWith(next);
-      if (focused) {
-        document.getElementById(focused)?.focus();
-      }
-    }
-  }
 }
 
 /** Returns the check boxes of the selected jobs. */
@@ -145,23 +86,19 @@ function count(number) {
   return number === 1 ? "1 job" : `${number} jobs`;
 }
 
-/** Opens the dialog that confirms a change of the selected jobs. */
-function confirm(action) {
+/** Opens the dialog that confirms the change of a button for the selected jobs. */
+function confirm({ value: action, dataset: { verb, effect } }) {
   const chosen = selection();
   if (chosen.length === 0) {
     news.textContent = "Select jobs in the list first.";
     return;
   }
-  const isStop = action === "stop";
-  const ended = isStop ? chosen.filter((box) => box.dataset.canStop === undefined).length : 0;
-  const text = isStop
-    ? "Processes of these jobs end, and are not started again."
-    : "Events and logs are deleted too. Outputs in OBS remain. This cannot be undone.";
-  const verb = isStop ? "Stop" : "Delete";
+  const cannot = chosen.filter((box) => !("canStop" in box.dataset)).length;
+  const note = ` ${count(cannot)} of these ended before or are being stopped, and will not change.`;
   const dialog = document.getElementById("confirm");
   document.getElementById("confirm-title").textContent = `${verb} ${count(chosen.length)}?`;
   document.getElementById("confirm-text").textContent =
-    text + (ended ? ` ${count(ended)} of these ended before, and will not change.` : "");
+    effect + (action === "stop" && cannot > 0 ? note : "");
   document.getElementById("confirm-problem").textContent = "";
   const items = chosen.map((box) => {
     const item = document.createElement("li");
@@ -171,7 +108,6 @@ function confirm(action) {
   document.getElementById("confirm-jobs").replaceChildren(...items);
   const yes = document.getElementById("confirm-yes");
   yes.textContent = `${verb} ${count(chosen.length)}`;
-  yes.className = isStop ? "primary" : "danger";
   yes.disabled = false;
   yes.onclick = () => change(action, chosen, dialog, yes);
   dialog.showModal();
@@ -228,14 +164,14 @@ if (selectAll) {
   rows.addEventListener("change", showSelection);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    confirm(event.submitter?.value ?? "stop");
+    confirm(event.submitter ?? form.querySelector("button"));
   });
   showSelection();
 }
 if (form.dataset.stream) {
   stream(form.dataset.stream, {
-    rows: replaceRows,
-    counts: replaceCounts,
+    rows: showRows,
+    counts: patchEach,
     interrupted: (reason) => banner(`The service does not return the jobs: ${reason}`),
     resumed: () => {
       banner("");

@@ -5,6 +5,8 @@ import { request } from "./page.js";
 const CHUNK = 500;
 /** Maximum number of lines in the page. */
 const MOST = 5000;
+/** Pause after lines were left out, in milliseconds. */
+const PAUSE = 250;
 /** Distance from the end of the window at which more lines are read, in pixels. */
 const EDGE = 400;
 /** Distance from the end at which the last line counts as visible, in pixels. */
@@ -30,6 +32,8 @@ export class LineWindow {
     /** `true` while lines are read because of scrolling. */
     this.isReading = false;
     this.work = Promise.resolve();
+    /** The call of `follow` that waits for its turn. */
+    this.following = null;
     element.addEventListener("scroll", () => this.onScroll(), { passive: true });
   }
 
@@ -110,15 +114,26 @@ export class LineWindow {
     });
   }
 
-  /** Adds the lines after the last one, and shows the end. */
+  /**
+   * Shows the end. If many lines have arrived since, only the last of them are read: a log may grow
+   * faster than a page can show it.
+   */
   follow() {
-    return this.enqueue(async () => {
-      if (this.total - this.last > CHUNK) {
+    this.following ??= this.enqueue(async () => {
+      // Lines that arrive from now on need another call.
+      this.following = null;
+      const isFarBehind = this.total - this.last > CHUNK;
+      if (isFarBehind) {
         await this.replace(Math.max(1, this.total - CHUNK + 1));
+      } else if (this.last < this.total) {
+        await this.append();
       }
-      await this.append();
       this.element.scrollTop = this.element.scrollHeight;
+      if (isFarBehind) {
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      }
     });
+    return this.following;
   }
 
   /** Marks a line; 0 for none. */
@@ -147,17 +162,9 @@ export class LineWindow {
   }
 
   async append() {
-    while (this.last < this.total) {
-      const rows = await this.read(this.last + 1, CHUNK);
-      if (rows.length === 0) {
-        break;
-      }
-      this.element.append(...rows);
-      for (let more = this.element.children.length - MOST; more > 0; more -= 1) {
-        this.element.firstElementChild.remove();
-      }
-      this.changed();
-    }
+    this.element.append(...(await this.read(this.last + 1, CHUNK)));
+    this.trimStart();
+    this.changed();
   }
 
   async prepend() {
@@ -181,12 +188,7 @@ export class LineWindow {
     if (scrollTop < EDGE && this.first > 1) {
       task = () => this.prepend();
     } else if (scrollHeight - scrollTop - clientHeight < EDGE && this.last < this.total) {
-      task = async () => {
-        const rows = await this.read(this.last + 1, CHUNK);
-        this.element.append(...rows);
-        this.trimStart();
-        this.changed();
-      };
+      task = () => this.append();
     }
     if (task) {
       this.isReading = true;

@@ -15,7 +15,7 @@ const follow = byId("follow");
 const job = root.dataset.job;
 
 /** Numbers of lines, as the stream reports them. */
-let counts = { epoch: root.dataset.epoch, lines: 0, tasks: [], has_ended: false };
+let counts = { lines: 0, tasks: [], has_ended: "ended" in root.dataset };
 let timer = 0;
 
 const lines = new LineWindow(log, { job, query, changed: showNumbers });
@@ -48,7 +48,23 @@ function showNumbers() {
   byId("last").textContent = lines.last;
   byId("lines").textContent = lines.total;
   byId("reading").hidden = counts.has_ended;
+  setAnnounce();
   byId("no-lines").hidden = lines.total > 0;
+}
+
+/**
+ * Lets screen readers announce lines only while new ones arrive: lines that are read by scrolling,
+ * by a search or from the log of an ended job are no news.
+ */
+function setAnnounce() {
+  const isNews = byId("announce").checked && follow.checked && !counts.has_ended;
+  log.setAttribute("aria-live", isNews ? "polite" : "off");
+  byId("announce").closest("label").hidden = counts.has_ended;
+}
+
+function setFollow(isOn) {
+  follow.checked = isOn;
+  setAnnounce();
 }
 
 function say(text, isError = false) {
@@ -62,6 +78,9 @@ async function attempt(task) {
     await task();
     byId("q").removeAttribute("aria-invalid");
   } catch (error) {
+    if (error.name === "AbortError") {
+      return;
+    }
     say(errorText(error), true);
     if (error.status === 400) {
       byId("q").setAttribute("aria-invalid", "true");
@@ -140,13 +159,17 @@ async function find(direction) {
   }
   fields.set("find", direction);
   say("Searching…");
-  const found = await request(`${job}/logs/search?${fields}`);
+  // The server ends a search for which nobody waits.
+  searching?.abort();
+  searching = new AbortController();
+  const { signal } = searching;
+  const found = await request(`${job}/logs/search?${fields}`, { signal });
   if (found.line === null) {
     say("No line matches.");
     await lines.reload();
     return;
   }
-  follow.checked = false;
+  setFollow(false);
   if (searched !== query().toString()) {
     searched = query().toString();
     lines.isStale = true;
@@ -159,11 +182,13 @@ async function find(direction) {
   writeAddress();
 }
 
+/** The request of the search that is under way. */
+let searching = null;
 /** The search whose hits are shown. */
 let searched = query().toString();
 
 function goTo(number) {
-  follow.checked = false;
+  setFollow(false);
   const line = Math.min(Math.max(1, number), lines.total);
   attempt(async () => {
     await lines.show(line);
@@ -172,7 +197,7 @@ function goTo(number) {
 }
 
 function goToEnd() {
-  follow.checked = true;
+  setFollow(true);
   lines.mark(0);
   attempt(() => lines.showEnd());
   writeAddress();
@@ -199,14 +224,17 @@ byId("to-last").addEventListener("click", (event) => {
 });
 byId("to-first").addEventListener("click", (event) => {
   event.preventDefault();
-  follow.checked = false;
+  setFollow(false);
   lines.mark(0);
   attempt(() => lines.showStart());
 });
-follow.addEventListener("change", () => follow.checked && goToEnd());
-byId("announce").addEventListener("change", (event) => {
-  log.setAttribute("aria-live", event.target.checked ? "polite" : "off");
+follow.addEventListener("change", () => {
+  setAnnounce();
+  if (follow.checked) {
+    goToEnd();
+  }
 });
+byId("announce").addEventListener("change", setAnnounce);
 byId("wrap").addEventListener("change", (event) => {
   log.classList.toggle("wrapped", event.target.checked);
 });
@@ -214,7 +242,7 @@ log.addEventListener("click", (event) => {
   const link = event.target.closest("a.number");
   if (link) {
     event.preventDefault();
-    follow.checked = false;
+    setFollow(false);
     lines.mark(Number(link.textContent));
     writeAddress();
   }
@@ -222,25 +250,26 @@ log.addEventListener("click", (event) => {
 // The user scrolls away from the end to read, and back to it to follow.
 log.addEventListener("wheel", (event) => {
   if (event.deltaY < 0) {
-    follow.checked = false;
+    setFollow(false);
   }
 }, { passive: true });
 log.addEventListener("keydown", (event) => {
   if (["ArrowUp", "PageUp", "Home"].includes(event.key)) {
-    follow.checked = false;
+    setFollow(false);
   }
 });
 log.addEventListener("scroll", () => {
   if (lines.isAtEnd && lines.last >= lines.total && !lines.marked) {
-    follow.checked = true;
+    setFollow(true);
   } else if (!lines.isAtEnd && lines.last >= lines.total) {
-    follow.checked = false;
+    setFollow(false);
   }
 }, { passive: true });
 
 for (const label of root.querySelectorAll("label[hidden]")) {
   label.hidden = false;
 }
+setAnnounce();
 byId("to-earlier").hidden = true;
 byId("to-later").hidden = true;
 if (lines.marked) {

@@ -15,18 +15,44 @@ export function patch(element, html) {
   showTimes(element);
 }
 
+/**
+ * Makes elements of the page those of the HTML of a fragment. They are matched by their ids.
+ *
+ * @param {string} html Elements with ids, from this server.
+ */
+export function patchEach(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  for (const wanted of [...template.content.children]) {
+    const element = document.getElementById(wanted.id);
+    if (element) {
+      patchNode(element, wanted);
+      showTimes(element);
+    }
+  }
+}
+
+/** Returns the children that have an id, by it. */
+function byId(element) {
+  return new Map([...element.children].filter(({ id }) => id).map((child) => [child.id, child]));
+}
+
 function patchChildren(target, source) {
+  const [present, wantedIds] = [byId(target), byId(source)];
+  // What is no longer wanted goes first, so that nothing moves, which would lose the focus.
+  for (const [id, child] of present) {
+    if (!wantedIds.has(id)) {
+      child.remove();
+    }
+  }
   let node = target.firstChild;
   for (const wanted of [...source.childNodes]) {
     let match = node;
     if (wanted.id) {
-      match = [...target.children].find((child) => child.id === wanted.id) ?? null;
-    } else {
-      // An element whose id is wanted later stays for it.
-      const isWanted = (id) => [...source.children].some((child) => child.id === id);
-      if (match?.id && isWanted(match.id)) {
-        match = null;
-      }
+      match = present.get(wanted.id) ?? null;
+    } else if (match?.id) {
+      // It stays for the wanted element with its id.
+      match = null;
     }
     if (!match || match.nodeType !== wanted.nodeType || match.nodeName !== wanted.nodeName) {
       target.insertBefore(wanted, node);

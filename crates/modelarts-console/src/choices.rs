@@ -117,24 +117,3 @@ async fn limited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, S
         Err(_) => Err("the service did not respond in time".to_owned()),
     }
 }
-
-/// Returns the hardware of a flavor, such as `8 cores, 32 GB, 1 × GP-Vnt1`.
-pub(crate) fn hardware(flavor: &TrainingFlavor) -> String {
-    let Some(info) = flavor.flavor_info.as_deref() else {
-        return String::new();
-    };
-    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
-    let memory = info.memory.as_ref();
-    let memory =
-        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
-    let gpu = info.gpu.as_ref();
-    let gpu = gpu.and_then(|gpu| Some((gpu.unit_num?, gpu.product_name.as_deref()?)));
-    let npu = info.npu.as_ref();
-    let npu = npu.and_then(|npu| Some((npu.unit_num?, npu.product_name.as_deref()?)));
-    let parts = [
-        cores.map(|cores| format!("{cores} cores")),
-        memory.map(|(size, unit)| format!("{size} {unit}")),
-        gpu.or(npu).map(|(count, name)| format!("{count} × {name}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}

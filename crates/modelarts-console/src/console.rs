@@ -31,12 +31,16 @@ use crate::{
     job, jobs,
     live::{Watches, lists::Lists},
     problem::Problem,
+    service_clock::ServiceClock,
     site::{Site, State},
 };
 
 /// Pause between two polls of a real service, and of a server on this machine.
 const INTERVAL: Duration = Duration::from_secs(5);
 const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
+/// Maximum age of a comparison of the clocks of this machine and of a real service. The clock of an
+/// emulator may be moved at any time.
+const CLOCK_AGE: Duration = Duration::from_secs(600);
 /// Maximum time for open responses to finish when the server ends.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
@@ -202,6 +206,10 @@ impl ConsoleBuilder {
         let default_interval = if is_local { LOCAL_INTERVAL } else { INTERVAL };
         let interval = self.interval.unwrap_or(default_interval);
         let emulator = Administration::find(&self.client).await;
+        let clock_age = match emulator {
+            Some(_) => interval,
+            None => CLOCK_AGE,
+        };
         let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
@@ -219,6 +227,7 @@ impl ConsoleBuilder {
             user: OnceCell::new(),
             closed: closed.clone(),
             facts: Facts::new(interval),
+            clock: ServiceClock::new(clock_age),
             emulator,
             client: self.client,
         }));

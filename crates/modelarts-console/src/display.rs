@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use modelarts_ext::{Job, types::Phase};
+use modelarts_ext::{
+    Job,
+    types::{FlavorInfo, Phase},
+};
 
 /// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
 pub(crate) fn duration(duration: Duration) -> String {
@@ -36,6 +39,35 @@ pub(crate) fn name(job: &Job) -> &str {
         "" => job.id(),
         name => name,
     }
+}
+
+/// Returns the hardware of a flavor, such as `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
+pub(crate) fn hardware(info: &FlavorInfo) -> String {
+    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
+    let memory = info.memory.as_ref();
+    let memory =
+        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
+    let device = |count: Option<i64>, product: Option<&str>, memory: Option<&str>| {
+        let product = product.filter(|product| !product.is_empty())?;
+        let memory = memory.map(|memory| format!(" ({memory})"));
+        let memory = memory.unwrap_or_default();
+        Some(format!("{} × {product}{memory}", count.unwrap_or(1)))
+    };
+    let gpu = info.gpu.as_ref().and_then(|gpu| {
+        let (product, memory) = (gpu.product_name.as_deref(), gpu.memory.as_deref());
+        device(gpu.unit_num, product, memory)
+    });
+    let npu = info.npu.as_ref().and_then(|npu| {
+        let (product, memory) = (npu.product_name.as_deref(), npu.memory.as_deref());
+        device(npu.unit_num, product, memory)
+    });
+    let parts = [
+        cores.map(|cores| format!("{cores} CPU cores")),
+        memory.map(|(size, unit)| format!("{size} {unit} of memory")),
+        gpu,
+        npu,
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// Returns bytes as hexadecimal digits.

@@ -21,6 +21,7 @@
 //! ```
 
 mod access;
+mod action;
 mod administration;
 mod assets;
 mod choices;
@@ -35,6 +36,7 @@ mod jobs;
 mod live;
 mod page;
 mod problem;
+mod service_clock;
 mod site;
 mod snippets;
 mod sse;

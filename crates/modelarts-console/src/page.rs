@@ -39,6 +39,8 @@ pub(crate) struct Layout {
     pub(crate) has_emulator: bool,
     /// Directory of scripts and styles.
     pub(crate) assets: String,
+    /// Sentence about a clock of the service that differs from that of this machine.
+    pub(crate) clock_note: Option<String>,
 }
 
 impl Layout {
@@ -52,6 +54,7 @@ impl Layout {
             is_read_only: state.is_read_only,
             has_emulator: state.emulator.is_some(),
             assets: assets::base(),
+            clock_note: state.clock.note().filter(|_| !visitor.csrf.is_empty()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
-use modelarts_ext::{Client, client::CurrentUser};
+use modelarts_ext::{Client, Job, JobHandle, client::CurrentUser};
 use modelarts_obs::Staging;
 use tokio::sync::{OnceCell, watch};
 
@@ -13,6 +13,8 @@ use crate::{
     drafts::Drafts,
     facts::Facts,
     live::{Watches, lists::Lists},
+    problem::Problem,
+    service_clock::ServiceClock,
 };
 
 /// The state that all requests share.
@@ -46,8 +48,52 @@ pub(crate) struct Site {
     pub(crate) closed: watch::Receiver<bool>,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
+    /// Time of the service.
+    pub(crate) clock: ServiceClock,
     /// Control of the emulator; `None` for a real service.
     pub(crate) emulator: Option<Administration>,
+}
+
+/// Advice about an address without a job.
+const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
+
+/// Returns the problem of a job that does not exist.
+pub(crate) fn absent(id: &str) -> Problem {
+    Problem::not_found(format!("the project has no job with the id {id}")).with_advice(ABSENT)
+}
+
+impl Site {
+    /// Returns the handle of the job with the id of an address.
+    ///
+    /// # Errors
+    /// A problem with the status 404 if the id is malformed.
+    pub(crate) fn handle(&self, id: &str) -> Result<JobHandle, Problem> {
+        let handle = self.client.training_jobs().job(id);
+        handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
+    }
+
+    /// Reads the job with the id of an address.
+    ///
+    /// # Errors
+    /// A problem with the status 404 if the job does not exist or the id is malformed.
+    pub(crate) async fn job(&self, id: &str) -> Result<Job, Problem> {
+        match self.handle(id)?.get().await {
+            Err(error) if error.is_not_found() => {
+                let mut problem = absent(id);
+                problem.code = error.code().map(str::to_owned);
+                problem.request_id = error.request_id().map(str::to_owned);
+                Err(problem)
+            }
+            read => Ok(read?),
+        }
+    }
+
+    /// Compares the clocks, unless that was done a short time ago.
+    pub(crate) async fn compare_clocks(&self) {
+        self.clock
+            .compare(&self.client, self.emulator.as_ref())
+            .await;
+    }
 }
 
 /// Handle of the site, which each handler takes.

@@ -4,12 +4,18 @@
 //! The program prints one line of JSON when it is ready, and one for each command. It ends with
 //! stdin.
 
-use std::{io::Write, net::SocketAddr, path::PathBuf};
+use std::{
+    io::Write,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use modelarts_console::Console;
-use modelarts_emulator::{Emulator, Timing, jobs::RunnerKind, script::Script};
+use modelarts_emulator::{Emulator, Timing, clock::ManualClock, jobs::RunnerKind, script::Script};
 use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::{Obs, Staging};
 use serde::Deserialize;
@@ -32,6 +38,10 @@ struct Arguments {
     /// Script of simulated jobs; code runs as processes if not given
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Seconds by which the clock of the service, which then stands still, is ahead of that of this
+    /// machine; negative if it is behind
+    #[arg(long, allow_hyphen_values = true)]
+    clock_ahead: Option<i64>,
     /// Reject all changes
     #[arg(long)]
     read_only: bool,
@@ -96,6 +106,16 @@ async fn main() -> Result<()> {
         .timing(timing)
         .token(TOKEN)
         .install_packages(false);
+    if let Some(ahead) = arguments.clock_ahead {
+        let difference = Duration::from_secs(ahead.unsigned_abs());
+        let now = SystemTime::now();
+        let time = if ahead > 0 {
+            now + difference
+        } else {
+            now - difference
+        };
+        builder = builder.clock(Arc::new(ManualClock::at(time)));
+    }
     if let Some(file) = &arguments.script {
         let script = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
         builder = builder.runner(RunnerKind::Simulated(Script::from_json(&script)?));

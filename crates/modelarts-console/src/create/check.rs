@@ -38,6 +38,15 @@ pub(super) struct Checked {
 }
 
 impl Checked {
+    /// Returns the number of broken rules as a sentence.
+    pub(super) fn state(&self) -> String {
+        match self.errors.len() {
+            0 => "The job breaks no rule.".to_owned(),
+            1 => "1 rule is broken.".to_owned(),
+            count => format!("{count} rules are broken."),
+        }
+    }
+
     /// Checks a form. No request is sent.
     pub(super) fn new(state: &State, form: &Form, lists: &Lists) -> (Plan, Self) {
         let draft = state.drafts.get(form.get(DRAFT));

@@ -67,7 +67,7 @@ async fn copy(
     draft: &str,
     notes: &mut Vec<String>,
 ) -> Result<Form, Problem> {
-    let job = state.client.training_jobs().get(id).await?;
+    let job = state.job(id).await?;
     let stem: String = job.name().chars().take(MAX_STEM).collect();
     let copy = job.copy_as(format!("{stem}-{}", &draft[..4])).await?;
     let mut form = form_of(copy.body());

@@ -5,13 +5,14 @@ use modelarts_ext::types::TrainingFlavor;
 
 use crate::{
     access::visitor::Visitor,
-    choices::{Lists, hardware},
+    choices::Lists,
     create::{
         check::Checked,
         finding::Finding,
         form::{Form, Row, cell_name, text},
         parameters::{Control, DRAFT, EXTRA, GROUPS, Item, Kind, List, Mode, OTHER},
     },
+    display,
     drafts::{CODE, INPUTS},
     page::{Layout, Section},
     problem::Problem,
@@ -342,7 +343,8 @@ impl Views<'_> {
         for flavor in self.lists.flavors.iter().flatten() {
             let kind = kind_of(flavor);
             if let Some(id) = flavor.flavor_id.as_deref() {
-                let label = match hardware(flavor) {
+                let info = flavor.flavor_info.as_deref();
+                let label = match info.map(display::hardware).unwrap_or_default() {
                     hardware if hardware.is_empty() => id.to_owned(),
                     hardware => format!("{id}: {hardware}"),
                 };

@@ -10,8 +10,8 @@ use axum::{
 
 use crate::{
     access::visitor::{Fields, Visitor},
+    action::Action,
     display,
-    job::{frame::load, head::Action},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
@@ -56,9 +56,9 @@ async fn confirm(
     id: &str,
     action: Action,
 ) -> Result<Page<ConfirmPage>, Problem> {
-    let job = load(state, id).await?;
+    let job = state.job(id).await?;
     let name = display::name(&job).to_owned();
-    let title = format!("{} {name}", action.title());
+    let title = format!("{} {name}", action.verb());
     Ok(Page(ConfirmPage {
         layout: Layout::new(state, visitor, Section::Jobs, &title),
         id: job.id().to_owned(),
@@ -68,13 +68,13 @@ async fn confirm(
 }
 
 async fn stop(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     job.terminate().await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
 }
 
 async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<Redirect, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     job.delete().await?;
     Ok(Redirect::to("/jobs"))
 }
@@ -84,7 +84,7 @@ async fn describe(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Redirect, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     // Browsers send the end of a line as two characters.
     let text = fields.get("description").unwrap_or_default();
     job.set_description(text.replace("\r\n", "\n").trim())

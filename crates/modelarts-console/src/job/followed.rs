@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use modelarts_ext::{Job, JobHandle};
+use modelarts_ext::Job;
 
 use crate::{
     live::{
@@ -11,11 +11,8 @@ use crate::{
         pool::Viewer,
     },
     problem::Problem,
-    site::State,
+    site::{State, absent},
 };
-
-/// Advice about an address without a job.
-const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
 
 /// The job of a page, with its poller.
 pub(crate) struct FollowedJob {
@@ -33,7 +30,7 @@ impl FollowedJob {
     /// A problem with the status 404 if the job does not exist or the id is malformed, and that of
     /// the service if it cannot be read.
     pub(crate) async fn follow(state: &State, id: &str) -> Result<Self, Problem> {
-        let watch = state.watches.job(&handle(state, id)?);
+        let watch = state.watches.job(&state.handle(id)?);
         let known = watch.loaded().await;
         match (known.is_vanished, &known.job, &known.interruption) {
             (false, Some(job), _) => Ok(Self {
@@ -45,20 +42,6 @@ impl FollowedJob {
             _ => Err(absent(id)),
         }
     }
-}
-
-/// Returns the handle of the job with the id of an address.
-///
-/// # Errors
-/// A problem with the status 404 if the id is malformed.
-pub(crate) fn handle(state: &State, id: &str) -> Result<JobHandle, Problem> {
-    let handle = state.client.training_jobs().job(id);
-    handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
-}
-
-/// Returns the problem of a job that does not exist.
-pub(crate) fn absent(id: &str) -> Problem {
-    Problem::not_found(format!("the project has no job with the id {id}")).with_advice(ABSENT)
 }
 
 /// Position in the stream of a job.

@@ -5,10 +5,7 @@ use modelarts_ext::Job;
 use crate::{
     access::visitor::Visitor,
     display,
-    job::{
-        followed::{FollowedJob, absent, handle},
-        head, summary,
-    },
+    job::{followed::FollowedJob, head, summary},
     page::{Layout, Section},
     problem::Problem,
     site::State,
@@ -86,6 +83,7 @@ impl JobFrame {
         tab: Tab,
     ) -> Result<(Layout, Self), Problem> {
         let title = format!("{} · {}", tab.title(), display::name(job));
+        // Rendering the summary compares the clocks, and the layout has the result.
         let frame = Self {
             id: job.id().to_owned(),
             tab,
@@ -96,27 +94,11 @@ impl JobFrame {
     }
 }
 
-/// Reads the job with the id of an address.
-///
-/// # Errors
-/// A problem with the status 404 if the job does not exist or the id is malformed.
-pub(crate) async fn load(state: &State, id: &str) -> Result<Job, Problem> {
-    match handle(state, id)?.get().await {
-        Err(error) if error.is_not_found() => {
-            let mut problem = absent(id);
-            problem.code = error.code().map(str::to_owned);
-            problem.request_id = error.request_id().map(str::to_owned);
-            Err(problem)
-        }
-        read => Ok(read?),
-    }
-}
-
 /// Reads the job with the id of an address for a script of a page that is open. All open pages of
 /// a job share the response for a short time, until the poller of the job finds a change.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Those of [`Site::job`](crate::site::Site::job).
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);

@@ -1,47 +1,16 @@
 //! Header of a job: its name, its phase, and its changes.
 
 use askama::Template;
-use modelarts_ext::{Job, types::Phase};
+use modelarts_ext::Job;
 
-use crate::{access::visitor::Visitor, display, page::fragment, problem::Problem, site::State};
-
-/// Change of a job that needs a confirmation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Stop,
-    Delete,
-}
-
-impl Action {
-    /// Returns the verb.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Stop => "Stop",
-            Self::Delete => "Delete",
-        }
-    }
-
-    /// Returns the end of the address.
-    pub(crate) fn path(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Delete => "delete",
-        }
-    }
-
-    /// Returns the effect of the change.
-    pub(crate) fn effect(self) -> &'static str {
-        match self {
-            Self::Stop => {
-                "The job ends, and cannot be continued. Its events, logs and outputs remain."
-            }
-            Self::Delete => {
-                "The job, its events and its logs are deleted, and it is stopped if it runs. Its \
-                 outputs in OBS remain."
-            }
-        }
-    }
-}
+use crate::{
+    access::visitor::Visitor,
+    action::{Action, can_stop},
+    display,
+    page::fragment,
+    problem::Problem,
+    site::State,
+};
 
 #[derive(Template)]
 #[template(path = "job/head.html")]
@@ -57,7 +26,7 @@ struct Head {
     /// Time of the creation, RFC 3339.
     created: String,
     ran: Option<String>,
-    /// `true` if the service accepts a stop now.
+    /// `true` if the job can be stopped.
     can_stop: bool,
     csrf: String,
     is_read_only: bool,
@@ -78,14 +47,9 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
         detail: detail.filter(|detail| detail != phase.as_str()),
         created: created.map(|time| time.to_string()).unwrap_or_default(),
         ran: job.time_run().map(display::duration),
-        can_stop: can_stop(&phase),
+        can_stop: can_stop(job),
         phase: phase.to_string(),
         csrf: visitor.csrf.clone(),
         is_read_only: state.is_read_only,
     })
-}
-
-/// Returns `true` if the service accepts the stop of a job in this phase.
-pub(crate) fn can_stop(phase: &Phase) -> bool {
-    matches!(phase, Phase::Creating | Phase::Pending | Phase::Running)
 }

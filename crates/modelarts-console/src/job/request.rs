@@ -9,7 +9,7 @@ use axum::{
 
 use crate::{
     access::visitor::Visitor,
-    job::frame::{JobFrame, Tab, load},
+    job::frame::{JobFrame, Tab},
     page::{Layout, Page, Section},
     problem::Problem,
     site::State,
@@ -34,7 +34,7 @@ async fn request(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Page<RequestPage>, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Request).await?;
     let body = job.copy_as(job.name()).await?.body();
     let snippets = Snippets::new(&state.client, state.context.as_deref(), &body);

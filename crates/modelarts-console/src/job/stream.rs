@@ -29,7 +29,7 @@ use crate::{
     access::visitor::{Fields, Visitor},
     job::{
         events::{EventFilter, render_rows},
-        followed::{Position, handle},
+        followed::Position,
         head,
         logs::lines::LogCounts,
     },
@@ -78,7 +78,7 @@ async fn open(
     headers: HeaderMap,
     fields: Fields,
 ) -> Result<Response, Problem> {
-    let handle = handle(&state, &id)?;
+    let handle = state.handle(&id)?;
     let view = View::parse(fields.get("view"))?;
     let job = state.watches.job(&handle);
     let log = (view == View::Logs).then(|| state.watches.log(&handle));

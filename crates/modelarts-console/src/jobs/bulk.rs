@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::{Fields, Visitor},
+    action::{Action, can_stop},
     display,
     jobs::query::Query,
     page::{Layout, Page, Section, is_script},
@@ -27,42 +28,22 @@ const MAX_JOBS: usize = 100;
 /// Number of calls at the same time.
 const CONCURRENT: usize = 4;
 
-/// Change of several jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Action {
-    Stop,
-    Delete,
+/// Reads the field `action`.
+fn action_of(fields: &Fields) -> Result<Action, Problem> {
+    let actions = [Action::Stop, Action::Delete];
+    let name = fields.get("action").unwrap_or_default();
+    let found = actions.into_iter().find(|action| action.name() == name);
+    found.ok_or_else(|| Problem::invalid(format!("action must be stop or delete, and is {name:?}")))
 }
 
-impl Action {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Stop => "stop",
-            Self::Delete => "delete",
-        }
-    }
-
-    /// Reads the field `action`.
-    fn of(fields: &Fields) -> Result<Self, Problem> {
-        match fields.get("action") {
-            Some("stop") => Ok(Self::Stop),
-            Some("delete") => Ok(Self::Delete),
-            other => Err(Problem::invalid(format!(
-                "action must be stop or delete, and is {:?}",
-                other.unwrap_or_default()
-            ))),
-        }
-    }
-
-    /// Changes a job. Returns the effect as a verb for messages.
-    async fn run(self, job: &JobHandle) -> Result<&'static str, Error> {
-        match self {
-            Self::Stop => stop(job).await,
-            Self::Delete => match job.delete().await {
-                Err(error) if error.is_not_found() => Ok("does not exist any more"),
-                result => result.map(|()| "is being deleted"),
-            },
-        }
+/// Changes a job. Returns the effect as a verb for messages.
+async fn run(action: Action, job: &JobHandle) -> Result<&'static str, Error> {
+    match action {
+        Action::Stop => stop(job).await,
+        Action::Delete => match job.delete().await {
+            Err(error) if error.is_not_found() => Ok("does not exist any more"),
+            result => result.map(|()| "is being deleted"),
+        },
     }
 }
 
@@ -118,8 +99,11 @@ impl Candidate {
     fn new(action: Action, id: &str, read: Result<Job, Error>) -> Self {
         let (name, phase, note) = match read {
             Ok(job) => {
-                let is_ended = action == Action::Stop && job.is_final();
-                let note = if is_ended { "has ended" } else { "" };
+                let note = match action {
+                    Action::Stop if job.is_final() => "has ended",
+                    Action::Stop if !can_stop(&job) => "is being stopped",
+                    _ => "",
+                };
                 let (style, symbol) = display::phase_style(&job.phase());
                 let phase = (style, symbol, job.phase().to_string());
                 (display::name(&job).to_owned(), Some(phase), note.to_owned())
@@ -153,17 +137,14 @@ pub(super) async fn confirm(
     visitor: Visitor,
     fields: Fields,
 ) -> Result<Page<ConfirmPage>, Problem> {
-    let action = Action::of(&fields)?;
+    let action = action_of(&fields)?;
     let handles = jobs(&state, &fields)?;
     let candidates = stream::iter(handles)
         .map(|job| async move { Candidate::new(action, job.id(), job.get().await) })
         .buffered(CONCURRENT);
-    let title = match action {
-        Action::Stop => "Stop jobs",
-        Action::Delete => "Delete jobs",
-    };
+    let title = format!("{} jobs", action.verb());
     Ok(Page(ConfirmPage {
-        layout: Layout::new(&state, &visitor, Section::Jobs, title),
+        layout: Layout::new(&state, &visitor, Section::Jobs, &title),
         action,
         jobs: candidates.collect().await,
         search: fields.get("search").unwrap_or_default().to_owned(),
@@ -221,7 +202,7 @@ async fn change(
 ) -> Result<Response, Problem> {
     let handles = jobs(&state, &fields)?;
     let outcomes = stream::iter(handles).map(|job| async move {
-        let (result, error) = match action.run(&job).await {
+        let (result, error) = match run(action, &job).await {
             Ok(result) => (Some(result), None),
             Err(error) => (None, Some(Problem::from(error))),
         };

@@ -2,10 +2,11 @@
 
 use askama::Template;
 use axum::extract::State as Shared;
-use futures::future::join;
+use futures::join;
 
 use crate::{
     access::visitor::{Fields, Visitor},
+    action::Action,
     jobs::{query::Query, view::ListView},
     page::{Layout, Page, Section},
     problem::Problem,
@@ -34,6 +35,8 @@ pub(crate) struct ListPage {
     stream: Option<String>,
     /// Address of this page.
     address: String,
+    /// Seconds by which the clock of the service is ahead.
+    ahead: i64,
 }
 
 pub(crate) async fn list(
@@ -48,11 +51,12 @@ pub(crate) async fn list(
         page: 1,
         search_problem: None,
         problem: None,
-        view: ListView::new(&Query::default(), None, None, state.is_read_only),
+        view: ListView::new(&state, &Query::default(), None, None),
         empty: "No jobs.".to_owned(),
         can_create: false,
         stream: None,
         address: "/jobs".to_owned(),
+        ahead: 0,
     };
     let query = match Query::parse(&fields) {
         Ok(query) => query,
@@ -71,9 +75,15 @@ pub(crate) async fn list(
     }
     .to_owned();
     page.can_create = query == Query::default() && !state.is_read_only;
-    let (listing, counts) = join(query.read(&state), query.count(&state)).await;
+    let (listing, counts, ()) = join!(
+        query.read(&state),
+        query.count(&state),
+        state.compare_clocks()
+    );
+    page.ahead = state.clock.ahead();
+    page.layout.clock_note = state.clock.note();
     let (found, counts) = (listing.as_ref().ok(), counts.ok());
-    page.view = ListView::new(&query, found, counts.as_ref(), state.is_read_only);
+    page.view = ListView::new(&state, &query, found, counts.as_ref());
     match listing {
         Ok(_) => page.stream = Some(page.view.stream_address(&query)),
         Err(problem) if problem.status.is_client_error() => {

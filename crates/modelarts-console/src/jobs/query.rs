@@ -134,7 +134,7 @@ pub(crate) async fn read(
         true => Some(current_user(state).await?),
         false => None,
     };
-    let list = search.list(&client, user, SystemTime::now());
+    let list = search.list(&client, user, state.clock.now());
     let list = list.map_err(Problem::invalid)?;
     let page = list.page_size(size).page(page).await?;
     Ok((page.items, page.matching))

@@ -5,9 +5,9 @@ use std::{
     time::SystemTime,
 };
 
-use modelarts_ext::{Job, Timestamp, types::Phase};
+use modelarts_ext::{Job, Timestamp};
 
-use crate::display;
+use crate::{action::can_stop, display};
 
 /// A job in the list.
 #[derive(Default)]
@@ -53,7 +53,7 @@ impl JobRow {
         Self {
             id: job.id().to_owned(),
             name: display::name(job).to_owned(),
-            can_stop: !job.is_final() && phase != Phase::Terminating,
+            can_stop: can_stop(job),
             phase: phase.to_string(),
             style,
             symbol,

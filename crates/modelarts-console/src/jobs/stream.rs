@@ -168,8 +168,9 @@ struct Poller {
 
 impl Poller {
     async fn read(&mut self, state: &State, query: &Query) -> Result<ListState, Problem> {
+        state.compare_clocks().await;
         let listing = query.read(state).await?;
-        let view = |counts| ListView::new(query, Some(&listing), counts, state.is_read_only);
+        let view = |counts| ListView::new(state, query, Some(&listing), counts);
         let rows = view(None).rows_part()?;
         // Eight requests count the jobs, so they are sent only if a number may have changed. Other
         // values of the rows, such as running times, change with each poll.

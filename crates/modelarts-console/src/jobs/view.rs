@@ -1,9 +1,6 @@
 //! `ListView`: a list as the page shows it.
 
-use std::{
-    hash::{DefaultHasher, Hash, Hasher},
-    time::SystemTime,
-};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use askama::Template;
 
@@ -17,6 +14,7 @@ use crate::{
     live::lists::Part,
     page::fragment,
     problem::Problem,
+    site::State,
 };
 
 /// A link that adds a condition to the search, or removes it.
@@ -76,18 +74,18 @@ struct SummaryPart<'a> {
 impl ListView {
     /// Creates the view. There is no listing if the service did not return one.
     pub(crate) fn new(
+        state: &State,
         query: &Query,
         listing: Option<&Listing>,
         counts: Option<&Counts>,
-        is_read_only: bool,
     ) -> Self {
-        let now = SystemTime::now();
+        let now = state.clock.now();
         let jobs = listing.map(|listing| listing.jobs.as_slice());
         let rows = jobs.unwrap_or_default().iter();
         Self {
             rows: rows.map(|job| JobRow::new(job, now)).collect(),
             summary: Summary::new(query, listing, counts),
-            is_read_only,
+            is_read_only: state.is_read_only,
         }
     }
 

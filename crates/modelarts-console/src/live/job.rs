@@ -1,12 +1,13 @@
 //! `JobWatch`: the phase and the events of a job, followed.
 
-use std::{hash::BuildHasher, sync::Arc, time::Duration};
+use std::{collections::HashMap, hash::BuildHasher, mem, sync::Arc, time::Duration};
 
 use futures::StreamExt;
 use modelarts_ext::{
     Error, Event, Job, JobHandle,
     jobs::follow::{JobUpdate, Updates},
 };
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::problem::Problem;
@@ -18,12 +19,28 @@ const CHUNK: usize = 4096;
 pub(crate) struct JobWatch {
     handle: JobHandle,
     state: watch::Sender<JobState>,
+    /// Number of times that each event is in the state.
+    counts: Mutex<HashMap<Event, usize>>,
+    /// Number of feeds that follow the job instead of the polls of this watch.
+    leaders: watch::Sender<usize>,
+}
+
+/// A stream of updates of a job that a watch records. Streams of one job may overlap, and each of
+/// them begins with all events.
+pub(crate) struct Feed<'a> {
+    watch: &'a JobWatch,
+    /// Number of times that the stream had each event.
+    seen: HashMap<Event, usize>,
+    /// Reason why the stream cannot read the job at the moment.
+    interruption: Option<Problem>,
+    /// `true` if the watch waits for the end of this feed instead of polling.
+    is_leading: bool,
 }
 
 /// State of a followed job.
 #[derive(Clone)]
 pub(crate) struct JobState {
-    /// Number of the current series of events. Another number means that `events` began again.
+    /// Number of this series of events, which another watch does not continue.
     pub(crate) epoch: u64,
     /// The job as last read.
     pub(crate) job: Option<Job>,
@@ -62,6 +79,8 @@ impl JobWatch {
                 has_ended: false,
                 is_loaded: false,
             }),
+            counts: Mutex::default(),
+            leaders: watch::Sender::new(0),
         }
     }
 
@@ -92,11 +111,33 @@ impl JobWatch {
         self.state.send_modify(change);
     }
 
+    /// Returns a feed for another stream of updates of this job. It replaces the polls of this watch
+    /// as soon as it has had all events up to now, so that the job is not polled twice.
+    pub(crate) fn feed(&self) -> Feed<'_> {
+        Feed {
+            watch: self,
+            seen: HashMap::new(),
+            interruption: None,
+            is_leading: false,
+        }
+    }
+
+    /// Waits until feeds replace the polls, or until none does.
+    async fn wait_for_leader(&self, is_leading: bool) {
+        let mut leaders = self.leaders.subscribe();
+        // The sender is a field of this value, so the wait never fails.
+        let _ = leaders.wait_for(|count| (*count > 0) == is_leading).await;
+    }
+
     /// Follows the job until it has vanished.
     pub(crate) async fn poll(self: Arc<Self>, interval: Duration) {
         loop {
+            self.wait_for_leader(false).await;
             let updates = self.handle.updates().interval(interval);
-            let end = self.follow(updates.without_logs()).await;
+            let end = tokio::select! {
+                end = self.follow(updates.without_logs()) => end,
+                () = self.wait_for_leader(true) => continue,
+            };
             match end {
                 End::Ended => self.change(|state| {
                     state.has_ended = true;
@@ -109,11 +150,7 @@ impl JobWatch {
             if !self.wait_for_restart(slow(interval)).await {
                 return self.vanish();
             }
-            self.change(|state| {
-                state.epoch = random_epoch();
-                state.events = Arc::default();
-                state.has_ended = false;
-            });
+            self.change(|state| state.has_ended = false);
         }
     }
 
@@ -121,6 +158,7 @@ impl JobWatch {
     async fn follow(&self, updates: Updates) -> End {
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
+        let mut feed = self.feed();
         while let Some(chunk) = updates.next().await {
             let is_complete = chunk.len() < CHUNK;
             let mut end = None;
@@ -128,7 +166,7 @@ impl JobWatch {
                 for update in chunk {
                     match update {
                         Ok(JobUpdate::Vanished) => end = Some(End::Vanished),
-                        Ok(update) => state.record(update),
+                        Ok(update) => feed.record(update, state),
                         Err(error) => end = Some(End::Failed(error)),
                     }
                 }
@@ -185,17 +223,70 @@ impl JobWatch {
     }
 }
 
-impl JobState {
-    fn record(&mut self, update: JobUpdate) {
+impl Feed<'_> {
+    /// Records updates of a stream that reads more than this watch does.
+    pub(crate) fn take(&mut self, updates: Vec<JobUpdate>) {
+        if updates.is_empty() {
+            return;
+        }
+        // The events of a round come together, so the first of them come with all others.
+        let has_events = updates
+            .iter()
+            .any(|update| matches!(update, JobUpdate::Event(_)));
+        let watch = self.watch;
+        watch.change(|state| {
+            for update in updates {
+                self.record(update, state);
+            }
+            if has_events && !mem::replace(&mut self.is_leading, true) {
+                state.interruption.clone_from(&self.interruption);
+                watch.leaders.send_modify(|count| *count += 1);
+            }
+        });
+    }
+
+    fn record(&mut self, update: JobUpdate, state: &mut JobState) {
         match update {
-            JobUpdate::Phase(job) => self.set_job(*job),
-            JobUpdate::Event(event) => Arc::make_mut(&mut self.events).push(event),
-            JobUpdate::Interrupted { error } => self.interruption = Some(error.into()),
-            JobUpdate::Resumed => self.interruption = None,
+            JobUpdate::Phase(job) => {
+                self.interrupt(None, state);
+                state.set_job(*job);
+            }
+            JobUpdate::Event(event) => self.add(event, state),
+            JobUpdate::Interrupted { error } => self.interrupt(Some(error.into()), state),
+            JobUpdate::Resumed => self.interrupt(None, state),
             _ => {}
         }
     }
 
+    /// Adds an event, unless another stream added it before.
+    fn add(&mut self, event: Event, state: &mut JobState) {
+        let seen = self.seen.entry(event.clone()).or_default();
+        *seen += 1;
+        let mut counts = self.watch.counts.lock();
+        let count = counts.entry(event.clone()).or_default();
+        if *count < *seen {
+            *count += 1;
+            Arc::make_mut(&mut state.events).push(event);
+        }
+    }
+
+    fn interrupt(&mut self, interruption: Option<Problem>, state: &mut JobState) {
+        state.interruption.clone_from(&interruption);
+        self.interruption = interruption;
+    }
+}
+
+impl Drop for Feed<'_> {
+    fn drop(&mut self) {
+        if self.is_leading {
+            self.watch.leaders.send_modify(|count| *count -= 1);
+        }
+    }
+}
+
+impl JobState {
+    /// Sets the job as it was read now. A job that the stream of its handle has seen end has the
+    /// details of the end already, so they are not compared.
     fn set_job(&mut self, job: Job) {
         self.job = Some(job);
         self.head += 1;

@@ -120,7 +120,7 @@ impl LogWatch {
     pub(crate) async fn poll(self: Arc<Self>, job: Viewer<JobWatch>, interval: Duration) {
         loop {
             let state = job.loaded().await;
-            let read = self.read(state.job.as_ref(), interval).await;
+            let read = self.read(&job, state.job.as_ref(), interval).await;
             let is_read = read.is_ok();
             self.change(|state| {
                 state.is_loaded = true;
@@ -143,8 +143,14 @@ impl LogWatch {
         }
     }
 
-    /// Reads the logs from their beginning until the job has ended.
-    async fn read(&self, job: Option<&Job>, interval: Duration) -> Result<(), Failure> {
+    /// Reads the logs from their beginning until the job has ended. The same stream has the phase
+    /// and the events of the job, so `watch` does not poll them meanwhile.
+    async fn read(
+        &self,
+        watch: &JobWatch,
+        job: Option<&Job>,
+        interval: Duration,
+    ) -> Result<(), Failure> {
         let spool = Arc::new(Spool::create()?);
         self.change(|state| {
             state.epoch = random_epoch();
@@ -155,20 +161,27 @@ impl LogWatch {
             // A log that is complete is read at once, and mostly by its link.
             updates = updates.read_logs_by(LogAccess::Preview);
         }
-        // An interruption is shown as that of the job; here it ends the wait for the first part.
+        let mut feed = watch.feed();
+        // An interruption ends the wait for the first part, too.
         let updates = updates.report_interruptions().follow();
         let mut updates = updates.ready_chunks(CHUNK);
         while let Some(chunk) = updates.next().await {
             let mut lines: Vec<(String, LogItem)> = Vec::new();
+            let mut others = Vec::new();
             let mut failure = None;
             for update in chunk {
                 match update {
                     Ok(JobUpdate::Log { task, item }) => lines.push((task, item)),
-                    Ok(JobUpdate::Phase(job)) => spool.add_tasks(job.tasks()),
-                    Ok(_) => {}
+                    Ok(update) => {
+                        if let JobUpdate::Phase(job) = &update {
+                            spool.add_tasks(job.tasks());
+                        }
+                        others.push(update);
+                    }
                     Err(error) => failure = Some(Failure::Service(error)),
                 }
             }
+            feed.take(others);
             let target = Arc::clone(&spool);
             let stored = tokio::task::spawn_blocking(move || target.append(lines)).await;
             stored.map_err(io::Error::other)??;

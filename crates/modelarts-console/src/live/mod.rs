@@ -1,8 +1,9 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
 //!
 //! [`Watches::job`] follows the phase and the events of a job, and [`Watches::log`] its logs, which
-//! may be large, so they are read only while a page shows them. `pool` ends both some time after the
-//! last page has left. `spool` keeps the lines of logs in files of a temporary directory.
+//! may be large, so they are read only while a page shows them. The stream of the logs has the phase
+//! and the events too, and replaces the polls of the job. `pool` ends both some time after the last
+//! page has left. `spool` keeps the lines of logs in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;
@@ -10,6 +11,9 @@ pub(crate) mod log;
 pub(crate) mod pool;
 pub(crate) mod spool;
 pub(crate) mod text;
+
+#[cfg(test)]
+mod tests;
 
 use std::{sync::Arc, time::Duration};
 

@@ -171,8 +171,8 @@ async fn requests_are_read_back_and_filtered() {
     jobs.get(job.id()).await.unwrap();
     let page = fixture.page("/emulator").await;
     let (created, read) = (
-        "<code>CreateTrainingJob</code></th><td>201</td>",
-        "<code>ShowTrainingJobDetails</code></th><td>200</td>",
+        "<code>CreateTrainingJob</code></th><td role=\"cell\">201</td>",
+        "<code>ShowTrainingJobDetails</code></th><td role=\"cell\">200</td>",
     );
     let (create, show) = (page.find(created).unwrap(), page.find(read).unwrap());
     assert!(show < create, "the newest is not the first: {page}");

@@ -34,7 +34,9 @@ async fn running(fixture: &Fixture) -> String {
 
 /// Returns the messages of the rows of events in a fragment.
 fn event_rows(html: &str) -> Vec<String> {
-    let rows = html.split("<td role=\"cell\" class=\"message\">").skip(1);
+    let rows = html
+        .split("<td role=\"cell\" class=\"message line\">")
+        .skip(1);
     let rows = rows.map(|row| row.split_once("</td>").unwrap().0.to_owned());
     rows.collect()
 }
@@ -221,8 +223,14 @@ async fn a_job_that_cannot_be_followed_is_followed_again_later() {
     assert!(message.data.contains("no permission"), "{}", message.data);
     fixture.emulator.faults().clear();
     page.read_until(&mut stream, "resumed").await;
-    page.read_until(&mut stream, "events").await;
-    assert_eq!((page.resets, page.rows), (2, rows));
+    let job = fixture.client().training_jobs().get(&id).await.unwrap();
+    job.terminate().await.unwrap();
+    page.read_until(&mut stream, "end").await;
+    // The rows of the page remain, and the new ones follow.
+    assert_eq!(page.resets, 1);
+    assert_eq!(&page.rows[..rows.len()], rows);
+    let html = fixture.page(&format!("/jobs/{id}/events")).await;
+    assert_eq!(page.rows, event_rows(&html));
 }
 
 #[tokio::test]
@@ -245,6 +253,46 @@ async fn many_pages_share_one_poller() {
     assert_eq!(requests["ListTrainingJobEvents"].received, 1);
     // Logs are read for the tab of the logs only.
     assert_eq!(requests["ShowTrainingJobLogsFromAom"].received, 0);
+}
+
+#[tokio::test]
+async fn a_page_with_logs_causes_no_second_poll_of_the_job() {
+    let fixture = start().await;
+    let id = running(&fixture).await;
+    let mut streams = Vec::new();
+    for view in ["events", "logs", "overview", "logs"] {
+        let path = format!("/jobs/{id}/stream?view={view}");
+        let mut stream = fixture.stream(&path, "").await;
+        stream.until("head").await;
+        streams.push(stream);
+    }
+    let polls = |operation| {
+        let requests = fixture.emulator.requests();
+        requests.get(operation).map_or(0, |it| it.received)
+    };
+    while polls("ShowTrainingJobLogsFromAom") < 100 {
+        tokio::task::yield_now().await;
+    }
+    for operation in ["ShowTrainingJobDetails", "ListTrainingJobEvents"] {
+        let (polled, logs) = (polls(operation), polls("ShowTrainingJobLogsFromAom"));
+        // A round reads the end of the log by two requests.
+        assert!(
+            polled <= logs * 3 / 4,
+            "{operation}: {polled}, logs: {logs}"
+        );
+    }
+    // The stream of the logs has the news of the job.
+    let job = fixture.client().training_jobs().get(&id).await.unwrap();
+    job.terminate().await.unwrap();
+    for stream in &mut streams[1..] {
+        while !stream.until("head").await.data.contains("Terminated") {}
+    }
+    let mut page = EventsPage::default();
+    page.read_until(&mut streams[0], "end").await;
+    let rows = event_rows(&fixture.page(&format!("/jobs/{id}/events")).await);
+    assert!(rows.iter().any(|row| row.contains("stopped")), "{rows:?}");
+    assert_eq!(page.resets, 0);
+    assert!(rows.ends_with(&page.rows), "{rows:?}, {:?}", page.rows);
 }
 
 #[tokio::test]

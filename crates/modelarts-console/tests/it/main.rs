@@ -8,6 +8,7 @@
 )]
 
 mod access;
+mod clock;
 mod create;
 mod emulator;
 mod job;

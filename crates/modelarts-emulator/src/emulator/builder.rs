@@ -242,7 +242,8 @@ impl Builder {
     }
 
     /// Sets the directory of NFS exports, which is created if it does not exist: `server:/path` is
-    /// its subdirectory `server/path`. Default: `nfs` in the data directory.
+    /// its subdirectory `server/path`. Default: `nfs` in the data directory, or in the directory
+    /// that a cluster shares.
     pub fn nfs_root(mut self, path: impl Into<PathBuf>) -> Self {
         self.nfs_root = Some(path.into());
         self

@@ -21,7 +21,11 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::oneshot,
 };
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 use crate::{
     program::{
@@ -30,9 +34,6 @@ use crate::{
     },
     runner::slurm::{check, worker},
 };
-
-/// Default of `RUST_LOG`. The crate s3s reports each refused request of OBS as an error.
-const LOG_FILTER: &str = "info,s3s=off";
 
 /// Runs the program with the arguments of the process, and returns its exit code.
 #[must_use]
@@ -82,14 +83,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Prints the messages of this process on stderr.
 fn log_to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(LOG_FILTER));
+    // The crate s3s reports each refused request of OBS as an error.
+    let default = Targets::new()
+        .with_default(LevelFilter::INFO)
+        .with_target("s3s", LevelFilter::OFF);
+    let given = env::var("RUST_LOG").unwrap_or_default();
+    let filter = match given.trim_matches(',') {
+        "" => default,
+        given => given.parse().unwrap_or(default),
+    };
     // A program that contains the emulator may have a subscriber of its own.
     let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(io::stderr)
         .with_ansi(false)
         // A closed stderr must not end the program.
         .log_internal_errors(false)
+        .finish()
+        .with(filter)
         .try_init();
 }
 

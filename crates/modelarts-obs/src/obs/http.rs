@@ -1,7 +1,7 @@
 //! HTTP client for the crate `object_store`, with time limits and with [`ErrorFacts`] as the bodies
 //! of error responses.
 
-use std::time::Duration;
+use std::{error::Error, io, iter, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -50,7 +50,7 @@ impl HttpService for TimedClient {
         let authorization = request.headers().get(AUTHORIZATION).cloned();
         let sending = Duration::from_secs(u64::try_from(length).unwrap_or(u64::MAX) / MIN_SPEED);
         let timeout = response_timeout(&request).saturating_add(sending);
-        let response = limit(timeout, HttpService::call(&self.0, request)).await?;
+        let response = limit(timeout, send(&self.0, request)).await?;
         let (mut parts, body) = response.into_parts();
         let is_error = !parts.status.is_success() && parts.status != StatusCode::NOT_MODIFIED;
         let body = if is_error {
@@ -80,6 +80,54 @@ impl HttpService for TimedClient {
             HttpResponseBody::new(StreamBody::new(SyncStream::new(frames)))
         };
         Ok(HttpResponse::from_parts(parts, body))
+    }
+}
+
+/// Sends a request, and waits for the headers of the response.
+async fn send(client: &reqwest::Client, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+    let request = request.map(|body| match body.as_bytes() {
+        Some(bytes) => reqwest::Body::from(bytes.clone()),
+        None => reqwest::Body::wrap(body),
+    });
+    let request = reqwest::Request::try_from(request).map_err(http_error)?;
+    let response = client.execute(request).await.map_err(http_error)?;
+    let response = http::Response::<reqwest::Body>::from(response);
+    Ok(response.map(|body| HttpResponseBody::new(body.map_err(http_error))))
+}
+
+/// Classifies an error of the HTTP client. The crate object_store repeats requests by this kind.
+fn http_error(error: reqwest::Error) -> HttpError {
+    let kind = match &error {
+        error if error.is_timeout() => HttpErrorKind::Timeout,
+        error if error.is_connect() => HttpErrorKind::Connect,
+        error if error.is_decode() => HttpErrorKind::Decode,
+        error => {
+            let causes = iter::successors(error.source(), |error| Error::source(*error));
+            let mut kinds = causes.filter_map(kind_of_cause);
+            kinds.next().unwrap_or(HttpErrorKind::Unknown)
+        }
+    };
+    HttpError::new(kind, error.without_url())
+}
+
+/// Returns the kind of an error that interrupted the connection.
+fn kind_of_cause(cause: &(dyn Error + 'static)) -> Option<HttpErrorKind> {
+    if let Some(error) = cause.downcast_ref::<hyper::Error>() {
+        let is_broken =
+            error.is_closed() || error.is_incomplete_message() || error.is_body_write_aborted();
+        return match error {
+            _ if is_broken => Some(HttpErrorKind::Request),
+            error if error.is_timeout() => Some(HttpErrorKind::Timeout),
+            _ => None,
+        };
+    }
+    match cause.downcast_ref::<io::Error>()?.kind() {
+        io::ErrorKind::TimedOut => Some(HttpErrorKind::Timeout),
+        io::ErrorKind::ConnectionAborted
+        | io::ErrorKind::ConnectionReset
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::UnexpectedEof => Some(HttpErrorKind::Interrupted),
+        _ => None,
     }
 }
 

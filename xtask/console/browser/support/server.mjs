@@ -16,12 +16,13 @@ export class Server {
   #ready;
   #ended = false;
 
-  /** Starts a server. Options: `speed`, `script` (file), `readOnly`. */
-  static async start({ speed, script, readOnly } = {}) {
+  /** Starts a server. Options: `speed`, `script` (file), `readOnly`, `clockAhead` (seconds). */
+  static async start({ speed, script, readOnly, clockAhead } = {}) {
     const flags = [];
     if (speed) flags.push("--speed", String(speed));
     if (script) flags.push("--script", script);
     if (readOnly) flags.push("--read-only");
+    if (clockAhead) flags.push("--clock-ahead", String(clockAhead));
     const server = new Server();
     server.#child = spawn(PROGRAM, flags, { stdio: ["pipe", "pipe", "inherit"] });
     // Node waits for neither the process nor its pipes, so a failed test ends the run.

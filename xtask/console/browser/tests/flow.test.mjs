@@ -76,6 +76,11 @@ test("events and the log of a job follow it to its end", { timeout }, async () =
   await logLine(log, "step 1");
   await phase(log, "Running");
   await phase(events, "Running");
+  const region = log.getByRole("log");
+  assert.equal(await region.getAttribute("aria-live"), "polite");
+  await log.getByLabel("Announce new lines").uncheck();
+  assert.equal(await region.getAttribute("aria-live"), "off");
+  await log.getByLabel("Announce new lines").check();
   const before = await events.locator("#event-rows tr").count();
   await steps.release(1);
   await logLine(log, "step 2");
@@ -84,6 +89,9 @@ test("events and the log of a job follow it to its end", { timeout }, async () =
   await eventRow(events, /completed/i);
   assert.ok((await events.locator("#event-rows tr").count()) > before);
   assert.deepEqual(await log.locator("#log .row .text").allTextContents(), ["step 1", "step 2"]);
+  // No new lines follow, so what appears by scrolling is not announced.
+  await log.locator('#log[aria-live="off"]').waitFor();
+  assert.equal(await log.getByLabel("Announce new lines").isVisible(), false);
   await log.context().close();
   await steps.end();
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
 
-import { Browser } from "../support/browser.mjs";
+import { assertAccessible, Browser } from "../support/browser.mjs";
 import { fillForm, logLine, phase } from "../support/job.mjs";
 import { Steps } from "../support/programs.mjs";
 import { Server } from "../support/server.mjs";
@@ -70,6 +70,29 @@ test("a page reports that its session has expired", { timeout }, async () => {
   await page.getByRole("link", { name: "Create" }).click();
   await page.getByRole("heading", { name: "Log in" }).waitFor();
   await page.context().close();
+});
+
+test("pages report a service whose clock is off, and count ages by it", { timeout }, async () => {
+  const minutes = 7;
+  const off = await Server.start({ clockAhead: -60 * minutes });
+  const other = await Browser.start(off);
+  try {
+    const [id] = await off.seed([{ name: "off", phase: "Running" }]);
+    const list = await other.open("/jobs");
+    const note = /7m\d+s behind that of this computer\. Ages and running times are counted by it\./;
+    await list.locator(".note.clock", { hasText: note }).waitFor();
+    // Scripts have written the age.
+    const age = list.locator("#rows tr", { hasText: "off" }).locator("time[data-age]");
+    await list.waitForFunction(() => document.querySelector("time[data-age]").title.includes(","));
+    assert.match(await age.textContent(), /^\d+s$/);
+    const job = await other.tab(list.context(), `/jobs/${id}/events`);
+    await job.locator(".note.clock", { hasText: note }).waitFor();
+    await assertAccessible(job);
+    other.assertNoFaults();
+  } finally {
+    await other.end();
+    await off.end();
+  }
 });
 
 test("texts of a job are never HTML", { timeout }, async () => {

@@ -1,10 +1,9 @@
 //! Operations, their parameters and bodies, from the tables and the text of the description.
 
-use std::sync::LazyLock;
+use std::{io, sync::LazyLock};
 
-use modelarts_ext::api::{
-    DESCRIPTION, Effect, FIELDS, Offset, Operation, Parameter, ParameterLocation, Shape,
-};
+use flate2::read::DeflateDecoder;
+use modelarts_ext::api::{Effect, FIELDS, Offset, Operation, Parameter, ParameterLocation, Shape};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -67,9 +66,14 @@ pub(crate) struct OperationParameter {
     kind: String,
 }
 
+/// The OpenAPI description, compressed to a sixth by the build script.
+const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/modelarts.yaml.deflate"));
+
 /// The description, which is parsed only for its texts and examples.
-static DOCUMENT: LazyLock<Value> =
-    LazyLock::new(|| yaml_serde::from_str(DESCRIPTION).unwrap_or_default());
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap_or_default();
+    yaml_serde::from_str(&description).unwrap_or_default()
+});
 
 /// Returns the part of the description on an operation.
 fn documented(operation: &Operation) -> &'static Value {
@@ -272,5 +276,16 @@ impl Document for OperationDetails {
 
     fn id(&self) -> Option<&str> {
         Some(self.row.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_compressed_description_is_that_of_the_library() {
+        let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap();
+        assert!(description == modelarts_ext::api::DESCRIPTION);
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     access::visitor::Fields,
     display,
     job::{
-        followed::{FollowedJob, handle},
+        followed::FollowedJob,
         logs::query::{FollowedLog, LogQuery},
     },
     live::log::storage_problem,
@@ -49,7 +49,7 @@ pub(super) async fn line(
     let query = LogQuery::parse(&fields)?;
     let number = query.line.map(NonZeroU64::get);
     let number = number.ok_or_else(|| Problem::invalid("`line` must be the number of a line"))?;
-    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &state.handle(&id)?).await?;
     let view = query.view(&log.spool)?;
     let lines = log.read(move |spool| spool.window(view, number - 1, 1, usize::MAX));
     let line = lines.await?.pop();

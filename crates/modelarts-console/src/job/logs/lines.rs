@@ -9,10 +9,7 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
-    job::{
-        followed::handle,
-        logs::query::{FollowedLog, LogQuery, number},
-    },
+    job::logs::query::{FollowedLog, LogQuery, number},
     live::{
         log::LogState,
         spool::{Line, MAX_SHOWN, TaskLines, View},
@@ -115,7 +112,7 @@ pub(super) async fn read(
     let search = query.search().map_err(Problem::invalid)?;
     let from = number(&fields, "from")?.map_or(0, |from| from.get() - 1);
     let count = number(&fields, "count")?.map_or(MAX_LINES, |count| count.get().min(MAX_LINES));
-    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &state.handle(&id)?).await?;
     let view = query.view(&log.spool)?;
     let (epoch, tasks) = (format!("{:x}", log.state.epoch), log.spool.tasks());
     let (lines, found) = log

@@ -45,7 +45,6 @@ struct LogsPage {
     has_ended: bool,
     /// Address of this view without the line.
     address: String,
-    epoch: String,
     position: String,
 }
 
@@ -145,7 +144,6 @@ pub(super) async fn show(
         problem: problem.map(Problem::sentence),
         has_ended: log.state.has_ended,
         address: address(&id, &query),
-        epoch: format!("{:x}", log.state.epoch),
         position: Position::of(&followed.state, Some(&log.state)).to_string(),
         tasks,
         query,

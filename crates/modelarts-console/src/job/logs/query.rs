@@ -9,7 +9,7 @@ use crate::{
     live::{
         log::{LogState, LogWatch, storage_problem},
         pool::Viewer,
-        spool::{Search, Spool, View},
+        spool::{Caller, Search, Spool, View},
     },
     problem::Problem,
     site::State,
@@ -98,6 +98,19 @@ impl FollowedLog {
             (None, Some(problem)) => Err(problem.clone()),
             (None, None) => Err(Problem::not_found("the job was deleted")),
         }
+    }
+
+    /// Searches in the files of the spool. The search ends when the browser has left.
+    pub(super) async fn search<T: Send + 'static>(
+        &self,
+        search: impl FnOnce(&Spool, &Caller) -> std::io::Result<T> + Send + 'static,
+    ) -> Result<T, Problem> {
+        // The server drops the future of a request whose connection is closed.
+        let waiting = Arc::new(());
+        let caller = Caller::new(Arc::downgrade(&waiting));
+        let found = self.read(move |spool| search(spool, &caller)).await;
+        drop(waiting);
+        found
     }
 
     /// Reads from the files of the spool.

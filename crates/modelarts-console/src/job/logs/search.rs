@@ -8,10 +8,7 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
-    job::{
-        followed::handle,
-        logs::query::{FollowedLog, LogQuery},
-    },
+    job::logs::query::{FollowedLog, LogQuery},
     live::{
         spool::{Direction, Search, View},
         text::Level,
@@ -84,8 +81,8 @@ pub(super) async fn search(
     line: Option<u64>,
 ) -> Result<Found, Problem> {
     let from = line.map(|line| line - 1);
-    log.read(move |spool| {
-        let hit = spool.find(view, &find.search, from, find.direction)?;
+    log.search(move |spool, caller| {
+        let hit = spool.find(view, &find.search, from, find.direction, caller)?;
         let Some(hit) = hit else {
             return Ok(Found {
                 line: None,
@@ -95,7 +92,7 @@ pub(super) async fn search(
                 is_limited: false,
             });
         };
-        let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT)?;
+        let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT, caller)?;
         let is_limited = hits == MAX_COUNT;
         Ok(Found {
             line: Some(hit.line + 1),
@@ -117,7 +114,7 @@ pub(super) async fn find(
     let query = LogQuery::parse(&fields)?;
     let find = Find::parse(&fields, &query)?;
     let find = find.ok_or_else(|| Problem::invalid("the search must have a text: set `q`"))?;
-    let log = FollowedLog::follow(&state, &handle(&state, &id)?).await?;
+    let log = FollowedLog::follow(&state, &state.handle(&id)?).await?;
     let view = query.view(&log.spool)?;
     let line = query.line.map(std::num::NonZeroU64::get);
     Ok(Json(search(&log, view, find, line).await?))

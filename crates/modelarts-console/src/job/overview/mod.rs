@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::{
     access::visitor::Visitor,
     job::{
-        frame::{JobFrame, Tab, load, load_shared},
+        frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
         summary,
     },
@@ -70,7 +70,7 @@ async fn overview(
     visitor: Visitor,
     Path(id): Path<String>,
 ) -> Result<Page<OverviewPage>, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
     let settings = render_settings(&state, &visitor, &job).await?;
     Ok(Page(OverviewPage {

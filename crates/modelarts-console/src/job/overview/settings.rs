@@ -2,10 +2,7 @@
 
 use modelarts_ext::{
     Job,
-    types::{
-        AccessMethod, Input, JobAlgorithm, JobEngine, JobResource, JobSpec, Output, Tag, TimeUnit,
-        Volume,
-    },
+    types::{AccessMethod, Input, JobAlgorithm, JobEngine, JobSpec, Output, Tag, TimeUnit, Volume},
 };
 
 use crate::display;
@@ -189,7 +186,9 @@ fn resources(spec: &JobSpec) -> Settings {
             Some(pool.unwrap_or("Public pool".to_owned())),
         );
         settings.code("Specifications", resource.flavor_id.clone());
-        settings.text("Hardware", hardware(resource));
+        let flavor = resource.flavor_detail.as_ref();
+        let info = flavor.and_then(|flavor| flavor.flavor_info.as_deref());
+        settings.text("Hardware", info.map(display::hardware));
         let nodes = resource.node_count.map(|nodes| nodes.to_string());
         settings.text("Compute nodes", nodes);
     }
@@ -205,37 +204,6 @@ fn resources(spec: &JobSpec) -> Settings {
     let logs = spec.log_export_path.as_ref();
     settings.code("Persistent logs", logs.and_then(|it| it.obs_url.clone()));
     settings
-}
-
-fn hardware(resource: &JobResource) -> Option<String> {
-    let info = resource.flavor_detail.as_ref()?.flavor_info.as_deref()?;
-    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
-    let memory = info.memory.as_ref();
-    let memory = memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref()?)));
-    let device = |count: Option<i64>, product: Option<&str>, memory: Option<&str>| {
-        let product = product.filter(|product| !product.is_empty())?;
-        let memory = memory.map(|memory| format!(" ({memory})"));
-        Some(format!(
-            "{} × {product}{}",
-            count.unwrap_or(1),
-            memory.unwrap_or_default()
-        ))
-    };
-    let gpu = info.gpu.as_ref().and_then(|gpu| {
-        let (product, memory) = (gpu.product_name.as_deref(), gpu.memory.as_deref());
-        device(gpu.unit_num, product, memory)
-    });
-    let npu = info.npu.as_ref().and_then(|npu| {
-        let (product, memory) = (npu.product_name.as_deref(), npu.memory.as_deref());
-        device(npu.unit_num, product, memory)
-    });
-    let parts = [
-        cores.map(|cores| format!("{cores} CPU cores")),
-        memory.map(|(size, unit)| format!("{size} {unit} of memory")),
-        gpu,
-        npu,
-    ];
-    Some(parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 fn mount(volume: &Volume) -> Option<String> {

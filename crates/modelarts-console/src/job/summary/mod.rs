@@ -68,14 +68,17 @@ pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<St
         let (state, job) = (state.clone(), job.clone());
         async move { state.facts.summary(&job).await }
     });
-    let summary = match tokio::time::timeout(MAX_WAIT, reading).await {
+    let reading = tokio::time::timeout(MAX_WAIT, reading);
+    let (read, ()) = tokio::join!(reading, state.compare_clocks());
+    let summary = match read {
         Ok(Ok(summary)) => Some(summary),
         _ => None,
     };
-    fragment(&view(job, summary.as_deref(), is_open))
+    let now = state.clock.now();
+    fragment(&view(job, summary.as_deref(), now, is_open))
 }
 
-fn view(job: &Job, summary: Option<&Summary>, is_open: bool) -> SummaryView {
+fn view(job: &Job, summary: Option<&Summary>, now: SystemTime, is_open: bool) -> SummaryView {
     let stages = summary.map_or(&[][..], |summary| &summary.stages);
     let diagnosis = summary.and_then(|summary| summary.diagnosis.as_ref());
     let known = diagnosis.and_then(|diagnosis| diagnosis.as_ref().ok());
@@ -83,7 +86,7 @@ fn view(job: &Job, summary: Option<&Summary>, is_open: bool) -> SummaryView {
     SummaryView {
         why: job.status_reason(),
         id: job.id().to_owned(),
-        runs: timeline::runs(job, stages, SystemTime::now()),
+        runs: timeline::runs(job, stages, now),
         diagnosis: known.and_then(DiagnosisView::new),
         // A running job needs no diagnosis.
         problem: problem.filter(|_| job.phase() != Phase::Running).cloned(),

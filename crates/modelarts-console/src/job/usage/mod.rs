@@ -17,7 +17,7 @@ use crate::{
     access::visitor::{Fields, Visitor},
     facts::Usage,
     job::{
-        frame::{JobFrame, Tab, load, load_shared},
+        frame::{JobFrame, Tab, load_shared},
         usage::series::{Chart, charts},
     },
     page::{Layout, Page, Section, attachment, fragment},
@@ -88,7 +88,7 @@ async fn usage(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Page<UsagePage>, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     let selection = select(&state, &job, &fields).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Usage).await?;
     Ok(Page(UsagePage {
@@ -121,7 +121,7 @@ async fn file(
     Path(id): Path<String>,
     fields: Fields,
 ) -> Result<Response, Problem> {
-    let job = load(&state, &id).await?;
+    let job = state.job(&id).await?;
     let tasks = tasks(&job, fields.get("task"))?.1;
     let mut text = "time,task,metric,percent\n".to_owned();
     for task in tasks {

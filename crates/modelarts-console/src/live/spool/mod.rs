@@ -8,7 +8,7 @@
 mod cursor;
 mod search;
 
-pub(crate) use search::{Direction, Search};
+pub(crate) use search::{Caller, Direction, Search};
 
 use std::{
     fs::OpenOptions,

@@ -1,6 +1,6 @@
 //! `Search`: lines of a spool that match an expression.
 
-use std::io;
+use std::{io, ops::Range, sync::Weak};
 
 use regex::{Regex, RegexBuilder};
 
@@ -14,6 +14,27 @@ const BLOCK: u64 = 4096;
 /// Condition on the text of lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Search(pub(crate) Regex);
+
+/// The caller of a search. A search without a caller ends.
+pub(crate) struct Caller(Weak<()>);
+
+impl Caller {
+    /// Number of lines between two checks.
+    const LINES: u64 = 4096;
+
+    /// Creates the caller that exists while the value of this reference does.
+    pub(crate) fn new(waiting: Weak<()>) -> Self {
+        Self(waiting)
+    }
+
+    /// Returns an error if nobody waits for the result. `number` is that of the line.
+    fn check(&self, number: u64) -> io::Result<()> {
+        match number.is_multiple_of(Self::LINES) && self.0.strong_count() == 0 {
+            true => Err(io::Error::other("the search was cancelled")),
+            false => Ok(()),
+        }
+    }
+}
 
 /// Direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +101,7 @@ impl Spool {
         search: &Search,
         from: Option<u64>,
         direction: Direction,
+        caller: &Caller,
     ) -> io::Result<Option<Hit>> {
         let end = self.lines(view);
         let (first, second) = match (direction, from) {
@@ -95,8 +117,8 @@ impl Spool {
         };
         for (range, is_wrapped) in [(first, false), (second, true)] {
             let found = match direction {
-                Direction::Next => self.first_match(view, search, range.start, range.end)?,
-                Direction::Previous => self.last_match(view, search, range.start, range.end)?,
+                Direction::Next => self.first_match(view, search, range, caller)?,
+                Direction::Previous => self.last_match(view, search, range, caller)?,
             };
             if let Some(line) = found {
                 return Ok(Some(Hit { line, is_wrapped }));
@@ -112,10 +134,12 @@ impl Spool {
         search: &Search,
         before: u64,
         limit: u64,
+        caller: &Caller,
     ) -> io::Result<(u64, u64)> {
         let mut cursor = self.cursor(view, 0, u64::MAX)?;
         let (mut earlier, mut all) = (0, 0);
         while let Some((number, _)) = cursor.next_line(usize::MAX)? {
+            caller.check(number)?;
             if search.0.is_match(cursor.text()) {
                 all += 1;
                 earlier += u64::from(number < before);
@@ -131,11 +155,12 @@ impl Spool {
         &self,
         view: View,
         search: &Search,
-        from: u64,
-        to: u64,
+        range: Range<u64>,
+        caller: &Caller,
     ) -> io::Result<Option<u64>> {
-        let mut cursor = self.cursor(view, from, to)?;
+        let mut cursor = self.cursor(view, range.start, range.end)?;
         while let Some((number, _)) = cursor.next_line(usize::MAX)? {
+            caller.check(number)?;
             if search.0.is_match(cursor.text()) {
                 return Ok(Some(number));
             }
@@ -147,10 +172,14 @@ impl Spool {
         &self,
         view: View,
         search: &Search,
-        from: u64,
-        mut to: u64,
+        Range {
+            start: from,
+            end: mut to,
+        }: Range<u64>,
+        caller: &Caller,
     ) -> io::Result<Option<u64>> {
         while from < to {
+            caller.check(0)?;
             let start = to.saturating_sub(BLOCK).max(from);
             let mut cursor = self.cursor(view, start, to)?;
             let mut last = None;
@@ -170,6 +199,8 @@ impl Spool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use modelarts_ext::LogItem;
 
     use super::*;
@@ -196,8 +227,10 @@ mod tests {
         direction: Direction,
     ) -> Option<(u64, bool)> {
         let search = Search::parse("loss=", false, false).unwrap();
-        let hit = spool.find(view, &search, from, direction).unwrap()?;
-        Some((hit.line, hit.is_wrapped))
+        let waiting = Arc::new(());
+        let caller = Caller::new(Arc::downgrade(&waiting));
+        let hit = spool.find(view, &search, from, direction, &caller);
+        hit.unwrap().map(|hit| (hit.line, hit.is_wrapped))
     }
 
     #[test]
@@ -232,11 +265,30 @@ mod tests {
     #[test]
     fn hits_are_counted_up_to_a_limit() {
         let spool = spool();
+        let waiting = Arc::new(());
+        let caller = Caller::new(Arc::downgrade(&waiting));
+        let count = |search: &Search, before, limit| {
+            let counts = spool.count(None, search, before, limit, &caller);
+            counts.unwrap()
+        };
         let search = Search::parse("loss=[0-9.]+$", true, false).unwrap();
-        assert_eq!(spool.count(None, &search, 500, 1000).unwrap(), (5, 100));
-        assert_eq!(spool.count(None, &search, 500, 10).unwrap(), (5, 10));
+        assert_eq!(count(&search, 500, 1000), (5, 100));
+        assert_eq!(count(&search, 500, 10), (5, 10));
         let search = Search::parse("loss", false, true).unwrap();
-        assert_eq!(spool.count(None, &search, 0, 10).unwrap(), (0, 0));
+        assert_eq!(count(&search, 0, 10), (0, 0));
+    }
+
+    #[test]
+    fn a_search_without_a_caller_ends() {
+        let spool = spool();
+        let search = Search::parse("absent", false, false).unwrap();
+        let caller = Caller::new(Weak::new());
+        for direction in [Direction::Next, Direction::Previous] {
+            let found = spool.find(None, &search, Some(5000), direction, &caller);
+            assert_eq!(found.unwrap_err().to_string(), "the search was cancelled");
+        }
+        let counted = spool.count(None, &search, 0, 10, &caller);
+        assert_eq!(counted.unwrap_err().to_string(), "the search was cancelled");
     }
 
     #[test]

@@ -111,7 +111,7 @@ async fn the_choices_are_those_of_the_service() {
     assert!(page.contains("<optgroup label=\"PyTorch\">"), "{page}");
     assert!(
         page.contains(
-            "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 cores, 8 GB</option>"
+            "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 CPU cores, 8 GB of memory</option>"
         ),
         "{page}"
     );

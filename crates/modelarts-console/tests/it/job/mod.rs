@@ -317,7 +317,7 @@ async fn the_overview_has_the_settings_of_the_job() {
     let row = |name: &str| {
         between(
             &page,
-            &format!("<tr><th scope=\"row\"><code>{name}</code>"),
+            &format!("scope=\"row\"><code>{name}</code>"),
             "</tr>",
         )
     };

@@ -327,7 +327,11 @@ impl Launcher for SlurmLauncher {
     }
 
     fn kill_all(&self) {
-        self.cluster.watchdog.end_all();
+        // Workers kill their processes when their standard input ends. SIGTERM to `srun` would kill
+        // the workers first.
+        for (_, connection) in self.connections.lock().drain() {
+            connection.release();
+        }
     }
 }
 

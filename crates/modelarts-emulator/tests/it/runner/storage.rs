@@ -57,7 +57,7 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     });
     let id = without.run(&job).await;
     assert_eq!(without.phase(&id).await, "Completed");
-    let kept = without.emulator.data_dir().join("nfs/10.0.0.1/x/a");
+    let kept = without.jobs.with_file_name("nfs").join("10.0.0.1/x/a");
     assert_eq!(fs::read_to_string(kept).unwrap(), "kept");
 }
 

@@ -1,0 +1,60 @@
+//! `Action`: changes of jobs that need a confirmation.
+
+use modelarts_ext::{Job, types::Phase};
+
+/// Change of jobs that needs a confirmation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Stop,
+    Delete,
+}
+
+impl Action {
+    /// Returns the verb.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::Stop => "Stop",
+            Self::Delete => "Delete",
+        }
+    }
+
+    /// Returns the name in addresses and fields.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Stop => "stop",
+            Self::Delete => "delete",
+        }
+    }
+
+    /// Returns the effect on one job.
+    pub(crate) fn effect(self) -> &'static str {
+        match self {
+            Self::Stop => {
+                "The job ends, and cannot be continued. Its events, logs and outputs remain."
+            }
+            Self::Delete => {
+                "The job, its events and its logs are deleted, and it is stopped if it runs. Its \
+                 outputs in OBS remain. This cannot be undone."
+            }
+        }
+    }
+
+    /// Returns the effect on several jobs.
+    pub(crate) fn effect_on_all(self) -> &'static str {
+        match self {
+            Self::Stop => {
+                "The jobs end, and cannot be continued. Their events, logs and outputs remain."
+            }
+            Self::Delete => {
+                "The jobs, their events and their logs are deleted, and those that run are \
+                 stopped. Their outputs in OBS remain. This cannot be undone."
+            }
+        }
+    }
+}
+
+/// Returns `true` if a stop of the job is sensible. The service rejects it for a job that has ended;
+/// in a phase that this program does not know, the service decides.
+pub(crate) fn can_stop(job: &Job) -> bool {
+    !job.is_final() && job.phase() != Phase::Terminating
+}
