@@ -4,6 +4,7 @@
 mod cluster;
 mod embedded;
 mod emulator;
+mod figures;
 mod scenarios;
 mod site;
 
@@ -40,6 +41,9 @@ struct Arguments {
     /// Run only the scenarios of CI
     #[arg(long, conflicts_with = "names")]
     ci: bool,
+    /// Measure instead, and print tables
+    #[arg(long, conflicts_with_all = ["ci", "names"])]
+    figures: bool,
     /// Run jobs as processes of this machine instead
     #[arg(long, hide = true)]
     local: bool,
@@ -94,6 +98,10 @@ async fn run(arguments: Arguments) -> Result<ExitCode> {
         false => Launcher::Slurm,
     };
     let mut cluster = start().await?;
+    if arguments.figures {
+        figures::run(&cluster, &program).await?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut failed = Vec::new();
     for scenario in &selected {
         let site = Site::create(&cluster, launcher, scenario.name, &program)?;
