@@ -207,7 +207,7 @@ async fn visit_all(keeps_workers: bool) {
         (format!("/jobs/{MARKUP}"), 404),
         ("/create".to_owned(), 200),
         (format!("/create?from={id}"), 200),
-        (format!("/create?from={MARKUP}"), 422),
+        (format!("/create?from={MARKUP}"), 404),
         ("/emulator".to_owned(), 200),
         (format!("/emulator?operation={MARKUP}"), 200),
         (format!("/nothing{MARKUP}"), 404),
