@@ -94,7 +94,7 @@ function confirm({ value: action, dataset: { verb, effect } }) {
     return;
   }
   const cannot = chosen.filter((box) => !("canStop" in box.dataset)).length;
-  const note = ` ${count(cannot)} of these ended before or are being stopped, and will not change.`;
+  const note = ` Jobs that have ended or are being stopped do not change: ${cannot} of these.`;
   const dialog = document.getElementById("confirm");
   document.getElementById("confirm-title").textContent = `${verb} ${count(chosen.length)}?`;
   document.getElementById("confirm-text").textContent =
@@ -132,6 +132,7 @@ async function change(action, chosen, dialog, yes) {
     );
     lines.push(...failed.map(({ id, error }) => `${names.get(id)}: ${problemText(error)}`));
     news.replaceChildren(...lines.map(line));
+    news.scrollIntoView({ block: "nearest" });
   } catch (error) {
     document.getElementById("confirm-problem").textContent = errorText(error);
     yes.disabled = false;
