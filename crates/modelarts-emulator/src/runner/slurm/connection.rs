@@ -306,9 +306,8 @@ impl Connection {
     /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was killed,
     /// or that could not reach Slurm when it ended, leaves its job in the queue.
     async fn leave_queue(&self, cluster: &Cluster) {
-        let ended = Instant::now();
         loop {
-            if let Ok(queue) = cluster.queue.read(ended).await {
+            if let Ok(queue) = cluster.queue.read(Instant::now()).await {
                 let job = self.find(&queue).filter(|job| job.is_live());
                 let Some(job) = job else { return };
                 if job.state != "COMPLETING"
@@ -317,7 +316,6 @@ impl Connection {
                     tracing::warn!(job = job.name, %error, "the job is still in the queue of Slurm");
                 }
             }
-            tokio::time::sleep(QUEUE_PERIOD).await;
         }
     }
 
@@ -333,7 +331,7 @@ impl Connection {
         // Slurm cancels the job of an `srun` that was killed, which is no decision of an operator.
         let mut is_cancelled = status.is_some_and(|status| status.signal().is_some());
         let (job, failure) = loop {
-            let failure = match cluster.queue.read(ended).await {
+            let failure = match cluster.queue.read(Instant::now()).await {
                 Ok(queue) => match self.find(&queue).cloned() {
                     Some(job) if job.is_live() => {
                         // Without `srun`, the workers cannot be reached any more.
@@ -351,7 +349,6 @@ impl Connection {
             if (failure.is_some() && !is_ready) || ended.elapsed() > STATE_TIMEOUT {
                 break (None, failure);
             }
-            tokio::time::sleep(Duration::from_secs(1)).await;
         };
         let cause = errors
             .iter()
