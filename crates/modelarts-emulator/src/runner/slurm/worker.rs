@@ -104,6 +104,8 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
         }
         while tasks.try_join_next().is_some() {}
     }
+    // Code that ends because its emulator or `srun` has ended has no exit code of its own.
+    worker.0.is_retired.cancel();
     worker.stop_all(Stop::Kill);
     let ended = async { while tasks.join_next().await.is_some() {} };
     if tokio::time::timeout(KILL_TIMEOUT, ended).await.is_err() {
@@ -136,7 +138,7 @@ struct WorkerState {
     specification: Specification,
     /// Tokens of the requests that are not finished, by number.
     stops: Mutex<HashMap<u64, StopTokens>>,
-    /// Token that is cancelled once Slurm takes the node back.
+    /// Token that is cancelled once Slurm takes the node back, or `srun` has ended.
     is_retired: CancellationToken,
 }
 

@@ -5,4 +5,6 @@ mod endless_log;
 mod escaped_processes;
 mod packages;
 mod simulated;
+#[cfg(feature = "cli")]
+mod slurm;
 mod storage;

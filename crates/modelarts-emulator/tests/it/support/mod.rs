@@ -324,9 +324,13 @@ impl Gate {
         Self { listener }
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.listener.local_addr().unwrap().port()
+    }
+
     /// Returns Python code that defines `gate()`, a function that reports to the gate and waits.
     pub(crate) fn python(&self) -> String {
-        let port = self.listener.local_addr().unwrap().port();
+        let port = self.port();
         format!(
             "import socket\ndef gate():\n    s = socket.create_connection(('127.0.0.1', {port}))\n    s.sendall(b'x')\n    s.recv(1)\n"
         )

@@ -23,7 +23,13 @@ pub(crate) async fn serve_in(place: &std::path::Path) -> Program {
 
 /// Starts the program like [`serve_in`], but with additional flags.
 pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Program {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))
+    serve(command(place, flags)).await
+}
+
+/// Returns the command of the program with its data directory and OBS root in `place`.
+pub(crate) fn command(place: &std::path::Path, flags: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"));
+    command
         .args(["serve", "--listen", "127.0.0.1:0", "--timing", "instant"])
         .arg("--data-dir")
         .arg(place.join("data"))
@@ -33,9 +39,13 @@ pub(crate) async fn serve_with(place: &std::path::Path, flags: &[&str]) -> Progr
         .env("A_SECRET_OF_THE_USER", "do-not-tell")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
+        .kill_on_drop(true);
+    command
+}
+
+/// Starts the program, and waits until it is ready.
+pub(crate) async fn serve(mut command: Command) -> Program {
+    let mut child = command.spawn().unwrap();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     stdout.read_line(&mut line).await.unwrap();
