@@ -356,7 +356,8 @@ impl Connection {
             .or(errors.last())
             .cloned()
             .unwrap_or_else(|| status.map_or_else(String::new, |status| status.to_string()));
-        let exit = job.as_ref().filter(|_| !is_cancelled).map(QueuedJob::exit);
+        let exit = job.as_ref().map(QueuedJob::exit);
+        let exit = exit.filter(|exit| !(is_cancelled && *exit == Exit::Lost(Loss::Cancelled)));
         let is_lost = match exit {
             _ if is_ready => true,
             Some(Exit::Lost(Loss::NodeFault)) => job.is_some_and(|job| job.is_node_failure()),

@@ -92,15 +92,17 @@ impl Cluster {
         calls.collect()
     }
 
-    /// Kills the `srun` of a job, after Slurm has given the job a state.
+    /// Ends the `srun` of a job, after Slurm has given the job a state: by SIGTERM if an operator
+    /// has cancelled the job, otherwise by SIGKILL.
     fn lose(&self, number: u32, state: &str) {
         let job = fs::read_to_string(self.bin(&format!("state/jobs/{number}"))).unwrap();
-        let [name, _, reason, process] = *job.split('\n').collect::<Vec<_>>() else {
+        let [name, _, reason, process, comment] = *job.split('\n').collect::<Vec<_>>() else {
             panic!("{job}");
         };
-        let job = [name, state, reason, process].join("\n");
+        let job = [name, state, reason, process, comment].join("\n");
         self.set(&format!("jobs/{number}"), job);
-        let kill = Command::new("kill").args(["-9", process]).status();
+        let signal = if state == "CANCELLED" { "-15" } else { "-9" };
+        let kill = Command::new("kill").args([signal, process]).status();
         assert!(kill.unwrap().success());
     }
 
@@ -206,9 +208,9 @@ async fn log(program: &Program, id: &str, task: &str) -> String {
 }
 
 /// Returns the arguments of `srun` for a job of the flavor `modelarts.vm.cpu.8u`.
-fn srun_arguments(cluster: &Cluster, id: &str, workers: u32) -> Value {
+fn srun_arguments(cluster: &Cluster, id: &str, workers: u32) -> Vec<Value> {
     let program = Path::new(env!("CARGO_BIN_EXE_modelarts-emulator"));
-    json!([
+    let arguments = json!([
         format!("--job-name={id}"),
         format!("--nodes={workers}"),
         format!("--ntasks={workers}"),
@@ -221,7 +223,21 @@ fn srun_arguments(cluster: &Cluster, id: &str, workers: u32) -> Value {
         program.canonicalize().unwrap(),
         "worker",
         cluster.shared().join("jobs").join(id).join("job.json"),
-    ])
+    ]);
+    arguments.as_array().unwrap().clone()
+}
+
+/// Returns the arguments of the last `srun` without its comment, a random UUID.
+fn last_srun(cluster: &Cluster) -> Vec<Value> {
+    let call = cluster.calls("srun").pop().unwrap();
+    let (comment, others) = call["arguments"].as_array().unwrap().split_first().unwrap();
+    let token = comment
+        .as_str()
+        .unwrap()
+        .strip_prefix("--comment=")
+        .unwrap();
+    assert_eq!(token.len(), 36, "{token}");
+    others.to_vec()
 }
 
 #[tokio::test]
@@ -240,7 +256,7 @@ async fn a_job_runs_on_its_nodes_and_its_output_is_returned() {
             assert_eq!(log, format!("worker {rank}\n"));
         }
         let call = cluster.calls("srun").pop().unwrap();
-        assert_eq!(call["arguments"], srun_arguments(&cluster, &id, workers));
+        assert_eq!(last_srun(&cluster), srun_arguments(&cluster, &id, workers));
         assert_eq!(call["mode"], "0o600");
     }
 }
@@ -284,8 +300,7 @@ async fn no_value_of_a_request_is_an_argument_of_srun() {
     );
     let name = fs::read_to_string(cluster.bin("state/image")).unwrap();
     assert_eq!(name, "org/$(touch x);rm --partition=evil");
-    let call = cluster.calls("srun").pop().unwrap();
-    assert_eq!(call["arguments"], srun_arguments(&cluster, &id, 1));
+    assert_eq!(last_srun(&cluster), srun_arguments(&cluster, &id, 1));
 }
 
 #[tokio::test]
@@ -401,7 +416,7 @@ async fn a_waiting_job_outlives_a_queue_that_cannot_be_read() {
         event(&program, &id, "FailedScheduling").await,
         format!(
             "[Pod: modelarts-job-{id}-worker-0] FailedScheduling: Slurm does not respond, and the \
-             job waits until it does: squeue: the line \"1|{id}|PEN\" must have four fields"
+             job waits until it does: squeue: the line \"1|{id}|PEN\" must have five fields"
         )
     );
     waiting.let_through().await;
@@ -489,10 +504,13 @@ async fn a_preempted_job_runs_again() {
     let status = ended(&program, &id).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(end_reasons(&status), ["preempted", "job completed"]);
-    assert_eq!(
-        cluster.calls("srun")[2]["arguments"],
-        cluster.calls("srun")[1]["arguments"]
-    );
+    let [_, first, second] = &cluster.calls("srun")[..] else {
+        panic!("one check and two runs");
+    };
+    // The comments of two runs differ.
+    assert_ne!(first["arguments"][0], second["arguments"][0]);
+    let others = |call: &Value| call["arguments"].as_array().unwrap()[1..].to_vec();
+    assert_eq!(others(first), others(second));
 }
 
 #[tokio::test]

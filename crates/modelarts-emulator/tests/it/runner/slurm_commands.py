@@ -8,9 +8,9 @@ srun.error     message with which srun fails for a job
 srun.gate      port on which srun asks for nodes; without it, nodes are free
 squeue.error   message with which squeue fails
 squeue.gate    port on which squeue waits before it prints the queue
-squeue.format  format of a line of squeue, with {id}, {name}, {state} and {reason}
+squeue.format  format of a line of squeue, with {id}, {name}, {state}, {comment} and {reason}
 
-`jobs/ID` contains the name, the state, the reason and the process of a job, one a line. `NAME.calls`
+`jobs/ID` contains the name, the state, the reason, the process and the comment of a job, one a line. `NAME.calls`
 contains the arguments of each call of a command, one call a line.
 """
 
@@ -55,11 +55,11 @@ def write_job(number, fields):
 
 
 def change_job(number, state, reason="None"):
-    name, _, _, process = (STATE / "jobs" / str(number)).read_text().split("\n")
-    write_job(number, [name, state, reason, process])
+    name, _, _, process, comment = (STATE / "jobs" / str(number)).read_text().split("\n")
+    write_job(number, [name, state, reason, process, comment])
 
 
-def add_job(name):
+def add_job(name, comment):
     number = 1
     while True:
         try:
@@ -67,17 +67,18 @@ def add_job(name):
             break
         except FileExistsError:
             number += 1
-    write_job(number, [name, "PENDING", "Resources", str(os.getpid())])
+    write_job(number, [name, "PENDING", "Resources", str(os.getpid()), comment])
     return number
 
 
 def squeue():
     wait_at_gate("squeue.gate")
     fail_if_set("squeue.error")
-    form = setting("squeue.format") or "{id}|{name}|{state}|{reason}"
+    form = setting("squeue.format") or "{id}|{name}|{state}|{comment}|{reason}"
     for file in (STATE / "jobs").iterdir():
-        name, state, reason, _ = file.read_text().split("\n")
-        print(form.format(id=file.name, name=name, state=state, reason=reason))
+        name, state, reason, _, comment = file.read_text().split("\n")
+        fields = {"name": name, "state": state, "reason": reason, "comment": comment}
+        print(form.format(id=file.name, **fields))
 
 
 def scancel():
@@ -103,7 +104,7 @@ def srun():
         command[-1] = setting("check.file") or command[-1]
         sys.exit(subprocess.run(command, env=os.environ | {"SLURM_PROCID": "0"}).returncode)
     fail_if_set("srun.error")
-    number = add_job(value("--job-name="))
+    number = add_job(value("--job-name="), value("--comment="))
     workers = []
 
     def end(*_):
