@@ -1,5 +1,6 @@
 //! Scenarios: jobs on the cluster, each with its assertions.
 
+mod acceptance;
 mod faults;
 mod gpus;
 mod kills;
@@ -99,5 +100,10 @@ pub const ALL: &[Scenario] = &[
         name: "official-sdk",
         in_ci: false,
         run: |site| Box::pin(official::run(site)),
+    },
+    Scenario {
+        name: "acceptance",
+        in_ci: false,
+        run: |site| Box::pin(acceptance::run(site)),
     },
 ];
