@@ -32,7 +32,7 @@ use crate::{
         arguments::{Action, OnStop, Serve},
         env_file::EnvFile,
     },
-    runner::slurm::{check, worker},
+    runner::slurm::worker,
 };
 
 /// Runs the program with the arguments of the process, and returns its exit code.
@@ -67,7 +67,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             runtime.shutdown_background();
             ended
         }
-        (Ok(_), Ok(Action::PrintToken(file))) => check::print_token(&file),
+        (Ok(_), Ok(Action::PrintToken(file))) => worker::print_token(&file),
         (Err(error), _) => Err(error.to_string()),
         (_, Err(error)) => Err(error),
     };

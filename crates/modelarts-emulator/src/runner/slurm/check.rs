@@ -129,10 +129,3 @@ pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Resul
         sleep(Duration::from_secs(1)).await;
     }
 }
-
-/// Prints the content of the file of a check. Runs on a node.
-pub(crate) fn print_token(file: &Path) -> Result<(), String> {
-    use io::Write;
-    let token = fs::read_to_string(file).unwrap_or_default();
-    writeln!(io::stdout(), "{token}").map_err(|error| error.to_string())
-}

@@ -9,12 +9,13 @@
 //! The directories of the workers are in a directory that all nodes share. The emulator reads logs
 //! there, and copies outputs from there if the nodes are lost.
 
-pub(crate) mod check;
+mod check;
 mod cluster;
 mod commands;
 pub(crate) mod config;
 mod connection;
 mod protocol;
+#[cfg(feature = "cli")]
 pub(crate) mod worker;
 
 use std::{

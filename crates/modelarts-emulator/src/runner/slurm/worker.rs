@@ -114,6 +114,12 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Prints the content of the file of a check. Runs on a node.
+pub(crate) fn print_token(file: &Path) -> Result<(), String> {
+    let token = fs::read_to_string(file).unwrap_or_default();
+    writeln!(io::stdout(), "{token}").map_err(|error| error.to_string())
+}
+
 /// Returns the lines of standard input, which a thread reads until the end of the process.
 fn read_lines() -> mpsc::UnboundedReceiver<String> {
     let (sender, lines) = mpsc::unbounded_channel();
