@@ -149,8 +149,9 @@ pub mod jobs {
     //! Jobs as the emulator runs and stores them.
     //!
     //! Tests can compare the responses of the API with the stored state, [`StoredJob`].
-    //! [`RunnerKind`] selects whether the code of jobs runs as processes or is simulated, and
-    //! [`RestartOn`] selects the failures after which a job is restarted.
+    //! [`RunnerKind`] selects whether the code of jobs runs as processes or is simulated,
+    //! [`Container`] whether processes find the paths and host names of the service, and
+    //! [`RestartOn`] the failures after which a job is restarted.
     //!
     //! ```
     //! use modelarts_emulator::Emulator;
@@ -177,6 +178,7 @@ pub mod jobs {
 
     pub use crate::emulator::{runner::RunnerKind, stored_job::StoredJob};
     pub use crate::job::state::RestartOn;
+    pub use crate::runner::process::view::Container;
 }
 
 pub mod pools {
@@ -230,8 +232,8 @@ pub mod quirks {
     //! ```
 
     pub use crate::catalog::quirks::{
-        AutoStopPhase, DeleteActive, EventsOffset, JobsCount, JobsOffset, PreemptionPhase, Quirks,
-        RepeatedStop, UnknownAction,
+        AutoStopPhase, DeleteActive, EventsOffset, JobObsKeys, JobsCount, JobsOffset,
+        PreemptionPhase, Quirks, RepeatedStop, UnknownAction,
     };
 }
 

@@ -97,6 +97,15 @@ quirks! {
         /// The jobs of the returned page.
         Page,
     }
+    /// Keys for clients of the S3 protocol in the environment of jobs (`openapi/SOURCES.md`,
+    /// D-159).
+    obs_keys: JobObsKeys {
+        /// Jobs have none, as a user of the service reports. The default.
+        Absent,
+        /// The keys of the job's user are in the variables that boto3 and the AWS CLI read, with
+        /// the endpoint and the region.
+        Environment,
+    }
 }
 
 impl Quirks {

@@ -1,7 +1,7 @@
 //! Settings and start of an emulator.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, HashMap},
     fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     accounts::{Accounts, User, log_links::LogLinks},
     api::ids::Ids,
-    catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
+    catalog::{cloud::Cloud, pools::Pool, quirks::{JobObsKeys, Quirks}},
     clock::{
         system::{Clock, SystemClock},
         timing::Timing,
@@ -30,7 +30,10 @@ use crate::{
     job::{event::Wording, state::RestartOn},
     logs::index::LogIndexes,
     metrics::Metrics,
-    runner::process::environment::{ObsEndpoint, ObsKeys, Surroundings},
+    runner::process::{
+        environment::{ObsEndpoint, ObsKeys, Surroundings},
+        view::Container,
+    },
     scheduler::Scheduler,
     server::{connections, router},
     state::{Background, EmulatorState},
@@ -86,6 +89,7 @@ pub struct Builder {
     strict: bool,
     show_secrets: bool,
     runner: RunnerKind,
+    container: Container,
     quirks: Quirks,
     seeds: Vec<Seeds>,
     observe: Option<Observer>,
@@ -284,6 +288,13 @@ impl Builder {
         self
     }
 
+    /// Sets the view of this machine in which the code of jobs runs, if the runner is
+    /// [`RunnerKind::Process`]. Default: [`Container::Auto`].
+    pub fn container(mut self, container: Container) -> Self {
+        self.container = container;
+        self
+    }
+
     /// Installs packages from `requirements.txt` into a virtual environment of the job. If that
     /// fails, an event and the log report it, and the job continues. Default: yes.
     pub fn install_packages(mut self, install: bool) -> Self {
@@ -424,7 +435,10 @@ impl Builder {
             obs: obs_url.clone().map(|url| ObsEndpoint {
                 url,
                 region: self.cloud.region(),
-                keys: accounts.users().iter().map(obs_keys).collect(),
+                keys: match self.quirks.obs_keys {
+                    JobObsKeys::Absent => HashMap::new(),
+                    JobObsKeys::Environment => accounts.users().iter().map(obs_keys).collect(),
+                },
             }),
             devices: Vec::new(),
         };
@@ -440,9 +454,11 @@ impl Builder {
             install_packages: self.install_packages.unwrap_or(true),
             temporary: temporary.as_ref().map(|place| place.path().to_owned()),
             surroundings,
+            container: self.container,
             clock: &clock,
             metrics: &metrics,
-        })?;
+        })
+        .await?;
         let pools = if self.pools.is_empty() {
             Pool::defaults()
         } else {

@@ -22,6 +22,9 @@ pub enum StartError {
     /// The state in the data directory cannot be used.
     #[error("cannot use state.sqlite3 in the data directory: {0}")]
     Database(#[source] DatabaseError),
+    /// Jobs cannot run in the container view that was requested.
+    #[error("cannot run jobs in a container view: {0}")]
+    Container(String),
     /// Jobs cannot run on the nodes of the Slurm cluster.
     #[error("cannot run jobs on Slurm: {0}")]
     Slurm(String),

@@ -162,7 +162,8 @@ impl Emulator {
 
     /// Returns the path of the python3 that runs boot files, or `None` if the PATH has no python3.
     pub async fn python3() -> Option<PathBuf> {
-        python::python3().await.map(Path::to_owned)
+        let python = python::python3().await?;
+        Some(python.executable.clone())
     }
 
     /// Waits until a job is in `phase`, for example `Running`.

@@ -14,7 +14,11 @@ use crate::{
     metrics::Metrics,
     runner::{
         Runner,
-        process::{ProcessRunner, Settings, environment::Surroundings},
+        process::{
+            ProcessRunner, Settings,
+            environment::Surroundings,
+            view::{Container, Sight},
+        },
         simulated::{SimulatedRunner, script::Script},
         worker_files::WorkerFiles,
     },
@@ -59,12 +63,13 @@ pub(super) struct RunnerSettings<'a> {
     /// Temporary directory to remove when the process of the emulator has ended.
     pub(super) temporary: Option<PathBuf>,
     pub(super) surroundings: Surroundings,
+    pub(super) container: Container,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) metrics: &'a Arc<Metrics>,
 }
 
 /// Creates the runner.
-pub(super) fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
+pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
     let data_dir = given.data_dir;
     let unusable = |error| StartError::Directory(data_dir.to_owned(), error);
     match given.kind {
@@ -82,7 +87,10 @@ pub(super) fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
         }
         RunnerKind::Process => {
             let files = WorkerFiles::new(data_dir, given.obs, given.datasets).map_err(unusable)?;
+            let sight = Sight::find(given.container, data_dir).await;
             let settings = Settings {
+                sight: sight.map_err(StartError::Container)?,
+                package: data_dir.join("moxing"),
                 nfs: given.nfs.unwrap_or_else(|| data_dir.join("nfs")),
                 surroundings: given.surroundings,
                 image: None,

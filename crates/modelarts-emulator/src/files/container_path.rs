@@ -14,6 +14,9 @@ pub(crate) const DEFAULT_LOCAL_CODE_DIR: &str = "/home/ma-user/modelarts/user-jo
 /// Directory of the log of a worker in its container.
 pub(crate) const MA_LOG_DIR: &str = "/home/ma-user/modelarts/log";
 
+/// Directory of the wheel of MoXing in a container.
+pub(crate) const PACKAGE_DIR: &str = "/home/ma-user/modelarts/package";
+
 /// Checks a path in a container. The error is a phrase that follows the name of the field in a
 /// message.
 pub(crate) fn check_plain(path: &str) -> Result<(), &'static str> {

@@ -114,6 +114,11 @@ impl Worker {
         format!("modelarts-job-{}-{}", self.job_id, self.task())
     }
 
+    /// Returns the name by which other workers of the job reach the worker's pod.
+    pub(crate) fn host_name(&self) -> String {
+        format!("{}.modelarts-job-{}", self.pod(), self.job_id)
+    }
+
     /// Returns the name of the worker's log file: the pod's name, with a suffix for a trial.
     pub(crate) fn log_name(&self) -> String {
         match &self.trial {

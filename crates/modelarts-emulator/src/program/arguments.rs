@@ -21,6 +21,7 @@ use crate::{
     execution::seeds::Seeds,
     job::{event::Wording, state::RestartOn},
     runner::{
+        process::view::Container,
         simulated::script::Script,
         slurm::{Slurm, config::Config},
     },
@@ -181,6 +182,9 @@ pub(crate) struct Serve {
     /// Execution of the code of jobs.
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
     runner: RunnerName,
+    /// View of this machine in which the code of jobs runs.
+    #[arg(long, value_enum, default_value_t = ContainerName::Auto)]
+    container: ContainerName,
     /// Nodes on which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = LauncherName::Local)]
     launcher: LauncherName,
@@ -239,6 +243,16 @@ enum RunnerName {
     Process,
     /// Simulation by the script; no process is started.
     Simulated,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ContainerName {
+    /// bwrap if it works on this machine, otherwise none with a line in the log of each job.
+    Auto,
+    /// Paths and host names of the service, by bubblewrap; the start fails if it does not work.
+    Bwrap,
+    /// This machine as it is.
+    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -375,6 +389,11 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
         .strict(given.strict)
         .show_secrets(given.show_secrets)
         .high_priority(given.high_priority)
+        .container(match given.container {
+            ContainerName::Auto => Container::Auto,
+            ContainerName::Bwrap => Container::Bwrap,
+            ContainerName::None => Container::None,
+        })
         .install_packages(!given.no_packages);
     builder = each(builder, given.pool, Builder::pool);
     builder = each(builder, given.public_nodes, Builder::public_nodes);

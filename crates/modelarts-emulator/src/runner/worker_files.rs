@@ -86,9 +86,10 @@ impl WorkerFiles {
     /// Creates the scratch directory of a worker, `/cache` on the service, and a link to it in the
     /// home directory. An existing file with the name of the link is kept.
     pub(super) fn make_scratch(&self, directory: &ConfinedDir) -> io::Result<()> {
-        let scratch = directory.directory(Path::new(SCRATCH))?;
+        directory.directory(Path::new(SCRATCH))?;
         let home = directory.directory(ContainerPath::from_static(MA_HOME).relative())?;
-        match symlink(scratch, home.join(SCRATCH)) {
+        // A relative link leads to the directory in a container view, too.
+        match symlink(Path::new("../..").join(SCRATCH), home.join(SCRATCH)) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
             _ => Ok(()),
         }

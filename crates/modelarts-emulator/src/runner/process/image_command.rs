@@ -1,11 +1,13 @@
 //! Command by which code runs in an image.
 
-use std::{ffi::OsString, io};
+use std::{ffi::OsString, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
 /// Command that runs another command in an image, such as `apptainer exec {image} {command}`. Its
-/// words are separated by spaces and are never read by a shell.
+/// words are separated by spaces and are never read by a shell. It can show the image the
+/// directories of the worker: `--bind {home}:/home/ma-user --bind {cache}:/cache --bind
+/// {hosts}:/etc/hosts`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct ImageCommand(String);
@@ -14,6 +16,9 @@ pub(crate) struct ImageCommand(String);
 const IMAGE: &str = "{image}";
 /// Placeholder of the command, which is a word of its own.
 const COMMAND: &str = "{command}";
+/// Placeholders of the home directory of a worker, its scratch directory, and its table of host
+/// names.
+const PLACES: [&str; 3] = ["{home}", "{cache}", "{hosts}"];
 
 impl TryFrom<String> for ImageCommand {
     type Error = String;
@@ -39,24 +44,32 @@ impl From<ImageCommand> for String {
 
 impl ImageCommand {
     /// Returns the program and the arguments that run `program` with `arguments` in `image`.
+    /// `worker` is the directory of the worker.
     ///
     /// # Errors
     /// If the name of the image could be read as an option.
     pub(super) fn wrap(
         &self,
         image: &str,
+        worker: &Path,
         program: OsString,
         arguments: Vec<OsString>,
     ) -> io::Result<(OsString, Vec<OsString>)> {
         if image.starts_with('-') {
             return Err(io::Error::other("image_url must not begin with a hyphen"));
         }
+        let places = ["home/ma-user", "cache", "hosts"].map(|name| worker.join(name));
+        let places = PLACES.into_iter().zip(&places);
         let mut inner = Some(std::iter::once(program).chain(arguments));
         let mut words = Vec::new();
         for word in self.0.split_whitespace() {
             if word == COMMAND {
                 words.extend(inner.take().into_iter().flatten());
             } else {
+                // The name of the image may contain any text, so it is inserted last.
+                let word = places.clone().fold(word.to_owned(), |word, (name, path)| {
+                    word.replace(name, &path.to_string_lossy())
+                });
                 words.push(word.replace(IMAGE, image).into());
             }
         }
@@ -75,13 +88,19 @@ mod tests {
 
     #[test]
     fn the_command_of_the_job_stays_in_words_of_its_own() {
-        let command = command("apptainer exec --nv docker://{image} {command}").unwrap();
+        let text = "apptainer exec -B {home}:/home/ma-user,{hosts}:/etc/hosts -B {cache}:/cache \
+                    docker://{image} {command}";
         let inner = vec!["-c".into(), "echo $HOME; ls".into()];
-        let (program, arguments) = command.wrap("org/a b:1", "bash".into(), inner).unwrap();
+        let worker = Path::new("/d/w");
+        let command = command(text).unwrap();
+        let (program, arguments) = command.wrap("org/a b:1", worker, "bash".into(), inner).unwrap();
         assert_eq!(program, "apptainer");
         let expected = [
             "exec",
-            "--nv",
+            "-B",
+            "/d/w/home/ma-user:/home/ma-user,/d/w/hosts:/etc/hosts",
+            "-B",
+            "/d/w/cache:/cache",
             "docker://org/a b:1",
             "bash",
             "-c",
@@ -105,7 +124,7 @@ mod tests {
         }
         let command = command("run {image} {command}").unwrap();
         let error = command
-            .wrap("--bind=/", "bash".into(), Vec::new())
+            .wrap("--bind=/", Path::new("/d"), "bash".into(), Vec::new())
             .unwrap_err();
         assert_eq!(error.to_string(), "image_url must not begin with a hyphen");
     }

@@ -5,15 +5,18 @@
 //! recorded its process group. [`run`] waits for the end of a run, and [`log_pump`] copies its
 //! output. [`process_table`] finds and ends the processes of a run, including those that have left
 //! its process group. The [`watchdog`] ends the processes of jobs after the emulator has ended.
+//! [`view`] shows the code the paths and names of the service, and [`moxing`] its library for OBS.
 
 pub(crate) mod environment;
 pub(crate) mod image_command;
 mod log_pump;
+mod moxing;
 mod orphans;
 mod process_table;
 pub(crate) mod python;
 mod run;
 mod start_gate;
+pub(crate) mod view;
 pub(crate) mod watchdog;
 
 use std::{
@@ -28,11 +31,18 @@ use std::{
 };
 
 use futures::future::BoxFuture;
-use tokio::task::spawn_blocking;
+use rustix::process::Pid;
+use tokio::{
+    io::{AsyncBufReadExt, BufReader},
+    task::spawn_blocking,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    files::confined_dir::ConfinedDir,
+    files::{
+        confined_dir::ConfinedDir,
+        container_path::{ContainerPath, MA_HOME, PACKAGE_DIR},
+    },
     job::{
         channel::{Volume, VolumeSource},
         request::Start,
@@ -45,8 +55,9 @@ use crate::{
             environment::Surroundings,
             image_command::ImageCommand,
             log_pump::Pump,
-            python::python3,
-            run::{ActiveRuns, FailedStart, ProcessRun},
+            python::{Python, python3},
+            run::{ActiveRuns, FailedStart, ProcessRun, Started},
+            view::{Backstage, Sight, Stage, ViewStatus, host_table},
         },
         run::Run,
         worker_files::WorkerFiles,
@@ -72,6 +83,10 @@ pub(crate) struct Settings {
     /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
     pub(crate) surroundings: Surroundings,
+    /// View of this machine that the code has, unless it runs in an image.
+    pub(crate) sight: Sight,
+    /// Directory for the wheel of MoXing.
+    pub(crate) package: PathBuf,
     /// Command by which code runs in an image; `None` if this machine's files replace the image.
     pub(crate) image: Option<ImageCommand>,
     /// Maximum size in bytes of a log.
@@ -161,23 +176,29 @@ impl ProcessRunner {
         let python = python3().await;
         let python = python.ok_or_else(|| io::Error::other("there is no python3"))?;
         let directory = self.files.directory(worker)?;
-        let home = directory.root();
-        let file = worker.request.code_copy().host_path(home).join(file);
-        let run = self.runs.processes.run_value(home, Some(INSTALLATION_PART));
+        let root = directory.root();
+        let stage = self.stage(worker, &directory, Some(python), &[])?;
+        let file = worker.request.code_copy().host_path(&stage.root).join(file);
+        let run = self.runs.processes.run_value(root, Some(INSTALLATION_PART));
+        let watchdog = &self.runs.watchdog;
         let installed = tokio::select! {
             biased;
             () = interrupt.cancelled() => {
                 Err(io::Error::other("the installation was interrupted"))
             }
-            installed = python::install(python, home, &file, &run, &self.runs.watchdog) => installed,
+            installed = python::install(python, root, &stage, &file, &run, watchdog) => installed,
         };
         self.runs.processes.end(None, &run).await;
         installed
     }
 
     async fn start(&self, worker: &Worker) -> Box<dyn Run> {
-        let python = python3().await;
-        let error = match self.spawn(worker, python) {
+        if let Some(notice) = self.settings.sight.notice()
+            && let Err(error) = self.files.log(worker, &notice)
+        {
+            tracing::warn!(job = worker.job_id, %error, "the log cannot be written");
+        }
+        let error = match self.spawn(worker, python3().await).await {
             Ok(run) => return Box::new(run),
             Err(error) => error,
         };
@@ -191,32 +212,86 @@ impl ProcessRunner {
 
     /// Creates the directories of a worker and starts its process group. Standard output and
     /// standard error share the log.
-    fn spawn(&self, worker: &Worker, python: Option<&Path>) -> io::Result<ProcessRun> {
+    async fn spawn(
+        &self,
+        worker: &Worker,
+        python: Option<&'static Python>,
+    ) -> io::Result<ProcessRun> {
         let request = &worker.request;
         let directory = self.files.directory(worker)?;
         let root = directory.root();
-        directory.directory(Path::new("tmp"))?;
         directory.directory(request.job_dir().relative())?;
         for output in &request.outputs {
             directory.directory(output.local_dir.relative())?;
         }
-        for volume in &request.volumes {
-            self.mount(&directory, volume)?;
-        }
-        self.files.make_scratch(&directory)?;
         let home = request.working_dir.clone();
         let home = home.unwrap_or_else(|| request.code_copy());
-        let home = directory.directory(home.relative())?;
-        let installed = python::installed(root);
-        let python = installed.as_deref().or(python);
-        let image = self.image_command(worker);
-
-        let bash = |command: &str| {
-            // Bash assigns the arguments after the command to $0 and "$@".
-            let arguments = ["-c", command, "bash"].map(OsString::from);
-            (OsString::from("bash"), arguments.to_vec())
+        directory.directory(home.relative())?;
+        let stage = self.stage(worker, &directory, python, &request.volumes)?;
+        let wheel = ContainerPath::from_static(PACKAGE_DIR).join(moxing::WHEEL);
+        let wheel = wheel.host_path(&stage.root);
+        let search_path = match python {
+            Some(python) => python.add_wheel(&root.join(MA_HOME.trim_start_matches('/')), &wheel)?,
+            None => None,
         };
-        let (mut program, mut arguments) = match &request.start {
+        let installed = python::installed(root, &stage);
+        let python = installed.as_deref().or(python.map(|python| &*python.executable));
+        let (program, arguments) = self.command(worker, root, &stage, python)?;
+        let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
+        // The pump starts before the process, so that no step can fail once the process has
+        // started.
+        let pumping = pump.spawn()?;
+        let (go, mut starter) = io::pipe()?;
+        let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
+        let run = self.runs.processes.run_value(root, trial);
+        let surroundings = &self.settings.surroundings;
+        let variables =
+            environment::variables(worker, &stage, python, search_path, surroundings, &run);
+        let words = start_gate::words(program, arguments, &variables);
+        let mut child = stage
+            .run_command(words, &home.host_path(&stage.root))
+            .env_clear()
+            .envs(&variables)
+            .stdin(Stdio::from(go))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(output))
+            // A signal to the group reaches all of its processes, but not the emulator.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut leader = child.id().and_then(|id| i32::try_from(id).ok());
+        if stage.is_container() {
+            let mut status = String::new();
+            if let Some(reports) = &mut child.stdout {
+                BufReader::new(reports).read_line(&mut status).await?;
+            }
+            // Bubblewrap has written the cause to the log.
+            let status: ViewStatus = serde_json::from_str(&status)
+                .map_err(|_| io::Error::other("bubblewrap did not make the container view"))?;
+            leader = Some(status.child_pid);
+        }
+        let started = Started {
+            child,
+            group: leader.and_then(Pid::from_raw),
+            has_init: stage.has_init(),
+        };
+        let run = ActiveRuns::begin(&self.runs, started, worker.log_name(), run, (pump, pumping));
+        // A failed write means that the process has been killed, which the run then reports.
+        let _ = starter.write_all(start_gate::GO);
+        Ok(run)
+    }
+
+    /// Returns the program of a worker and its arguments. `root` is the directory of the worker.
+    fn command(
+        &self,
+        worker: &Worker,
+        root: &Path,
+        stage: &Stage,
+        python: Option<&Path>,
+    ) -> io::Result<(OsString, Vec<OsString>)> {
+        let image = self.image_command(worker);
+        let bash = |text: OsString| ("bash".into(), vec!["-c".into(), text]);
+        let (program, arguments) = match &worker.request.start {
             Start::BootFile { below, .. } => {
                 let python = match (&image, python) {
                     (Some(_), _) => Path::new("python3"),
@@ -227,38 +302,23 @@ impl ProcessRunner {
                         return Err(io::Error::other(error));
                     }
                 };
-                let boot_file = request.code_copy().host_path(root).join(below);
-                (python.into(), vec![boot_file.into_os_string()])
+                let boot_file = worker.request.code_copy().host_path(&stage.root).join(below);
+                let mut arguments = vec![boot_file.into_os_string()];
+                arguments.extend(environment::boot_file_arguments(&worker.request, &stage.root));
+                (python.into(), arguments)
             }
-            Start::Command(command) => bash(command),
-            Start::FineTuning => bash(NO_FINE_TUNING),
+            Start::Command(command) => {
+                bash(environment::command_text(command, worker, &stage.root))
+            }
+            Start::FineTuning => bash(NO_FINE_TUNING.into()),
         };
-        arguments.extend(environment::arguments(request, root));
-        if let Some(image) = image {
-            (program, arguments) = image.wrap(request.image(), program, arguments)?;
+        match image {
+            Some(image) => {
+                fs::write(root.join("hosts"), host_table(worker))?;
+                image.wrap(worker.request.image(), root, program, arguments)
+            }
+            None => Ok((program, arguments)),
         }
-        let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
-        // The pump starts before the process, so that no step can fail once the process has
-        // started.
-        let pumping = pump.spawn()?;
-        let (go, mut starter) = io::pipe()?;
-        let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
-        let run = self.runs.processes.run_value(root, trial);
-        let surroundings = &self.settings.surroundings;
-        let variables = environment::variables(worker, root, python, surroundings, &run);
-        let child = start_gate::command(program, arguments, &variables)
-            .current_dir(home)
-            .stdin(Stdio::from(go))
-            .stderr(Stdio::from(output.try_clone()?))
-            .stdout(Stdio::from(output))
-            // A signal to the group reaches all of its processes, but not the emulator.
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()?;
-        let run = ActiveRuns::begin(&self.runs, child, worker.log_name(), run, (pump, pumping));
-        // A failed write means that the process has been killed, which the run then reports.
-        let _ = starter.write_all(start_gate::GO);
-        Ok(run)
     }
 
     /// Returns the command that runs the image of a worker, if its job has an image of its own.
@@ -267,27 +327,53 @@ impl ProcessRunner {
         image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
 
-    /// Links a volume into the directory of the worker.
-    fn mount(&self, directory: &ConfinedDir, volume: &Volume) -> io::Result<()> {
-        let real = match &volume.source {
-            VolumeSource::Obs(path) => self.files.obs.directory(&path.relative())?,
+    /// Prepares the surroundings of the programs of a worker.
+    fn stage(
+        &self,
+        worker: &Worker,
+        directory: &ConfinedDir,
+        python: Option<&Python>,
+        volumes: &[Volume],
+    ) -> io::Result<Stage> {
+        directory.directory(Path::new("tmp"))?;
+        self.files.make_scratch(directory)?;
+        moxing::write_wheel(&self.settings.package)?;
+        let sources: io::Result<Vec<_>> = volumes
+            .iter()
+            .map(|volume| Ok((self.source(volume)?, Path::new(&volume.local_path))))
+            .collect();
+        let sources = sources?;
+        let obs = self.files.obs.root();
+        match &self.settings.sight {
+            Sight::Container(view) if self.image_command(worker).is_none() => {
+                let places = Backstage {
+                    worker: directory.root(),
+                    obs,
+                    package: &self.settings.package,
+                    python,
+                    volumes: &sources,
+                };
+                Stage::container(view, worker, &places)
+            }
+            _ => {
+                let package = (self.settings.package.clone(), Path::new(PACKAGE_DIR));
+                for (source, at) in sources.iter().chain([&package]) {
+                    link(directory, source, at)?;
+                }
+                Ok(Stage::machine(directory.root(), obs))
+            }
+        }
+    }
+
+    /// Returns the directory of this machine that a volume mounts.
+    fn source(&self, volume: &Volume) -> io::Result<PathBuf> {
+        match &volume.source {
+            VolumeSource::Obs(path) => self.files.obs.directory(&path.relative()),
             VolumeSource::Nfs(server) => {
                 let (server, path) = server.split_once(':').unwrap_or((server, ""));
                 let below = Path::new(server).join(path.trim_start_matches('/'));
-                ConfinedDir::create(&self.settings.nfs)?.directory(&below)?
+                ConfinedDir::create(&self.settings.nfs)?.directory(&below)
             }
-        };
-        let place = volume.local_path.trim_matches('/');
-        let (parent, name) = place.rsplit_once('/').unwrap_or(("", place));
-        let link = directory.directory(Path::new(parent))?.join(name);
-        match symlink(&real, &link) {
-            // The link exists already if the code is restarted in place or runs as another trial.
-            Err(_) if fs::read_link(&link).is_ok_and(|led| led == real) => Ok(()),
-            Err(error) => Err(io::Error::new(
-                error.kind(),
-                format!("a volume cannot be mounted at /{place}: {error}"),
-            )),
-            Ok(()) => Ok(()),
         }
     }
 
@@ -296,6 +382,22 @@ impl ProcessRunner {
         let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
         let meter = Arc::clone(&self.meter);
         spawn_blocking(move || meter.measure(leader)).await.ok()?
+    }
+}
+
+/// Links a directory of this machine into the directory of a worker, at its path in a container.
+fn link(directory: &ConfinedDir, source: &Path, at: &Path) -> io::Result<()> {
+    let below = at.strip_prefix("/").unwrap_or(at);
+    let parent = directory.directory(below.parent().unwrap_or(Path::new("")))?;
+    let link = parent.join(below.file_name().unwrap_or_default());
+    match symlink(source, &link) {
+        // The link exists already if the code is restarted in place or runs as another trial.
+        Err(_) if fs::read_link(&link).is_ok_and(|target| target == source) => Ok(()),
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!("nothing can be mounted at {}: {error}", at.display()),
+        )),
+        Ok(()) => Ok(()),
     }
 }
 

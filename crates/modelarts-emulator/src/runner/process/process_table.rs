@@ -146,11 +146,14 @@ impl ProcessTable {
         Arc::clone(&latest)
     }
 
-    /// Waits until no process of the group is alive.
-    pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid) {
+    /// Waits until no process of the group is alive, apart from its leader if that is the first
+    /// process of a view.
+    pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid, has_init: bool) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
-            if !scan.lives(Some(group), &scan.of(Some(group), OsStr::new(""))) {
+            let mut left = scan.of(Some(group), OsStr::new(""));
+            left.retain(|process| !has_init || *process != group);
+            if !scan.lives(Some(group), &left) {
                 return;
             }
             scan.pause().await;

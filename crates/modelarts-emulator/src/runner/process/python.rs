@@ -2,7 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    io,
+    fs, io,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -10,82 +10,153 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use crate::runner::process::{process_table::RUN_VARIABLE, watchdog::Watchdog};
+use crate::runner::process::{
+    process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog,
+};
 
-/// Returns the real path of python3, determined once per process.
-///
-/// The `python3` of a version manager is a script that requires the HOME of its user. Jobs run with
-/// another HOME; the emulator therefore requests the path from the interpreter itself.
-pub(crate) async fn python3() -> Option<&'static Path> {
-    static PYTHON: tokio::sync::OnceCell<Option<PathBuf>> = tokio::sync::OnceCell::const_new();
+/// Interpreter `python3` of this machine.
+#[derive(Debug)]
+pub(crate) struct Python {
+    /// Real path of the interpreter. The `python3` of a version manager is a script that requires
+    /// the HOME of its user, which jobs do not have.
+    pub(crate) executable: PathBuf,
+    /// Major and minor version, for example `3.11`.
+    version: String,
+    /// True if the interpreter finds packages in the home directory of its user. An interpreter of
+    /// a virtual environment may not.
+    has_user_packages: bool,
+    /// Directories with the files of the interpreter.
+    pub(super) prefixes: Vec<PathBuf>,
+    /// Directories with the installed packages.
+    pub(super) packages: Vec<PathBuf>,
+}
+
+/// Program that prints the fields of [`Python`], each in a line.
+const FACTS: &str = "import site, sys, sysconfig
+print(sys.executable, '%d.%d' % sys.version_info[:2], site.ENABLE_USER_SITE, sep='\\n')
+print(sys.prefix, sys.base_prefix, sep='\\n')
+print(*(sysconfig.get_path(name) for name in ('purelib', 'platlib')), sep='\\n')";
+
+impl Python {
+    fn read(output: &str) -> Option<Self> {
+        let mut lines = output.lines();
+        let mut path = || lines.next().map(PathBuf::from);
+        let executable = path().filter(|path| !path.as_os_str().is_empty())?;
+        let (version, user_packages) = (path()?, path()?);
+        Some(Self {
+            executable,
+            version: version.to_str()?.to_owned(),
+            has_user_packages: user_packages == Path::new("True"),
+            prefixes: vec![path()?, path()?],
+            packages: vec![path()?, path()?],
+        })
+    }
+
+    /// Makes the modules of a wheel available to the code of a worker; `wheel` is its path as the
+    /// code sees it, and `home` the directory on this machine that is the home of the code.
+    ///
+    /// Code often sets PYTHONPATH, so a file in the home names the wheel. Returns the wheel if the
+    /// interpreter does not read that file, so that PYTHONPATH must name it.
+    pub(super) fn add_wheel<'a>(
+        &self,
+        home: &Path,
+        wheel: &'a Path,
+    ) -> io::Result<Option<&'a Path>> {
+        if !self.has_user_packages {
+            return Ok(Some(wheel));
+        }
+        let packages = home.join(format!(".local/lib/python{}/site-packages", self.version));
+        fs::create_dir_all(&packages)?;
+        let line = wheel.as_os_str().as_encoded_bytes();
+        fs::write(packages.join("modelarts-emulator.pth"), line)?;
+        Ok(None)
+    }
+}
+
+/// Returns python3, determined once per process.
+pub(crate) async fn python3() -> Option<&'static Python> {
+    static PYTHON: tokio::sync::OnceCell<Option<Python>> = tokio::sync::OnceCell::const_new();
     PYTHON
         .get_or_init(|| async {
             let output = Command::new("python3")
-                .args(["-c", "import sys; print(sys.executable)"])
+                .args(["-c", FACTS])
+                .env_remove("PYTHONNOUSERSITE")
                 .stdin(Stdio::null())
                 .stderr(Stdio::null())
                 .output()
                 .await
                 .ok()?;
-            let path = String::from_utf8(output.stdout).ok()?;
-            let path = path.trim_end();
-            (output.status.success() && !path.is_empty()).then(|| PathBuf::from(path))
+            let facts = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then(|| Python::read(&facts))?
         })
         .await
-        .as_deref()
+        .as_ref()
 }
 
-/// Installs the packages listed in `file` into the virtual environment in `home`, the directory of
-/// a worker, and returns the output of pip. The virtual environment also provides the packages of
-/// python3. `run_name` is the value of [`RUN_VARIABLE`].
+/// Installs the packages listed in `file` into the virtual environment of a worker, and returns the
+/// output of pip. `file` is a path as the code sees it. The virtual environment also provides the
+/// packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
 ///
 /// When the future is dropped, or the process of the emulator ends, the process groups are killed.
 /// The caller ends processes that have left them. Pip does not retry, so that the installation
 /// fails quickly on a machine without a network.
 pub(crate) async fn install(
-    python: &Path,
-    home: &Path,
+    python: &Python,
+    worker: &Path,
+    stage: &Stage,
     file: &Path,
     run_name: &OsStr,
     watchdog: &Watchdog,
 ) -> io::Result<String> {
-    if installed(home).is_none() {
-        let mut command = isolated_command(python, home, file, run_name);
-        command.args(["-m", "venv", "--without-pip", "--system-site-packages"]);
-        run(command.arg(home.join(VENV)), watchdog).await?;
+    let venv = stage.root.join(VENV);
+    let python = python.executable.as_os_str();
+    if installed(worker, stage).is_none() {
+        let options = ["-m", "venv", "--without-pip", "--system-site-packages"];
+        let words = [python].into_iter().chain(options.map(OsStr::new));
+        let words = words.chain([venv.as_os_str()]);
+        run(&mut isolated_command(stage, words, file, run_name), watchdog).await?;
     }
-    let mut command = isolated_command(python, home, file, run_name);
-    command
-        .args(["-m", "pip", "--python"])
-        .arg(home.join(VENV).join(INTERPRETER))
-        .args(["install", "--no-input", "--disable-pip-version-check"])
-        .args(["--no-cache-dir", "--retries", "0", "--timeout", "5", "-r"])
-        .arg(file);
-    run(&mut command, watchdog).await
+    let interpreter = venv.join(INTERPRETER);
+        let before = ["-m", "pip", "--python"].map(OsStr::new);
+    let options = ["install", "--no-input", "--disable-pip-version-check", "--no-cache-dir"];
+    let more = ["--retries", "0", "--timeout", "5", "-r"];
+    let words = [python].into_iter().chain(before).chain([interpreter.as_os_str()]);
+    let words = words.chain(options.into_iter().chain(more).map(OsStr::new));
+    let words = words.chain([file.as_os_str()]);
+    run(&mut isolated_command(stage, words, file, run_name), watchdog).await
 }
 
-/// Subdirectory of the virtual environment in the directory of a worker.
-const VENV: &str = "venv";
+/// Path of the virtual environment below the directory of a worker.
+const VENV: &str = "home/ma-user/.venv";
 /// Path of the interpreter in a virtual environment.
 const INTERPRETER: &str = "bin/python3";
 
-/// Returns the interpreter of the virtual environment in the directory of a worker, if it exists.
-pub(super) fn installed(home: &Path) -> Option<PathBuf> {
-    let interpreter = home.join(VENV).join(INTERPRETER);
-    interpreter.exists().then_some(interpreter)
+/// Returns the interpreter of the virtual environment of a worker, as the code sees it, if it
+/// exists.
+pub(super) fn installed(worker: &Path, stage: &Stage) -> Option<PathBuf> {
+    let interpreter = Path::new(VENV).join(INTERPRETER);
+    // The interpreter is a link to python3, which a view shows at its own path.
+    let exists = fs::symlink_metadata(worker.join(&interpreter)).is_ok();
+    exists.then(|| stage.root.join(interpreter))
 }
 
 /// Returns a command that does not inherit the emulator's environment. It runs in the directory of
 /// the file, so that the file can refer to local wheels.
-fn isolated_command(python: &Path, home: &Path, file: &Path, run_name: &OsStr) -> Command {
-    let mut command = Command::new(python);
+fn isolated_command<'a>(
+    stage: &Stage,
+    words: impl IntoIterator<Item = &'a OsStr>,
+    file: &Path,
+    run_name: &OsStr,
+) -> Command {
+    let directory = file.parent().unwrap_or(&stage.root);
+    let words = words.into_iter().map(OsStr::to_owned);
+    let mut command = stage.command(words, directory);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", home)
+        .env("HOME", stage.root.join("home/ma-user"))
         // The variable identifies the process if this emulator is killed.
         .env(RUN_VARIABLE, run_name)
-        .current_dir(file.parent().unwrap_or(home))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

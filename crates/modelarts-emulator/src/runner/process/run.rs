@@ -71,18 +71,17 @@ impl ActiveRuns {
         }
     }
 
-    /// Records a run. `name` is the name of its log. `variable` is the value of
+    /// Records a run that has started. `name` is the name of its log. `variable` is the value of
     /// [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of
     /// its processes.
     pub(super) fn begin(
         runs: &Arc<Self>,
-        child: Child,
+        started: Started,
         name: String,
         variable: OsString,
         (pump, mut pumping): (Pump, JoinHandle<()>),
     ) -> ProcessRun {
-        let id = child.id().and_then(|id| i32::try_from(id).ok());
-        let group = id.and_then(Pid::from_raw);
+        let group = started.group;
         if let Some(group) = group {
             runs.watchdog.add_group(group);
             runs.orphans.add(group);
@@ -105,8 +104,7 @@ impl ActiveRuns {
             records.runs.lock().remove(&name);
         };
         ProcessRun {
-            child,
-            group,
+            started,
             processes: Arc::clone(&runs.processes),
             clean_up: Some(Box::pin(clean_up)),
             cleaning: None,
@@ -114,10 +112,19 @@ impl ActiveRuns {
     }
 }
 
+/// Processes of a run whose code waits for its start.
+pub(super) struct Started {
+    /// Process whose exit code is that of the code: the code, or the bubblewrap of its view.
+    pub(super) child: Child,
+    /// Process group of the code, which is the process ID of its leader.
+    pub(super) group: Option<Pid>,
+    /// True if the leader of the group is the first process of a view, which ends after all others.
+    pub(super) has_init: bool,
+}
+
 /// Run whose group leader has been started.
 pub(super) struct ProcessRun {
-    child: Child,
-    group: Option<Pid>,
+    started: Started,
     processes: Arc<ProcessTable>,
     clean_up: Option<BoxFuture<'static, ()>>,
     /// Task of the clean-up. It is separate because a caller may drop a wait for the run and wait
@@ -129,7 +136,7 @@ impl ProcessRun {
     /// Waits for the leader of the group to end, and returns its exit code.
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
-        match self.child.wait().await {
+        match self.started.child.wait().await {
             Ok(status) => status
                 .code()
                 .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
@@ -141,7 +148,7 @@ impl ProcessRun {
     }
 
     fn signal(&self, signal: Signal) {
-        if let Some(group) = self.group {
+        if let Some(group) = self.started.group {
             // The error ESRCH means that the group has already ended.
             let _ = kill_process_group(group, signal);
         }
@@ -166,7 +173,8 @@ const COMMAND_NOT_FOUND: i32 = 127;
 
 impl Run for ProcessRun {
     fn pid(&self) -> Option<u32> {
-        self.child.id()
+        let group = self.started.group?;
+        u32::try_from(group.as_raw_nonzero().get()).ok()
     }
 
     fn wait(&mut self) -> BoxFuture<'_, Exit> {
@@ -180,11 +188,14 @@ impl Run for ProcessRun {
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit> {
         Box::pin(async move {
             self.signal(Signal::TERM);
-            let (processes, group) = (Arc::clone(&self.processes), self.group);
+            let processes = Arc::clone(&self.processes);
+            let Started {
+                group, has_init, ..
+            } = self.started;
             let ended = async {
                 let code = self.leader().await;
                 if let Some(group) = group {
-                    processes.wait_for_group_end(group).await;
+                    processes.wait_for_group_end(group, has_init).await;
                 }
                 code
             };

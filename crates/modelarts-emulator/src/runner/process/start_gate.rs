@@ -3,9 +3,7 @@
 //! A shell waits for a line of input, and then replaces itself with the code. If the emulator is
 //! killed before it writes the line, the pipe is closed and the shell exits.
 
-use std::{collections::BTreeMap, ffi::OsString, path::Path};
-
-use tokio::process::Command;
+use std::{collections::BTreeMap, ffi::OsString};
 
 /// Line that triggers the start of the code.
 pub(super) const GO: &[u8] = b"go\n";
@@ -13,14 +11,15 @@ pub(super) const GO: &[u8] = b"go\n";
 /// Variables that the shell sets itself, and `go`, in which it stores the line.
 const SHELL_VARIABLES: [&str; 4] = ["go", "PWD", "OLDPWD", "SHLVL"];
 
-/// Returns a command that reads the line and then replaces itself with `program`. The environment
-/// of the program consists of exactly `variables`: variables that the shell sets are removed or
-/// restored.
-pub(crate) fn command(
-    program: impl Into<OsString>,
+/// Returns the words of a command that reads the line and then replaces itself with `program`. The
+/// environment of the program consists of exactly `variables`, which the command must have:
+/// variables that the shell sets are removed or restored. Standard output becomes that of standard
+/// error, because the first is not always for the program.
+pub(super) fn words(
+    program: OsString,
     arguments: impl IntoIterator<Item = OsString>,
     variables: &BTreeMap<OsString, OsString>,
-) -> Command {
+) -> Vec<OsString> {
     let mut script = format!("read -r go && unset {}", SHELL_VARIABLES.join(" "));
     let mut given = Vec::new();
     for name in SHELL_VARIABLES {
@@ -32,22 +31,20 @@ pub(crate) fn command(
             given.push(assignment);
         }
     }
-    script.push_str(r#" && exec "$@" </dev/null"#);
-    let mut command = Command::new(Path::new("/bin/sh"));
-    command
-        .args(["-c", &script, "sh"])
-        .args(given)
-        .arg(program.into())
-        .args(arguments)
-        .env_clear()
-        .envs(variables);
-    command
+    script.push_str(r#" && exec "$@" </dev/null >&2"#);
+    let mut words: Vec<OsString> = vec!["/bin/sh".into(), "-c".into(), script.into(), "sh".into()];
+    words.extend(given);
+    words.push(program);
+    words.extend(arguments);
+    words
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::{self, Write};
     use std::process::Stdio;
+
+    use tokio::process::Command;
 
     use super::*;
 
@@ -62,9 +59,11 @@ mod tests {
         starter.write_all(word).unwrap();
         drop(starter);
         let arguments = program[1..].iter().map(OsString::from);
-        let mut command = command(program[0], arguments, variables);
+        let words = words(program[0].into(), arguments, variables);
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env_clear().envs(variables);
         let ended = command.stdin(Stdio::from(go)).output().await.unwrap();
-        let output_of = String::from_utf8(ended.stdout).unwrap();
+        let output_of = String::from_utf8(ended.stderr).unwrap();
         (output_of, ended.status.success())
     }
 

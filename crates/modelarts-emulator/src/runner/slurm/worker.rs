@@ -26,7 +26,7 @@ use crate::{
     job::{request::JobRequest, worker::Worker},
     runner::{
         launcher::Launcher,
-        process::{ProcessRunner, Settings, environment::Surroundings},
+        process::{ProcessRunner, Settings, environment::Surroundings, view::Sight},
         run::{Exit, Run},
         slurm::{
             exit_path,
@@ -300,6 +300,8 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
             obs: None,
             devices: DEVICE_VARIABLES.iter().filter_map(device).collect(),
         },
+        sight: Sight::Machine,
+        package: directory.with_added_extension("moxing"),
         image: site.image.clone(),
         log_cap: site.log_cap,
         least_disk: site.least_disk,

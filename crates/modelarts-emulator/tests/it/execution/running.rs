@@ -68,6 +68,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
         ("MA_JOB_DIR", format!("{modelarts}/user-job-dir")),
         ("PYTHONPATH", format!("{modelarts}/user-job-dir")),
         ("WORKSPACE", format!("{modelarts}/user-job-dir/code")),
+        ("MA_CODE_DIR", format!("{modelarts}/user-job-dir/code")),
         ("MA_LOG_DIR", format!("{modelarts}/log")),
         ("TMPDIR", format!("{}/tmp", worker.display())),
         ("aux", format!("{modelarts}/outputs/aux_1")),
@@ -116,7 +117,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
         "metadata": {"name": "command"},
         "algorithm": {
             "code_dir": "obs://bucket/a/demo-code",
-            "command": "pwd && bash ${MA_JOB_DIR}/demo-code/run.sh \"$@\"",
+            "command": "pwd; echo \"own: $@\"; bash ${MA_JOB_DIR}/demo-code/run.sh --own",
             "engine": {"image_url": "org/image:1"},
             "parameters": [{"name": "lr", "value": "0.1"}],
         },
@@ -128,7 +129,10 @@ async fn a_command_runs_in_bash_in_its_directory() {
         .join("home/ma-user/modelarts/user-job-dir/demo-code");
     assert_eq!(
         site.log(&id).await,
-        format!("{}\nran in demo-code with --lr=0.1\n", code.display())
+        format!(
+            "{}\nown: \nran in demo-code with --own --lr=0.1\n",
+            code.display()
+        )
     );
     assert!(site.messages(&id).await[2].ends_with("Successfully pulled image \"org/image:1\""),);
 
@@ -140,7 +144,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
     let work = site.worker(&id).join("home/ma-user/work");
     assert_eq!(
         site.log(&id).await,
-        format!("{}\nran in work with --lr=0.1\n", work.display())
+        format!("{}\nown: \nran in work with --own --lr=0.1\n", work.display())
     );
 
     // This job has no code directory.

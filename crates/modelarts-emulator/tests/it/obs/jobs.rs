@@ -1,5 +1,6 @@
 //! Jobs and clients of OBS on the same files.
 
+use modelarts_emulator::quirks::{JobObsKeys, Quirks};
 use reqwest::Method;
 use serde_json::json;
 
@@ -73,8 +74,10 @@ print(os.environ["AWS_REGION"], os.environ["AWS_DEFAULT_REGION"], os.environ.get
 "#;
 
 #[tokio::test]
-async fn a_job_finds_the_endpoint_and_keys_of_its_user() {
-    let site = Site::start().await;
+async fn a_job_finds_the_endpoint_and_if_asked_the_keys_of_its_user() {
+    let mut quirks = Quirks::default();
+    quirks.obs_keys = JobObsKeys::Environment;
+    let site = Site::with(|builder| builder.quirks(quirks)).await;
     site.put("bucket/in/hello.txt", "hello");
     let mut job = site.script("client", SCRIPT);
     let id = site.run(&job).await;

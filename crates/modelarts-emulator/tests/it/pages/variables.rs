@@ -46,9 +46,10 @@ fn table() -> BTreeMap<&'static str, (&'static str, Emulated)> {
 }
 
 /// Variables of the emulator and of the interpreter, which the table does not contain.
-const OF_THE_PROCESS: [&str; 6] = [
+const OF_THE_PROCESS: [&str; 7] = [
     "HOME",
     "LC_CTYPE",
+    "MODELARTS_EMULATOR_OBS",
     "MODELARTS_EMULATOR_RUN",
     "PATH",
     "PYTHONUNBUFFERED",

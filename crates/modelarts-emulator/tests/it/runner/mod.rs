@@ -8,3 +8,4 @@ mod simulated;
 #[cfg(feature = "cli")]
 mod slurm;
 mod storage;
+mod view;

@@ -283,7 +283,7 @@ async fn no_value_of_a_request_is_an_argument_of_srun() {
         "metadata": {"name": "marks", "description": option},
         "algorithm": {
             "engine": {"image_url": "org/$(touch x);rm --partition=evil"},
-            "command": "printf '%s\\n' \"$MARK\" \"$OPTION\"",
+            "command": "printf '%s\\n' \"$MARK\" \"$OPTION\"; :",
             "parameters": [
                 {"name": "partition", "value": option},
                 {"name": "shell", "value": "$(touch x); rm"},

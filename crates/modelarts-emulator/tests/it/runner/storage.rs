@@ -201,7 +201,7 @@ async fn a_volume_does_not_replace_a_directory() {
     let id = site.run(&job).await;
     assert_eq!(site.phase(&id).await, "Failed");
     let log = site.log(&id).await;
-    let error_message = "a volume cannot be mounted at /home/ma-user/here: File exists";
+    let error_message = "nothing can be mounted at /home/ma-user/here: File exists";
     assert!(log.contains(error_message), "{log}");
 }
 

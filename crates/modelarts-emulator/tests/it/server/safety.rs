@@ -479,14 +479,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     let is_of_obs = |name: &&str| name.starts_with("AWS_") || name.starts_with("S3_");
     let (of_obs, names): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_of_obs);
     let served: &[&str] = if cfg!(feature = "obs") {
-        &[
-            "AWS_ACCESS_KEY_ID",
-            "AWS_DEFAULT_REGION",
-            "AWS_ENDPOINT_URL_S3",
-            "AWS_REGION",
-            "AWS_SECRET_ACCESS_KEY",
-            "S3_ENDPOINT",
-        ]
+        &["S3_ENDPOINT"]
     } else {
         &[]
     };
@@ -496,6 +489,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
         [
             "HOME",
             "MA_APIGW_ENDPOINT",
+            "MA_CODE_DIR",
             "MA_CURRENT_INSTANCE_NAME",
             "MA_CURRENT_IP",
             "MA_DETECT_TRAIN_INJECT_CODE",
@@ -510,6 +504,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
             "MA_TASK_INDEX",
             "MA_TASK_NAME",
             "MA_VJ_NAME",
+            "MODELARTS_EMULATOR_OBS",
             "MODELARTS_EMULATOR_RUN",
             "PATH",
             "PYTHONPATH",

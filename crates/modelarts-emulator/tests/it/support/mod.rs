@@ -17,6 +17,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use modelarts_emulator::{
     Builder, Emulator, Timing,
     clock::{Clock, ManualClock},
+    jobs::Container,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::{Method, StatusCode, header::HeaderMap};
@@ -55,7 +56,11 @@ impl Site {
             "these tests run jobs: python3 is required on the PATH"
         );
         let watch = Deviations::default();
-        let builder = Emulator::builder().timing(Timing::instant());
+        // Tests read the files of workers at their paths on this machine. Those of the container
+        // view set it.
+        let builder = Emulator::builder()
+            .timing(Timing::instant())
+            .container(Container::None);
         #[cfg(feature = "slurm")]
         let (builder, shared) = slurm::on_cluster(builder);
         #[cfg(not(feature = "slurm"))]

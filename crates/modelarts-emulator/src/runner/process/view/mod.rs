@@ -1,0 +1,331 @@
+//! Container view: the files, host names and processes that the code of a worker finds in a
+//! container of the service, made of this machine by bubblewrap.
+//!
+//! [`Container`] is the setting, [`View`] a bubblewrap that works, and [`Stage`] the surroundings in
+//! which the programs of one worker start. [`mounts`] builds the root directory of a view.
+//!
+//! A view is a stage set and not a sandbox: jobs are trusted code of their users, and everything
+//! that a view does not replace is that of this machine.
+
+mod mounts;
+
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use serde::Deserialize;
+use tokio::process::Command;
+
+use crate::{
+    files::container_path::{MA_HOME, PACKAGE_DIR},
+    job::worker::Worker,
+    runner::process::{
+        python::Python,
+        view::mounts::{Mount, root_arguments},
+    },
+};
+
+/// View of this machine in which the code of jobs runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Container {
+    /// [`Bwrap`](Self::Bwrap) if it works on this machine, otherwise [`None`](Self::None) with a line
+    /// in the log of each job. The default.
+    #[default]
+    Auto,
+    /// A view with the paths and host names of the service, by bubblewrap (`bwrap`). The start of the
+    /// emulator fails if it does not work on this machine.
+    Bwrap,
+    /// This machine as it is. Paths of the service are below the directory of the worker.
+    None,
+}
+
+impl Container {
+    /// Tests whether this machine can have a container view.
+    ///
+    /// # Errors
+    /// A sentence that states the cause and the remedy.
+    pub async fn check() -> Result<(), String> {
+        View::probe(&env::temp_dir()).await.map(|_| ())
+    }
+}
+
+/// Container view of the workers on this machine, as found at the start of the emulator.
+#[derive(Debug)]
+pub(crate) enum Sight {
+    /// The code sees the paths and names of the service.
+    Container(View),
+    /// The code sees this machine, although a view was requested if possible. The text states the
+    /// cause and the remedy.
+    Unavailable(String),
+    /// The code sees this machine.
+    Machine,
+}
+
+impl Sight {
+    /// Determines the view. `place` is an existing directory.
+    ///
+    /// # Errors
+    /// If the setting requires a view that this machine cannot have; a sentence.
+    pub(crate) async fn find(setting: Container, place: &Path) -> Result<Self, String> {
+        if setting == Container::None {
+            return Ok(Self::Machine);
+        }
+        match (View::probe(place).await, setting) {
+            (Ok(view), _) => Ok(Self::Container(view)),
+            (Err(reason), Container::Bwrap) => Err(reason),
+            (Err(reason), _) => Ok(Self::Unavailable(reason)),
+        }
+    }
+
+    /// Returns the line for the log of a job whose code lacks a view.
+    pub(super) fn notice(&self) -> Option<String> {
+        let Self::Unavailable(reason) = self else {
+            return None;
+        };
+        Some(format!(
+            "modelarts-emulator: this machine has no container view, so {MA_HOME} and /cache are not \
+             at their paths, and host names of workers do not resolve; {reason}"
+        ))
+    }
+}
+
+/// Bubblewrap that works on this machine.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    program: PathBuf,
+    /// True if each run can have its own process IDs, which requires a `/proc` of its own.
+    has_own_processes: bool,
+}
+
+impl View {
+    /// Runs a program in a view, with the mounts that jobs will have. `place` is an existing
+    /// directory that represents those of a worker.
+    async fn probe(place: &Path) -> Result<Self, String> {
+        if !cfg!(target_os = "linux") {
+            return Err("it needs Linux: run the emulator on Linux".to_owned());
+        }
+        let paths = env::var_os("PATH").unwrap_or_default();
+        let program = env::split_paths(&paths).map(|directory| directory.join("bwrap"));
+        let program = program.chain([PathBuf::from("/usr/bin/bwrap")]);
+        let program = { program }.find(|program| program.is_file()).ok_or(
+            "bubblewrap is not installed: install it (apt-get install bubblewrap, or dnf install \
+             bubblewrap)",
+        )?;
+        let mounts = [MA_HOME, "/cache", "/tmp"].map(|at| Mount::new(place, at));
+        let mut error = String::new();
+        for has_own_processes in [true, false] {
+            let view = Self {
+                program: program.clone(),
+                has_own_processes,
+            };
+            let output = Command::new(&view.program)
+                .args(view.arguments(&mounts, "localhost"))
+                .args(["--", "/bin/sh", "-c", ":"])
+                .stdin(Stdio::null())
+                .output()
+                .await;
+            match output {
+                Ok(output) if output.status.success() => return Ok(view),
+                Ok(output) => error = String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                Err(failure) => error = failure.to_string(),
+            }
+        }
+        let is_restricted = fs::read_to_string(USERNS_RESTRICTION)
+            .is_ok_and(|restriction| restriction.trim() == "1");
+        let remedy = if is_restricted {
+            "allow it user namespaces by an AppArmor profile, or for all programs by sysctl \
+             kernel.apparmor_restrict_unprivileged_userns=0"
+        } else {
+            "allow this user to create user namespaces (in Docker, --security-opt \
+             seccomp=unconfined --security-opt apparmor=unconfined)"
+        };
+        Err(format!("bubblewrap does not work here ({error}): {remedy}"))
+    }
+
+    /// Returns the arguments that make the view, without the command.
+    fn arguments(&self, mounts: &[Mount], host_name: &str) -> Vec<OsString> {
+        let mut arguments = root_arguments(mounts);
+        arguments.extend(["--dev-bind", "/dev", "/dev"].map(OsString::from));
+        let own = ["--unshare-pid", "--proc", "/proc"].map(OsString::from);
+        let shared = ["--bind", "/proc", "/proc"].map(OsString::from);
+        arguments.extend(if self.has_own_processes { own } else { shared });
+        arguments.extend(["--unshare-uts", "--hostname", host_name].map(OsString::from));
+        arguments
+    }
+}
+
+/// File of Ubuntu's kernels that contains 1 if programs without a profile cannot create user
+/// namespaces.
+const USERNS_RESTRICTION: &str = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
+/// Path of the OBS root in a view.
+const OBS_IN_VIEW: &str = "/.modelarts-emulator/obs";
+/// Longest host name of a pod.
+const MAX_HOST_NAME: usize = 63;
+
+/// Surroundings in which the programs of a worker start.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    /// Directory that contains the paths of a container, as the code sees them: `/` in a view,
+    /// otherwise the directory of the worker.
+    pub(crate) root: PathBuf,
+    /// OBS root, as the code sees it.
+    pub(crate) obs: PathBuf,
+    /// View in which programs start, with its arguments.
+    view: Option<(View, Vec<OsString>)>,
+}
+
+/// Directories of this machine that a stage shows to the code of a worker.
+pub(super) struct Backstage<'a> {
+    /// Directory of the worker.
+    pub(super) worker: &'a Path,
+    pub(super) obs: &'a Path,
+    /// Directory of the wheel of MoXing.
+    pub(super) package: &'a Path,
+    pub(super) python: Option<&'a Python>,
+    /// Volumes, each with its path in the container.
+    pub(super) volumes: &'a [(PathBuf, &'a Path)],
+}
+
+impl Stage {
+    /// Returns the stage of a worker whose code sees this machine.
+    pub(super) fn machine(worker: &Path, obs: &Path) -> Self {
+        Self {
+            root: worker.to_owned(),
+            obs: obs.to_owned(),
+            view: None,
+        }
+    }
+
+    /// Returns the stage of a worker in a view, and writes its table of host names.
+    ///
+    /// # Errors
+    /// If a directory of the job would replace the home directory of a user of this machine.
+    pub(super) fn container(
+        view: &View,
+        worker: &Worker,
+        places: &Backstage<'_>,
+    ) -> io::Result<Self> {
+        let mut mounts = vec![
+            Mount::new(&places.worker.join("tmp"), "/tmp"),
+            Mount::new(&places.worker.join("cache"), "/cache"),
+            Mount::new(places.obs, OBS_IN_VIEW),
+            Mount::new(places.package, PACKAGE_DIR).read_only(),
+        ];
+        for entry in fs::read_dir(places.worker.join("home"))? {
+            let entry = entry?;
+            let at = Path::new("/home").join(entry.file_name());
+            if at != Path::new(MA_HOME) && at.exists() {
+                return Err(io::Error::other(format!(
+                    "local_code_dir, working_dir and local_dir must not be in {at}, which is a home \
+                     directory of this machine: use a directory below {MA_HOME}",
+                    at = at.display()
+                )));
+            }
+            mounts.push(Mount::new(&entry.path(), at));
+        }
+        for (source, at) in places.volumes {
+            mounts.push(Mount::new(source, at));
+        }
+        if let Some(python) = places.python {
+            // A package that a job installs goes to the home of the job.
+            let packages = python.packages.iter().filter(|path| path.is_dir());
+            mounts.extend(packages.map(|path| Mount::new(path, path).read_only()));
+            let is_hidden =
+                |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.at));
+            let hidden: Vec<_> = python.prefixes.iter().filter(is_hidden).collect();
+            mounts.extend(hidden.into_iter().map(|path| Mount::new(path, path)));
+        }
+        let hosts = places.worker.join("hosts");
+        fs::write(&hosts, host_table(worker))?;
+        if Path::new(HOSTS).exists() {
+            mounts.push(Mount::new(&hosts, HOSTS).read_only());
+        }
+        let host_name = worker.pod();
+        let length = host_name.len().min(MAX_HOST_NAME);
+        let host_name = host_name[..length].trim_end_matches('-');
+        Ok(Self {
+            root: PathBuf::from("/"),
+            obs: PathBuf::from(OBS_IN_VIEW),
+            view: Some((view.clone(), view.arguments(&mounts, host_name))),
+        })
+    }
+
+    /// Returns true if the code finds the paths and names of the service.
+    pub(crate) fn is_container(&self) -> bool {
+        self.view.is_some()
+    }
+
+    /// Returns true if the process that [`run_command`](Self::run_command) reports is not the code,
+    /// but the first process of its process IDs, which ends them with itself.
+    pub(super) fn has_init(&self) -> bool {
+        matches!(&self.view, Some((view, _)) if view.has_own_processes)
+    }
+
+    /// Returns a command that starts a program and its arguments in `directory`, a path as the code
+    /// sees it.
+    pub(super) fn command<I>(&self, words: I, directory: &Path) -> Command
+    where
+        I: IntoIterator<Item = OsString>,
+    {
+        self.with_options(&[], words, directory)
+    }
+
+    /// Returns a command like [`command`](Self::command) for the code of a job. In a view, standard
+    /// output reports the process ID of the code ([`ViewStatus`]), and the process is the leader of
+    /// a process group that does not contain bubblewrap.
+    pub(super) fn run_command<I>(&self, words: I, directory: &Path) -> Command
+    where
+        I: IntoIterator<Item = OsString>,
+    {
+        self.with_options(&["--new-session", "--json-status-fd", "1"], words, directory)
+    }
+
+    fn with_options<I>(&self, options: &[&str], words: I, directory: &Path) -> Command
+    where
+        I: IntoIterator<Item = OsString>,
+    {
+        let mut words = words.into_iter();
+        let Some((view, arguments)) = &self.view else {
+            let mut command = Command::new(words.next().unwrap_or_default());
+            command.args(words).current_dir(directory);
+            return command;
+        };
+        let mut command = Command::new(&view.program);
+        command
+            .args(arguments)
+            .args(options)
+            .args([OsStr::new("--chdir"), directory.as_os_str(), OsStr::new("--")])
+            .args(words);
+        command
+    }
+}
+
+/// First line that bubblewrap reports.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct ViewStatus {
+    pub(super) child_pid: i32,
+}
+
+const HOSTS: &str = "/etc/hosts";
+
+/// Returns the host names of this machine and of all workers of a job.
+pub(super) fn host_table(worker: &Worker) -> String {
+    let mut table = fs::read_to_string(HOSTS).unwrap_or_default();
+    if !table.is_empty() && !table.ends_with('\n') {
+        table.push('\n');
+    }
+    for other in Worker::all(&worker.job_id, &worker.job) {
+        let (address, name, pod) = (worker.address_of(other.rank), other.host_name(), other.pod());
+        // Scripts build the second form from MA_VJ_NAME and MA_TASK_NAME.
+        let short = name.replace("modelarts-job-", "ma-job-");
+        // Writing to a string does not fail.
+        let _ = writeln!(table, "{address} {name} {pod} {short}");
+    }
+    table
+}

@@ -1,0 +1,286 @@
+//! The container view: paths, names, processes and the end of code that runs in it.
+
+use std::{fs, path::Path, time::Duration};
+
+use modelarts_emulator::{
+    Builder, Timing,
+    jobs::Container,
+    quirks::{JobObsKeys, Quirks},
+};
+use serde_json::{Value, json};
+
+use crate::support::{Gate, Site};
+
+/// Starts an emulator with the container view, or returns `None` where the machine cannot have one.
+/// In CI, the view must work.
+async fn viewed(set: impl FnOnce(Builder) -> Builder) -> Option<Site> {
+    if let Err(reason) = Container::check().await {
+        assert!(std::env::var_os("CI").is_none(), "no container view: {reason}");
+        eprintln!("skipped, because this machine has no container view: {reason}");
+        return None;
+    }
+    Some(Site::with(|builder| set(builder.container(Container::Bwrap))).await)
+}
+
+/// Returns a job with a custom image whose code directory has the script `run.sh`.
+fn command_job(site: &Site, name: &str, script: &str) -> Value {
+    site.put(&format!("bucket/{name}/my-Code/run.sh"), script);
+    json!({
+        "kind": "job",
+        "metadata": {"name": name},
+        "algorithm": {
+            "code_dir": format!("obs://bucket/{name}/my-Code/"),
+            "command": "bash /home/ma-user/modelarts/user-job-dir/my-Code/run.sh",
+            "engine": {"image_url": "org/image:1"},
+        },
+        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
+    })
+}
+
+/// Runs a script as a job and returns its log.
+async fn log_of(site: &Site, name: &str, script: &str) -> String {
+    let id = site.run(&command_job(site, name, script)).await;
+    let log = site.log(&id).await;
+    assert_eq!(site.phase(&id).await, "Completed", "{log}");
+    log
+}
+
+#[tokio::test]
+async fn code_finds_the_paths_of_the_service() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let script = r#"
+import os, socket
+home = "/home/ma-user/modelarts"
+assert os.path.abspath(__file__) == f"{home}/user-job-dir/code/train.py", __file__
+assert os.getcwd() == f"{home}/user-job-dir/code", os.getcwd()
+print(open(f"{home}/inputs/data_url_0/a.txt").read())
+open(f"{home}/outputs/train_url_0/model.txt", "w").write("model")
+open("/cache/scratch.txt", "w").write("x")
+assert os.path.samefile("/cache", "/home/ma-user/cache")
+assert os.listdir("/tmp") == [] and os.environ["TMPDIR"] == "/tmp"
+for name, value in [
+    ("HOME", "/home/ma-user"), ("MA_HOME", "/home/ma-user"),
+    ("MA_MOUNT_PATH", home), ("MA_LOG_DIR", f"{home}/log"),
+    ("MA_JOB_DIR", f"{home}/user-job-dir"), ("PYTHONPATH", f"{home}/user-job-dir"),
+    ("MA_CODE_DIR", f"{home}/user-job-dir/code"),
+    ("VC_WORKER_HOSTS", "{pod}.{job}".format(
+        pod=os.environ["MA_CURRENT_INSTANCE_NAME"],
+        job=os.environ["MA_VJ_NAME"].replace("ma-job", "modelarts-job"))),
+]:
+    assert os.environ[name] == value, (name, os.environ[name])
+job = os.environ["MA_VJ_NAME"]
+for host in [os.environ["VC_WORKER_HOSTS"], f"{job}-worker-0.{job}", socket.gethostname()]:
+    assert socket.gethostbyname(host) == os.environ["MA_CURRENT_IP"], host
+raise SystemExit(f"the home is {sorted(os.listdir(home))}")
+"#;
+    let mut job = site.script("paths", script);
+    site.put("bucket/data/a.txt", "data");
+    job["algorithm"]["inputs"] =
+        json!([{"name": "data_url", "remote": {"obs": {"obs_url": "obs://bucket/data/"}}}]);
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}]);
+    let id = site.run(&job).await;
+    assert_eq!(
+        site.log(&id).await,
+        "data\nthe home is ['inputs', 'log', 'outputs', 'package', 'user-job-dir']\n"
+    );
+    assert_eq!(site.get("bucket/out/model.txt"), "model");
+    // Nothing of the view stays on this machine.
+    for path in ["/cache/scratch.txt", "/.modelarts-emulator", "/home/ma-user/modelarts/log"] {
+        assert!(!Path::new(path).exists(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_are_appended_to_the_command_in_an_order_of_the_job() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let script = "printf '%s\\n' \"$@\"\n";
+    let mut job = command_job(&site, "arguments", script);
+    let own = ["--beta=0.2", "--lr=5e-5", "--alpha=1.0", "--epochs=1", "--seed=42"];
+    let command = job["algorithm"]["command"].as_str().unwrap();
+    job["algorithm"]["command"] = format!("{command} {}", own.join(" ")).into();
+    let parameters = own.map(|word| {
+        let (name, value) = word[2..].split_once('=').unwrap();
+        json!({"name": name, "value": value})
+    });
+    job["algorithm"]["parameters"] = json!(parameters);
+    let mut orders = std::collections::BTreeSet::new();
+    for run in 0..4 {
+        job["metadata"]["name"] = format!("arguments-{run}").into();
+        let id = site.run(&job).await;
+        let log = site.log(&id).await;
+        let arguments: Vec<&str> = log.lines().collect();
+        assert_eq!(arguments[..5], own);
+        let mut appended = arguments[5..].to_vec();
+        orders.insert(appended.join(" "));
+        appended.sort_unstable();
+        let mut sorted = own;
+        sorted.sort_unstable();
+        assert_eq!(appended, sorted);
+    }
+    assert!(orders.len() > 1, "{orders:?}");
+}
+
+#[tokio::test]
+async fn volumes_and_directories_below_home_are_at_their_paths() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let users = fs::read_dir("/home").unwrap().flatten();
+    let user = users.map(|user| user.file_name().into_string().unwrap());
+    let user = { user }.find(|user| user != "ma-user");
+    let script = "cd /data/new/volume && cat a.txt && echo b > b.txt && pwd -P";
+    let mut job = command_job(&site, "volumes", script);
+    site.put("bucket/volume/a.txt", "a\n");
+    job["algorithm"]["local_code_dir"] = "/home/view-test/elsewhere".into();
+    job["algorithm"]["command"] = "bash /home/view-test/elsewhere/my-Code/run.sh".into();
+    job["spec"]["volumes"] = json!([{"obs": {
+        "obs_path": "obs://bucket/volume/", "local_path": "/data/new/volume"}}]);
+    let id = site.run(&job).await;
+    assert_eq!(site.log(&id).await, "a\n/data/new/volume\n");
+    assert_eq!(site.get("bucket/volume/b.txt"), "b\n");
+    assert!(!Path::new("/data/new").exists() && !Path::new("/home/view-test").exists());
+
+    let Some(user) = user else { return };
+    job["metadata"]["name"] = "of-a-user".into();
+    job["algorithm"]["local_code_dir"] = format!("/home/{user}/code").into();
+    let id = site.run(&job).await;
+    assert_eq!(site.phase(&id).await, "Failed");
+    assert_eq!(
+        site.log(&id).await,
+        format!(
+            "[ModelArts Service Log] the code did not start: local_code_dir, working_dir and local_dir \
+             must not be in /home/{user}, which is a home directory of this machine: use a directory \
+             below /home/ma-user\n"
+        )
+    );
+}
+
+/// SIGTERM reaches the code and not bubblewrap, which would end the code before its handler does.
+#[tokio::test]
+async fn a_handler_of_sigterm_completes_and_decides_the_exit_code() {
+    let mut timing = Timing::instant();
+    timing.grace = Duration::from_secs(20);
+    let Some(site) = viewed(|builder| builder.timing(timing)).await else {
+        return;
+    };
+    let gate = Gate::new().await;
+    let script = format!(
+        r#"{}
+import signal, sys
+def save(*_):
+    import time
+    time.sleep(1)
+    open("/home/ma-user/modelarts/outputs/train_url_0/checkpoint", "w").write("saved")
+    print("saved", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+gate()
+"#,
+        gate.python()
+    );
+    let mut job = site.script("saves", &script);
+    job["algorithm"]["outputs"] =
+        json!([{"name": "train_url", "remote": {"obs": {"obs_url": "obs://bucket/saved/"}}}]);
+    let id = site.create(&job).await;
+    let waiting = gate.reached().await;
+    assert_eq!(site.terminate(&id).await.status, 202);
+    site.emulator.wait_until_settled(&id).await;
+    drop(waiting);
+    assert_eq!(site.phase(&id).await, "Terminated");
+    assert_eq!(site.log(&id).await, "saved\n");
+    assert_eq!(site.get("bucket/saved/checkpoint"), "saved");
+}
+
+#[tokio::test]
+async fn exit_codes_and_signals_of_the_code_are_those_of_the_job() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    for (script, code) in [("exit 7", 7), ("kill -KILL $$", 137), ("no-such-command", 127)] {
+        let id = site.run(&command_job(&site, &format!("exit-{code}"), script)).await;
+        let status = &site.details(&id).await["status"];
+        assert_eq!(status["task_statuses"][0]["exit_code"], code, "{script}");
+    }
+}
+
+/// A process that has left the group and emptied its environment can only be found by its process
+/// ID namespace.
+#[tokio::test]
+async fn processes_without_group_and_environment_end_with_the_job() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let gate = Gate::new().await;
+    let script = format!("cat > gate.py <<'END'\n{}\ngate()\nEND\n", gate.python());
+    let start = "python3=$(command -v python3); setsid env -i $python3 gate.py >/dev/null 2>&1 &\n";
+    let mut job = command_job(&site, "ends", &format!("{script}{start}cat go >/dev/null"));
+    job["algorithm"]["command"] =
+        "mkfifo go; bash /home/ma-user/modelarts/user-job-dir/my-Code/run.sh".into();
+    let id = site.create(&job).await;
+    let stray = gate.reached().await;
+    let worker = site.worker(&id).join("home/ma-user/modelarts/user-job-dir/my-Code/go");
+    fs::write(worker, "go").unwrap();
+    site.emulator.wait_until_settled(&id).await;
+    assert_eq!(site.phase(&id).await, "Completed");
+    let gone = tokio::time::timeout(Duration::from_secs(20), stray.wait_until_gone());
+    gone.await.expect("a process of the job lives on");
+}
+
+#[tokio::test]
+async fn packages_are_installed_inside_the_view() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let script = "import sys, local_package\nprint(sys.prefix, local_package.WORD)\n";
+    let job = site.script("packages", script);
+    let code = "bucket/packages/code";
+    site.put(&format!("{code}/requirements.txt"), "./local-package\n");
+    let project = "from setuptools import setup\nsetup(name='local-package', version='1', \
+                   py_modules=['local_package'])\n";
+    site.put(&format!("{code}/local-package/setup.py"), project);
+    site.put(&format!("{code}/local-package/local_package.py"), "WORD = 'installed'\n");
+    let id = site.run(&job).await;
+    let log = site.log(&id).await;
+    assert!(log.ends_with("/home/ma-user/.venv installed\n"), "{log}");
+}
+
+#[tokio::test]
+async fn jobs_have_no_keys_for_clients_of_s3_unless_a_switch_sets_them() {
+    let names = r#"
+import os
+names = sorted(name for name in os.environ if name.startswith(("AWS_", "S3_")))
+print(*names)
+"#;
+    for (keys, expected) in [
+        (JobObsKeys::Absent, "S3_ENDPOINT\n"),
+        (
+            JobObsKeys::Environment,
+            "AWS_ACCESS_KEY_ID AWS_DEFAULT_REGION AWS_ENDPOINT_URL_S3 AWS_REGION \
+             AWS_SECRET_ACCESS_KEY S3_ENDPOINT\n",
+        ),
+    ] {
+        let mut quirks = Quirks::default();
+        quirks.obs_keys = keys;
+        let site = Site::with(|builder| builder.quirks(quirks)).await;
+        let id = site.run(&site.script("keys", names)).await;
+        let expected = if cfg!(feature = "obs") { expected } else { "\n" };
+        assert_eq!(site.log(&id).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn the_variables_of_debug_jobs_are_set_in_debug_jobs_only() {
+    let site = Site::start().await;
+    let script = "import os\nprint(os.environ.get('MA_JOB_RUNTIME_TYPE'))\n";
+    for (runtime_type, value) in [("debug", "debug\n"), ("production", "None\n")] {
+        let mut job = site.script(runtime_type, script);
+        job["spec"]["runtime_type"] = runtime_type.into();
+        let id = site.run(&job).await;
+        assert_eq!(site.log(&id).await, value);
+    }
+}
