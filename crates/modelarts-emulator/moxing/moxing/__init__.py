@@ -15,5 +15,6 @@ __version__ = "2.5.0+modelarts-emulator"
 __getattr__ = attribute_getter(__name__)
 
 # Old scripts write `import moxing.pytorch as mox`, and use only `mox.file`.
+mxnet = pytorch = tensorflow = sys.modules[__name__]
 for _engine in ("mxnet", "pytorch", "tensorflow"):
     sys.modules["moxing." + _engine] = sys.modules[__name__]

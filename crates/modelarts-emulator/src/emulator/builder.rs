@@ -14,7 +14,11 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     accounts::{Accounts, User, log_links::LogLinks},
     api::ids::Ids,
-    catalog::{cloud::Cloud, pools::Pool, quirks::{JobObsKeys, Quirks}},
+    catalog::{
+        cloud::Cloud,
+        pools::Pool,
+        quirks::{JobObsKeys, Quirks},
+    },
     clock::{
         system::{Clock, SystemClock},
         timing::Timing,

@@ -183,8 +183,8 @@ pub(crate) struct Serve {
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
     runner: RunnerName,
     /// View of this machine in which the code of jobs runs.
-    #[arg(long, value_enum, default_value_t = ContainerName::Auto)]
-    container: ContainerName,
+    #[arg(long, value_enum, default_value_t = Container::Auto)]
+    container: Container,
     /// Nodes on which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = LauncherName::Local)]
     launcher: LauncherName,
@@ -243,16 +243,6 @@ enum RunnerName {
     Process,
     /// Simulation by the script; no process is started.
     Simulated,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ContainerName {
-    /// bwrap if it works on this machine, otherwise none with a line in the log of each job.
-    Auto,
-    /// Paths and host names of the service, by bubblewrap; the start fails if it does not work.
-    Bwrap,
-    /// This machine as it is.
-    None,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -389,11 +379,7 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
         .strict(given.strict)
         .show_secrets(given.show_secrets)
         .high_priority(given.high_priority)
-        .container(match given.container {
-            ContainerName::Auto => Container::Auto,
-            ContainerName::Bwrap => Container::Bwrap,
-            ContainerName::None => Container::None,
-        })
+        .container(given.container)
         .install_packages(!given.no_packages);
     builder = each(builder, given.pool, Builder::pool);
     builder = each(builder, given.public_nodes, Builder::public_nodes);

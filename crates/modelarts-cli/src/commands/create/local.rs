@@ -2,6 +2,7 @@
 
 use modelarts_emulator::{
     Emulator, Timing,
+    jobs::Container,
     pools::{Pool, PoolKind},
 };
 use modelarts_ext::{Client, ClientBuilder};
@@ -41,9 +42,11 @@ impl LocalService {
     pub(crate) async fn start(
         pool: Option<&str>,
         installs_packages: bool,
+        container: Container,
     ) -> Result<Self, Failure> {
         let mut builder = Emulator::builder()
             .timing(Timing::instant())
+            .container(container)
             .install_packages(installs_packages);
         if let Some(pool) = pool {
             builder = builder.pool(Pool::new(pool, PoolKind::Gpu, POOL_NODES));

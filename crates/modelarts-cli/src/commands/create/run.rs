@@ -41,6 +41,10 @@ pub(crate) struct Run {
     /// Does not install the packages of requirements.txt.
     #[arg(long)]
     no_packages: bool,
+    /// View of this machine in which the job runs on it.
+    #[cfg(unix)]
+    #[arg(long, value_enum, default_value_t = modelarts_emulator::jobs::Container::Auto)]
+    container: modelarts_emulator::jobs::Container,
 }
 
 #[cfg(not(unix))]
@@ -130,7 +134,9 @@ mod unix {
         ) -> Result<Followed, Failure> {
             // A signal during the start does not leave files of the emulator behind.
             let mut interrupt = Interrupt::new();
-            let service = LocalService::start(self.job.pool.as_deref(), !self.no_packages).await?;
+            let service =
+                LocalService::start(self.job.pool.as_deref(), !self.no_packages, self.container)
+                    .await?;
             let result = self
                 .run_on(&service, session, printer, &mut interrupt)
                 .await;

@@ -55,6 +55,10 @@ pub(crate) struct Dev {
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]")]
     pool: Vec<String>,
+    /// View of this machine in which the code of jobs runs.
+    #[cfg(unix)]
+    #[arg(long, value_enum, default_value_t = modelarts_emulator::jobs::Container::Auto)]
+    container: modelarts_emulator::jobs::Container,
     /// Loopback address of the web page; port 0 selects a free port. Default: 127.0.0.1:8900, or the
     /// next free port.
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -354,6 +358,7 @@ mod unix {
             .obs_listen(dev.obs_listen)
             .data_dir(directory.join("data"))
             .obs_root(directory.join("obs"))
+            .container(dev.container)
             .timing(match (dev.speed, dev.timing) {
                 (Some(factor), _) => Timing::faster(factor),
                 (None, TimingName::Instant) => Timing::instant(),

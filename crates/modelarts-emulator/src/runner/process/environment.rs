@@ -169,7 +169,10 @@ const OBS_VARIABLE: &str = "MODELARTS_EMULATOR_OBS";
 const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_JOB_RUNTIME_TYPE", "debug"),
     ("MA_DEFAULT_DUMP_CORE_FILE_TO_OBS", "true"),
-    ("MA_TRAINING_CONTAINER_HEARTBEAT_WATCH_PERIOD_SECONDS", "600"),
+    (
+        "MA_TRAINING_CONTAINER_HEARTBEAT_WATCH_PERIOD_SECONDS",
+        "600",
+    ),
     ("MA_CUSTOM_METRICS_EXPORTER_MAOS_AGENT_ON", "true"),
 ];
 
@@ -208,7 +211,12 @@ fn arguments(request: &JobRequest, root: &Path) -> Vec<(String, OsString)> {
     let channels = request.inputs.iter().chain(&request.outputs);
     let channels = channels
         .filter(|channel| channel.access == Access::Parameter)
-        .map(|channel| (channel.name.clone(), channel.local_dir.host_path(root).into()));
+        .map(|channel| {
+            (
+                channel.name.clone(),
+                channel.local_dir.host_path(root).into(),
+            )
+        });
     parameters.chain(channels).collect()
 }
 
@@ -268,7 +276,10 @@ mod tests {
             ("a b", "'a b'"),
             ("it's $x", r#""it's "'$x'"#),
         ] {
-            assert_eq!(String::from_utf8(quoted(word.as_bytes())).unwrap(), expected);
+            assert_eq!(
+                String::from_utf8(quoted(word.as_bytes())).unwrap(),
+                expected
+            );
         }
     }
 }

@@ -93,7 +93,9 @@ mod tests {
         let inner = vec!["-c".into(), "echo $HOME; ls".into()];
         let worker = Path::new("/d/w");
         let command = command(text).unwrap();
-        let (program, arguments) = command.wrap("org/a b:1", worker, "bash".into(), inner).unwrap();
+        let (program, arguments) = command
+            .wrap("org/a b:1", worker, "bash".into(), inner)
+            .unwrap();
         assert_eq!(program, "apptainer");
         let expected = [
             "exec",

@@ -231,11 +231,15 @@ impl ProcessRunner {
         let wheel = ContainerPath::from_static(PACKAGE_DIR).join(moxing::WHEEL);
         let wheel = wheel.host_path(&stage.root);
         let search_path = match python {
-            Some(python) => python.add_wheel(&root.join(MA_HOME.trim_start_matches('/')), &wheel)?,
+            Some(python) => {
+                python.add_wheel(&root.join(MA_HOME.trim_start_matches('/')), &wheel)?
+            }
             None => None,
         };
         let installed = python::installed(root, &stage);
-        let python = installed.as_deref().or(python.map(|python| &*python.executable));
+        let python = installed
+            .as_deref()
+            .or(python.map(|python| &*python.executable));
         let (program, arguments) = self.command(worker, root, &stage, python)?;
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
         // The pump starts before the process, so that no step can fail once the process has
@@ -302,9 +306,16 @@ impl ProcessRunner {
                         return Err(io::Error::other(error));
                     }
                 };
-                let boot_file = worker.request.code_copy().host_path(&stage.root).join(below);
+                let boot_file = worker
+                    .request
+                    .code_copy()
+                    .host_path(&stage.root)
+                    .join(below);
                 let mut arguments = vec![boot_file.into_os_string()];
-                arguments.extend(environment::boot_file_arguments(&worker.request, &stage.root));
+                arguments.extend(environment::boot_file_arguments(
+                    &worker.request,
+                    &stage.root,
+                ));
                 (python.into(), arguments)
             }
             Start::Command(command) => {

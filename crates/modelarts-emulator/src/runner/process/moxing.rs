@@ -10,13 +10,29 @@ use std::{
 
 use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOptions};
 
-macro_rules! version {
+/// File name of the wheel without its tags. A hyphen separates the parts of a file name, so the
+/// version has none here.
+macro_rules! stem {
     () => {
-        "2.1.16+modelarts-emulator"
+        "moxing_framework-2.5.0+modelarts.emulator"
     };
 }
-/// File name of the wheel. Code that installs MoXing finds it by `moxing_framework-*.whl`.
-pub(super) const WHEEL: &str = concat!("moxing_framework-", version!(), "-py3-none-any.whl");
+/// File name of the wheel. Code that installs MoXing finds it by `moxing_framework-*.whl`. Pip
+/// requires that this is also the name of the distribution, which is on no index.
+pub(super) const WHEEL: &str = concat!(stem!(), "-py3-none-any.whl");
+
+const METADATA: &str = "Metadata-Version: 2.1
+Name: moxing-framework
+Version: 2.5.0+modelarts-emulator
+Summary: MoXing of the ModelArts emulator, not Huawei's
+License: MIT OR Apache-2.0
+Requires-Python: >=3.7
+";
+const TAGS: &str = "Wheel-Version: 1.0
+Generator: modelarts-emulator
+Root-Is-Purelib: true
+Tag: py3-none-any
+";
 
 macro_rules! sources {
     ($($path:literal)*) => {
@@ -24,7 +40,21 @@ macro_rules! sources {
     };
 }
 /// Modules, each with its path in the wheel.
-const SOURCES: [(&str, &str); 0] = sources![];
+const SOURCES: [(&str, &str); 13] = sources![
+    "moxing/__init__.py"
+    "moxing/_missing.py"
+    "moxing/framework/__init__.py"
+    "moxing/framework/file/__init__.py"
+    "moxing/framework/file/_auth.py"
+    "moxing/framework/file/_changes.py"
+    "moxing/framework/file/_errors.py"
+    "moxing/framework/file/_location.py"
+    "moxing/framework/file/_pending.py"
+    "moxing/framework/file/_queries.py"
+    "moxing/framework/file/_shift.py"
+    "moxing/framework/file/_stream.py"
+    "moxing/framework/file/file_io.py"
+];
 
 /// Writes the wheel into a directory, unless it is there.
 pub(super) fn write_wheel(directory: &Path) -> io::Result<()> {
@@ -50,24 +80,19 @@ fn content() -> io::Result<&'static [u8]> {
 }
 
 fn build() -> ZipResult<Vec<u8>> {
-    let info = concat!("moxing_framework-", version!(), ".dist-info");
-    let metadata = concat!("Metadata-Version: 2.1\nName: moxing-framework\nVersion: ", version!(), "\n");
-    let wheel = "Wheel-Version: 1.0\nGenerator: modelarts-emulator\nRoot-Is-Purelib: true\nTag: py3-none-any\n";
-    let mut files: Vec<(String, String)> = SOURCES
-        .iter()
-        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
-        .collect();
-    files.push((format!("{info}/METADATA"), metadata.to_owned()));
-    files.push((format!("{info}/WHEEL"), wheel.to_owned()));
-    let record = format!("{info}/RECORD");
-    let names = files.iter().map(|(path, _)| path).chain([&record]);
+    let info = concat!(stem!(), ".dist-info");
+    let [metadata, tags, record] =
+        ["METADATA", "WHEEL", "RECORD"].map(|name| format!("{info}/{name}"));
+    let mut files = SOURCES.to_vec();
+    files.extend([(metadata.as_str(), METADATA), (tags.as_str(), TAGS)]);
+    let names = files.iter().map(|(path, _)| *path).chain([record.as_str()]);
     let lines: String = names.map(|path| format!("{path},,\n")).collect();
-    files.push((record, lines));
-    // Python imports modules from a wheel as it is.
+    files.push((&record, &lines));
+    // Python imports modules from the wheel, too, if they are not compressed.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    for (path, text) in &files {
-        archive.start_file(path.as_str(), options)?;
+    for (path, text) in files {
+        archive.start_file(path, options)?;
         archive.write_all(text.as_bytes())?;
     }
     Ok(archive.finish()?.into_inner())

@@ -10,9 +10,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use crate::runner::process::{
-    process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog,
-};
+use crate::runner::process::{process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog};
 
 /// Interpreter `python3` of this machine.
 #[derive(Debug)]
@@ -114,16 +112,32 @@ pub(crate) async fn install(
         let options = ["-m", "venv", "--without-pip", "--system-site-packages"];
         let words = [python].into_iter().chain(options.map(OsStr::new));
         let words = words.chain([venv.as_os_str()]);
-        run(&mut isolated_command(stage, words, file, run_name), watchdog).await?;
+        run(
+            &mut isolated_command(stage, words, file, run_name),
+            watchdog,
+        )
+        .await?;
     }
     let interpreter = venv.join(INTERPRETER);
-        let before = ["-m", "pip", "--python"].map(OsStr::new);
-    let options = ["install", "--no-input", "--disable-pip-version-check", "--no-cache-dir"];
+    let before = ["-m", "pip", "--python"].map(OsStr::new);
+    let options = [
+        "install",
+        "--no-input",
+        "--disable-pip-version-check",
+        "--no-cache-dir",
+    ];
     let more = ["--retries", "0", "--timeout", "5", "-r"];
-    let words = [python].into_iter().chain(before).chain([interpreter.as_os_str()]);
+    let words = [python]
+        .into_iter()
+        .chain(before)
+        .chain([interpreter.as_os_str()]);
     let words = words.chain(options.into_iter().chain(more).map(OsStr::new));
     let words = words.chain([file.as_os_str()]);
-    run(&mut isolated_command(stage, words, file, run_name), watchdog).await
+    run(
+        &mut isolated_command(stage, words, file, run_name),
+        watchdog,
+    )
+    .await
 }
 
 /// Path of the virtual environment below the directory of a worker.

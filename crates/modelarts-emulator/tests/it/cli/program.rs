@@ -5,7 +5,7 @@ use tokio::{io::AsyncReadExt, process::Command};
 
 use crate::support::{
     Gate, is_alive,
-    program::{cpu_job, serve_in, serve_with},
+    program::{cpu_job, serve_with},
 };
 
 #[tokio::test]

@@ -144,7 +144,10 @@ async fn a_command_runs_in_bash_in_its_directory() {
     let work = site.worker(&id).join("home/ma-user/work");
     assert_eq!(
         site.log(&id).await,
-        format!("{}\nown: \nran in work with --own --lr=0.1\n", work.display())
+        format!(
+            "{}\nown: \nran in work with --own --lr=0.1\n",
+            work.display()
+        )
     );
 
     // This job has no code directory.

@@ -9,13 +9,16 @@ use modelarts_emulator::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{Gate, Site};
+use crate::support::{Gate, Site, Waiting};
 
 /// Starts an emulator with the container view, or returns `None` where the machine cannot have one.
 /// In CI, the view must work.
 async fn viewed(set: impl FnOnce(Builder) -> Builder) -> Option<Site> {
     if let Err(reason) = Container::check().await {
-        assert!(std::env::var_os("CI").is_none(), "no container view: {reason}");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "no container view: {reason}"
+        );
         eprintln!("skipped, because this machine has no container view: {reason}");
         return None;
     }
@@ -35,14 +38,6 @@ fn command_job(site: &Site, name: &str, script: &str) -> Value {
         },
         "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1}},
     })
-}
-
-/// Runs a script as a job and returns its log.
-async fn log_of(site: &Site, name: &str, script: &str) -> String {
-    let id = site.run(&command_job(site, name, script)).await;
-    let log = site.log(&id).await;
-    assert_eq!(site.phase(&id).await, "Completed", "{log}");
-    log
 }
 
 #[tokio::test]
@@ -88,7 +83,11 @@ raise SystemExit(f"the home is {sorted(os.listdir(home))}")
     );
     assert_eq!(site.get("bucket/out/model.txt"), "model");
     // Nothing of the view stays on this machine.
-    for path in ["/cache/scratch.txt", "/.modelarts-emulator", "/home/ma-user/modelarts/log"] {
+    for path in [
+        "/cache/scratch.txt",
+        "/.modelarts-emulator",
+        "/home/ma-user/modelarts/log",
+    ] {
         assert!(!Path::new(path).exists(), "{path}");
     }
 }
@@ -100,7 +99,13 @@ async fn parameters_are_appended_to_the_command_in_an_order_of_the_job() {
     };
     let script = "printf '%s\\n' \"$@\"\n";
     let mut job = command_job(&site, "arguments", script);
-    let own = ["--beta=0.2", "--lr=5e-5", "--alpha=1.0", "--epochs=1", "--seed=42"];
+    let own = [
+        "--beta=0.2",
+        "--lr=5e-5",
+        "--alpha=1.0",
+        "--epochs=1",
+        "--seed=42",
+    ];
     let command = job["algorithm"]["command"].as_str().unwrap();
     job["algorithm"]["command"] = format!("{command} {}", own.join(" ")).into();
     let parameters = own.map(|word| {
@@ -201,34 +206,133 @@ async fn exit_codes_and_signals_of_the_code_are_those_of_the_job() {
     let Some(site) = viewed(|builder| builder).await else {
         return;
     };
-    for (script, code) in [("exit 7", 7), ("kill -KILL $$", 137), ("no-such-command", 127)] {
-        let id = site.run(&command_job(&site, &format!("exit-{code}"), script)).await;
+    for (script, code) in [
+        ("exit 7", 7),
+        ("kill -KILL $$", 137),
+        ("no-such-command", 127),
+    ] {
+        let id = site
+            .run(&command_job(&site, &format!("exit-{code}"), script))
+            .await;
         let status = &site.details(&id).await["status"];
         assert_eq!(status["task_statuses"][0]["exit_code"], code, "{script}");
     }
 }
 
-/// A process that has left the group and emptied its environment can only be found by its process
-/// ID namespace.
+#[tokio::test]
+async fn workers_of_all_roles_meet_by_their_host_names() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let mut job = site.script(
+        "reduce",
+        include_str!("../../../examples/all_reduce/train.py"),
+    );
+    job["spec"]["resource"]["node_count"] = 3.into();
+    let id = site.run(&job).await;
+    assert_eq!(
+        site.log(&id).await,
+        "rank 0 of 3: mine [1.0, 10.0], all [6.0, 60.0]\n"
+    );
+
+    // The workers of one role connect to the other role.
+    let script = r#"
+import os, socket, time
+job, role, rank = (os.environ[name] for name in ("MA_VJ_NAME", "MA_TASK_NAME", "VC_TASK_INDEX"))
+name = f"{job}-learner-0.{job}"
+if role == "learner":
+    with socket.create_server((name, 6667)) as server:
+        print(*sorted(server.accept()[0].makefile().readline().strip() for _ in range(2)))
+else:
+    learner = os.environ["VC_LEARNER_HOSTS"].split(",")[0]
+    assert socket.gethostbyname(learner) == socket.gethostbyname(name)
+    while True:
+        try:
+            peer = socket.create_connection((learner, 6667))
+            break
+        except ConnectionRefusedError:
+            time.sleep(0.01)
+    peer.sendall(f"{socket.gethostname()[-8:]}\n".encode())
+"#;
+    let roles = [("learner", 1), ("worker", 2)].map(|(role, nodes)| {
+        let algorithm = site.script("roles", script)["algorithm"].clone();
+        let resource = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": nodes});
+        json!({"role": role, "algorithm": algorithm, "task_resource": resource})
+    });
+    let id = site
+        .run(&json!({"kind": "job", "metadata": {"name": "roles"}, "tasks": roles}))
+        .await;
+    let path = format!("/training-jobs/{id}/tasks/learner-0/logs/preview");
+    let log = site.client.get(&path).await.json();
+    assert_eq!(log["content"], "worker-0 worker-1\n");
+}
+
+/// Returns the script `run.sh` of a job that starts a process and waits for a line in the file `go`.
+/// The process has left the group and has emptied its environment, so that it can only be found by
+/// its process ID namespace. It waits at the gate.
+fn stray(gate: &Gate) -> String {
+    format!(
+        "cd ~; mkfifo go; cat > gate.py <<'END'\n{}\ngate()\nEND\n\
+         setsid env -i \"$(command -v python3)\" gate.py >/dev/null 2>&1 & cat go >/dev/null",
+        gate.python()
+    )
+}
+
+async fn gone(process: Waiting) {
+    let gone = tokio::time::timeout(Duration::from_secs(20), process.wait_until_gone());
+    gone.await.expect("a process of the job lives on");
+}
+
 #[tokio::test]
 async fn processes_without_group_and_environment_end_with_the_job() {
     let Some(site) = viewed(|builder| builder).await else {
         return;
     };
     let gate = Gate::new().await;
-    let script = format!("cat > gate.py <<'END'\n{}\ngate()\nEND\n", gate.python());
-    let start = "python3=$(command -v python3); setsid env -i $python3 gate.py >/dev/null 2>&1 &\n";
-    let mut job = command_job(&site, "ends", &format!("{script}{start}cat go >/dev/null"));
-    job["algorithm"]["command"] =
-        "mkfifo go; bash /home/ma-user/modelarts/user-job-dir/my-Code/run.sh".into();
-    let id = site.create(&job).await;
-    let stray = gate.reached().await;
-    let worker = site.worker(&id).join("home/ma-user/modelarts/user-job-dir/my-Code/go");
-    fs::write(worker, "go").unwrap();
+    let id = site
+        .create(&command_job(&site, "ends", &stray(&gate)))
+        .await;
+    let process = gate.reached().await;
+    fs::write(site.worker(&id).join("home/ma-user/go"), "go").unwrap();
     site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Completed");
-    let gone = tokio::time::timeout(Duration::from_secs(20), stray.wait_until_gone());
-    gone.await.expect("a process of the job lives on");
+    gone(process).await;
+}
+
+#[cfg(feature = "cli")]
+#[tokio::test]
+async fn processes_without_group_and_environment_end_with_the_emulator() {
+    if viewed(|builder| builder).await.is_none() {
+        return;
+    }
+    for signal in ["TERM", "KILL"] {
+        let place = tempfile::tempdir().unwrap();
+        let flags = ["--container", "bwrap"];
+        let mut program = crate::support::program::serve_with(place.path(), &flags).await;
+        let gate = Gate::new().await;
+        let code = place.path().join("obs/bucket/code");
+        fs::create_dir_all(&code).unwrap();
+        fs::write(code.join("run.sh"), stray(&gate)).unwrap();
+        let algorithm = json!({
+            "code_dir": "/bucket/code/",
+            "command": "bash $MA_CODE_DIR/run.sh",
+            "engine": {"image_url": "org/image:1"},
+        });
+        let spec = json!({"resource": {"flavor_id": "modelarts.vm.cpu.2u"}});
+        let metadata = json!({"name": "stray"});
+        let job = json!({
+            "kind": "job", "metadata": metadata, "algorithm": algorithm, "spec": spec,
+        });
+        program.create(&job).await;
+        let process = gate.reached().await;
+        let id = program.child.id().unwrap();
+        let kill = tokio::process::Command::new("kill")
+            .args([format!("-{signal}"), id.to_string()])
+            .status();
+        assert!(kill.await.unwrap().success());
+        program.child.wait().await.unwrap();
+        gone(process).await;
+    }
 }
 
 #[tokio::test]
@@ -243,7 +347,10 @@ async fn packages_are_installed_inside_the_view() {
     let project = "from setuptools import setup\nsetup(name='local-package', version='1', \
                    py_modules=['local_package'])\n";
     site.put(&format!("{code}/local-package/setup.py"), project);
-    site.put(&format!("{code}/local-package/local_package.py"), "WORD = 'installed'\n");
+    site.put(
+        &format!("{code}/local-package/local_package.py"),
+        "WORD = 'installed'\n",
+    );
     let id = site.run(&job).await;
     let log = site.log(&id).await;
     assert!(log.ends_with("/home/ma-user/.venv installed\n"), "{log}");
@@ -268,7 +375,11 @@ print(*names)
         quirks.obs_keys = keys;
         let site = Site::with(|builder| builder.quirks(quirks)).await;
         let id = site.run(&site.script("keys", names)).await;
-        let expected = if cfg!(feature = "obs") { expected } else { "\n" };
+        let expected = if cfg!(feature = "obs") {
+            expected
+        } else {
+            "\n"
+        };
         assert_eq!(site.log(&id).await, expected);
     }
 }
@@ -283,4 +394,83 @@ async fn the_variables_of_debug_jobs_are_set_in_debug_jobs_only() {
         let id = site.run(&job).await;
         assert_eq!(site.log(&id).await, value);
     }
+}
+
+/// Script that uses MoXing without any preparation, with PYTHONPATH of its own.
+const MOXING: &str = r#"
+import moxing as mox
+from moxing.framework import file
+mox.file.copy_parallel("obs://bucket/data/", "/cache/data")
+with file.File("s3://bucket/out/result.txt", "w") as result:
+    result.write(open("/cache/data/a.txt").read() + " by MoXing")
+assert mox.file.list_directory("obs://bucket/out") == ["result.txt"]
+print(mox.__version__, mox.__file__.split("/modelarts/")[1])
+"#;
+
+#[tokio::test]
+async fn moxing_reaches_obs_although_the_job_sets_pythonpath() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let mut job = site.script("moxing", MOXING);
+    site.put("bucket/data/a.txt", "data");
+    job["algorithm"]["environments"] = json!({"PYTHONPATH": "/home/ma-user/other"});
+    let id = site.run(&job).await;
+    let wheel = "package/moxing_framework-2.5.0+modelarts.emulator-py3-none-any.whl";
+    let version = "2.5.0+modelarts-emulator";
+    assert_eq!(
+        site.log(&id).await,
+        format!("{version} {wheel}/moxing/__init__.py\n")
+    );
+    assert_eq!(site.get("bucket/out/result.txt"), "data by MoXing");
+}
+
+#[tokio::test]
+async fn moxing_exists_without_a_view() {
+    let site = Site::start().await;
+    site.put("bucket/data/a.txt", "data");
+    let script = MOXING.replace("/cache/data", "data");
+    let id = site.run(&site.script("moxing", &script)).await;
+    assert_eq!(
+        site.phase(&id).await,
+        "Completed",
+        "{}",
+        site.log(&id).await
+    );
+    assert_eq!(site.get("bucket/out/result.txt"), "data by MoXing");
+}
+
+/// The wheel replaces nothing in the Python of this machine.
+#[tokio::test]
+async fn the_wheel_of_moxing_is_installed_in_the_home_of_the_job() {
+    let Some(site) = viewed(|builder| builder).await else {
+        return;
+    };
+    let script = "set -e
+python3 -m pip install --no-index --quiet --disable-pip-version-check \
+    /home/ma-user/modelarts/package/moxing_framework-*.whl 2>&1 | grep -v WARNING || true
+python3 -c 'import moxing; print(moxing.__file__)'
+";
+    let id = site.run(&command_job(&site, "wheel", script)).await;
+    let log = site.log(&id).await;
+    let place = "/site-packages/moxing/__init__.py\n";
+    assert!(
+        log.starts_with("/home/ma-user/.") && log.ends_with(place),
+        "{log}"
+    );
+}
+
+/// The behaviour of each function, as the documents describe it (`openapi/SOURCES.md`, "MoXing").
+#[test]
+fn the_tests_of_moxing_pass() {
+    let moxing = concat!(env!("CARGO_MANIFEST_DIR"), "/moxing/tests");
+    let output = std::process::Command::new("python3")
+        .args(["-B", "-m", "unittest", "discover", "-s", moxing])
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -85,6 +85,7 @@ impl Doctor {
             }
         }
         report.add(Subject::Python, python().await);
+        report.add(Subject::Container, container().await);
         session.output.document(&report)?;
         Ok(match report.problems {
             0 => ExitStatus::Success,
@@ -526,8 +527,25 @@ async fn python() -> Finding {
     }
 }
 
+/// Tests whether jobs on this machine find the paths of the service.
+#[cfg(unix)]
+async fn container() -> Finding {
+    match modelarts_emulator::jobs::Container::check().await {
+        Ok(()) => Finding::ok("jobs on this machine find the paths of the service"),
+        // Jobs run without it.
+        Err(reason) => Finding::skipped(format_args!(
+            "jobs on this machine do not find /home/ma-user and /cache at their paths; {reason}"
+        )),
+    }
+}
+
 /// Skips the check, because jobs run only on systems with processes of Unix.
 #[cfg(not(unix))]
 async fn python() -> Finding {
     Finding::skipped("jobs run on this machine on Linux and macOS only")
+}
+
+#[cfg(not(unix))]
+async fn container() -> Finding {
+    python().await
 }

@@ -64,6 +64,8 @@ pub(super) enum Subject {
     Upload,
     /// The python3 that runs jobs on this machine.
     Python,
+    /// Container view of jobs on this machine.
+    Container,
 }
 
 /// Result of a check.

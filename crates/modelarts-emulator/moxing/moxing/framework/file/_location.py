@@ -4,6 +4,7 @@ The object KEY of BUCKET is the file ROOT/BUCKET/KEY, and the rules are those of
 endpoint. They protect against accidents, and not against the code itself, which has the same user.
 """
 
+import functools
 import os
 import unicodedata
 
@@ -12,6 +13,7 @@ from moxing.framework.file._errors import MoxFileNotExistsException
 ROOT_VARIABLE = "MODELARTS_EMULATOR_OBS"
 # Prefix of the names of incomplete files, which lists of the emulator leave out.
 PART_PREFIX = ".copying-"
+_real_root = functools.lru_cache(maxsize=None)(os.path.realpath)
 
 
 def is_remote(path):
@@ -25,7 +27,7 @@ def obs_root():
     if not root:
         raise OSError("%s must be the path of the emulator's OBS root: run this code as a job of the "
                       "emulator, or set the variable." % ROOT_VARIABLE)
-    return os.path.realpath(root)
+    return _real_root(root)
 
 
 def is_inside(path):

@@ -13,11 +13,10 @@ class PendingObject:
 
     def __init__(self, url, content=None):
         """Creates the temporary file, with the content of the file `content`."""
-        self.url = url
         self.target = locate(url)
         if url.endswith("/") or os.path.isdir(self.target):
-            raise IsADirectoryError("%s must not be a directory, nor end with a slash: add the name of "
-                                    "the file." % url)
+            raise IsADirectoryError("%s must not be a directory, nor end with a slash: add the name "
+                                    "of the file." % url)
         directory = make_directory(os.path.dirname(self.target), url)
         self.path = os.path.join(directory, PART_PREFIX + "moxing-" + secrets.token_hex(8))
         try:
@@ -35,10 +34,6 @@ class PendingObject:
             os.replace(self.path, self.target)
         finally:
             self.discard()
-
-    def store_copy(self):
-        """Replaces the object with a copy of the temporary file, which can be written further."""
-        PendingObject(self.url, content=self.path).store()
 
     def discard(self):
         """Deletes the temporary file, if it exists."""

@@ -6,47 +6,38 @@ import glob
 import os
 import shutil
 
-from moxing.framework.file import _copying, _directories, _queries
+from moxing.framework.file import _changes, _queries
 from moxing.framework.file._location import is_remote, look
 from moxing.framework.file._stream import File
 
 
-def _copy_file(src, dst, **_):
-    _copying.copy(src, dst)
-    return dst
-
-
 def _copy_into(src, dst, **_):
-    in_directory = os.path.join(dst, os.path.basename(src))
-    return _copy_file(src, in_directory if _queries.is_directory(dst) else dst)
-
-
-def _copy_tree(src, dst, *_, **__):
-    _copying.copy_parallel(src, dst)
-    return dst
+    target = os.path.join(dst, os.path.basename(src)) if _queries.is_directory(dst) else dst
+    _changes.copy(src, target)
+    return target
 
 
 # The table of the document "Mapping Between mox.file and Local APIs and Switchover", and `isfile` and
 # `shutil.copy`, which call functions of that table.
 _REPLACEMENTS = (
     (builtins, "open", lambda file, mode="r", *args, **kwargs: File(file, mode, *args, **kwargs)),
-    (glob, "glob", lambda pathname, recursive=False, **_: _directories.glob(pathname, recursive)),
-    (os, "listdir", lambda path: _directories.list_directory(path)),
-    (os, "makedirs", lambda name, *_, **__: _directories.make_dirs(name)),
-    (os, "mkdir", lambda path, *_, **__: _directories.mk_dir(path)),
-    (os, "remove", lambda path, **_: _directories.remove(path)),
-    (os, "rename", lambda src, dst, **_: _copying.rename(src, dst)),
-    (os, "scandir", lambda path: _directories.scan_dir(path)),
+    (glob, "glob", lambda pathname, recursive=False, **_: _queries.glob(pathname, recursive)),
+    (os, "listdir", lambda path: _queries.list_directory(path)),
+    (os, "makedirs", lambda name, *_, **__: _changes.make_dirs(name)),
+    (os, "mkdir", lambda path, *_, **__: _changes.mk_dir(path)),
+    (os, "remove", lambda path, **_: _changes.remove(path)),
+    (os, "rename", lambda src, dst, **_: _changes.rename(src, dst)),
+    (os, "scandir", lambda path: _queries.scan_dir(path)),
     (os, "stat", lambda path, **_: _queries.stat(path)),
-    (os, "walk", lambda top, *_, **__: _directories.walk(top)),
+    (os, "walk", lambda top, *_, **__: _queries.walk(top)),
     (os.path, "exists", lambda path: _queries.exists(path)),
     (os.path, "getsize", lambda filename: _queries.get_size(filename)),
     (os.path, "isdir", lambda s: _queries.is_directory(s)),
     (os.path, "isfile", lambda path: look(path)[1] == "file"),
     (shutil, "copy", _copy_into),
-    (shutil, "copyfile", _copy_file),
-    (shutil, "copytree", _copy_tree),
-    (shutil, "rmtree", lambda path, *_, **__: _directories.remove(path, recursive=True)),
+    (shutil, "copyfile", lambda src, dst, **_: _changes.copy(src, dst) or dst),
+    (shutil, "copytree", lambda src, dst, *_, **__: _changes.copy_parallel(src, dst) or dst),
+    (shutil, "rmtree", lambda path, *_, **__: _changes.remove(path, recursive=True)),
 )
 # Sets in which Python looks up functions of `os`.
 _SETS = (os.supports_dir_fd, os.supports_effective_ids, os.supports_fd, os.supports_follow_symlinks)

@@ -24,8 +24,8 @@ class File:
         if is_remote(name):
             letters = set(mode)
             if len(letters & set("rwa")) != 1 or len(mode) != len(letters & set("rwabt+")):
-                raise ValueError("The mode of %s must be r, w or a, with b or + if needed: correct %r."
-                                 % (name, mode))
+                raise ValueError("The mode of %s must be r, w or a, with b or + if needed: correct "
+                                 "%r." % (name, mode))
             if "b" not in letters and len(args) < 2:
                 kwargs["encoding"] = kwargs.get("encoding") or "utf-8"
             path, kind = look(name)
@@ -45,7 +45,15 @@ class File:
     def __getattr__(self, name):
         if self._file is None or name.startswith("__"):
             raise AttributeError(name)
-        return getattr(self._file, name)
+        value = getattr(self._file, name)
+        if not callable(value):
+            return value
+
+        def method(*args, **kwargs):
+            # It refers to `self`, so that the file stays open in `File(...).read()`.
+            return getattr(self._file, name)(*args, **kwargs)
+
+        return method
 
     def __iter__(self):
         return self
@@ -81,7 +89,7 @@ class File:
         """Stores what was written so far."""
         self._file.flush()
         if self._pending:
-            self._pending.store_copy()
+            PendingObject(self.name, content=self._pending.path).store()
 
     def close(self):
         """Stores what was written, and closes the file."""

@@ -4,11 +4,12 @@ The settings (document modelarts_trouble_0110, "Suspension in Data Copy") have n
 """
 
 from moxing._missing import attribute_getter
-from moxing.framework.file._copying import copy, copy_parallel, rename
-from moxing.framework.file._directories import (
-    glob, list_directory, make_dirs, mk_dir, remove, scan_dir, walk)
-from moxing.framework.file._errors import _MoxFileBaseRespException
-from moxing.framework.file._queries import exists, get_size, is_directory, stat
+from moxing.framework.file._changes import copy, copy_parallel, make_dirs, mk_dir, remove, rename
+from moxing.framework.file._errors import (
+    MoxFileNameDuplicateException, MoxFileNotExistsException, MoxFileReadException,
+    MoxFileRespException, _MoxFileBaseRespException)
+from moxing.framework.file._queries import (
+    exists, get_size, glob, is_directory, list_directory, scan_dir, stat, walk)
 from moxing.framework.file._stream import File, append, read, write
 
 _LARGE_FILE_METHOD = 2

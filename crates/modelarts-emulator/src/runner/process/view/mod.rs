@@ -32,15 +32,16 @@ use crate::{
 
 /// View of this machine in which the code of jobs runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
-    /// [`Bwrap`](Self::Bwrap) if it works on this machine, otherwise [`None`](Self::None) with a line
-    /// in the log of each job. The default.
+    /// As `bwrap` if bubblewrap works on this machine, otherwise as `none`, with a line in the log of
+    /// each job.
     #[default]
     Auto,
-    /// A view with the paths and host names of the service, by bubblewrap (`bwrap`). The start of the
-    /// emulator fails if it does not work on this machine.
+    /// The paths and host names of the service, by bubblewrap. Without bubblewrap, the emulator does
+    /// not start.
     Bwrap,
-    /// This machine as it is. Paths of the service are below the directory of the worker.
+    /// This machine as it is: paths of the service are below the directory of the worker.
     None,
 }
 
@@ -282,7 +283,11 @@ impl Stage {
     where
         I: IntoIterator<Item = OsString>,
     {
-        self.with_options(&["--new-session", "--json-status-fd", "1"], words, directory)
+        self.with_options(
+            &["--new-session", "--json-status-fd", "1"],
+            words,
+            directory,
+        )
     }
 
     fn with_options<I>(&self, options: &[&str], words: I, directory: &Path) -> Command
@@ -299,7 +304,11 @@ impl Stage {
         command
             .args(arguments)
             .args(options)
-            .args([OsStr::new("--chdir"), directory.as_os_str(), OsStr::new("--")])
+            .args([
+                OsStr::new("--chdir"),
+                directory.as_os_str(),
+                OsStr::new("--"),
+            ])
             .args(words);
         command
     }
@@ -321,7 +330,11 @@ pub(super) fn host_table(worker: &Worker) -> String {
         table.push('\n');
     }
     for other in Worker::all(&worker.job_id, &worker.job) {
-        let (address, name, pod) = (worker.address_of(other.rank), other.host_name(), other.pod());
+        let (address, name, pod) = (
+            worker.address_of(other.rank),
+            other.host_name(),
+            other.pod(),
+        );
         // Scripts build the second form from MA_VJ_NAME and MA_TASK_NAME.
         let short = name.replace("modelarts-job-", "ma-job-");
         // Writing to a string does not fail.

@@ -1,15 +1,42 @@
-"""Copying and moving files and directories."""
+"""Creating, deleting, copying and moving files and directories."""
 
 import logging
 import os
+from os import mkdir as os_mkdir
 from os import rename as os_rename
-from shutil import copyfile
+from shutil import copyfile, rmtree
 
-from moxing.framework.file._directories import make_dirs, remove
 from moxing.framework.file._errors import MoxFileNameDuplicateException, missing, unreadable
 from moxing.framework.file._location import is_remote, locate, look
 from moxing.framework.file._pending import PendingObject, make_directory
-from moxing.framework.file._tree import tree
+from moxing.framework.file._queries import tree
+
+
+def make_dirs(url):
+    """Creates a directory and its parents, if it does not exist."""
+    make_directory(locate(url), url)
+
+
+def mk_dir(url):
+    """Creates a directory in an existing one."""
+    path = locate(url)
+    if not is_remote(url):
+        os_mkdir(path)
+    elif not os.path.isdir(os.path.dirname(path)):
+        raise OSError("%s must be in an existing directory: use make_dirs." % url)
+    else:
+        make_dirs(url)
+
+
+def remove(url, recursive=False):
+    """Deletes a file, or with `recursive` a directory; ignores other paths in OBS, as documented."""
+    path, kind = look(url)
+    if is_remote(url) and "/" not in url.split("://")[1].rstrip("/"):
+        raise OSError("%s must not be a bucket: use a program for OBS to delete it." % url)
+    if kind == "directory" and recursive and not os.path.islink(path):
+        rmtree(path)
+    elif kind == "file" or recursive and kind or not is_remote(url):
+        os.unlink(path)
 
 
 def copy(src_url, dst_url, client_id=None):
@@ -31,7 +58,7 @@ def _copy_file(path, dst_url):
 
 
 def copy_parallel(src_url, dst_url, file_list=None, threads=16, is_processing=True, use_queue=True):
-    """Copies the content of a directory into the directory `dst_url`, or a file to the file `dst_url`.
+    """Copies the content of a directory into the directory `dst_url`, or a file to this file.
 
     `file_list` has paths relative to `src_url`. A source without files is reported in the log. The
     other arguments have no effect: files are copied one after the other.
@@ -41,7 +68,7 @@ def copy_parallel(src_url, dst_url, file_list=None, threads=16, is_processing=Tr
         _copy_file(path, dst_url)
         return
     # The list is complete before the first copy, so that a copy into the source itself ends.
-    entries = list(tree(path, is_remote(src_url))) if kind else []
+    entries = list(tree(src_url)) if kind else []
     if file_list is not None:
         entries = [entry for entry in entries if entry[0] in set(file_list)]
         absent = set(file_list) - {name for name, _, _ in entries}
@@ -54,8 +81,9 @@ def copy_parallel(src_url, dst_url, file_list=None, threads=16, is_processing=Tr
     for name, is_dir, child in entries:
         target = os.path.join(dst_url, name)
         if look(target)[1] == ("file" if is_dir else "directory"):
-            raise MoxFileNameDuplicateException("%s and %s must both be files or both be directories: "
-                                                "rename one." % (os.path.join(src_url, name), target))
+            raise MoxFileNameDuplicateException(
+                "%s and %s must both be files or both be directories: rename one."
+                % (os.path.join(src_url, name), target))
         if is_dir:
             make_dirs(target)
         else:
@@ -71,9 +99,8 @@ def rename(src_url, dst_url):
     if kind is None:
         raise missing(src_url)
     source, target = os.path.realpath(path), os.path.realpath(locate(dst_url))
-    if target == source:
-        return
     if target.startswith(source + "/"):
         raise OSError("%s must not be in %s: choose another directory." % (dst_url, src_url))
-    copy_parallel(src_url, dst_url)
-    remove(src_url, recursive=True)
+    if target != source:
+        copy_parallel(src_url, dst_url)
+        remove(src_url, recursive=True)
