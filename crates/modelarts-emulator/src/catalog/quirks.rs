@@ -98,7 +98,7 @@ quirks! {
         Page,
     }
     /// Keys for clients of the S3 protocol in the environment of jobs (`openapi/SOURCES.md`,
-    /// D-159).
+    /// D-136).
     obs_keys: JobObsKeys {
         /// Jobs have none, as a user of the service reports. The default.
         Absent,

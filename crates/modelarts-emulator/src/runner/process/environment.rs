@@ -165,7 +165,7 @@ pub(super) fn variables(
 /// Variable from which the emulator's MoXing reads the directory of OBS.
 const OBS_VARIABLE: &str = "MODELARTS_EMULATOR_OBS";
 
-/// Variables that only debug jobs have (SOURCES G).
+/// Variables that only debug jobs have (SOURCES D-135).
 const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_JOB_RUNTIME_TYPE", "debug"),
     ("MA_DEFAULT_DUMP_CORE_FILE_TO_OBS", "true"),
@@ -231,7 +231,7 @@ pub(super) fn boot_file_arguments(request: &JobRequest, root: &Path) -> Vec<OsSt
 }
 
 /// Returns the text of the shell for a command of a job: the service appends ` --name=value` for
-/// each argument to the text of the command (SOURCES D-158). Values are quoted where the shell
+/// each argument to the text of the command (SOURCES D-133). Values are quoted where the shell
 /// requires it, which no run on the service has shown.
 ///
 /// The order of the arguments was not that of the request. Here it depends on the ID of the job, so
