@@ -6,7 +6,7 @@ use std::{
     fmt,
     hash::{DefaultHasher, Hash, Hasher},
     os::unix::ffi::{OsStrExt, OsStringExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use crate::{
@@ -59,12 +59,13 @@ pub(crate) struct Surroundings {
 /// variables of devices, channels passed as variables, and the job's own variables. The last
 /// variable is `run`, by which the emulator recognises the job's processes. Presets for networks and
 /// libraries that the emulator does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the emulator
-/// serves OBS, `S3_ENDPOINT` is its URL. `wheel` is a path that Python's search path must contain.
+/// serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install packages into the
+/// last of them.
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
     python: Option<&Path>,
-    wheel: Option<&Path>,
+    packages: Option<[PathBuf; 2]>,
     surroundings: &Surroundings,
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
@@ -130,7 +131,7 @@ pub(super) fn variables(
 
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", stage.root.join("tmp").into_os_string());
-    set("PATH", search_path(python));
+    set("PATH", search_path(python, &stage.root));
     // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
     // code runs.
     set("PYTHONUNBUFFERED", text("1"));
@@ -154,10 +155,13 @@ pub(super) fn variables(
         set(name, value.into());
     }
     set(RUN_VARIABLE, run.to_owned());
-    if let Some(wheel) = wheel {
+    if let Some([wheel, packages]) = packages {
         let path = variables.entry("PYTHONPATH".into()).or_default();
-        path.push(":");
-        path.push(wheel);
+        for entry in [&wheel, &packages] {
+            path.push(":");
+            path.push(entry);
+        }
+        variables.insert("PIP_TARGET".into(), packages.into());
     }
     variables
 }
@@ -191,14 +195,16 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// Returns the search path: the directory of python3, then the directories of the system.
-fn search_path(python: Option<&Path>) -> OsString {
+/// Returns the search path: the directory of python3, that of programs that a job installs, then
+/// the directories of the system.
+fn search_path(python: Option<&Path>, root: &Path) -> OsString {
     let mut path = OsString::new();
     if let Some(directory) = python.and_then(Path::parent) {
         path.push(directory);
         path.push(":");
     }
-    path.push("/usr/local/bin:/usr/bin:/bin");
+    path.push(root.join("home/ma-user/.local/bin"));
+    path.push(":/usr/local/bin:/usr/bin:/bin");
     path
 }
 

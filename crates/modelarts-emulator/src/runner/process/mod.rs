@@ -41,7 +41,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     files::{
         confined_dir::ConfinedDir,
-        container_path::{ContainerPath, MA_HOME, PACKAGE_DIR},
+        container_path::{ContainerPath, PACKAGE_DIR},
     },
     job::{
         channel::{Volume, VolumeSource},
@@ -57,7 +57,7 @@ use crate::{
             log_pump::Pump,
             python::{Python, python3},
             run::{ActiveRuns, FailedStart, ProcessRun, Started},
-            view::{Backstage, Sight, Stage, ViewStatus, host_table},
+            view::{Backstage, HOSTS, Sight, Stage, ViewStatus, host_table},
         },
         run::Run,
         worker_files::WorkerFiles,
@@ -230,17 +230,16 @@ impl ProcessRunner {
         let stage = self.stage(worker, &directory, python, &request.volumes)?;
         let wheel = ContainerPath::from_static(PACKAGE_DIR).join(moxing::WHEEL);
         let wheel = wheel.host_path(&stage.root);
-        let search_path = match python {
-            Some(python) => {
-                python.add_wheel(&root.join(MA_HOME.trim_start_matches('/')), &wheel)?
-            }
+        let packages = match python {
+            Some(python) => python.add_packages(&directory, &wheel)?,
             None => None,
         };
+        let packages = packages.map(|packages| [wheel, stage.root.join(packages)]);
         let installed = python::installed(root, &stage);
         let python = installed
             .as_deref()
             .or(python.map(|python| &*python.executable));
-        let (program, arguments) = self.command(worker, root, &stage, python)?;
+        let (program, arguments) = self.command(worker, &directory, &stage, python)?;
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
         // The pump starts before the process, so that no step can fail once the process has
         // started.
@@ -250,7 +249,7 @@ impl ProcessRunner {
         let run = self.runs.processes.run_value(root, trial);
         let surroundings = &self.settings.surroundings;
         let variables =
-            environment::variables(worker, &stage, python, search_path, surroundings, &run);
+            environment::variables(worker, &stage, python, packages, surroundings, &run);
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
             .run_command(words, &home.host_path(&stage.root))
@@ -285,11 +284,11 @@ impl ProcessRunner {
         Ok(run)
     }
 
-    /// Returns the program of a worker and its arguments. `root` is the directory of the worker.
+    /// Returns the program of a worker and its arguments.
     fn command(
         &self,
         worker: &Worker,
-        root: &Path,
+        directory: &ConfinedDir,
         stage: &Stage,
         python: Option<&Path>,
     ) -> io::Result<(OsString, Vec<OsString>)> {
@@ -325,8 +324,8 @@ impl ProcessRunner {
         };
         match image {
             Some(image) => {
-                fs::write(root.join("hosts"), host_table(worker))?;
-                image.wrap(worker.request.image(), root, program, arguments)
+                directory.write(Path::new(HOSTS), host_table(worker).as_bytes())?;
+                image.wrap(worker.request.image(), directory.root(), program, arguments)
             }
             None => Ok((program, arguments)),
         }
@@ -358,7 +357,7 @@ impl ProcessRunner {
         match &self.settings.sight {
             Sight::Container(view) if self.image_command(worker).is_none() => {
                 let places = Backstage {
-                    worker: directory.root(),
+                    worker: directory,
                     obs,
                     package: &self.settings.package,
                     python,

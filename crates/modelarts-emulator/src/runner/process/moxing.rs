@@ -2,13 +2,14 @@
 //! emulator. The sources are in the directory `moxing` of this crate.
 
 use std::{
-    fs,
     io::{self, Cursor, Write},
     path::Path,
     sync::OnceLock,
 };
 
 use zip::{CompressionMethod, ZipWriter, result::ZipResult, write::SimpleFileOptions};
+
+use crate::files::confined_dir::ConfinedDir;
 
 /// File name of the wheel without its tags. A hyphen separates the parts of a file name, so the
 /// version has none here.
@@ -58,16 +59,10 @@ const SOURCES: [(&str, &str); 13] = sources![
 
 /// Writes the wheel into a directory, unless it is there.
 pub(super) fn write_wheel(directory: &Path) -> io::Result<()> {
-    let path = directory.join(WHEEL);
-    if path.exists() {
+    if directory.join(WHEEL).exists() {
         return Ok(());
     }
-    fs::create_dir_all(directory)?;
-    // Another worker may write the same file.
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(content()?)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    ConfinedDir::create(directory)?.write(Path::new(WHEEL), content()?)
 }
 
 /// Returns the content of the wheel.

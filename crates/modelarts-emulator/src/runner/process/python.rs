@@ -10,7 +10,10 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::Command;
 
-use crate::runner::process::{process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog};
+use crate::{
+    files::confined_dir::ConfinedDir,
+    runner::process::{process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog},
+};
 
 /// Interpreter `python3` of this machine.
 #[derive(Debug)]
@@ -50,23 +53,27 @@ impl Python {
         })
     }
 
-    /// Makes the modules of a wheel available to the code of a worker; `wheel` is its path as the
-    /// code sees it, and `home` the directory on this machine that is the home of the code.
+    /// Makes the modules of a wheel, and packages that a job installs, available to the code of a
+    /// worker. `wheel` is a path as the code sees it.
     ///
-    /// Code often sets PYTHONPATH, so a file in the home names the wheel. Returns the wheel if the
-    /// interpreter does not read that file, so that PYTHONPATH must name it.
-    pub(super) fn add_wheel<'a>(
+    /// Code often sets PYTHONPATH, so a file in the home of the code names the wheel. Returns the
+    /// directory for packages if the interpreter does not read the home, so that variables must name
+    /// both.
+    pub(super) fn add_packages(
         &self,
-        home: &Path,
-        wheel: &'a Path,
-    ) -> io::Result<Option<&'a Path>> {
+        worker: &ConfinedDir,
+        wheel: &Path,
+    ) -> io::Result<Option<PathBuf>> {
+        let packages = format!(
+            "home/ma-user/.local/lib/python{}/site-packages",
+            self.version
+        );
+        let packages = Path::new(&packages);
         if !self.has_user_packages {
-            return Ok(Some(wheel));
+            return Ok(Some(packages.to_owned()));
         }
-        let packages = home.join(format!(".local/lib/python{}/site-packages", self.version));
-        fs::create_dir_all(&packages)?;
         let line = wheel.as_os_str().as_encoded_bytes();
-        fs::write(packages.join("modelarts-emulator.pth"), line)?;
+        worker.write(&packages.join("modelarts-emulator.pth"), line)?;
         Ok(None)
     }
 }

@@ -1,6 +1,6 @@
 //! The container view: paths, names, processes and the end of code that runs in it.
 
-use std::{fs, path::Path, time::Duration};
+use std::{ffi::OsString, fs, path::Path, time::Duration};
 
 use modelarts_emulator::{
     Builder, Timing,
@@ -9,6 +9,8 @@ use modelarts_emulator::{
 };
 use serde_json::{Value, json};
 
+#[cfg(feature = "cli")]
+use crate::support::program::{self, Program};
 use crate::support::{Gate, Site, Waiting};
 
 /// Starts an emulator with the container view, or returns `None` where the machine cannot have one.
@@ -299,6 +301,27 @@ async fn processes_without_group_and_environment_end_with_the_job() {
     gone(process).await;
 }
 
+/// Starts the program with the view, and creates a job that runs the script `run.sh`.
+#[cfg(feature = "cli")]
+async fn program(place: &Path, script: &str, path: Option<OsString>) -> (Program, String) {
+    let code = place.join("obs/bucket/code");
+    fs::create_dir_all(&code).unwrap();
+    fs::write(code.join("run.sh"), script).unwrap();
+    let mut command = program::command(place, &["--container", "bwrap"]);
+    command.envs(path.map(|path| ("PATH", path)));
+    let program = program::serve(command).await;
+    let algorithm = json!({
+        "code_dir": "/bucket/code/",
+        "command": "bash $MA_CODE_DIR/run.sh",
+        "engine": {"image_url": "org/image:1"},
+    });
+    let spec = json!({"resource": {"flavor_id": "modelarts.vm.cpu.2u"}});
+    let metadata = json!({"name": "of-a-program"});
+    let job = json!({"kind": "job", "metadata": metadata, "algorithm": algorithm, "spec": spec});
+    let id = program.create(&job).await;
+    (program, id)
+}
+
 #[cfg(feature = "cli")]
 #[tokio::test]
 async fn processes_without_group_and_environment_end_with_the_emulator() {
@@ -307,23 +330,8 @@ async fn processes_without_group_and_environment_end_with_the_emulator() {
     }
     for signal in ["TERM", "KILL"] {
         let place = tempfile::tempdir().unwrap();
-        let flags = ["--container", "bwrap"];
-        let mut program = crate::support::program::serve_with(place.path(), &flags).await;
         let gate = Gate::new().await;
-        let code = place.path().join("obs/bucket/code");
-        fs::create_dir_all(&code).unwrap();
-        fs::write(code.join("run.sh"), stray(&gate)).unwrap();
-        let algorithm = json!({
-            "code_dir": "/bucket/code/",
-            "command": "bash $MA_CODE_DIR/run.sh",
-            "engine": {"image_url": "org/image:1"},
-        });
-        let spec = json!({"resource": {"flavor_id": "modelarts.vm.cpu.2u"}});
-        let metadata = json!({"name": "stray"});
-        let job = json!({
-            "kind": "job", "metadata": metadata, "algorithm": algorithm, "spec": spec,
-        });
-        program.create(&job).await;
+        let (mut program, _) = program(place.path(), &stray(&gate), None).await;
         let process = gate.reached().await;
         let id = program.child.id().unwrap();
         let kill = tokio::process::Command::new("kill")
@@ -333,6 +341,42 @@ async fn processes_without_group_and_environment_end_with_the_emulator() {
         program.child.wait().await.unwrap();
         gone(process).await;
     }
+}
+
+/// The interpreter is in a directory that the view replaces, and does not read the home of its user.
+#[cfg(feature = "cli")]
+#[tokio::test]
+async fn a_virtual_environment_of_the_user_is_visible_and_has_moxing() {
+    if viewed(|builder| builder).await.is_none() {
+        return;
+    }
+    let place = tempfile::tempdir_in("/tmp").unwrap();
+    let venv = place.path().join("venv");
+    let made = tokio::process::Command::new("python3")
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&venv)
+        .status();
+    assert!(made.await.unwrap().success());
+    let mut path = venv.join("bin").into_os_string();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap());
+    let gate = Gate::new().await;
+    let script = format!(
+        "cat > gate.py <<'END'\n{}\ngate()\nEND\n\
+         python3 -c 'import moxing, os, sys; print(sys.prefix, os.environ[\"PIP_TARGET\"])'\n\
+         python3 gate.py",
+        gate.python()
+    );
+    let (program, id) = program(place.path(), &script, Some(path)).await;
+    let _process = gate.reached().await;
+    let url = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
+    let log = program.client.get(&url).await.json();
+    let log = log["content"].as_str().unwrap().to_owned();
+    let start = format!("{} /home/ma-user/.local/lib/python3.", venv.display());
+    assert!(
+        log.starts_with(&start) && log.ends_with("/site-packages\n"),
+        "{log}"
+    );
 }
 
 #[tokio::test]

@@ -22,7 +22,10 @@ use serde::Deserialize;
 use tokio::process::Command;
 
 use crate::{
-    files::container_path::{MA_HOME, PACKAGE_DIR},
+    files::{
+        confined_dir::ConfinedDir,
+        container_path::{MA_HOME, PACKAGE_DIR},
+    },
     job::worker::Worker,
     runner::process::{
         python::Python,
@@ -183,7 +186,7 @@ pub(crate) struct Stage {
 /// Directories of this machine that a stage shows to the code of a worker.
 pub(super) struct Backstage<'a> {
     /// Directory of the worker.
-    pub(super) worker: &'a Path,
+    pub(super) worker: &'a ConfinedDir,
     pub(super) obs: &'a Path,
     /// Directory of the wheel of MoXing.
     pub(super) package: &'a Path,
@@ -211,13 +214,14 @@ impl Stage {
         worker: &Worker,
         places: &Backstage<'_>,
     ) -> io::Result<Self> {
+        let root = places.worker.root();
         let mut mounts = vec![
-            Mount::new(&places.worker.join("tmp"), "/tmp"),
-            Mount::new(&places.worker.join("cache"), "/cache"),
+            Mount::new(&root.join("tmp"), "/tmp"),
+            Mount::new(&root.join("cache"), "/cache"),
             Mount::new(places.obs, OBS_IN_VIEW),
             Mount::new(places.package, PACKAGE_DIR).read_only(),
         ];
-        for entry in fs::read_dir(places.worker.join("home"))? {
+        for entry in fs::read_dir(root.join("home"))? {
             let entry = entry?;
             let at = Path::new("/home").join(entry.file_name());
             if at != Path::new(MA_HOME) && at.exists() {
@@ -241,10 +245,11 @@ impl Stage {
             let hidden: Vec<_> = python.prefixes.iter().filter(is_hidden).collect();
             mounts.extend(hidden.into_iter().map(|path| Mount::new(path, path)));
         }
-        let hosts = places.worker.join("hosts");
-        fs::write(&hosts, host_table(worker))?;
-        if Path::new(HOSTS).exists() {
-            mounts.push(Mount::new(&hosts, HOSTS).read_only());
+        places
+            .worker
+            .write(Path::new(HOSTS), host_table(worker).as_bytes())?;
+        if Path::new(SYSTEM_HOSTS).exists() {
+            mounts.push(Mount::new(&root.join(HOSTS), SYSTEM_HOSTS).read_only());
         }
         let host_name = worker.pod();
         let length = host_name.len().min(MAX_HOST_NAME);
@@ -321,11 +326,13 @@ pub(super) struct ViewStatus {
     pub(super) child_pid: i32,
 }
 
-const HOSTS: &str = "/etc/hosts";
+/// Table of host names in the directory of a worker.
+pub(super) const HOSTS: &str = "hosts";
+const SYSTEM_HOSTS: &str = "/etc/hosts";
 
 /// Returns the host names of this machine and of all workers of a job.
 pub(super) fn host_table(worker: &Worker) -> String {
-    let mut table = fs::read_to_string(HOSTS).unwrap_or_default();
+    let mut table = fs::read_to_string(SYSTEM_HOSTS).unwrap_or_default();
     if !table.is_empty() && !table.ends_with('\n') {
         table.push('\n');
     }
