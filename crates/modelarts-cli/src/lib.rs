@@ -23,6 +23,7 @@ mod program;
 mod progress;
 mod secrets;
 mod session;
+mod source_links;
 mod state_directory;
 mod suggestion;
 mod wording;

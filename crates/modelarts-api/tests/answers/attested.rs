@@ -302,5 +302,5 @@ fn assertions_about_answers_are_described() {
         }
     }
     assert_eq!(surprises, Vec::<String>::new());
-    assert_eq!(asserts, 405);
+    assert_eq!(asserts, 407);
 }

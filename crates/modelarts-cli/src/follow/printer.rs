@@ -10,6 +10,7 @@ use crate::{
     follow::item::{EventItem, Item, now},
     output::{self, Format, Output, Stdout, TaskPrefixes},
     session::Session,
+    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
@@ -29,6 +30,8 @@ pub(crate) struct Printer<'a> {
     container: String,
     /// Text before the lines of each task.
     prefixes: TaskPrefixes,
+    /// Links to the code, for lines on stdout.
+    pub(crate) links: Option<SourceLinks>,
 }
 
 enum Sink {
@@ -80,6 +83,7 @@ impl<'a> Printer<'a> {
             container: String::new(),
             // Lines are indented below the times of phases and events.
             prefixes: TaskPrefixes::new("          "),
+            links: None,
         }
     }
 
@@ -103,7 +107,10 @@ impl<'a> Printer<'a> {
                 item: LogItem::Line(line),
             } if self.output.format != Format::Ndjson => {
                 self.write_prefix(task)?;
-                self.sink.write(line)?;
+                match (&self.links, &self.sink) {
+                    (Some(links), Sink::Stdout(_)) => self.sink.write(&links.linked(line))?,
+                    _ => self.sink.write(line)?,
+                }
                 self.sink.write("\n")
             }
             JobUpdate::Event(event) if self.output.format != Format::Ndjson => {

@@ -29,6 +29,11 @@ impl<'a> ObsPath<'a> {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
+    /// Returns the last name of the path; `None` for a bucket.
+    pub(super) fn last_below_bucket(&self) -> Option<&'a str> {
+        self.0.get(1..)?.last().copied()
+    }
+
     /// Returns `true` if the path is a bucket without a key.
     pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1

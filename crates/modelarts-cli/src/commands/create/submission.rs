@@ -27,6 +27,7 @@ use crate::{
     output::{self, Document, Format},
     progress::amount,
     session::Session,
+    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
@@ -92,12 +93,16 @@ impl Target<'_> {
             note!("\ninterrupted: no job was submitted");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
+        let directory = draft.code.as_ref();
+        let directory = directory.and_then(|(directory, _)| directory.canonicalize().ok());
         let Staged { job, code } = staged?;
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
         let created = Instant::now();
         if !self.is_local {
-            remember(&project(self.client), job.id());
+            remember(&project(self.client), job.id(), directory.clone());
         }
+        let terminal = self.session.terminal;
+        printer.links = directory.and_then(|code| SourceLinks::new(terminal, &job, code));
         let body = job.details();
         let algorithm = body.algorithm.as_deref();
         let inputs = algorithm

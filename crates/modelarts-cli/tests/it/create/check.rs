@@ -115,6 +115,9 @@ async fn a_local_job_is_checked_with_its_code_and_without_an_account() {
         "{:?}",
         output.get_output()
     );
+    let output = check("-p lr=0.1 --command train;sync --image org/image:1").await;
+    let warning = "warning: algorithm.command = \"train;sync\": should end in the only program";
+    assert!(stdout(&output.code(0)).contains(warning));
 
     for number in 0..1000 {
         site.fixture.write(&format!("code/{number}.txt"), "");

@@ -8,6 +8,7 @@ use crate::jobs::{
         facts::{Facts, Input},
         finding::Finding,
         report::Link,
+        signatures::NO_KEYS,
     },
     events::kind::EventKind,
     exit_code::signal_name,
@@ -37,6 +38,7 @@ pub(super) fn summary(facts: &Facts, finding: &Finding) -> String {
                 signal.unwrap_or("a signal")
             )
         }
+        Cause::ObsPermission if lacks_keys(finding) => format!("{task} has no keys for OBS{code}"),
         Cause::ScriptError => match &finding.detail {
             Some(detail) => format!("{task} ended with {}{code}", short(detail)),
             None => format!("{task} ended with an exception{code}"),
@@ -173,6 +175,11 @@ pub(super) fn advice(facts: &Facts, finding: &Finding) -> Vec<String> {
             "Write to directories of the user of the container, such as /cache and the directories of \
              outputs; run_user of a custom image sets this user.",
         ),
+        // `openapi/SOURCES.md`, D-136.
+        Cause::ObsPermission if lacks_keys(finding) => one(
+            "Read and write OBS by MoXing, such as mox.file.copy_parallel(), or by inputs and outputs of \
+             the job: training containers have no keys for S3 clients such as boto3.",
+        ),
         Cause::ObsPermission => vec![
             "Grant the agency of ModelArts, or the keys that the script uses, read and write access to \
              the bucket."
@@ -252,8 +259,9 @@ pub(super) fn advice(facts: &Facts, finding: &Finding) -> Vec<String> {
              without encryption, and fits on the disk of the flavor.",
         ),
         Cause::DependencyInstallFailed => one(
-            "Correct the names and versions in the requirements file, or put the wheels into the code \
-             directory if the job has no access to the package index.",
+            "Correct the names and versions of the packages; if pip finds no version of any package, it \
+             does not reach its index, because training containers have no access to the internet unless \
+             their pool has: put the wheels into the code directory, or the packages into the image.",
         ),
         Cause::PreCheckFailed => one(
             "Submit the job again, so that it gets other nodes; if the check fails again, choose a flavor \
@@ -367,6 +375,12 @@ fn file_advice(facts: &Facts, detail: &str) -> Vec<String> {
          names point to."
             .to_owned(),
     ]
+}
+
+/// Returns `true` if a client of OBS found no keys in its environment.
+fn lacks_keys(finding: &Finding) -> bool {
+    let detail = finding.detail.as_deref();
+    detail.is_some_and(|detail| detail.contains(NO_KEYS))
 }
 
 /// Returns `true` for a message about an object in OBS.

@@ -116,6 +116,9 @@ const fn row(
     }
 }
 
+/// Message of botocore, and so of boto3 and of the AWS CLI, if the environment has no keys.
+pub(super) const NO_KEYS: &str = "Unable to locate credentials";
+
 /// Rows of the table, the special ones before the general ones.
 #[rustfmt::skip]
 static SIGNATURES: &[Signature] = &[
@@ -279,6 +282,8 @@ static SIGNATURES: &[Signature] = &[
         "requests.exceptions.HTTPError: 403 Client Error: Forbidden for url: https://bucket.obs.eu-de.otc.t-systems.com/data/a.bin"),
     row(Cause::ObsPermission, Root, Certain, Anywhere, &["(InvalidAccessKeyId)"],
         "botocore.exceptions.ClientError: An error occurred (InvalidAccessKeyId) when calling the ListObjects operation: The access key Id does not exist."),
+    row(Cause::ObsPermission, Root, Certain, Anywhere, &[NO_KEYS],
+        "botocore.exceptions.NoCredentialsError: Unable to locate credentials"),
     row(Cause::FileNotFound, Root, Certain, Anywhere, &["MoxFileNotExistsException"],
         "moxing.framework.file.file_io.MoxFileNotExistsException: MoxFileNotExistsException(resp, 'file or directory or bucket not found.')"),
     row(Cause::FileNotFound, Root, Certain, Anywhere, &["errorCode:NoSuch"],
@@ -345,6 +350,17 @@ static SIGNATURES: &[Signature] = &[
         "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them in the cached files."),
     row(Cause::NetworkUnreachable, Root, Certain, Anywhere, &["[Errno 101] Network is unreachable"],
         "OSError: [Errno 101] Network is unreachable"),
+
+    row(Cause::NetworkUnreachable, Root, Certain, Start, &["fatal: unable to access '", "Could not resolve host"],
+        "fatal: unable to access 'https://git.test/kit.git/': Could not resolve host: git.test"),
+    row(Cause::NetworkUnreachable, Root, Certain, Start, &["curl: (6) "],
+        "curl: (6) Could not resolve host: files.test"),
+    row(Cause::NetworkUnreachable, Root, Certain, Start, &["wget: unable to resolve host address"],
+        "wget: unable to resolve host address ‘files.test’"),
+    row(Cause::NetworkUnreachable, Root, Certain, Anywhere, &["Error: ", "Failed to establish a new connection: ["],
+        "urllib3.exceptions.NewConnectionError: HTTPSConnection(host='models.test', port=443): Failed to establish a new connection: [Errno 110] Connection timed out"),
+    row(Cause::NetworkUnreachable, Root, Certain, Start, &["huggingface_hub.", "LocalEntryNotFoundError: "],
+        "huggingface_hub.errors.LocalEntryNotFoundError: Cannot find the requested files in the disk cache. Please check your connection."),
 
     // Errors of the code that have no traceback.
     row(Cause::ScriptError, Root, Certain, Start, &["SyntaxError: "],

@@ -6,11 +6,13 @@
 mod annotations;
 mod channels;
 mod code;
+mod command;
 pub(crate) mod external_facts;
 mod names;
 pub(crate) mod parameters;
 pub(crate) mod resources;
 mod services;
+mod shell;
 mod volumes;
 
 use modelarts_api::request_path::{
@@ -97,7 +99,10 @@ const NO_KNOWN_JOB: &str = "the documents leave it out; no accepted job with it 
 const OWN_READING: &str =
     "the error code of the service has a general text that does not name this cause";
 const NO_REFUSAL_DOCUMENTED: &str = "no document says that the service refuses it";
+const LIVE_RUN: &str = "a job on the live service received its arguments so";
 const REFUSAL_UNCLEAR: &str = "the service refused it once, perhaps for another cause";
+
+const SCRIPT_AS_COMMAND: &str = "put the steps into a script in the code directory that passes \"$@\" to the program, and make bash with its full path the command";
 
 const INVALID: &str = "ModelArts.2788";
 const TYPE: &str = "ModelArts.2825";
@@ -141,8 +146,12 @@ pub(crate) const RULES: &[Rule] = &[
     rule("boot-file-required", &[algorithm::BOOT_FILE], "must be given, unless the job has a command", Must(INVALID), "name the script to start", code::boot_file),
     rule("command-or-boot-file", &[algorithm::COMMAND], "should not be given together with a boot file", Advice(NO_REFUSAL_DOCUMENTED), "leave one out: a boot file is for a preset image, a command for a custom image", code::boot_or_command),
     rule("image-and-command", &[algorithm::COMMAND, engine::IMAGE_URL], "image_url and command must be given together", Refusal(IMAGE), "give both, or name the engine of a preset image", code::image_and_command),
-    rule("command-one-line", &[algorithm::COMMAND], "should be one line", Advice(ACCEPTED_BY_SERVICE), "join commands with ; or &&",
+    rule("command-one-line", &[algorithm::COMMAND], "should be one line", Advice(ACCEPTED_BY_SERVICE), "join commands with ; or &&, or put them into a script",
         |job| job.at(algorithm::COMMAND).when_text(|text| text.contains(['\n', '\r']))),
+    rule("command-not-wrapped", &[algorithm::COMMAND], "should not be wrapped in bash -c or sh -c with hyper-parameters or channels, which are appended to its text and become arguments of that shell", Advice(LIVE_RUN), SCRIPT_AS_COMMAND, command::wrapped),
+    rule("command-ends-in-program", &[algorithm::COMMAND], "should end in the only program that it runs with hyper-parameters or channels, which are appended to its text: what precedes the last operator (&&, ||, ;, |, &) or line does not receive them", Advice(LIVE_RUN), SCRIPT_AS_COMMAND, command::followed),
+    rule("command-offline", &[algorithm::COMMAND], "should not install or download from the internet, which training containers do not reach", Advice("a user of the public pool reports it; no document states it"), "put packages into the image or the code directory, and models and data into OBS as inputs", command::downloads),
+    rule("code-folder-named", &[algorithm::COMMAND, algorithm::WORKING_DIR, algorithm::environments::ENTRY, algorithm::parameters::VALUE], "the folder of the code should be spelled like the last segment of code_dir, which the service keeps letter by letter", Advice("a job on the live service found its code there"), "correct the path below ${MA_JOB_DIR} or local_code_dir", command::code_folder),
     rule("engine-for-boot-file", &[algorithm::ENGINE], "must name the engine of the boot file, by id, by name and version, or by image", Must(INVALID), "name the engine that runs the boot file", code::engine),
     rule("engine-name-and-version", &[engine::ENGINE_NAME, engine::ENGINE_VERSION], "engine_name and engine_version should be given together", Advice(NO_REFUSAL_DOCUMENTED), "give both", code::engine_pair),
     rule("engine-version-needs-name", &[engine::ENGINE_NAME], "engine_name should be given with engine_version beside an image", Advice(NO_REFUSAL_DOCUMENTED), "give both or neither", code::engine_beside_image),
@@ -170,6 +179,7 @@ pub(crate) const RULES: &[Rule] = &[
     // Variables and hyper-parameters.
     rule("variable-names", &[algorithm::environments::ENTRY], "a name must be up to 8192 letters, digits and _, without a digit at the start", Must(INVALID), "rename the variable", annotations::variable_names),
     rule("variable-references", &[algorithm::environments::ENTRY], "a value must not refer to another variable with $", Must(INVALID), "write the value itself; the service does not expand it", annotations::references),
+    rule("variable-of-service", &[algorithm::environments::ENTRY], "MA_CODE_DIR should not be set: the service sets it to the folder of the code", Advice("a user of the service reports it; no document names the variable"), "leave it out, or rename the variable", command::variables_of_service),
     rule("parameter-names", &[algorithm::parameters::NAME], "the name must be 1 to 64 letters, digits, _ and -", Must(INVALID), "rename the hyper-parameter", parameters::names),
     rule("parameter-names-different", &[algorithm::parameters::NAME], "the name must differ from those of other hyper-parameters", Refusal("ModelArts.2767"), "leave one out", parameters::repeated_names),
     rule("parameter-ranges", &[algorithm::parameters::constraint::VALID_RANGE], "must list the values of a Choice, or the lower and the upper end of a Range", Refusal("ModelArts.2770"), "correct the range", parameters::ranges),
@@ -180,6 +190,8 @@ pub(crate) const RULES: &[Rule] = &[
         |job| parameters::values(job, parameters::admits_choice)),
     rule("parameter-in-range", &[algorithm::parameters::VALUE], "the value must lie in the range", Refusal("ModelArts.2769"), "choose a value in the range",
         |job| parameters::values(job, parameters::admits_number)),
+    rule("parameter-plain", &[algorithm::parameters::VALUE], "the value should have no blanks, quotes and other special characters of a shell with a command, to whose text it is appended", Advice("how the service quotes such values is not known"), "write it without them, or put it into a file in the code directory", command::special_values),
+    rule("argument-once", &[algorithm::parameters::NAME, inputs::NAME, outputs::NAME], "the name should not occur as an argument in the command: the program receives both", Advice(LIVE_RUN), "leave it out of the command", command::given_twice),
     rule("search-rewards", &[auto_search::REWARD_ATTRS], "a search should have metrics with name, mode and regex", Advice(NO_REFUSAL_DOCUMENTED), "name the metric to improve, and the regex that finds it in the log", parameters::rewards),
     rule("search-rewards-different", &[auto_search::reward_attrs::NAME], "must differ from the names of the other metrics", Refusal("ModelArts.2824"), "leave one out",
         |job| job.at(auto_search::REWARD_ATTRS).items().at(reward_attribute::NAME).repeated()),

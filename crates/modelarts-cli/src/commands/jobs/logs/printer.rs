@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::{
     failure::Failure,
     output::{self, Format, Output, Stdout, TaskPrefixes},
+    source_links::SourceLinks,
     terminal::note,
 };
 
@@ -47,15 +48,18 @@ pub(super) struct LogPrinter<'a> {
     prefixes: Option<TaskPrefixes>,
     /// Items of a document that is printed as a whole.
     items: Vec<LogItemRow>,
+    /// Links to the code of the job.
+    links: Option<SourceLinks>,
 }
 
 impl<'a> LogPrinter<'a> {
-    pub(super) fn new(output: &'a Output, has_prefix: bool) -> Self {
+    pub(super) fn new(output: &'a Output, has_prefix: bool, links: Option<SourceLinks>) -> Self {
         Self {
             output,
             stdout: Stdout::lock(),
             prefixes: has_prefix.then(|| TaskPrefixes::new("")),
             items: Vec::new(),
+            links,
         }
     }
 
@@ -86,7 +90,10 @@ impl<'a> LogPrinter<'a> {
         match item {
             LogItem::Line(line) => {
                 self.write_prefix(task)?;
-                self.stdout.line(line)
+                match &self.links {
+                    Some(links) => self.stdout.line(&links.linked(line)),
+                    None => self.stdout.line(line),
+                }
             }
             LogItem::Gap { bytes } => {
                 self.stdout.flush()?;

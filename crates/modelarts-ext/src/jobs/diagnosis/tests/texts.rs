@@ -54,6 +54,28 @@ fn advice_names_the_module_and_the_input() {
 }
 
 #[test]
+fn missing_keys_and_a_missing_index_are_explained() {
+    let keys = "botocore.exceptions.NoCredentialsError: Unable to locate credentials\n";
+    let found = diagnosis(exit(1), &[], keys);
+    assert_eq!(found.summary, "worker-0 has no keys for OBS (exit code 1)");
+    assert_eq!(
+        found.advice,
+        [
+            "Read and write OBS by MoXing, such as mox.file.copy_parallel(), or by inputs and \
+             outputs of the job: training containers have no keys for S3 clients such as boto3."
+        ]
+    );
+    let pip =
+        "ERROR: Could not find a version that satisfies the requirement a (from versions: none)";
+    let found = diagnosis(exit(1), &[], pip);
+    assert_eq!(found.cause, Cause::DependencyInstallFailed);
+    assert!(
+        found.advice[0].contains("no access to the internet"),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_diagnosis_is_text_and_json() {
     let found = diagnosis(
         exit(1),
