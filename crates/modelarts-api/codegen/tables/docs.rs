@@ -30,6 +30,8 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("C3", "a trading strategy's trainer"),
     ("C4", "climbmix, a fleet of jobs"),
     ("C5", "an agent skill of a third party"),
+    ("C6", "log of a job on the live service"),
+    ("C7", "incident reports of the author of modelart-cli"),
     ("V", "Airflow provider"),
 ];
 

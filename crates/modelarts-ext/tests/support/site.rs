@@ -6,6 +6,7 @@ use futures::TryStreamExt;
 use modelarts_emulator::{
     Builder, Emulator, Timing,
     faults::{Fault, FaultRule},
+    jobs::Container,
     traffic::RequestCount,
 };
 use modelarts_ext::{Client, ClientBuilder, CreateJob, Credentials, Error, Job};
@@ -29,8 +30,10 @@ impl Site {
             "these tests run training scripts: python3 is required on the PATH"
         );
         let clock = TestClock::new();
+        // Jobs of these tests write to temporary directories, which a container view hides.
         let builder = Emulator::builder()
             .timing(Timing::instant())
+            .container(Container::None)
             .clock(Arc::new(clock.clone()));
         let emulator = Arc::new(set(builder).start().await.unwrap());
         let client = client(&emulator, &clock).build().unwrap();

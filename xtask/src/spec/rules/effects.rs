@@ -223,7 +223,7 @@ mod tests {
                 with(sources, LIST, "x-sources", wrong),
                 [format!(
                     "{LIST}/x-sources: write which documents it comes from: \
-                     O, S, W, T, P, F1, F2, F3, F4, F5, U, X, K, C, C1, C2, C3, C4, C5, V"
+                     O, S, W, T, P, F1, F2, F3, F4, F5, U, X, K, C, C1, C2, C3, C4, C5, C6, C7, V"
                 )]
             );
         }
@@ -265,7 +265,7 @@ mod tests {
         }
         ids.sort_unstable();
         // Missing ids were never assigned.
-        let given = (1..=25).chain(30..=40).chain(50..=132);
+        let given = (1..=25).chain(30..=40).chain(50..=137);
         let given: Vec<u32> = given.chain(140..=148).chain(150..=159).collect();
         assert_eq!(ids, given);
     }

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -58,12 +59,17 @@ impl Python {
     ///
     /// Code often sets PYTHONPATH, so a file in the home of the code names the wheel. Returns the
     /// directory for packages if the interpreter does not read the home, so that variables must name
-    /// both.
+    /// both. The home also gets a program `python`, which images have and some systems do not.
     pub(super) fn add_packages(
         &self,
         worker: &ConfinedDir,
         wheel: &Path,
     ) -> io::Result<Option<PathBuf>> {
+        if !self.executable.with_file_name("python").exists() {
+            let programs = worker.directory(Path::new("home/ma-user/.local/bin"))?;
+            // The link exists already if the code runs again.
+            let _ = symlink(&self.executable, programs.join("python"));
+        }
         let packages = format!(
             "home/ma-user/.local/lib/python{}/site-packages",
             self.version
