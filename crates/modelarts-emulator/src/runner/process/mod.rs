@@ -360,7 +360,8 @@ impl ProcessRunner {
                     worker: directory,
                     obs,
                     package: &self.settings.package,
-                    python,
+                    prefixes: python.map_or(&[], |python| &python.prefixes),
+                    packages: python.map_or(&[], |python| &python.packages),
                     volumes: &sources,
                 };
                 Stage::container(view, worker, &places)

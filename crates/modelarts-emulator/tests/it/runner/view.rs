@@ -48,8 +48,10 @@ async fn code_finds_the_paths_of_the_service() {
         return;
     };
     let script = r#"
-import os, socket
+import getpass, os, socket
 home = "/home/ma-user/modelarts"
+assert getpass.getuser() == "ma-user", getpass.getuser()
+assert os.path.expanduser("~ma-user") == "/home/ma-user"
 assert os.path.abspath(__file__) == f"{home}/user-job-dir/code/train.py", __file__
 assert os.getcwd() == f"{home}/user-job-dir/code", os.getcwd()
 print(open(f"{home}/inputs/data_url_0/a.txt").read())

@@ -18,6 +18,7 @@ use std::{
     process::Stdio,
 };
 
+use rustix::process::{getgid, getuid};
 use serde::Deserialize;
 use tokio::process::Command;
 
@@ -27,10 +28,7 @@ use crate::{
         container_path::{MA_HOME, PACKAGE_DIR},
     },
     job::worker::Worker,
-    runner::process::{
-        python::Python,
-        view::mounts::{Mount, root_arguments},
-    },
+    runner::process::view::mounts::{Mount, root_arguments},
 };
 
 /// View of this machine in which the code of jobs runs.
@@ -190,7 +188,10 @@ pub(super) struct Backstage<'a> {
     pub(super) obs: &'a Path,
     /// Directory of the wheel of MoXing.
     pub(super) package: &'a Path,
-    pub(super) python: Option<&'a Python>,
+    /// Directories with the files of python3, which another directory may hide.
+    pub(super) prefixes: &'a [PathBuf],
+    /// Directories of its packages. What a job installs goes to the home of the job instead.
+    pub(super) packages: &'a [PathBuf],
     /// Volumes, each with its path in the container.
     pub(super) volumes: &'a [(PathBuf, &'a Path)],
 }
@@ -236,20 +237,19 @@ impl Stage {
         for (source, at) in places.volumes {
             mounts.push(Mount::new(source, at));
         }
-        if let Some(python) = places.python {
-            // A package that a job installs goes to the home of the job.
-            let packages = python.packages.iter().filter(|path| path.is_dir());
-            mounts.extend(packages.map(|path| Mount::new(path, path).read_only()));
-            let is_hidden =
-                |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.at));
-            let hidden: Vec<_> = python.prefixes.iter().filter(is_hidden).collect();
-            mounts.extend(hidden.into_iter().map(|path| Mount::new(path, path)));
-        }
-        places
-            .worker
-            .write(Path::new(HOSTS), host_table(worker).as_bytes())?;
-        if Path::new(SYSTEM_HOSTS).exists() {
-            mounts.push(Mount::new(&root.join(HOSTS), SYSTEM_HOSTS).read_only());
+        let packages = places.packages.iter().filter(|path| path.is_dir());
+        mounts.extend(packages.map(|path| Mount::new(path, path).read_only()));
+        let is_hidden = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.at));
+        let hidden: Vec<_> = places.prefixes.iter().filter(is_hidden).collect();
+        mounts.extend(hidden.into_iter().map(|path| Mount::new(path, path)));
+        for (name, system, text) in [
+            (HOSTS, SYSTEM_HOSTS, host_table(worker)),
+            ("passwd", SYSTEM_USERS, user_table()),
+        ] {
+            places.worker.write(Path::new(name), text.as_bytes())?;
+            if Path::new(system).exists() {
+                mounts.push(Mount::new(&root.join(name), system).read_only());
+            }
         }
         let host_name = worker.pod();
         let length = host_name.len().min(MAX_HOST_NAME);
@@ -329,6 +329,16 @@ pub(super) struct ViewStatus {
 /// Table of host names in the directory of a worker.
 pub(super) const HOSTS: &str = "hosts";
 const SYSTEM_HOSTS: &str = "/etc/hosts";
+
+const SYSTEM_USERS: &str = "/etc/passwd";
+
+/// Returns the users of this machine, after the user of the service with the IDs of this process.
+/// Public scripts look for that name to detect ModelArts.
+fn user_table() -> String {
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    let users = fs::read_to_string(SYSTEM_USERS).unwrap_or_default();
+    format!("ma-user:x:{user}:{group}::{MA_HOME}:/bin/bash\n{users}")
+}
 
 /// Returns the host names of this machine and of all workers of a job.
 pub(super) fn host_table(worker: &Worker) -> String {
