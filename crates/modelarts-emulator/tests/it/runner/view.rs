@@ -96,40 +96,59 @@ raise SystemExit(f"the home is {sorted(os.listdir(home))}")
     }
 }
 
+/// Body with the shape of a job that ran on the live service (`openapi/attested`). The service also
+/// showed that the arguments of the command come before the appended ones, which have another order
+/// than in the request.
+const LIVE_JOB: &str =
+    include_str!("../../../../../openapi/attested/bodies/ember-job-appended-arguments.json");
+
 #[tokio::test]
-async fn parameters_are_appended_to_the_command_in_an_order_of_the_job() {
+async fn the_job_of_the_live_run_completes_with_ten_arguments() {
     let Some(site) = viewed(|builder| builder).await else {
         return;
     };
-    let script = "printf '%s\\n' \"$@\"\n";
-    let mut job = command_job(&site, "arguments", script);
+    let script = r#"
+set -e
+printf '%s\n' "$@"
+[ "$MA_CODE_DIR" = /home/ma-user/modelarts/user-job-dir/Ember-Kit ]
+cat "$EMBER_BASE" > /cache/result.txt
+cat "$EMBER_ROWS" >> /cache/result.txt
+python -c 'import moxing, os
+moxing.file.copy_parallel("/cache", os.environ["EMBER_TARGET"])'
+"#;
+    let code = "heron-lab-4821/Ember-Kit";
+    site.put(&format!("{code}/start.sh"), script);
+    site.put(&format!("{code}/base/small"), "weights ");
+    site.put(&format!("{code}/rows"), "rows");
     let own = [
-        "--beta=0.2",
-        "--lr=5e-5",
-        "--alpha=1.0",
-        "--epochs=1",
-        "--seed=42",
+        "--gamma=0.3",
+        "--rate=2e-4",
+        "--blend=1.5",
+        "--rounds=2",
+        "--seed=7",
     ];
-    let command = job["algorithm"]["command"].as_str().unwrap();
-    job["algorithm"]["command"] = format!("{command} {}", own.join(" ")).into();
-    let parameters = own.map(|word| {
-        let (name, value) = word[2..].split_once('=').unwrap();
-        json!({"name": name, "value": value})
-    });
-    job["algorithm"]["parameters"] = json!(parameters);
+    let mut sorted = own;
+    sorted.sort_unstable();
     let mut orders = std::collections::BTreeSet::new();
-    for run in 0..4 {
-        job["metadata"]["name"] = format!("arguments-{run}").into();
+    let preset = json!({"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"});
+    for (run, engine) in [None, Some(preset), None, None].into_iter().enumerate() {
+        let mut job: Value = serde_json::from_str(LIVE_JOB).unwrap();
+        job["metadata"]["name"] = format!("ember-{run}").into();
+        if let Some(engine) = engine {
+            job["algorithm"]["engine"] = engine;
+        }
         let id = site.run(&job).await;
         let log = site.log(&id).await;
-        let arguments: Vec<&str> = log.lines().collect();
-        assert_eq!(arguments[..5], own);
-        let mut appended = arguments[5..].to_vec();
+        assert_eq!(site.phase(&id).await, "Completed", "{log}");
+        let mut arguments: Vec<&str> = log.lines().collect();
+        let mut appended = arguments.split_off(5);
+        assert_eq!(arguments, own);
         orders.insert(appended.join(" "));
         appended.sort_unstable();
-        let mut sorted = own;
-        sorted.sort_unstable();
         assert_eq!(appended, sorted);
+        let target = "heron-lab-4821/ember-out/result.txt";
+        assert_eq!(site.get(target), "weights rows");
+        fs::remove_file(site.emulator.obs_root().join(target)).unwrap();
     }
     assert!(orders.len() > 1, "{orders:?}");
 }
