@@ -64,7 +64,7 @@ pub(crate) struct Surroundings {
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
-    python: Option<&Path>,
+    interpreters: &[&Path],
     packages: Option<[PathBuf; 2]>,
     surroundings: &Surroundings,
     run: &OsStr,
@@ -131,7 +131,7 @@ pub(super) fn variables(
 
     set("HOME", fixed(MA_HOME));
     set("TMPDIR", stage.root.join("tmp").into_os_string());
-    set("PATH", search_path(python, &stage.root));
+    set("PATH", search_path(interpreters, &stage.root));
     // PYTHONUNBUFFERED is not a preset of the service. With it, Python writes log lines while the
     // code runs.
     set("PYTHONUNBUFFERED", text("1"));
@@ -195,11 +195,11 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// Returns the search path: the directory of python3, that of programs that a job installs, then
+/// Returns the search path: the directories of the interpreters, that of programs that a job installs, then
 /// the directories of the system.
-fn search_path(python: Option<&Path>, root: &Path) -> OsString {
+fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     let mut path = OsString::new();
-    if let Some(directory) = python.and_then(Path::parent) {
+    for directory in interpreters.iter().filter_map(|python| python.parent()) {
         path.push(directory);
         path.push(":");
     }

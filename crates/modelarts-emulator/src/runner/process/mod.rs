@@ -236,9 +236,10 @@ impl ProcessRunner {
         };
         let packages = packages.map(|packages| [wheel, stage.root.join(packages)]);
         let installed = python::installed(root, &stage);
-        let python = installed
-            .as_deref()
-            .or(python.map(|python| &*python.executable));
+        let interpreters = installed.as_deref().into_iter();
+        let interpreters = interpreters.chain(python.map(|python| &*python.executable));
+        let interpreters: Vec<&Path> = interpreters.collect();
+        let python = interpreters.first().copied();
         let (program, arguments) = self.command(worker, &directory, &stage, python)?;
         let (pump, output) = Pump::new(self.files.open_logs(worker)?, self.settings.log_cap)?;
         // The pump starts before the process, so that no step can fail once the process has
@@ -249,7 +250,7 @@ impl ProcessRunner {
         let run = self.runs.processes.run_value(root, trial);
         let surroundings = &self.settings.surroundings;
         let variables =
-            environment::variables(worker, &stage, python, packages, surroundings, &run);
+            environment::variables(worker, &stage, &interpreters, packages, surroundings, &run);
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
             .run_command(words, &home.host_path(&stage.root))

@@ -82,6 +82,21 @@ impl Python {
         worker.write(&packages.join("modelarts-emulator.pth"), line)?;
         Ok(None)
     }
+
+    /// Adds the packages of this interpreter to the virtual environment of a worker. One that is
+    /// made from another virtual environment has only the packages of the system.
+    fn add_own_packages(&self, worker: &Path) -> io::Result<()> {
+        let packages = format!("{VENV}/lib/python{}/site-packages", self.version);
+        let lines: Vec<_> = self
+            .packages
+            .iter()
+            .map(|path| path.to_string_lossy())
+            .collect();
+        fs::write(
+            worker.join(packages).join("modelarts-emulator.pth"),
+            lines.join("\n"),
+        )
+    }
 }
 
 /// Returns python3, determined once per process.
@@ -120,7 +135,7 @@ pub(crate) async fn install(
     watchdog: &Watchdog,
 ) -> io::Result<String> {
     let venv = stage.root.join(VENV);
-    let python = python.executable.as_os_str();
+    let (facts, python) = (python, python.executable.as_os_str());
     if installed(worker, stage).is_none() {
         let options = ["-m", "venv", "--without-pip", "--system-site-packages"];
         let words = [python].into_iter().chain(options.map(OsStr::new));
@@ -130,6 +145,7 @@ pub(crate) async fn install(
             watchdog,
         )
         .await?;
+        facts.add_own_packages(worker)?;
     }
     let interpreter = venv.join(INTERPRETER);
     let before = ["-m", "pip", "--python"].map(OsStr::new);

@@ -378,13 +378,25 @@ async fn a_virtual_environment_of_the_user_is_visible_and_has_moxing() {
         .arg(&venv)
         .status();
     assert!(made.await.unwrap().success());
+    let packages = tokio::process::Command::new(venv.join("bin/python3"))
+        .args([
+            "-c",
+            "import sysconfig; print(sysconfig.get_path('purelib'))",
+        ])
+        .output();
+    let packages = String::from_utf8(packages.await.unwrap().stdout).unwrap();
+    fs::write(Path::new(packages.trim()).join("of_the_user.py"), "").unwrap();
+    let code = place.path().join("obs/bucket/code");
+    fs::create_dir_all(&code).unwrap();
+    // Without pip, nothing is installed, and the job goes on in its own virtual environment.
+    fs::write(code.join("requirements.txt"), "anything\n").unwrap();
     let mut path = venv.join("bin").into_os_string();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap());
     let gate = Gate::new().await;
     let script = format!(
         "cat > gate.py <<'END'\n{}\ngate()\nEND\n\
-         python3 -c 'import moxing, os, sys; print(sys.prefix, os.environ[\"PIP_TARGET\"])'\n\
+         python3 -c 'import moxing, of_the_user as own, sys; print(sys.prefix, own.__file__)'\n\
          python3 gate.py",
         gate.python()
     );
@@ -393,11 +405,8 @@ async fn a_virtual_environment_of_the_user_is_visible_and_has_moxing() {
     let url = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let log = program.client.get(&url).await.json();
     let log = log["content"].as_str().unwrap().to_owned();
-    let start = format!("{} /home/ma-user/.local/lib/python3.", venv.display());
-    assert!(
-        log.starts_with(&start) && log.ends_with("/site-packages\n"),
-        "{log}"
-    );
+    let end = format!("/home/ma-user/.venv {}/of_the_user.py\n", packages.trim());
+    assert!(log.ends_with(&end), "{log}");
 }
 
 #[tokio::test]
