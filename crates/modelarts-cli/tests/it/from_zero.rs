@@ -181,12 +181,18 @@ async fn the_service_needs_three_variables() {
     let mut variables: Vec<(String, String)> = exports.collect();
     assert_eq!(variables.len(), 3);
     // The emulator takes the place of the region.
-    for name in [
-        "MODELARTS_ENDPOINT",
-        "MODELARTS_OBS_ENDPOINT",
-        "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+    for (name, source) in [
+        (
+            "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE",
+            "MODELARTS_ENDPOINT",
+        ),
+        ("MODELARTS_OBS_ENDPOINT", "MODELARTS_OBS_ENDPOINT"),
+        (
+            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+        ),
     ] {
-        variables.push((name.to_owned(), vars(name).unwrap()));
+        variables.push((name.to_owned(), vars(source).unwrap()));
     }
     let settings = fixture.path().join(".config/modelarts/config.toml");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();

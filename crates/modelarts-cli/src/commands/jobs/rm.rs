@@ -76,7 +76,8 @@ impl Rm {
         if selects || !self.yes {
             list_on_stderr(&jobs);
         }
-        let what = format_args!("delete {} with events and logs", count(jobs.len())).to_string();
+        let (number, place) = (count(jobs.len()), Session::place(client));
+        let what = format!("delete {number} with events and logs in {place}");
         confirm(session.terminal, self.yes, what)?;
         print_results(session, delete(client, &jobs)).await
     }

@@ -26,9 +26,11 @@ async fn even_one_job_needs_a_confirmation() {
     let ids = fixture.seed(json!([{"name": "done"}])).await;
     let output = fixture.run("rm done").await.code(2);
     output.stdout_eq("").stderr_eq(format!(
-        "  done ({}): Completed\nerror: this would delete 1 job with events and logs; without a \
-         terminal to ask on, --yes must be given\n",
-        ids[0]
+        "  done ({}): Completed\nerror: this would delete 1 job with events and logs in the \
+         project {} at {}; without a terminal to ask on, --yes must be given\n",
+        ids[0],
+        fixture.client().project_id(),
+        fixture.emulator.url()
     ));
     assert_eq!(names(&fixture).await, "done");
     let output = fixture.run("rm done --yes").await.code(0);
@@ -97,9 +99,8 @@ async fn ids_on_stdin_are_deleted_in_batches() {
     let output = fixture.run_with_stdin("rm -", &stdin).await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(
-        stderr.ends_with(
-            "  and 100 more\nerror: this would delete 120 jobs with events and logs; without a \
-             terminal to ask on, --yes must be given\n"
+        stderr.contains(
+            "  and 100 more\nerror: this would delete 120 jobs with events and logs in the project "
         ),
         "{stderr}"
     );
