@@ -23,7 +23,12 @@ use crate::{
 #[cfg(unix)]
 const OUTPUT: &str = "modelarts-output";
 
+/// The time limit of a job on this machine is its end.
+const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on the \
+    service continues: 30m, 12h";
+
 #[derive(Debug, Args)]
+#[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]
 #[command(group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true))]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Run {
