@@ -156,7 +156,7 @@ fn a_service_runs_on_this_machine() {
     let variables = [("MODELARTS_CONFIG".to_owned(), config)];
     run(home.path(), "emulator", &blocks, &variables);
     let (code, text) = dev.end("INT");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     let text = text.replace(&home.path().display().to_string(), "[HOME]");
     let expected = format!("{}ending with all jobs\n", with_wildcards(expected));
     snapbox::Assert::new().eq(text, expected);

@@ -168,3 +168,20 @@ async fn open_telekom_cloud_has_no_batches() {
     assert_eq!(received(&fixture, "DeleteTrainingJob"), 2);
     assert_eq!(received(&fixture, "BatchDeleteTrainingJob"), 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_run_are_named_and_not_deleted() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([
+        {"name": "sweep-1", "phase": "Running", "created": "2026-01-15T08:30:00Z"},
+        {"name": "sweep-2", "phase": "Running", "created": "2026-01-15T08:30:01Z"},
+    ]);
+    let ids = fixture.seed(seeds).await;
+    let output = fixture.run("rm --name sweep --yes").await.code(0);
+    output.stdout_eq("").stderr_eq(format!(
+        "no jobs to delete; these meet the conditions, and have not ended; --phase selects \
+         them:\n  sweep-1 ({}): Running\n  sweep-2 ({}): Running\n",
+        ids[0], ids[1]
+    ));
+    assert_eq!(names(&fixture).await, "sweep-2 sweep-1");
+}
