@@ -115,24 +115,16 @@ fn run(home: &Path, name: &str, blocks: &[Block], variables: &[(String, String)]
     cases.run();
 }
 
+/// The packages are in no registry yet.
 #[test]
-fn the_packages_have_these_names() {
+fn a_clone_is_all_that_the_installation_needs() {
     let blocks = blocks("Install");
     let lines: Vec<&str> = blocks.iter().flat_map(|block| block.text.lines()).collect();
-    let [pip, cargo] = lines.as_slice() else {
-        panic!("{lines:?}");
-    };
-    assert_eq!(*cargo, format!("cargo install {}", env!("CARGO_PKG_NAME")));
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("pyproject.toml");
-    let name = fs::read_to_string(manifest).map_or_else(
-        // The package does not contain the manifest of the wheel.
-        |_| "modelarts-tools".to_owned(),
-        |text| {
-            let line = text.lines().find(|line| line.starts_with("name = "));
-            line.unwrap().split('"').nth(1).unwrap().to_owned()
-        },
+    let directory = concat!("crates/", env!("CARGO_PKG_NAME"));
+    assert_eq!(
+        lines,
+        [format!("cargo install --locked --path {directory}")]
     );
-    assert_eq!(*pip, format!("pip install {name}"));
 }
 
 #[test]
