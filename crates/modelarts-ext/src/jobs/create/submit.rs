@@ -29,6 +29,7 @@ use crate::{
     jobs::{
         create::{
             CreateJob,
+            comparison::may_be_made_from,
             look_up::{LOOKING_UP, explain_engine},
         },
         filter::Filter,
@@ -83,6 +84,11 @@ impl CreateJob {
     /// request is sent again, as often as
     /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
     /// the request is not sent again.
+    ///
+    /// A job of the name counts as the job of this request if it is not more than a minute older
+    /// than the request, and none of its details contradicts the request. Jobs from equal requests
+    /// cannot be distinguished: if two submits of one name have equal bodies, both may return the
+    /// same job.
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
@@ -434,7 +440,7 @@ async fn find_lost_job(
                 break;
             }
             if job.name() == name {
-                if !older && is_made_from(job.details(), body) {
+                if !older && may_be_made_from(job.details(), body) {
                     return Ok(Lookup::Created(job));
                 }
                 other_exists = true;
@@ -445,54 +451,4 @@ async fn find_lost_job(
         true => Lookup::OtherJob,
         false => Lookup::Absent,
     })
-}
-
-/// Returns `true` if a request with this body can have created the job. An older job of the same
-/// name would have prevented the creation, and must not be mistaken for the new job.
-fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
-    let description = job
-        .metadata
-        .as_ref()
-        .and_then(|metadata| metadata.description.as_deref());
-    let same_description = description.unwrap_or_default() == text(body, metadata::DESCRIPTION);
-    let outputs = job.algorithm.as_ref().map(|algorithm| &algorithm.outputs);
-    let has = outputs
-        .into_iter()
-        .flatten()
-        .filter_map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref());
-    let wanted = Located::root(body).at(algorithm::OUTPUTS).items();
-    let wanted = wanted.at(output::remote::obs::OBS_URL);
-    let wants = wanted.iter().filter_map(Located::text);
-    // The service returns `obs://bucket/key/` as `/bucket/key/`.
-    let normal = |text| ObsPath::parse(text).ok_or(text);
-    same_description && has.map(normal).eq(wants.map(normal))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_job_is_recognised_by_its_body() {
-        let body = json!({
-            "kind": "job",
-            "metadata": {"name": "n", "description": "d"},
-            "algorithm": {"outputs": [
-                {"name": "o", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}
-            ]},
-        });
-        let job = |description: &str, place: &str| -> TrainingJob {
-            serde_json::from_value(json!({
-                "metadata": {"name": "n", "description": description},
-                "algorithm": {"outputs": [{"name": "o", "remote": {"obs": {"obs_url": place}}}]},
-            }))
-            .unwrap()
-        };
-        assert!(is_made_from(&job("d", "/bucket/out/"), &body));
-        assert!(is_made_from(&job("d", "obs://bucket/out"), &body));
-        assert!(!is_made_from(&job("d", "/bucket/other/"), &body));
-        assert!(!is_made_from(&job("", "/bucket/out/"), &body));
-    }
 }
