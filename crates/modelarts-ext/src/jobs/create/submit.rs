@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
-    clock::{MAX_CLOCK_SKEW, since},
+    clock::{GATEWAY_CLOCK_SKEW, MAX_CLOCK_SKEW, since},
     error::{Error, ErrorKind, call_summary::CallSummary, display::clause},
     jobs::{
         create::{
@@ -273,7 +273,13 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         }
         let refused_at = clock.now();
         let found = find_lost_job(client, name, body, started, exists);
-        match deadline.run(clock, found).await {
+        let found = deadline.run(clock, found).await;
+        let is_unclear = matches!(found, Some(Ok(Lookup::Unclear)));
+        let end = match &found {
+            Some(Ok(Lookup::OtherJob)) => format!("the job named {name:?} is another one"),
+            _ => format!("no job named {name:?} was found after it"),
+        };
+        match found {
             Some(Ok(Lookup::Created(job))) => return Ok(job),
             // The name belongs to another job, so the create request was rejected.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
@@ -308,14 +314,15 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
             && client.transport().take_retry();
+        if !send_again && is_unclear {
+            return Err(uncertain_error(error, name));
+        }
         if !send_again {
             let times = match attempt {
                 1 => "once".to_owned(),
                 attempts => format!("{attempts} times"),
             };
-            return Err(error.with_solution(Some(format!(
-                "it was sent {times}, and no job named {name:?} was found after it"
-            ))));
+            return Err(error.with_solution(Some(format!("it was sent {times}, and {end}"))));
         }
         tracing::debug!(%error, ?pause, "the job does not exist, so the create is repeated");
         if !pause.is_zero() {
@@ -398,6 +405,9 @@ enum Lookup {
     Created(Job),
     /// Only another job of the same name exists.
     OtherJob,
+    /// A job of this name may be that of the create request, but seems to be older. Clocks that
+    /// differ may be the reason.
+    Unclear,
     /// No job has this name. The new job may not be listed yet.
     Absent,
 }
@@ -411,7 +421,7 @@ async fn find_lost_job(
     started: SystemTime,
     exists: bool,
 ) -> Result<Lookup, Error> {
-    let mut other_exists = false;
+    let (mut other_exists, mut is_unclear) = (false, false);
     for pause in SEARCH_PAUSES {
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
@@ -426,29 +436,33 @@ async fn find_lost_job(
             list = list.workspace(workspace);
         }
         let mut jobs = list.stream();
-        // The start is converted to the clock of the service, whose skew may become known only with
-        // a response.
-        let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
+            // The start is converted to the clock of the service, whose skew may become known only
+            // with the response.
+            let started = client.transport().service_time(started);
             // Yields, so that the deadline is checked even if every response is available
             // immediately.
             tokio::task::yield_now().await;
-            let older = |created: Timestamp| created + MAX_CLOCK_SKEW < started;
-            let older = job.created_at().is_some_and(older);
+            let is_older = |skew: Duration| {
+                let created = job.created_at();
+                created.is_some_and(|created: Timestamp| created + skew < started)
+            };
             // The list is sorted from newest to oldest, so all further jobs are older as well.
-            if older && (other_exists || !exists) {
+            if is_older(GATEWAY_CLOCK_SKEW) && (other_exists || is_unclear || !exists) {
                 break;
             }
             if job.name() == name {
-                if !older && may_be_made_from(job.details(), body) {
-                    return Ok(Lookup::Created(job));
+                match may_be_made_from(job.details(), body) && !is_older(GATEWAY_CLOCK_SKEW) {
+                    true if !is_older(MAX_CLOCK_SKEW) => return Ok(Lookup::Created(job)),
+                    true => is_unclear = true,
+                    false => other_exists = true,
                 }
-                other_exists = true;
             }
         }
     }
-    Ok(match other_exists {
-        true => Lookup::OtherJob,
-        false => Lookup::Absent,
+    Ok(match (is_unclear, other_exists) {
+        (true, _) => Lookup::Unclear,
+        (false, true) => Lookup::OtherJob,
+        (false, false) => Lookup::Absent,
     })
 }
