@@ -21,6 +21,7 @@ mod long_ranges;
 mod names_and_ids;
 mod serialized;
 mod submit_all;
+mod throttled_waits;
 mod wait;
 mod wait_all;
 mod wait_rate;
