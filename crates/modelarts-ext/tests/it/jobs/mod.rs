@@ -13,6 +13,7 @@ mod follow_end;
 mod handle;
 mod lifecycle;
 mod list;
+mod log_faults;
 mod log_gaps;
 mod log_tail;
 mod logs;
