@@ -39,7 +39,8 @@ impl Difference {
             context,
         } = self;
         format!(
-            "{of_context} of the context {context} applies, and {of_variable} of {variable} does not"
+            "{of_context} of the context {context} applies, and {of_variable} of {variable} does \
+             not"
         )
     }
 

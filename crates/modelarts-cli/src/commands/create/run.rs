@@ -24,8 +24,8 @@ use crate::{
 const OUTPUT: &str = "modelarts-output";
 
 /// The time limit of a job on this machine is its end.
-const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on the \
-    service continues: 30m, 12h";
+const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on \
+    the service continues: 30m, 12h";
 
 #[derive(Debug, Args)]
 #[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]

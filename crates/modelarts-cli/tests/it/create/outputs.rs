@@ -48,8 +48,8 @@ async fn an_output_with_files_is_an_error_unless_the_job_continues_from_them() {
     assert_eq!(
         text,
         "error: the job would overwrite results, so nothing was sent:\n  output train_url: \
-         obs://team/results must be empty, and has results/model.bin; --out train_url chooses a new \
-         address, and --overwrite-outputs submits the job as it is\n"
+         obs://team/results must be empty, and has results/model.bin; --out train_url chooses a \
+         new address, and --overwrite-outputs submits the job as it is\n"
     );
     assert_eq!(site.created(), 0);
     let both = format!("run --both code/train.py --flavor {FLAVOR} {out}");
