@@ -18,7 +18,6 @@
 mod edit;
 pub(crate) mod fields;
 mod file;
-mod precedence;
 mod selection;
 
 pub(crate) use edit::ConfigEdit;

@@ -91,9 +91,7 @@ impl ObsServer {
             }
         };
         let state = &self.state;
-        if let Err(failure) = state.store.database.committed().await
-            && !method.is_safe()
-        {
+        if let Err(failure) = state.store.database.committed().await {
             response = error_response(s3_error!(InternalError, "{}", failure.message));
         }
         let status = response.status();

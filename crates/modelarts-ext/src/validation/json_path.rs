@@ -213,8 +213,7 @@ impl<'a> Fields<'a> {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
 
-    /// Returns the fields whose strings have the same part `normal` as an earlier field.
-    pub(super) fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
+    fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
         let mut earlier = Vec::new();
         self.0.retain(|field| {
             let Some(text) = field.text().map(normal) else {

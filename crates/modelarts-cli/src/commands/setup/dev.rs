@@ -162,7 +162,7 @@ impl Dev {
                 emulator.emulator.suspend().await;
             }
         }
-        result.map(|()| ExitStatus::Interrupted)
+        result.map(|()| ExitStatus::Success)
     }
 }
 

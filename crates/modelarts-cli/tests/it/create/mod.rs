@@ -11,7 +11,6 @@ mod check;
 mod exit_codes;
 mod fixtures;
 mod follow;
-mod outputs;
 mod plan;
 mod run;
 mod submit;

@@ -7,4 +7,3 @@ mod context;
 pub(crate) mod dev;
 mod doctor;
 mod man;
-mod precedence;

@@ -13,11 +13,7 @@ use tokio::process::Command;
 
 use crate::{
     files::confined_dir::ConfinedDir,
-    runner::process::{
-        process_table::{RUN_VARIABLE, RunMark},
-        view::Stage,
-        watchdog::Watchdog,
-    },
+    runner::process::{process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog},
 };
 
 /// Interpreter `python3` of this machine.
@@ -125,7 +121,7 @@ pub(crate) async fn python3() -> Option<&'static Python> {
 
 /// Installs the packages listed in `file` into the virtual environment of a worker, and returns the
 /// output of pip. `file` is a path as the code sees it. The virtual environment also provides the
-/// packages of python3. The processes have the mark `run_mark`.
+/// packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
 ///
 /// When the future is dropped, or the process of the emulator ends, the process groups are killed.
 /// The caller ends processes that have left them. Pip does not retry, so that the installation
@@ -135,7 +131,7 @@ pub(crate) async fn install(
     worker: &Path,
     stage: &Stage,
     file: &Path,
-    run_mark: &RunMark,
+    run_name: &OsStr,
     watchdog: &Watchdog,
 ) -> io::Result<String> {
     let venv = stage.root.join(VENV);
@@ -145,8 +141,7 @@ pub(crate) async fn install(
         let words = [python].into_iter().chain(options.map(OsStr::new));
         let words = words.chain([venv.as_os_str()]);
         run(
-            &mut isolated_command(stage, words, file, run_mark),
-            run_mark,
+            &mut isolated_command(stage, words, file, run_name),
             watchdog,
         )
         .await?;
@@ -168,8 +163,7 @@ pub(crate) async fn install(
     let words = words.chain(options.into_iter().chain(more).map(OsStr::new));
     let words = words.chain([file.as_os_str()]);
     run(
-        &mut isolated_command(stage, words, file, run_mark),
-        run_mark,
+        &mut isolated_command(stage, words, file, run_name),
         watchdog,
     )
     .await
@@ -195,7 +189,7 @@ fn isolated_command<'a>(
     stage: &Stage,
     words: impl IntoIterator<Item = &'a OsStr>,
     file: &Path,
-    run_mark: &RunMark,
+    run_name: &OsStr,
 ) -> Command {
     let directory = file.parent().unwrap_or(&stage.root);
     let words = words.into_iter().map(OsStr::to_owned);
@@ -205,7 +199,7 @@ fn isolated_command<'a>(
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", stage.root.join("home/ma-user"))
         // The variable identifies the process if this emulator is killed.
-        .env(RUN_VARIABLE, &run_mark.variable)
+        .env(RUN_VARIABLE, run_name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -236,7 +230,7 @@ impl Drop for Group<'_> {
 
 /// Runs a command and returns its output. If the future is dropped, the command is killed with all
 /// processes that it has started.
-async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::Result<String> {
+async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     let mut group = Group {
@@ -245,7 +239,6 @@ async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::
         ended: false,
     };
     if let Some(id) = group.id {
-        mark.limit(id);
         watchdog.add_group(id);
     }
     let output = child.wait_with_output().await?;

@@ -69,7 +69,6 @@
 
 mod channels;
 mod code;
-mod comparison;
 mod conversion;
 mod copy;
 #[cfg(test)]

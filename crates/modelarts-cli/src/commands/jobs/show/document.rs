@@ -9,7 +9,6 @@ use serde_json::{Map, Value};
 
 use crate::{
     commands::jobs::show::timeline::{Step, steps},
-    follow::address,
     secrets,
 };
 
@@ -227,8 +226,8 @@ impl Settings {
     fn of_algorithm(&mut self, algorithm: &types::JobAlgorithm) {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         self.algorithm = text(&algorithm.name);
-        self.code_dir = text(&algorithm.code_dir).as_deref().map(address);
-        self.boot_file = text(&algorithm.boot_file).as_deref().map(address);
+        self.code_dir = text(&algorithm.code_dir);
+        self.boot_file = text(&algorithm.boot_file);
         self.command = text(&algorithm.command);
         self.image = algorithm.engine.as_ref().and_then(|engine| {
             let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
@@ -256,7 +255,7 @@ impl Settings {
 
 fn input(input: &types::Input) -> Channel {
     let remote = input.remote.as_ref();
-    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
+    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
     let dataset = || {
         let dataset = remote?.dataset.as_ref()?;
         let name = dataset.name.as_ref().or(dataset.id.as_ref())?;
@@ -264,17 +263,16 @@ fn input(input: &types::Input) -> Channel {
     };
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        source: obs.map(address).or_else(dataset),
+        source: obs.or_else(dataset),
         local_dir: input.local_dir.clone(),
     }
 }
 
 fn output(output: &types::Output) -> Channel {
     let remote = output.remote.as_ref();
-    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     Channel {
         name: output.name.clone().unwrap_or_default(),
-        source: obs.map(address),
+        source: remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone()),
         local_dir: output.local_dir.clone(),
     }
 }
