@@ -10,10 +10,12 @@ use crate::{cluster::packages, site::Site};
 /// Modules with tests of jobs that run as processes.
 const MODULES: [&str; 2] = ["execution::", "runner::"];
 /// Tests of what differs by the launcher, as the README of the emulator lists it.
-const SKIPPED: [&str; 8] = [
+const SKIPPED: [&str; 9] = [
     // They start no processes, or have stand-ins for the commands.
     "runner::simulated::",
     "runner::slurm::",
+    // Jobs on a cluster have no container view.
+    "runner::view::",
     // The emulator's own pools have nodes.
     "a_job_that_waits_too_long_to_run_again_fails",
     "a_preempted_job_waits_and_runs_again",
