@@ -15,7 +15,12 @@ use std::{
 use anyhow::{Context, Result};
 use clap::Parser;
 use modelarts_console::Console;
-use modelarts_emulator::{Emulator, Timing, clock::ManualClock, jobs::RunnerKind, script::Script};
+use modelarts_emulator::{
+    Emulator, Timing,
+    clock::ManualClock,
+    jobs::{Container, RunnerKind},
+    script::Script,
+};
 use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::{Obs, Staging};
 use serde::Deserialize;
@@ -105,6 +110,8 @@ async fn main() -> Result<()> {
     let mut builder = Emulator::builder()
         .timing(timing)
         .token(TOKEN)
+        // Programs of jobs wait for files in the temporary directory of this machine.
+        .container(Container::None)
         .install_packages(false);
     if let Some(ahead) = arguments.clock_ahead {
         let difference = Duration::from_secs(ahead.unsigned_abs());
