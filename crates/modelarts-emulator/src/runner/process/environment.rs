@@ -59,8 +59,8 @@ pub(crate) struct Surroundings {
 /// variables of devices, channels passed as variables, and the job's own variables. The last
 /// variable is `run`, by which the emulator recognises the job's processes. Presets for networks and
 /// libraries that the emulator does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the emulator
-/// serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install packages into the
-/// last of them.
+/// serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install packages
+/// into the last of them.
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
@@ -195,8 +195,8 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     hosts
 }
 
-/// Returns the search path: the directories of the interpreters, that of programs that a job installs, then
-/// the directories of the system.
+/// Returns the search path: the directories of the interpreters, that of programs that a job
+/// installs, then the directories of the system.
 fn search_path(interpreters: &[&Path], root: &Path) -> OsString {
     let mut path = OsString::new();
     for directory in interpreters.iter().filter_map(|python| python.parent()) {

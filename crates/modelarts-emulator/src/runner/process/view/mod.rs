@@ -14,6 +14,7 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Write as _,
     fs, io,
+    net::ToSocketAddrs,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -352,6 +353,12 @@ pub(super) fn host_table(worker: &Worker) -> String {
             other.host_name(),
             other.pod(),
         );
+        // Workers on a cluster are known by the host names of their nodes.
+        let resolved = (address.as_str(), 0).to_socket_addrs().ok();
+        let Some(address) = resolved.and_then(|mut found| found.next()) else {
+            continue;
+        };
+        let address = address.ip();
         // Scripts build the second form from MA_VJ_NAME and MA_TASK_NAME.
         let short = name.replace("modelarts-job-", "ma-job-");
         // Writing to a string does not fail.
