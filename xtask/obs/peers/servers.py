@@ -37,7 +37,7 @@ class Emulator:
 
 @contextmanager
 def emulator(directory):
-    flags = ["--token", TOKEN, "--timing", "instant"]
+    flags = ["--token", TOKEN, "--timing", "instant", "--choose", "obs-keys=environment"]
     flags += ["--data-dir", directory / "data", "--obs-root", directory / "obs"]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with subprocess.Popen(
