@@ -26,7 +26,7 @@ pub enum ExitStatus {
     Vanished,
     /// The time limit of the command passed.
     TimedOut,
-    /// Ctrl-C or another signal ended the command; the job continues.
+    /// Ctrl-C or another signal ended the command; a job of the service continues.
     Interrupted,
     /// The reader of stdout ended before the outcome of the job was known. A shell reports the same
     /// code, 128 + SIGPIPE, for other programs.

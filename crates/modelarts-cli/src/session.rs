@@ -46,7 +46,10 @@ impl Session {
     /// set.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
         self.client
-            .get_or_try_init(|| Self::connect(&self.selection))
+            .get_or_try_init(|| async {
+                self.selection.require_agreement()?;
+                Self::connect(&self.selection).await
+            })
             .await
     }
 
@@ -62,6 +65,12 @@ impl Session {
     /// context set the bucket.
     pub(crate) async fn staging(&self) -> Result<Staging, Failure> {
         Ok(Staging::new(self.client().await?))
+    }
+
+    /// Returns the project of a client and its address, for questions before what cannot be undone.
+    pub(crate) fn place(client: &Client) -> String {
+        let endpoint = client.endpoint().trim_end_matches('/');
+        format!("the project {} at {endpoint}", client.project_id())
     }
 
     /// Returns `true` if the endpoint is a server on this machine, such as the emulator, so that

@@ -5,6 +5,7 @@ import { dropZones } from "./drop.js";
 const FORM = "application/x-www-form-urlencoded";
 const DELAY = 250;
 const POLL = 500;
+const NOT_CREATED = "The job was not created.";
 
 const form = document.getElementById("create");
 const submission = document.getElementById("submission");
@@ -120,9 +121,12 @@ function show(result) {
   zones.show(new Map(result.files));
 }
 
-/** Checks the form now. */
+/** Checks the form now. The result of a submission is that of the form as it was. */
 async function check() {
   clearTimeout(timer);
+  if (submission.textContent === NOT_CREATED) {
+    setText(submission, "");
+  }
   running?.abort();
   const controller = new AbortController();
   running = controller;
@@ -182,7 +186,7 @@ async function create(button) {
       return;
     }
     show(result);
-    setText(submission, "The job was not created.");
+    setText(submission, NOT_CREATED);
     document.querySelector("#errors a")?.focus();
   } catch (error) {
     submission.classList.add("error");

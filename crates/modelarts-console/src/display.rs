@@ -19,6 +19,14 @@ pub(crate) fn duration(duration: Duration) -> String {
     }
 }
 
+/// Returns a path of OBS with its scheme, which the service leaves out.
+pub(crate) fn obs_address(path: &str) -> String {
+    match path.starts_with('/') {
+        true => format!("obs:/{path}"),
+        false => path.to_owned(),
+    }
+}
+
 /// Returns the class of the style sheet for a phase, and its symbol: a state is visible by word and
 /// shape, not by colour alone.
 pub(crate) fn phase_style(phase: &Phase) -> (&'static str, &'static str) {

@@ -53,6 +53,10 @@ use modelarts_api::BoxFuture;
 /// differ by far less.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
+/// Maximum clock skew that the gateway accepts. The age of a job by the local clock may be wrong by
+/// as much.
+pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
+
 /// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
 /// does not sleep.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {

@@ -73,7 +73,11 @@ impl Command {
 
     /// Returns `true` if the exit code is the outcome of a job.
     pub(crate) fn has_outcome(&self) -> bool {
-        matches!(self, Self::Submit(_) | Self::Run(_) | Self::Wait(_))
+        match self {
+            Self::Submit(_) | Self::Run(_) | Self::Wait(_) => true,
+            Self::Logs(command) => command.has_outcome(),
+            _ => false,
+        }
     }
 
     /// Executes the command.

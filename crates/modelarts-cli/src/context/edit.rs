@@ -1,8 +1,8 @@
 //! `ConfigEdit`: changes of the file of the contexts, which keep its comments and its order.
 
 use std::{
-    fs, io,
-    io::Write,
+    fs::{self, File},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -20,11 +20,19 @@ const CURRENT: &str = "current";
 pub(crate) struct ConfigEdit {
     path: PathBuf,
     document: DocumentMut,
+    /// Lock of the changes, from before the file is read until after it is written.
+    _lock: Option<File>,
 }
 
 impl ConfigEdit {
-    /// Reads the file. A file that does not exist is empty.
+    /// Reads the file, after the changes of other processes. A file that does not exist is empty.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        // The file may be a link into a repository of settings.
+        let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let lock = lock(path).map_err(|error| {
+            let path = path.display();
+            Failure::local(format_args!("cannot lock the contexts in {path}: {error}"))
+        })?;
         let text = ConfigFile::read_text(path)?;
         // All values are checked, so that a change never depends on a broken file.
         ConfigFile::parse(path, &text)?;
@@ -34,6 +42,7 @@ impl ConfigEdit {
         Ok(Self {
             path: path.to_owned(),
             document,
+            _lock: lock,
         })
     }
 
@@ -101,21 +110,15 @@ impl ConfigEdit {
     pub(crate) fn save(self) -> Result<(), Failure> {
         let text = self.document.to_string();
         ConfigFile::parse(&self.path, &text)?;
-        // The file may be a link into a repository of settings.
-        let path = fs::canonicalize(&self.path).unwrap_or(self.path);
+        let path = &self.path;
         let written = || -> io::Result<()> {
-            let parent = match path.parent() {
-                Some(parent) if !parent.as_os_str().is_empty() => parent,
-                _ => Path::new("."),
-            };
-            fs::create_dir_all(parent)?;
-            let mut file = NamedTempFile::new_in(parent)?;
-            if let Ok(metadata) = fs::metadata(&path) {
+            let mut file = NamedTempFile::new_in(parent(path))?;
+            if let Ok(metadata) = fs::metadata(path) {
                 file.as_file().set_permissions(metadata.permissions())?;
             }
             file.write_all(text.as_bytes())?;
             file.as_file().sync_all()?;
-            file.persist(&path)?;
+            file.persist(path)?;
             Ok(())
         };
         written().map_err(|error| {
@@ -150,6 +153,26 @@ impl ConfigEdit {
         }
         let context = contexts.get_mut(name).and_then(Item::as_table_like_mut);
         context.ok_or_else(wrong)
+    }
+}
+
+fn parent(path: &Path) -> &Path {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty());
+    parent.unwrap_or(Path::new("."))
+}
+
+/// Waits until no other process changes the file. The lock is that of a file beside it, because the
+/// file itself is replaced. Returns `None` on a file system without locks.
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    fs::create_dir_all(parent(path))?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let file = File::create(name)?;
+    match file.lock() {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        locked => locked.map(|()| Some(file)),
     }
 }
 

@@ -18,6 +18,7 @@
 mod edit;
 pub(crate) mod fields;
 mod file;
+mod precedence;
 mod selection;
 
 pub(crate) use edit::ConfigEdit;

@@ -13,6 +13,16 @@ use crate::{
 pub(crate) const CONNECTION_FILE: &str = "connection.json";
 /// Variable with the name of the context.
 pub(crate) const CONTEXT_VARIABLE: &str = "MODELARTS_CONTEXT";
+/// Variables of the process with addresses, which belong together.
+const ADDRESSES: &[&str] = &[
+    "MODELARTS_ENDPOINT",
+    "MODELARTS_REGION",
+    "MODELARTS_OBS_ENDPOINT",
+    "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+    "HUAWEICLOUD_SDK_PROJECT_ID",
+    "HW_PROJECT_ID",
+    "OS_PROJECT_ID",
+];
 
 /// The context that a command uses: that of `--context`, else of `MODELARTS_CONTEXT`, else the
 /// current one of the file.
@@ -61,14 +71,27 @@ impl Selection {
 
     /// Returns the environment of the client: the variables that the context sets, then those of
     /// the process. The context of an emulator has all variables, so that keys of a cloud are never
-    /// sent to it.
+    /// sent to it. A context with another address than the process has none of its addresses.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
+        let is_elsewhere = self
+            .difference()?
+            .is_some_and(|found| found.is_of_endpoint());
+        self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })
+    }
+
+    /// Returns the environment of the client without the addresses of the process.
+    pub(super) fn own(&self) -> Result<Environment, Failure> {
+        self.environment_without(ADDRESSES)
+    }
+
+    fn environment_without(&self, hidden: &'static [&str]) -> Result<Environment, Failure> {
         let context = self.context()?;
         let Some(directory) = &context.data_dir else {
             let set = context.variables();
             let process = Environment::of_process();
             let variable = move |name: &str| match set.get(name) {
                 Some(value) => Some(value.clone()),
+                None if hidden.contains(&name) => None,
                 None => process.variable(name),
             };
             let mut environment = Environment::new(variable).system("/etc");

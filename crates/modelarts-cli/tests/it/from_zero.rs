@@ -115,24 +115,16 @@ fn run(home: &Path, name: &str, blocks: &[Block], variables: &[(String, String)]
     cases.run();
 }
 
+/// The packages are in no registry yet.
 #[test]
-fn the_packages_have_these_names() {
+fn a_clone_is_all_that_the_installation_needs() {
     let blocks = blocks("Install");
     let lines: Vec<&str> = blocks.iter().flat_map(|block| block.text.lines()).collect();
-    let [pip, cargo] = lines.as_slice() else {
-        panic!("{lines:?}");
-    };
-    assert_eq!(*cargo, format!("cargo install {}", env!("CARGO_PKG_NAME")));
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("pyproject.toml");
-    let name = fs::read_to_string(manifest).map_or_else(
-        // The package does not contain the manifest of the wheel.
-        |_| "modelarts-tools".to_owned(),
-        |text| {
-            let line = text.lines().find(|line| line.starts_with("name = "));
-            line.unwrap().split('"').nth(1).unwrap().to_owned()
-        },
+    let directory = concat!("crates/", env!("CARGO_PKG_NAME"));
+    assert_eq!(
+        lines,
+        [format!("cargo install --locked --path {directory}")]
     );
-    assert_eq!(*pip, format!("pip install {name}"));
 }
 
 #[test]
@@ -156,7 +148,7 @@ fn a_service_runs_on_this_machine() {
     let variables = [("MODELARTS_CONFIG".to_owned(), config)];
     run(home.path(), "emulator", &blocks, &variables);
     let (code, text) = dev.end("INT");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     let text = text.replace(&home.path().display().to_string(), "[HOME]");
     let expected = format!("{}ending with all jobs\n", with_wildcards(expected));
     snapbox::Assert::new().eq(text, expected);
@@ -181,12 +173,18 @@ async fn the_service_needs_three_variables() {
     let mut variables: Vec<(String, String)> = exports.collect();
     assert_eq!(variables.len(), 3);
     // The emulator takes the place of the region.
-    for name in [
-        "MODELARTS_ENDPOINT",
-        "MODELARTS_OBS_ENDPOINT",
-        "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+    for (name, source) in [
+        (
+            "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE",
+            "MODELARTS_ENDPOINT",
+        ),
+        ("MODELARTS_OBS_ENDPOINT", "MODELARTS_OBS_ENDPOINT"),
+        (
+            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
+        ),
     ] {
-        variables.push((name.to_owned(), vars(name).unwrap()));
+        variables.push((name.to_owned(), vars(source).unwrap()));
     }
     let settings = fixture.path().join(".config/modelarts/config.toml");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();

@@ -3,6 +3,8 @@
 use modelarts_ext::Client;
 use serde_json::{Value, json};
 
+use crate::display::obs_address;
+
 /// Paths of fields with their defaults, which the details of a job contain although no one set them.
 pub(crate) const DEFAULTS: [(&str, &str); 3] = [
     ("kind", "job"),
@@ -431,10 +433,6 @@ impl Rest {
 
     /// Removes and returns a path of OBS, with its scheme, which the service leaves out.
     fn address(&mut self, path: &str) -> Option<String> {
-        let text = self.text(path)?;
-        Some(match text.starts_with('/') {
-            true => format!("obs:/{text}"),
-            false => text,
-        })
+        self.text(path).as_deref().map(obs_address)
     }
 }

@@ -334,7 +334,7 @@ async fn logs_that_cannot_be_read_say_why() {
     use modelarts_emulator::faults::{Fault, FaultRule};
     let logs = Logs::start("Running", json!({"worker-0": "a\n"})).await;
     let denied = Fault::error(403, "ModelArts.0210", "no permission for logs");
-    let rule = FaultRule::always("ShowTrainingJobLogsFromAom", denied);
+    let rule = FaultRule::always("ShowTrainingJobLogsPreview", denied);
     logs.fixture.emulator.faults().add(rule).unwrap();
     let mut stream = logs.stream().await;
     let message = stream.until("interrupted").await;

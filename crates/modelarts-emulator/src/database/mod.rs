@@ -6,6 +6,11 @@
 //! thread commits them in groups. An HTTP response is sent only after [`Database::committed`] has
 //! confirmed all changes made before it.
 //!
+//! If a commit fails because the disk is full, SQLite rolls back. The changes are then executed again
+//! from their statements ([`redo`]), which needs no disk, so that reads see them, and are committed
+//! when there is room. Until then [`Database::write`] refuses changes, and [`Database::keep`] accepts
+//! those that have happened already.
+//!
 //! In memory, each change is committed separately, and all data is lost when the emulator ends.
 //!
 //! [`documents`] and [`quotas`] access their own tables, and [`store`](crate::store) accesses the
@@ -16,6 +21,7 @@ pub(crate) mod documents;
 pub(crate) mod error;
 mod migrations;
 pub(crate) mod quotas;
+mod redo;
 
 use std::{
     fs::{File, Permissions},
@@ -26,6 +32,7 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
     thread::{self, JoinHandle},
+    time::Duration,
 };
 
 use parking_lot::{Condvar, Mutex};
@@ -46,6 +53,8 @@ const CACHE_KIB: i64 = 16 * 1024;
 /// Number of pages between checkpoints. Each checkpoint syncs the disk, so that a higher number is
 /// faster.
 const CHECKPOINT_PAGES: i64 = 4000;
+/// Time between two attempts to commit while the disk is full and nothing else happens.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The database of one emulator.
 #[derive(Debug)]
@@ -71,6 +80,8 @@ struct Shared {
 struct Inner {
     /// Connection to the file. `None` after the database was closed.
     connection: Option<Connection>,
+    /// Statements of the changes since the last commit.
+    uncommitted: String,
     closing: bool,
 }
 
@@ -79,7 +90,9 @@ struct Inner {
 struct Progress {
     /// Number of changes committed so far.
     committed: u64,
-    /// First error of a change or commit. Later changes are not stored.
+    /// Number of changes executed before the last attempt to commit.
+    attempted: u64,
+    /// Reason why changes are not stored, with advice.
     failure: Option<Arc<str>>,
 }
 
@@ -121,6 +134,7 @@ impl Database {
         let shared = Arc::new(Shared {
             inner: Mutex::new(Inner {
                 connection: Some(connection),
+                uncommitted: String::new(),
                 closing: false,
             }),
             in_memory: path.is_none(),
@@ -151,43 +165,60 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change. After an error, the database stores no further changes: it rolls back
-    /// those since the last commit, and returns the error to callers that wait for them and to all
-    /// later callers.
+    /// Executes a change, unless earlier changes cannot be stored. After an error of the change, the
+    /// database stores no further changes: it rolls back those since the last commit, and returns
+    /// the error to callers that wait for them and to all later callers.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
     ) -> rusqlite::Result<R> {
         let mut inner = self.shared.inner.lock();
-        let connection = inner.connection.as_ref().ok_or_else(closed_error)?;
-        let changed = begin(connection).and_then(|()| change(connection));
-        if let Err(error) = &changed {
-            self.shared.fail(&mut inner, error);
-        }
-        self.shared.executed.fetch_add(1, Ordering::Release);
-        if self.shared.in_memory {
+        if self.failure().is_some() {
             self.shared.commit(&mut inner);
-        } else {
-            self.shared.work.notify_one();
         }
-        changed
+        match self.failure() {
+            Some(failure) if inner.connection.is_some() => Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL),
+                Some(failure.to_string()),
+            )),
+            _ => self.shared.execute(&mut inner, change),
+        }
     }
 
-    /// Waits until all changes executed so far are committed.
+    /// Executes a change that has happened already, such as the next phase of a job. If the disk is
+    /// full, the change is kept in memory until there is room.
+    pub(crate) fn keep<R>(
+        &self,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        self.shared.execute(&mut self.shared.inner.lock(), change)
+    }
+
+    /// Waits until all changes executed so far are committed, or an attempt has failed.
     pub(crate) async fn committed(&self) -> Result<(), ApiError> {
         let goal = self.shared.executed.load(Ordering::Acquire);
         let mut progress = self.shared.progress.subscribe();
         let there = progress
-            .wait_for(|progress| progress.failure.is_some() || progress.committed >= goal)
+            .wait_for(|progress| progress.committed >= goal || progress.attempted >= goal)
             .await;
-        match there.map(|progress| progress.failure.clone()) {
+        match there.map(|progress| {
+            progress
+                .failure
+                .clone()
+                .filter(|_| progress.committed < goal)
+        }) {
             Ok(None) => Ok(()),
             Ok(Some(failure)) => Err(ApiError::internal(format!(
-                "The state of the emulator cannot be stored: {failure}. Start it again."
+                "The state of the emulator cannot be stored: {failure}."
             ))),
             // Unreachable, because the sender lives as long as `self`.
             Err(_) => Ok(()),
         }
+    }
+
+    /// Returns the reason why changes are not stored, if they are not.
+    pub(crate) fn failure(&self) -> Option<Arc<str>> {
+        self.shared.progress.borrow().failure.clone()
     }
 
     /// Returns the stored value of a setting, or stores and returns `new` if the setting has no
@@ -222,38 +253,100 @@ impl Drop for Database {
 }
 
 impl Shared {
+    fn execute<R>(
+        &self,
+        inner: &mut Inner,
+        change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
+    ) -> rusqlite::Result<R> {
+        let connection = inner.connection.as_ref().ok_or_else(closed_error)?;
+        let (changed, statements) =
+            redo::record(|| begin(connection).and_then(|()| change(connection)));
+        inner.uncommitted.push_str(&statements);
+        if let Err(error) = &changed {
+            self.fail(inner, error);
+        }
+        self.executed.fetch_add(1, Ordering::Release);
+        if self.in_memory {
+            self.commit(inner);
+        } else {
+            self.work.notify_one();
+        }
+        changed
+    }
+
     fn commit_all(&self) {
         let mut inner = self.inner.lock();
         loop {
-            let committed = self.progress.borrow().committed;
-            if self.executed.load(Ordering::Acquire) > committed {
+            let attempted = self.progress.borrow().attempted;
+            if self.executed.load(Ordering::Acquire) > attempted {
                 self.commit(&mut inner);
             } else if inner.closing {
                 return;
-            } else {
+            } else if inner.uncommitted.is_empty() {
                 self.work.wait(&mut inner);
+            } else if self.work.wait_for(&mut inner, RETRY).timed_out() {
+                self.commit(&mut inner);
             }
         }
     }
 
-    /// Commits all changes executed so far, and records the progress.
+    /// Attempts to commit all changes executed so far, and records the progress.
     fn commit(&self, inner: &mut Inner) {
         let executed = self.executed.load(Ordering::Acquire);
-        if let Some(connection) = &inner.connection
-            && let Err(error) = commit_changes(connection)
-        {
-            self.fail(inner, &error);
+        let committed = match &inner.connection {
+            None => false,
+            Some(connection) => match commit_changes(connection) {
+                Ok(()) => true,
+                Err(error) => {
+                    self.restore(inner, &error);
+                    false
+                }
+            },
+        };
+        if committed {
+            inner.uncommitted.clear();
+        }
+        self.progress.send_modify(|progress| {
+            progress.attempted = executed;
+            if committed {
+                progress.committed = executed;
+                progress.failure = None;
+            }
+        });
+    }
+
+    /// Executes the changes again that a failed commit has rolled back, if a later commit may
+    /// succeed.
+    fn restore(&self, inner: &mut Inner, error: &rusqlite::Error) {
+        let full = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure)
+        );
+        let Some(connection) = inner.connection.as_ref().filter(|_| full) else {
+            return self.fail(inner, error);
+        };
+        let restored =
+            begin(connection).and_then(|()| connection.execute_batch(&inner.uncommitted));
+        if let Err(error) = restored {
+            return self.fail(inner, &error);
+        }
+        let advice = "Make room on the disk of the data directory: then the emulator stores it";
+        let failure = Some(format!("{error}. {advice}").into());
+        if self.progress.borrow().failure.is_none() {
+            tracing::error!(%error, "the state cannot be stored until there is room on the disk");
         }
         self.progress
-            .send_modify(|progress| progress.committed = executed);
+            .send_modify(|progress| progress.failure = failure);
     }
 
     fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
         tracing::error!(%error, "the state cannot be stored");
         // Closing the connection rolls back uncommitted changes.
         inner.connection = None;
+        inner.uncommitted.clear();
+        let failure = Some(format!("{error}. Start it again").into());
         self.progress
-            .send_modify(|progress| progress.failure = Some(error.to_string().into()));
+            .send_modify(|progress| progress.failure = failure);
     }
 }
 
@@ -284,12 +377,16 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
 /// in one transaction.
 fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
-    connection.busy_timeout(std::time::Duration::ZERO)?;
+    connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -CACHE_KIB)?;
     connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    // Only a commit writes to the disk, so that only a commit fails if the disk is full.
+    connection.pragma_update(None, "cache_spill", false)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    redo::enable(connection);
     // This statement acquires the lock, which is held until the file is closed in this locking
     // mode.
     connection.execute_batch("BEGIN EXCLUSIVE")?;

@@ -17,13 +17,22 @@ pub(crate) struct Usage {
 
 /// Meter of the usage of processes. Because reading the process table takes time, concurrent
 /// callers share the next reading.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Meter(Mutex<Reading>);
 
 #[derive(Debug, Default)]
 struct Reading {
     system: System,
     begun: Option<Instant>,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        // sysinfo would keep a descriptor for each process and thread of the machine. It also raises
+        // the limit of open files of this process to the hard limit.
+        sysinfo::set_open_files_limit(0);
+        Self(Mutex::default())
+    }
 }
 
 impl Meter {
@@ -69,7 +78,7 @@ impl Meter {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{path::PathBuf, process::Command, time::Duration};
 
     use super::*;
 
@@ -81,5 +90,25 @@ mod tests {
         assert_eq!(meter.measure(std::process::id()), None);
         meter.0.lock().begun = Some(Instant::now());
         assert!(meter.measure(std::process::id()).is_some());
+    }
+
+    /// Descriptors of other tests may be open at the same moment, but not each time.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn no_descriptor_is_kept() {
+        let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+        let meter = Meter::default();
+        meter.measure(child.id());
+        let stat = PathBuf::from(format!("/proc/{}/stat", child.id()));
+        let is_open = || {
+            let descriptors = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+            descriptors
+                .map(|descriptor| std::fs::read_link(descriptor.path()))
+                .any(|target| target.is_ok_and(|target| target == stat))
+        };
+        let is_kept = (0..100).all(|_| is_open());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!is_kept);
     }
 }

@@ -13,7 +13,7 @@ use s3s::{
 
 use crate::{
     accounts::KnownKey, catalog::operations::obs_operation, clock::timestamp::Timestamp,
-    state::EmulatorState, traffic::faults::Fault,
+    obs::service::too_many_objects, state::EmulatorState, traffic::faults::Fault,
 };
 
 /// Suffix of hosts that name a bucket, such as `bucket.localhost`.
@@ -84,8 +84,15 @@ impl S3Access for Access {
             ));
         };
         let key = known_key(&self.0, &credentials.access_key)?;
+        check_signature(request)?;
         let now = Timestamp::now(self.0.clock.as_ref());
         check_token(&key, request, now)?;
+        let length = request.headers().get("content-length");
+        let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+        // s3s would return 500 for such a body.
+        if request.s3_op().name() == "DeleteObjects" && length > Some(MAX_XML) {
+            return Err(too_many_objects());
+        }
         let context = request.extensions_mut().get::<Arc<ObsRequest>>().cloned();
         match context {
             Some(context) => context.begin(&self.0, request.s3_op().name()),
@@ -127,6 +134,77 @@ impl ObsRequest {
     }
 }
 
+/// Maximum size of a body in XML, which is that of s3s. A thousand keys are shorter.
+const MAX_XML: u64 = 20 << 20;
+/// Maximum difference between the date of a signature and the clock of the system, in seconds.
+const MAX_SKEW: i64 = 15 * 60;
+/// Maximum duration of a presigned request, in seconds.
+const MAX_PRESIGNED: u64 = 7 * 24 * 60 * 60;
+
+/// Returns the decoded value of a parameter in the query of a request.
+fn query_value(request: &S3AccessContext<'_>, wanted: &str) -> Option<Vec<u8>> {
+    let query = request.uri().query().unwrap_or_default();
+    query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        let decoded = percent_encoding::percent_decode_str(value);
+        wanted.eq_ignore_ascii_case(name).then(|| decoded.collect())
+    })
+}
+
+/// Checks what a signature covers and how long it is valid. s3s has found that it is right, and checks
+/// the dates of AWS V4.
+fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
+    let headers = request.headers();
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let authorization = text("authorization").unwrap_or_default();
+    if authorization.starts_with("AWS ") {
+        let date = text("x-amz-date").or(text("date")).unwrap_or_default();
+        let parsed = jiff::fmt::rfc2822::parse(date).map(|date| date.timestamp());
+        let parsed = parsed.or_else(|_| date.parse::<jiff::Timestamp>());
+        let skew = parsed.map(|date| date.duration_since(jiff::Timestamp::now()).as_secs().abs());
+        if skew.map_or(true, |skew| skew > MAX_SKEW) {
+            return Err(s3_error!(
+                RequestTimeTooSkewed,
+                "The date of the request, {date:?}, must differ from the clock by at most 15 minutes."
+            ));
+        }
+        return Ok(());
+    }
+    let life = query_value(request, "X-Amz-Expires");
+    let life = life.and_then(|life| String::from_utf8(life).ok()?.parse::<u64>().ok());
+    if life.is_some_and(|life| life > MAX_PRESIGNED) {
+        return Err(s3_error!(
+            AuthorizationQueryParametersError,
+            "X-Amz-Expires must be at most {MAX_PRESIGNED} seconds (7 days)."
+        ));
+    }
+    let in_query = query_value(request, "X-Amz-SignedHeaders");
+    let in_query = in_query.map(|names| String::from_utf8_lossy(&names).into_owned());
+    let in_header = authorization.split_once("SignedHeaders=");
+    let in_header = in_header.and_then(|(_, rest)| rest.split([',', ' ']).next());
+    if let Some(signed) = in_query.as_deref().or(in_header) {
+        let signed: Vec<&str> = signed.split(';').collect();
+        // Both are part of what is signed, as the hash of the body and the date. The date is a header
+        // that the server has added, if the client has sent `Date`.
+        let free = ["x-amz-content-sha256", "x-amz-date"];
+        let names = headers.keys().map(|name| name.as_str());
+        let names = names.filter(|name| name.starts_with("x-amz-") && !free.contains(name));
+        let unsigned: Vec<&str> = ["host"]
+            .into_iter()
+            .chain(names)
+            .filter(|name| !signed.contains(name))
+            .collect();
+        if !unsigned.is_empty() {
+            return Err(s3_error!(
+                AccessDenied,
+                "The signature must cover these headers: {}.",
+                unsigned.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// Checks the security token of a temporary key. Clients send it as a header or, in presigned
 /// requests, in the query.
 fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) -> S3Result<()> {
@@ -135,13 +213,7 @@ fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) ->
     };
     let headers = ["x-amz-security-token", "x-obs-security-token"];
     let header = headers.iter().find_map(|name| request.headers().get(*name));
-    let query = request.uri().query().unwrap_or_default();
-    let in_query = query.split('&').find_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        let decoded = percent_encoding::percent_decode_str(value);
-        let is_token = headers.iter().any(|it| it.eq_ignore_ascii_case(name));
-        is_token.then(|| decoded.collect::<Vec<u8>>())
-    });
+    let in_query = headers.iter().find_map(|name| query_value(request, name));
     let given = header.map(|value| value.as_bytes().to_vec()).or(in_query);
     match given {
         None => Err(s3_error!(

@@ -173,13 +173,14 @@ pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Rang
     let Some(range) = range else {
         return Ok(None);
     };
-    let bytes = range.check(size).map_err(|_| {
-        s3_error!(
+    match range.check(size) {
+        // The last bytes of an empty object are none.
+        Ok(bytes) if !bytes.is_empty() => Ok(Some(bytes)),
+        _ => Err(s3_error!(
             InvalidRange,
             "Range must select at least one of the {size} bytes of the object."
-        )
-    })?;
-    Ok(Some(bytes))
+        )),
+    }
 }
 
 /// Returns the value of the header `Content-Range`.

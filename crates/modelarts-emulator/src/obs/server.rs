@@ -91,7 +91,9 @@ impl ObsServer {
             }
         };
         let state = &self.state;
-        if let Err(failure) = state.store.database.committed().await {
+        if let Err(failure) = state.store.database.committed().await
+            && !method.is_safe()
+        {
             response = error_response(s3_error!(InternalError, "{}", failure.message));
         }
         let status = response.status();

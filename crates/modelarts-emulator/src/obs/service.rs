@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use s3s::{S3, S3Request, S3Response, S3Result, auth::Credentials, dto::*, s3_error};
+use s3s::{S3, S3Error, S3Request, S3Response, S3Result, auth::Credentials, dto::*, s3_error};
 
 use crate::{
     obs::{
@@ -24,6 +24,18 @@ use crate::{
     },
     state::EmulatorState,
 };
+
+/// Maximum number of objects of one deletion
+/// (https://support.huaweicloud.com/intl/en-us/obs_faq/obs_faq_0020.html).
+const MAX_DELETED: usize = 1000;
+
+/// Returns the error for a deletion of more than [`MAX_DELETED`] objects.
+pub(super) fn too_many_objects() -> S3Error {
+    s3_error!(
+        MalformedXML,
+        "Delete must name at most {MAX_DELETED} objects: send several requests."
+    )
+}
 
 /// Implementation of the operations of OBS.
 pub(super) struct ObsService {
@@ -403,6 +415,9 @@ impl S3 for ObsService {
         req: S3Request<DeleteObjectsInput>,
     ) -> Reply<DeleteObjectsOutput> {
         let DeleteObjectsInput { bucket, delete, .. } = req.input;
+        if delete.objects.len() > MAX_DELETED {
+            return Err(too_many_objects());
+        }
         let quiet = delete.quiet.unwrap_or_default();
         let (deleted, errors) = self
             .run(move |store| {

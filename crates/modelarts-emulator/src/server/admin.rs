@@ -57,7 +57,12 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
 
 async fn health(State(state): State<Arc<EmulatorState>>) -> Reply {
     let jobs = state.store.count_all()?;
-    ok(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs}))
+    let mut health = json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": jobs});
+    if let Some(failure) = state.store.database.failure() {
+        health["status"] = json!("not stored");
+        health["problem"] = json!(*failure);
+    }
+    ok(health)
 }
 
 async fn list_faults(State(state): State<Arc<EmulatorState>>) -> Reply {

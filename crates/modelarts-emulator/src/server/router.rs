@@ -109,14 +109,19 @@ async fn date(State(state): State<Arc<EmulatorState>>, request: Request, next: N
 }
 
 /// Delays every response until the database has committed, so that no confirmed change can be lost.
+/// Reads are answered also while changes cannot be stored.
 async fn wait_for_commit(
     State(state): State<Arc<EmulatorState>>,
     request: Request,
     next: Next,
 ) -> Response {
+    let path = request.uri().path();
+    let is_read = request.method().is_safe()
+        || path.ends_with(Operation::ListTrainingJobs.path())
+        || path.contains("/resource-instances/");
     let response = next.run(request).await;
     match state.store.database.committed().await {
-        Ok(()) => response,
-        Err(failure) => failure.into_response(),
+        Err(failure) if !is_read => failure.into_response(),
+        _ => response,
     }
 }

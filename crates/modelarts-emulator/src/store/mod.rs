@@ -121,7 +121,7 @@ impl JobStore {
         let result = change(&mut job);
         count_cache.add(&job);
         let save = |c: &Connection| job_table::save(c, &mut row, &mut job, &tags);
-        if let Err(error) = self.database.write(save) {
+        if let Err(error) = self.database.keep(save) {
             tracing::error!(job = id, %error, "a change cannot be stored");
         }
         drop(count_cache);
@@ -136,7 +136,7 @@ impl JobStore {
     /// Appends an event to a job without changing its state, and notifies waiting tasks.
     pub(crate) fn append_event(&self, id: &str, kind: EventKind, time: Timestamp) {
         let event = Event { time, kind };
-        if let Err(error) = self.database.write(|c| job_table::append(c, id, &event)) {
+        if let Err(error) = self.database.keep(|c| job_table::append(c, id, &event)) {
             tracing::error!(job = id, %error, "an event cannot be stored");
         }
         self.signals.notify(id);
@@ -151,7 +151,7 @@ impl JobStore {
         {
             count_cache.subtract(&job);
         }
-        if let Err(error) = self.database.write(|c| job_table::remove(c, id)) {
+        if let Err(error) = self.database.keep(|c| job_table::remove(c, id)) {
             tracing::error!(job = id, %error, "a deletion cannot be stored");
         }
         drop(count_cache);

@@ -15,7 +15,9 @@ use crate::{
     credentials::{Credentials, ProviderContext, cache::Fetched, secrets::signature},
     error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
     http::{
-        body, headers, runtime,
+        body,
+        connection::explain_failure,
+        headers, runtime,
         url::{is_base, require_encryption, with_scheme},
     },
     timestamp::Timestamp,
@@ -143,20 +145,25 @@ impl AuthServer {
     }
 
     fn connection_error(&self, error: reqwest::Error) -> Error {
+        let url = error.url().filter(|_| error.is_connect()).cloned();
         let error = error.without_url();
         let cause =
             std::error::Error::source(&error).map_or_else(|| error.to_string(), chain_message);
+        let explained = url.map(|url| explain_failure(&url, &cause));
+        let (proxy, advice) = explained.unwrap_or_default();
         let message = match (error.is_timeout(), error.is_connect()) {
-            (true, true) => format!("no connection to {self} in time"),
+            (true, true) => format!("no connection to {self}{proxy} in time"),
             (true, false) => format!("{self} stopped answering"),
-            (false, true) => format!("cannot connect to {self}: {cause}"),
+            (false, true) => format!("cannot connect to {self}{proxy}: {cause}"),
             (false, false) => format!("the connection to {self} broke: {cause}"),
         };
         let kind = match error.is_timeout() {
             true => ErrorKind::Timeout,
             false => ErrorKind::Connection,
         };
-        Error::new(kind, message).with_source(error)
+        Error::new(kind, message)
+            .with_source(error)
+            .with_advice(advice)
     }
 
     /// Returns the error for a response without credentials. `what` names the failed action.

@@ -2,10 +2,17 @@
 
 use std::time::Duration;
 
-use crate::error::Error;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::Url;
+
+use crate::{error::Error, http::url::is_loopback};
 
 /// Default time limit for opening a connection.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Advice for a certificate of an authority that is not trusted.
+const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not trusted: add its \
+    certificate to those of the system, or name a file with all trusted certificates in the \
+    variable SSL_CERT_FILE; a program may also call `ClientBuilder::root_certificate`";
 /// `User-Agent` header of this crate.
 pub(crate) const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
@@ -42,6 +49,31 @@ pub(crate) fn without_decoding(http: reqwest::ClientBuilder) -> reqwest::ClientB
 pub(crate) fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
     http.build()
         .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+}
+
+/// Returns the part of a message that names the proxy through which `url` is reached, without its
+/// password, and the advice for a connection that failed with this cause. Only addresses with https
+/// are considered, because unencrypted requests stay on this machine, without a proxy.
+#[cold]
+pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>) {
+    let target = Some(url.as_str().parse::<http::Uri>());
+    let target = target.filter(|_| url.scheme() == "https" && !is_loopback(url));
+    let proxy = target.and_then(|target| Matcher::from_system().intercept(&target.ok()?));
+    let proxy = proxy.as_ref().map(|proxy| proxy.uri());
+    let advice = match (proxy, url.host_str()) {
+        _ if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER.to_owned()),
+        (Some(_), Some(host)) => Some(format!(
+            "check the proxy in HTTPS_PROXY, or add {host} to NO_PROXY"
+        )),
+        _ => None,
+    };
+    let through = proxy.and_then(|proxy| {
+        let (scheme, host) = (proxy.scheme_str()?, proxy.host()?);
+        let port = proxy.port().map(|port| format!(":{port}"));
+        let port = port.unwrap_or_default();
+        Some(format!(" through the proxy {scheme}://{host}{port}"))
+    });
+    (through.unwrap_or_default(), advice)
 }
 
 /// Configures TLS with rustls, without installing a process-wide default provider.

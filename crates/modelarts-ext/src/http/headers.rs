@@ -1,4 +1,4 @@
-//! Response headers that all services use: the request id, and `Retry-After`.
+//! Response headers that all services use: the request id, `Date` and `Retry-After`.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,12 +27,17 @@ pub(crate) fn retry_after(
         // A number that overflows counts as the longest delay instead of a missing header.
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
-    let date = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-    Some(
-        SystemTime::from(date)
-            .duration_since(now())
-            .unwrap_or_default(),
-    )
+    let date = parse_date(value)?;
+    Some(date.duration_since(now()).unwrap_or_default())
+}
+
+/// Returns the time in the header `Date`, at which the response was created.
+pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
+    parse_date(headers.get(reqwest::header::DATE)?.to_str().ok()?)
+}
+
+fn parse_date(text: &str) -> Option<SystemTime> {
+    Some(jiff::fmt::rfc2822::parse(text).ok()?.timestamp().into())
 }
 
 #[cfg(test)]

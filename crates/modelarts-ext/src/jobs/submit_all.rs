@@ -43,8 +43,9 @@ use crate::{
 ///   the first items of the stream, so a program can stop at the first of them before any request.
 /// - An error of [`CreateJob::submit`], such as a wrong flavor or a full quota. If the error
 ///   [is uncertain](Error::is_uncertain), the service may have created the job.
-/// - An error of the wait that is not transient, or that persists for 15 minutes. All remaining
-///   jobs get this error, and no further job is submitted. Submitted jobs continue.
+/// - An error of the wait that is not transient, or if all requests fail for 15 minutes; throttling
+///   does not count. All remaining jobs get this error, and no further job is submitted. Submitted
+///   jobs continue; the errors name them.
 /// - An invalid option, such as `at_most` of 0. Every job gets this error, and no request is sent.
 ///
 /// A job that fails on the service is not an error; see [`Waited::success`].
@@ -135,7 +136,7 @@ impl SubmitAll {
     /// Sets the rate limit of the wait, in requests a second; see
     /// [`WaitAll::rate_limit`](crate::jobs::wait::WaitAll::rate_limit). With `at_most` of up to 10,
     /// 40 requests may be made at once. Submissions are not limited; if the service throttles them,
-    /// the client [retries](crate::retry). Default 1.
+    /// they are repeated until the [time limit](Self::timeout). Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
@@ -256,10 +257,16 @@ impl SubmitAllState {
                 && !self.poller.is_due()
                 && let Some((index, job)) = self.waiting.pop_front()
             {
-                match job.submit().await {
+                match job.clone().submit().await {
                     Ok(job) => {
                         self.submitted.insert(job.id().to_owned(), index);
                         self.poller.add(job.into());
+                    }
+                    Err(error) if error.is_throttled() && !error.is_uncertain() => {
+                        self.waiting.push_front((index, job));
+                        if let Err(error) = self.poller.pause_after(error).await {
+                            self.fail(&error);
+                        }
                     }
                     Err(error) => return Some((index, Err(error))),
                 }
@@ -275,10 +282,12 @@ impl SubmitAllState {
 
     /// Ends the unfinished jobs with the error of the wait.
     fn fail(&mut self, error: &Error) {
-        let ids = self.poller.abandon().into_iter();
-        let indices = ids.filter_map(|id| self.submitted.remove(&id));
-        let errors = indices.map(|index| (index, error.clone()));
-        self.errors.extend(errors);
+        for job in self.poller.abandon() {
+            let hint = format!("the job {} was submitted and continues", job.label());
+            let index = self.submitted.remove(job.id());
+            self.errors
+                .extend(index.map(|index| (index, error.clone().with_hint(&hint))));
+        }
         let hint = "the job was not submitted, because the wait for earlier jobs failed";
         self.fail_waiting(&error.clone().with_hint(hint));
     }

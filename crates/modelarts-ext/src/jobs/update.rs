@@ -22,7 +22,8 @@ impl JobHandle {
         self.send_change(json!({"description": text.into()})).await
     }
 
-    /// Sets the priority, 1 to 3, of a job that is pending in a dedicated pool. Huawei Cloud only.
+    /// Sets the priority, 1 to 3, of a job that is pending in a dedicated pool. Huawei Cloud only:
+    /// on Open Telekom Cloud, only the console is documented to change it.
     /// 0 is an error here but a warning when a job is created, where some documents admit it
     /// (`openapi/SOURCES.md`, D-68).
     ///

@@ -8,7 +8,7 @@ use reqwest::{StatusCode, Url, header::LOCATION};
 use crate::{
     credentials::secrets::Secrets,
     error::{Error, ErrorKind, call_summary::CallSummary},
-    http::{body, headers, url::is_loopback},
+    http::{body, connection::explain_failure, headers, url::is_loopback},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
@@ -110,24 +110,30 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
     // The message uses the innermost error, because the outer errors only contain "client error".
     let cause = causes(&*source).last().map(ToString::to_string);
     let cause = cause.unwrap_or_default();
+    let (proxy, advice) = match result {
+        AttemptResult::NotSent => explain_failure(endpoint, &cause),
+        _ => Default::default(),
+    };
     let message = match (kind, result) {
         (ErrorKind::Invalid, _) => format!("the request cannot be sent: {cause}"),
-        (ErrorKind::Timeout, AttemptResult::NotSent) => format!("no connection to {place} in time"),
+        (ErrorKind::Timeout, AttemptResult::NotSent) => {
+            format!("no connection to {place}{proxy} in time")
+        }
         (ErrorKind::Timeout, _) => format!("{place} stopped answering"),
-        (_, AttemptResult::NotSent) => format!("cannot connect to {place}: {cause}"),
+        (_, AttemptResult::NotSent) => format!("cannot connect to {place}{proxy}: {cause}"),
         _ => format!("the connection to {place} broke: {cause}"),
     };
     let permanent = kind == ErrorKind::Invalid || causes(&*source).any(is_tls_error);
     let is_plain = endpoint.scheme() == "https"
         && is_loopback(endpoint)
         && causes(&*source).any(is_plain_text);
-    let advice = is_plain.then(|| {
+    let plain = is_plain.then(|| {
         let address = place.replacen("https", "http", 1);
         format!("the server on this machine responds without TLS; set the endpoint to {address}")
     });
     let mut error = Error::new(kind, message)
         .with_source(source)
-        .with_advice(advice);
+        .with_advice(plain.or(advice));
     if permanent {
         error = error.with_retryable(false);
     }

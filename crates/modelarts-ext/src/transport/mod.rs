@@ -94,8 +94,12 @@ pub(crate) struct HttpTransport {
 /// State that all calls of a client share.
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// Clock skew of the gateway relative to the local clock, in seconds.
+    /// Clock skew of the gateway relative to the local clock, in seconds, that signatures assume. A
+    /// gateway that rejects the time of a signature states it.
     skew: AtomicI64,
+    /// The same skew as [`service_time`](HttpTransport::service_time) assumes. It is also learnt
+    /// from the header `Date` of any response, which no gateway checks for requests with a token.
+    service_skew: AtomicI64,
 }
 
 impl Shared {
@@ -103,6 +107,7 @@ impl Shared {
         Self {
             budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
+            service_skew: AtomicI64::new(0),
         }
     }
 }
@@ -306,6 +311,12 @@ impl HttpTransport {
                     permanent: true,
                 })
             });
+            if let Ok(answer) = &response
+                && let Some(date) = headers::date(&answer.headers)
+            {
+                let ahead = self.seconds_until(date);
+                self.shared.service_skew.store(ahead, Ordering::Relaxed);
+            }
             let (result, wait, permanent) = match &response {
                 Ok(answer) => (
                     AttemptResult::Response(answer.status),
@@ -388,7 +399,13 @@ impl HttpTransport {
 
     /// Converts a local time to the time of the gateway.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
-        add_seconds(local, self.shared.skew.load(Ordering::Relaxed))
+        add_seconds(local, self.shared.service_skew.load(Ordering::Relaxed))
+    }
+
+    /// Returns the seconds from now, by the local clock, to a time of the gateway.
+    fn seconds_until(&self, server: SystemTime) -> i64 {
+        let ahead = SignedDuration::system_until(self.clock.now(), server);
+        ahead.map_or(0, |ahead| ahead.as_secs())
     }
 
     /// Starts the deadline of a group of related calls.
@@ -424,9 +441,9 @@ impl HttpTransport {
                 !std::mem::replace(&mut fixes.renewed, true) && self.credentials.renew(credentials)
             }
             Rejection::Clock { server } => {
-                let ahead = SignedDuration::system_until(self.clock.now(), server);
-                let ahead = ahead.map_or(0, |ahead| ahead.as_secs());
+                let ahead = self.seconds_until(server);
                 self.shared.skew.store(ahead, Ordering::Relaxed);
+                self.shared.service_skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(
                     seconds = ahead,
                     "the clock of the service is ahead of this one"

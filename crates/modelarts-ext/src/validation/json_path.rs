@@ -213,7 +213,8 @@ impl<'a> Fields<'a> {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
 
-    fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
+    /// Returns the fields whose strings have the same part `normal` as an earlier field.
+    pub(super) fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
         let mut earlier = Vec::new();
         self.0.retain(|field| {
             let Some(text) = field.text().map(normal) else {

@@ -81,9 +81,19 @@ async fn other_hosts_are_reached_through_proxies() {
             .unwrap();
         let error = refused(client.training_jobs().list().collect(1).await);
         assert_eq!(error.kind(), modelarts_ext::ErrorKind::Connection);
+        // The password of the proxy is not in the message.
+        let proxy = std::env::var("HTTPS_PROXY").unwrap();
+        let proxy = proxy.replace("user:secret@", "");
+        let text = error.to_string();
+        let start = format!(
+            "ListTrainingJobs: cannot connect to https://modelarts.invalid through the proxy {proxy}: "
+        );
+        let end = "; check the proxy in HTTPS_PROXY, or add modelarts.invalid to NO_PROXY";
+        assert!(text.starts_with(&start) && text.ends_with(end), "{text}");
         return;
     }
     let (url, lines) = proxy();
+    let url = url.replace("://", "://user:secret@");
     child(
         "proxy::other_hosts_are_reached_through_proxies",
         &variables(&url),

@@ -16,6 +16,11 @@ use crate::{
     tls_server::Authority,
 };
 
+/// Advice for a certificate of an authority that is not trusted.
+const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not trusted: add its \
+    certificate to those of the system, or name a file with all trusted certificates in the \
+    variable SSL_CERT_FILE; a program may also call `ClientBuilder::root_certificate`";
+
 /// Panics if this process has a default provider: the SDK must leave its choice to the program.
 fn no_default_provider() {
     assert!(CryptoProvider::get_default().is_none());
@@ -64,7 +69,7 @@ async fn another_authority_is_refused_and_not_tried_again() {
             message(&error),
             format!(
                 "ListTrainingJobs: cannot connect to {place}: invalid peer \
-                 certificate: UnknownIssuer"
+                 certificate: UnknownIssuer; {UNKNOWN_ISSUER}"
             )
         );
         assert_eq!(error.kind(), ErrorKind::Connection);
@@ -73,6 +78,36 @@ async fn another_authority_is_refused_and_not_tried_again() {
         assert!(!error.is_retryable());
     }
     no_default_provider();
+}
+
+/// Tests the advice for a certificate of an authority that is not trusted.
+#[tokio::test]
+async fn a_file_with_certificates_is_named_by_a_variable() {
+    const ADDRESS: &str = "MODELARTS_TEST_TLS_ADDRESS";
+    if is_child() {
+        let client = Client::builder()
+            .endpoint(std::env::var(ADDRESS).unwrap())
+            .project_id("p")
+            .credentials(Credentials::keys("AK", "SK"))
+            .build()
+            .unwrap();
+        client.training_jobs().list().collect(10).await.unwrap();
+        return;
+    }
+    let authority = Authority::new("ours");
+    let server = authority.server(&["localhost"]).await;
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &authority.pem).unwrap();
+    let address = format!("https://localhost:{}", server.port);
+    let path = file.path().to_str().unwrap().to_owned();
+    let ran = tokio::task::spawn_blocking(move || {
+        child(
+            "tls::a_file_with_certificates_is_named_by_a_variable",
+            &[("SSL_CERT_FILE", path.as_str()), (ADDRESS, &address)],
+        );
+    });
+    ran.await.unwrap();
+    assert_eq!(server.counts(), (1, 1));
 }
 
 #[tokio::test]

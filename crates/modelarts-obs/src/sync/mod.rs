@@ -58,7 +58,8 @@
 //! | files and directories | left out |
 //! |---|---|
 //! | `.git`, `__pycache__`, `node_modules`, virtual environments of Python | always |
-//! | names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`, `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`, `.s3cfg` | always |
+//! | the data directory of an emulator, which has the file `state.sqlite3`, and `modelarts-emulator-data` | always |
+//! | names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`, `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`, `.s3cfg`, `connection.json` and `emulator.env` of an emulator | always |
 //! | files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB | always |
 //! | sockets, named pipes, devices, incomplete downloads | always |
 //! | matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and applies in any directory | always |

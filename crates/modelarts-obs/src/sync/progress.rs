@@ -106,6 +106,8 @@ pub enum SkipReason {
     /// Credentials according to the name, such as `.env*`, `clouds.yaml`, `.huaweicloud`, private
     /// keys.
     Credentials,
+    /// Data directory of an emulator, with the keys of its users.
+    Emulator,
     /// A private key, according to the contents of the file.
     PrivateKey,
     /// A hidden file or directory of the home directory, which belongs to another program: settings,
@@ -136,6 +138,7 @@ impl fmt::Display for SkipReason {
             Self::PythonCache => "compiled Python",
             Self::NodeModules => "installed packages",
             Self::Credentials => "may hold credentials",
+            Self::Emulator => "data of an emulator",
             Self::PrivateKey => "a private key",
             Self::HiddenInHome => "hidden, in the home directory",
             Self::UnfinishedDownload => "an unfinished download",

@@ -107,6 +107,6 @@ impl ConsoleCommand {
         };
         interrupt.received().await;
         page.shutdown().await;
-        Ok(ExitStatus::Success)
+        Ok(ExitStatus::Interrupted)
     }
 }

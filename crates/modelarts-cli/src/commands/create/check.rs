@@ -50,6 +50,8 @@ pub(crate) struct CheckResult {
     violations: Vec<Finding>,
     /// Advice that the job does not follow.
     warnings: Vec<Finding>,
+    /// Values that only the service knows, and that were not compared with it.
+    not_compared: Vec<String>,
     /// The code that would be sent, if the job has a local code directory.
     code: Option<CheckedCode>,
 }
@@ -104,13 +106,17 @@ impl Check {
             }
         };
         let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+        let mut not_compared = Vec::new();
         if self.service {
             complete_engine(&mut draft, client).await?;
             let job = draft.job.clone().look_up().await?;
             (draft.job, _) = job.validate().await?;
-        } else if draft.needs_engine() {
-            // The default engine is chosen from those of the service.
-            draft.edit(|job| job.preset_image("PyTorch", "default"));
+        } else {
+            not_compared = values_of_service(&draft);
+            if draft.needs_engine() {
+                // The default engine is chosen from those of the service.
+                draft.edit(|job| job.preset_image("PyTorch", "default"));
+            }
         }
         let checked = check_draft(&draft, client).await?;
         let violations = draft.all_violations(&checked.violations);
@@ -146,10 +152,31 @@ impl Check {
             job: draft.name(),
             violations: violations.collect(),
             warnings: warnings.collect(),
+            not_compared,
             code: checked.code,
         })?;
         Ok(status)
     }
+}
+
+/// Returns the flavor, the engine and the algorithm of a draft.
+fn values_of_service(draft: &Draft) -> Vec<String> {
+    let body = draft.job.body();
+    let (resource, algorithm) = (&body["spec"]["resource"], &body["algorithm"]);
+    let engine = &algorithm["engine"];
+    let version = engine["engine_version"].as_str();
+    let version = version.map_or_else(String::new, |version| format!(":{version}"));
+    let values = [
+        ("flavor", &resource["flavor_id"], ""),
+        ("engine", &engine["engine_id"], ""),
+        ("engine", &engine["engine_name"], version.as_str()),
+        ("algorithm", &algorithm["id"], ""),
+    ];
+    let set = values.into_iter();
+    let set = set.filter_map(|(kind, value, end)| Some((kind, value.as_str()?, end)));
+    set.filter(|(_, value, _)| !value.is_empty())
+        .map(|(kind, value, end)| format!("the {kind} {value}{end}"))
+        .collect()
 }
 
 /// Fails if the file of a draft has mistakes. The error has those of the rest of the job, too.
@@ -258,6 +285,15 @@ impl Document for CheckResult {
         for warning in &self.warnings {
             let sign = Terminal::styled("warning:", Emphasis::Waiting);
             lines.push(format!("{sign} {}", warning.message));
+        }
+        if self.ok && !self.not_compared.is_empty() {
+            let (values, them) = match self.not_compared.as_slice() {
+                [value] => (value.clone(), "it"),
+                values => (values.join(", "), "them"),
+            };
+            lines.push(format!(
+                "not compared with the service: {values}; --service compares {them}"
+            ));
         }
         if let Some(code) = &self.code {
             let left_out = match code.left_out {

@@ -2,7 +2,8 @@
 //!
 //! `flags` has the description of a job, `draft` the job that it describes, `job_file` a job in a
 //! file. `staging` sends local directories, `submission` creates the job and follows it to its end.
-//! `local` is the service on this machine.
+//! `local` is the service on this machine,
+//! and `outputs` protects the files of other jobs.
 
 pub(crate) mod check;
 mod choices;
@@ -11,6 +12,7 @@ mod flags;
 mod job_file;
 #[cfg(unix)]
 mod local;
+mod outputs;
 #[cfg(test)]
 mod parameters_tests;
 mod plan;

@@ -8,7 +8,10 @@ use clap::Args;
 
 use crate::{
     commands::{
-        create::{flags::JobFlags, submission::FollowFlags},
+        create::{
+            flags::JobFlags,
+            submission::{FollowFlags, SubmitFlags},
+        },
         jobs::time_span,
     },
     exit_status::ExitStatus,
@@ -20,7 +23,12 @@ use crate::{
 #[cfg(unix)]
 const OUTPUT: &str = "modelarts-output";
 
+/// The time limit of a job on this machine is its end.
+const TIMEOUT: &str = "Stops following after this time; stops the job on this machine; a job on \
+    the service continues: 30m, 12h";
+
 #[derive(Debug, Args)]
+#[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]
 #[command(group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true))]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Run {
@@ -28,6 +36,8 @@ pub(crate) struct Run {
     job: JobFlags,
     #[command(flatten)]
     follow: FollowFlags,
+    #[command(flatten)]
+    submit: SubmitFlags,
     /// Runs the job on this machine, in the embedded emulator; no account is needed. Its outputs
     /// are copied to ./modelarts-output/NAME, or to the directory of --download.
     #[arg(long)]
@@ -67,6 +77,7 @@ mod unix {
             choices::complete,
             draft::Draft,
             local::LocalService,
+            outputs::require_free_outputs,
             submission::{Followed, Target, printer},
             submit::{Mode, submit},
         },
@@ -106,7 +117,8 @@ mod unix {
                 local_printer.print_item(&Item::End { end, time })?;
             }
             drop(local_printer);
-            submit(session, client, draft, Mode::Follow(&self.follow)).await
+            let mode = Mode::Follow(&self.follow);
+            submit(session, client, draft, &self.submit, mode).await
         }
 
         /// Returns the client of the service and the job for it. Missing settings, and a job that the
@@ -121,10 +133,13 @@ mod unix {
             complete(&mut draft, client).await?;
             (draft.job, _) = draft.job.clone().validate().await?;
             let checked = check_draft(&draft, client).await?;
-            match checked.violations.as_slice() {
-                [] => Ok((client, draft)),
-                violations => Err(draft.unchecked(violations)),
+            if !checked.violations.is_empty() {
+                return Err(draft.unchecked(&checked.violations));
             }
+            if !self.submit.overwrite_outputs {
+                require_free_outputs(&draft, client, &session.staging().await?).await?;
+            }
+            Ok((client, draft))
         }
 
         async fn run_here(

@@ -51,6 +51,14 @@ pub(crate) struct FollowFlags {
     pub(crate) download: Option<PathBuf>,
 }
 
+/// Flags of submitting a job to a service.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SubmitFlags {
+    /// Submits a job whose outputs are those of another job, or have files, which it may overwrite.
+    #[arg(long, help_heading = "Data")]
+    pub(crate) overwrite_outputs: bool,
+}
+
 /// The service that a job is created on.
 pub(crate) struct Target<'a> {
     pub(crate) session: &'a Session,

@@ -9,8 +9,9 @@ use crate::{
         check::require_sound_file,
         draft::Draft,
         flags::JobFlags,
+        outputs::require_free_outputs,
         plan::print_plan,
-        submission::{FollowFlags, Target, printer},
+        submission::{FollowFlags, SubmitFlags, Target, printer},
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -36,6 +37,8 @@ pub(crate) struct Submit {
     job: JobFlags,
     #[command(flatten)]
     follow: FollowFlags,
+    #[command(flatten)]
+    submit: SubmitFlags,
     /// Prints the request body, and what would be sent, and sends nothing.
     /// Environment variables with names of credentials, and those of --env NAME, are printed as ***.
     #[arg(long, conflicts_with = "detach")]
@@ -60,7 +63,7 @@ impl Submit {
             (false, true) => Mode::Detach,
             (false, false) => Mode::Follow(&self.follow),
         };
-        submit(session, client, draft, mode).await
+        submit(session, client, draft, &self.submit, mode).await
     }
 }
 
@@ -79,10 +82,14 @@ pub(crate) async fn submit(
     session: &Session,
     client: &Client,
     draft: Draft,
+    flags: &SubmitFlags,
     mode: Mode<'_>,
 ) -> Result<ExitStatus, Failure> {
     require_sound_file(&draft, client).await?;
     let staging = staging(session, &draft).await?;
+    if !flags.overwrite_outputs {
+        require_free_outputs(&draft, client, &staging).await?;
+    }
     if let Mode::Plan { show_secrets } = mode {
         return print_plan(session, client, &staging, draft, show_secrets).await;
     }

@@ -192,10 +192,18 @@ impl Events {
             };
             Ok(self.new_events(&job, start))
         };
-        // A document has the events before Ctrl-C.
+        // A document has the events before Ctrl-C, and before an error.
+        let mut failure = None;
         let events = events.try_flatten_stream();
         let events = events.take_until(interrupt.received());
+        let events = events.scan((), |(), events| {
+            let events = events.map_err(|error| failure = Some(error));
+            future::ready(events.ok().map(Ok))
+        });
         self.print(session, events).await?;
+        if let Some(error) = failure {
+            return Err(error.into());
+        }
         Ok(match interrupt.is_received() {
             true => ExitStatus::Interrupted,
             false => ExitStatus::Success,
@@ -231,19 +239,21 @@ impl Events {
         mut start: Option<Start>,
     ) -> impl Stream<Item = Result<Vec<Event>, Error>> {
         let updates = updates(job).without_logs().follow();
-        updates.ready_chunks(CHUNK).map(move |updates| {
+        updates.ready_chunks(CHUNK).flat_map(move |updates| {
             let mut events = Vec::new();
+            let mut failure = None;
             for update in updates {
-                match update? {
-                    JobUpdate::Event(event) if self.selects(&event) => {
+                match update {
+                    Ok(JobUpdate::Event(event)) if self.selects(&event) => {
                         if start.as_mut().is_none_or(|start| start.is_reached(&event)) {
                             events.push(event);
                         }
                     }
-                    update => note_connection(&update),
+                    Ok(update) => note_connection(&update),
+                    Err(error) => failure = Some(Err(error)),
                 }
             }
-            Ok(events)
+            stream::iter([Ok(events)].into_iter().chain(failure))
         })
     }
 

@@ -30,6 +30,14 @@ const CONCURRENT: usize = 4;
 /// Result of a deletion that the service has accepted, which it carries out later.
 const ACCEPTED: &str = "deleting";
 
+/// Phases of the jobs that are deleted if the user selects none.
+const ENDED: [Phase; 4] = [
+    Phase::Completed,
+    Phase::Failed,
+    Phase::Abnormal,
+    Phase::Terminated,
+];
+
 /// Explanation below the arguments.
 const NOTES: &str = "\
 Without a terminal, --yes must be given. The result `deleting` means that the service has accepted
@@ -64,38 +72,44 @@ impl Rm {
             ));
         }
         let client = session.client().await?;
+        let selection = &self.selection;
         let jobs = match selects {
-            true => select(client, self.selection, self.older_than).await?,
+            true => select(client, selection.clone().or_phases(ENDED), self.older_than).await?,
             false => JobArguments::new(self.jobs).find_exact(client).await?,
         };
         if jobs.is_empty() {
-            note("no jobs to delete");
+            // A job that has not ended is no candidate for an age since the end.
+            let others = match selects && self.older_than.is_none() {
+                true => select(client, self.selection, None).await?,
+                false => Vec::new(),
+            };
+            match others.is_empty() {
+                true => note("no jobs to delete"),
+                false => note(
+                    "no jobs to delete; these meet the conditions, and have not ended; --phase \
+                     selects them:",
+                ),
+            }
+            list_on_stderr(&others);
             return Ok(ExitStatus::Success);
         }
         // Conditions do not name the jobs, so they are listed in any case.
         if selects || !self.yes {
             list_on_stderr(&jobs);
         }
-        let what = format_args!("delete {} with events and logs", count(jobs.len())).to_string();
+        let (number, place) = (count(jobs.len()), Session::place(client));
+        let what = format!("delete {number} with events and logs in {place}");
         confirm(session.terminal, self.yes, what)?;
         print_results(session, delete(client, &jobs)).await
     }
 }
 
-/// Returns the jobs that meet the conditions, oldest first; without phases, only jobs that have
-/// ended.
+/// Returns the jobs that meet the conditions, oldest first.
 async fn select(
     client: &Client,
     selection: Selection,
     older_than: Option<Duration>,
 ) -> Result<Vec<Job>, Failure> {
-    let ended = [
-        Phase::Completed,
-        Phase::Failed,
-        Phase::Abnormal,
-        Phase::Terminated,
-    ];
-    let selection = selection.or_phases(ended);
     let list = selection.list(client).await?;
     let mut rows = list.oldest_first().stream();
     let limit = older_than.map(|age| {

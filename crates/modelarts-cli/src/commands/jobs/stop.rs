@@ -34,7 +34,7 @@ impl Stop {
             confirm(
                 session.terminal,
                 false,
-                format_args!("stop {}", count(jobs.len())),
+                format_args!("stop {} in {}", count(jobs.len()), Session::place(client)),
             )?;
         }
         let results = stream::iter(&jobs).map(async |job| {

@@ -135,6 +135,11 @@ impl Wait {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
         let jobs = self.jobs.find(client).await?;
+        if jobs.is_empty() {
+            return Err(Failure::usage(
+                "stdin has no id; it must have those of the jobs to wait for, one on each line",
+            ));
+        }
         let mut interrupt = Interrupt::new();
         let mut statuses: HashMap<String, ExitStatus> = HashMap::new();
         let mut first = None;

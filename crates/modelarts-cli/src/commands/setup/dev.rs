@@ -162,7 +162,7 @@ impl Dev {
                 emulator.emulator.suspend().await;
             }
         }
-        result.map(|()| ExitStatus::Success)
+        result.map(|()| ExitStatus::Interrupted)
     }
 }
 

@@ -106,9 +106,10 @@ async fn a_local_job_is_checked_with_its_code_and_without_an_account() {
         support::assert(support::isolated(site.fixture.path()).args(arguments))
     };
     let output = check("").await.code(0);
-    output
-        .stderr_eq("")
-        .stdout_eq("code: 1 file, 0 B, 1 left out\nleaves breaks no rule\n");
+    output.stderr_eq("").stdout_eq(format!(
+        "not compared with the service: the flavor {FLAVOR}; --service compares it\ncode: 1 \
+             file, 0 B, 1 left out\nleaves breaks no rule\n"
+    ));
     let output = check("--priority 2").await.code(0);
     assert!(
         stdout(&output).starts_with("warning: spec.schedule_policy.priority = 2: "),
@@ -149,4 +150,20 @@ async fn the_service_is_asked_only_on_request() {
         output.get_output()
     );
     assert_eq!(site.created(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn values_that_only_the_service_knows_are_named() {
+    let site = Site::start().await;
+    site.script("");
+    let arguments = "check code/train.py --flavor nonsense.x --engine Caffe:9 -o json";
+    let command = support::isolated(site.fixture.path()).args(arguments.split(' '));
+    let output = support::assert(command).await.code(0);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let names = json!(["the flavor nonsense.x", "the engine Caffe:9"]);
+    assert_eq!(document["not_compared"], names);
+    let command = site.command(&format!("{arguments} --service"));
+    let output = support::assert(command).await.code(3);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["not_compared"], json!([]));
 }

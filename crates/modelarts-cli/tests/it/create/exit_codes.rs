@@ -237,3 +237,24 @@ async fn the_json_error_of_a_refused_job_lists_the_rules() {
         .collect();
     assert_eq!(fields, ["metadata.name", "spec.auto_stop.duration"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_followed_log_without_a_reader_is_141() {
+    let site = Site::start().await;
+    site.script("for n in range(20000): print('line', n)\n");
+    site.submit("--name leaves --detach").await.code(0);
+    let program = snapbox::cmd::cargo_bin!("modelarts").display().to_string();
+    let shell = |arguments: &str| {
+        let line =
+            format!("{program} logs -f {arguments} leaves | head -c 1; echo ${{PIPESTATUS[0]}}");
+        let mut command = snapbox::cmd::Command::new("bash").arg("-c").arg(line);
+        for (name, value) in site.fixture.emulator.envs() {
+            command = command.env(name, value);
+        }
+        let command = command.env("MODELARTS_CONFIG", site.fixture.path().join("config.toml"));
+        crate::support::assert(command)
+    };
+    shell("--exit-code outcome").await.stdout_eq("l141\n");
+    // Without the flag, the exit code is not that of the job.
+    shell("").await.stdout_eq("l0\n");
+}

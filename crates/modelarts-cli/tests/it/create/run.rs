@@ -258,3 +258,20 @@ async fn an_engine_of_no_cloud_is_found_before_the_local_run() {
     assert_eq!(site.objects(), Vec::<String>::new());
     assert!(!site.fixture.path().join("modelarts-output").exists());
 }
+
+#[test]
+fn the_help_states_what_the_time_limit_does_to_the_job() {
+    let directory = tempfile::TempDir::new().unwrap();
+    for (command, end) in [
+        (
+            "run",
+            "stops the job on this machine; a job on the service continues: 30m, 12h",
+        ),
+        ("submit", "the job continues: 30m, 12h"),
+    ] {
+        let command = support::isolated(directory.path()).args([command, "--help"]);
+        let text = stdout(&command.assert().code(0));
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&format!("after this time; {end}")), "{text}");
+    }
+}

@@ -1,5 +1,6 @@
 //! `modelarts events`.
 
+use modelarts_emulator::faults::{Fault, FaultRule};
 use serde_json::json;
 
 use crate::support::{Fixture, json_of, lines_of};
@@ -196,4 +197,35 @@ async fn events_are_followed_to_the_end_of_the_job() {
     let (code, stdout, stderr) = program.end();
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     assert!(stdout.contains("stopped"), "{stdout}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_has_the_followed_events_before_an_error() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([{"name": "running", "phase": "Running", "created": "2026-01-15T08:30:00Z"}]);
+    fixture.seed(seeds).await;
+    let operation = "ListTrainingJobEvents";
+    for format in ["json", "ndjson"] {
+        // The first response has the existing events.
+        let rules = [
+            FaultRule::once(operation, Fault::Delay { ms: 0 }),
+            FaultRule::always(
+                operation,
+                Fault::error(403, "ModelArts.0404", "No permission."),
+            ),
+        ];
+        for rule in rules {
+            fixture.emulator.faults().add(rule).unwrap();
+        }
+        let arguments = format!("events -f -o {format} running");
+        let output = fixture.run(&arguments).await.code(1);
+        let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+        assert!(
+            stdout.contains("Training job created."),
+            "{format}: {stdout}"
+        );
+        let error = crate::support::error_of(&output);
+        assert_eq!(error["code"], "ModelArts.0404");
+        fixture.emulator.faults().clear();
+    }
 }

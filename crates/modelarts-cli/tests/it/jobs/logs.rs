@@ -273,7 +273,7 @@ async fn lines_before_an_error_are_a_document() {
 #[tokio::test(flavor = "multi_thread")]
 async fn followed_lines_before_an_error_are_a_document() {
     let (fixture, _) = with_logs("Running", &["one\ntwo\n"]).await;
-    reject_later(&fixture, "ShowTrainingJobLogsFromAom");
+    reject_later(&fixture, "ShowTrainingJobLogsPreview");
     let output = fixture
         .run("logs -f leaves --task worker-0 -o json")
         .await

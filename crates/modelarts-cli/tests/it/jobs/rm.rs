@@ -26,9 +26,11 @@ async fn even_one_job_needs_a_confirmation() {
     let ids = fixture.seed(json!([{"name": "done"}])).await;
     let output = fixture.run("rm done").await.code(2);
     output.stdout_eq("").stderr_eq(format!(
-        "  done ({}): Completed\nerror: this would delete 1 job with events and logs; without a \
-         terminal to ask on, --yes must be given\n",
-        ids[0]
+        "  done ({}): Completed\nerror: this would delete 1 job with events and logs in the \
+         project {} at {}; without a terminal to ask on, --yes must be given\n",
+        ids[0],
+        fixture.client().project_id(),
+        fixture.emulator.url()
     ));
     assert_eq!(names(&fixture).await, "done");
     let output = fixture.run("rm done --yes").await.code(0);
@@ -97,9 +99,8 @@ async fn ids_on_stdin_are_deleted_in_batches() {
     let output = fixture.run_with_stdin("rm -", &stdin).await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(
-        stderr.ends_with(
-            "  and 100 more\nerror: this would delete 120 jobs with events and logs; without a \
-             terminal to ask on, --yes must be given\n"
+        stderr.contains(
+            "  and 100 more\nerror: this would delete 120 jobs with events and logs in the project "
         ),
         "{stderr}"
     );
@@ -166,4 +167,21 @@ async fn open_telekom_cloud_has_no_batches() {
     fixture.run("rm a b --yes").await.code(0);
     assert_eq!(received(&fixture, "DeleteTrainingJob"), 2);
     assert_eq!(received(&fixture, "BatchDeleteTrainingJob"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_that_run_are_named_and_not_deleted() {
+    let fixture = Fixture::start().await;
+    let seeds = json!([
+        {"name": "sweep-1", "phase": "Running", "created": "2026-01-15T08:30:00Z"},
+        {"name": "sweep-2", "phase": "Running", "created": "2026-01-15T08:30:01Z"},
+    ]);
+    let ids = fixture.seed(seeds).await;
+    let output = fixture.run("rm --name sweep --yes").await.code(0);
+    output.stdout_eq("").stderr_eq(format!(
+        "no jobs to delete; these meet the conditions, and have not ended; --phase selects \
+         them:\n  sweep-1 ({}): Running\n  sweep-2 ({}): Running\n",
+        ids[0], ids[1]
+    ));
+    assert_eq!(names(&fixture).await, "sweep-2 sweep-1");
 }

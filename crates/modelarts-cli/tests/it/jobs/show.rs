@@ -49,8 +49,8 @@ Settings
 Flavor       modelarts.vm.cpu.8u × 1
 Image        seeds/image:1
 Command      python train.py
-Input        data  /bucket/in/ → /home/ma-user/modelarts/inputs/data_0
-Output       train_url  /bucket/out/ ← /home/ma-user/modelarts/outputs/train_url_0
+Input        data  obs://bucket/in/ → /home/ma-user/modelarts/inputs/data_0
+Output       train_url  obs://bucket/out/ ← /home/ma-user/modelarts/outputs/train_url_0
 Parameter    epochs=20
 Environment  DB_PASSWORD=***
 Environment  MODE=fast

@@ -29,9 +29,12 @@ async fn several_jobs_need_a_confirmation() {
     let ids = fixture.seed(seeds).await;
     let output = fixture.run("stop a b").await.code(2);
     output.stdout_eq("").stderr_eq(format!(
-        "  a ({}): Running\n  b ({}): Pending\nerror: this would stop 2 jobs; without a terminal \
-         to ask on, --yes must be given\n",
-        ids[0], ids[1]
+        "  a ({}): Running\n  b ({}): Pending\nerror: this would stop 2 jobs in the project {} at \
+         {}; without a terminal to ask on, --yes must be given\n",
+        ids[0],
+        ids[1],
+        fixture.client().project_id(),
+        fixture.emulator.url()
     ));
     assert!(!fixture.received().contains_key("StopTrainingJob"));
     // The same job twice is one job.

@@ -211,3 +211,13 @@ async fn a_job_that_is_deleted_meanwhile_has_vanished() {
         )
     );
 }
+
+/// Such as after submits that were all refused.
+#[tokio::test(flavor = "multi_thread")]
+async fn stdin_without_ids_is_an_error() {
+    let fixture = Fixture::start().await;
+    let output = fixture.run_with_stdin("wait -", "\n").await.code(2);
+    output.stdout_eq("").stderr_eq(
+        "error: stdin has no id; it must have those of the jobs to wait for, one on each line\n",
+    );
+}

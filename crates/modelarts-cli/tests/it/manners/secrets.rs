@@ -183,7 +183,7 @@ async fn the_page_of_console_prints_no_secret() {
     let ready = running.line();
     running.signal("TERM");
     let (code, stdout, stderr) = running.end();
-    assert_eq!(code, Some(0), "{stderr}");
+    assert_eq!(code, Some(130), "{stderr}");
     let variables = fixture.emulator.envs().into_iter();
     let keys = ["HUAWEICLOUD_SDK_AK", "HUAWEICLOUD_SDK_SK"];
     let secrets = variables.filter(|(name, _)| keys.contains(name));

@@ -38,7 +38,7 @@ impl ConsoleProcess {
     fn end(self) -> String {
         self.running.signal("INT");
         let (code, stdout, stderr) = self.running.end();
-        assert_eq!((code, stdout.as_str()), (Some(0), ""), "{stderr}");
+        assert_eq!((code, stdout.as_str()), (Some(130), ""), "{stderr}");
         stderr
     }
 }
@@ -252,7 +252,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     for (name, value) in fixture.emulator.envs() {
         command = command.env(name, value);
     }
-    let output = assert(command).await.code(0);
+    let output = assert(command).await.code(130);
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     let (opened, printed) = text.split_once("</a>").unwrap();
     let link = printed

@@ -177,6 +177,26 @@ fn set_keeps_comments_and_order() {
 }
 
 #[test]
+fn commands_at_the_same_time_lose_no_context() {
+    let settings = Settings::new(FILE);
+    let command = |number: u32| {
+        let settings = &settings;
+        move || {
+            let arguments = format!("context set lab-{number} region=eu-de");
+            settings.run(&arguments).code(0);
+        }
+    };
+    std::thread::scope(|scope| {
+        for number in 0..30 {
+            scope.spawn(command(number));
+        }
+    });
+    let output = settings.run("context list -o id").code(0);
+    let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
+    assert_eq!(text.lines().count(), 32, "{text}");
+}
+
+#[test]
 fn set_creates_the_file_and_makes_paths_absolute() {
     let directory = TempDir::new().unwrap();
     let config = directory.path().join("settings/config.toml");

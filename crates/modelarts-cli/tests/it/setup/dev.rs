@@ -151,7 +151,7 @@ fn another_shell_uses_the_emulator_by_its_context() {
         .stdout_eq("false\n");
 
     let (code, stderr) = dev.end("INT");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     let login = stderr.lines().find(|line| line.contains("token="));
     let (address, token) = login.unwrap().trim().split_once("/login?token=").unwrap();
     assert_eq!((address, token.len()), (page.as_str().unwrap(), 64));
@@ -208,7 +208,7 @@ fn keys_project_and_settings_survive_a_restart() {
     };
     let dev = DevProcess::start(home.path(), "--data-dir emulator --name lab --bucket mine");
     let (project, key) = (dev.ready["project_id"].clone(), keys(home.path()));
-    assert_eq!(dev.end("TERM").0, Some(0));
+    assert_eq!(dev.end("TERM").0, Some(130));
     run(home.path(), "context set lab flavor= prefix=mine").code(0);
     let dev = DevProcess::start(
         home.path(),
@@ -222,7 +222,7 @@ fn keys_project_and_settings_survive_a_restart() {
         run(home.path(), &show).code(0).stdout_eq(value);
     }
     let (code, stderr) = dev.end("TERM");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     assert!(stderr.ends_with(
         "Ctrl-C ends it; the next start runs its jobs again\nending; the next start runs the jobs \
          again\n"
@@ -236,7 +236,7 @@ fn a_hangup_ends_the_emulator_like_ctrl_c() {
     let connection = home.path().join("emulator/connection.json");
     assert!(connection.exists());
     let (code, stderr) = dev.end("HUP");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     assert!(stderr.ends_with("ending with all jobs\n"), "{stderr}");
     assert!(!connection.exists());
 }
@@ -250,7 +250,7 @@ fn a_hangup_that_the_parent_ignores_has_no_effect() {
     dev.signal("HUP");
     run(home.path(), "--context dev ls -o id").code(0);
     let (code, stderr) = dev.end("TERM");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     assert!(stderr.ends_with("ending with all jobs\n"), "{stderr}");
 }
 
@@ -270,7 +270,7 @@ fn a_second_start_on_the_same_data_is_refused() {
     );
     // The first one is not affected.
     run(home.path(), "--context dev ls -o id").code(0);
-    assert_eq!(dev.end("INT").0, Some(0));
+    assert_eq!(dev.end("INT").0, Some(130));
 }
 
 #[test]
@@ -349,7 +349,7 @@ fn a_manual_clock_is_moved_by_requests_only() {
     for (arguments, expected) in [("--clock manual", true), ("", false)] {
         let dev = DevProcess::start(home.path(), arguments);
         assert_eq!(clock(&dev), expected);
-        assert_eq!(dev.end("INT").0, Some(0));
+        assert_eq!(dev.end("INT").0, Some(130));
     }
 }
 
@@ -359,7 +359,7 @@ fn without_the_page_there_is_no_address_of_it() {
     let dev = DevProcess::start(home.path(), "--no-console");
     assert_eq!(dev.ready["console_url"], Value::Null);
     let (code, stderr) = dev.end("INT");
-    assert_eq!(code, Some(0));
+    assert_eq!(code, Some(130));
     assert!(!stderr.contains("token="), "{stderr}");
 }
 
@@ -412,12 +412,12 @@ fn jobs_are_stopped_at_the_end() {
     let home = TempDir::new().unwrap();
     let dev = DevProcess::start(home.path(), "--timing instant");
     start_job(home.path());
-    assert_eq!(dev.end("INT").0, Some(0));
+    assert_eq!(dev.end("INT").0, Some(130));
     let dev = DevProcess::start(home.path(), "--timing instant");
     assert_eq!(phase(home.path()), "Terminated\n");
     // The port of the emulator is another one now.
     run(home.path(), "--context dev show @last -o id").code(0);
-    assert_eq!(dev.end("INT").0, Some(0));
+    assert_eq!(dev.end("INT").0, Some(130));
 }
 
 #[test]
@@ -425,10 +425,10 @@ fn jobs_run_again_at_the_next_start() {
     let home = TempDir::new().unwrap();
     let dev = DevProcess::start(home.path(), "--timing instant --on-stop leave");
     start_job(home.path());
-    assert_eq!(dev.end("TERM").0, Some(0));
+    assert_eq!(dev.end("TERM").0, Some(130));
     let dev = DevProcess::start(home.path(), "--timing instant");
     wait_until_running(home.path());
-    assert_eq!(dev.end("TERM").0, Some(0));
+    assert_eq!(dev.end("TERM").0, Some(130));
 }
 
 #[test]
@@ -447,5 +447,5 @@ fn a_kill_is_reported_and_does_not_prevent_the_next_start() {
     // The file with the old address is replaced.
     let dev = DevProcess::start(home.path(), "--data-dir other");
     run(home.path(), "--context dev ls -o id").code(0);
-    assert_eq!(dev.end("INT").0, Some(0));
+    assert_eq!(dev.end("INT").0, Some(130));
 }

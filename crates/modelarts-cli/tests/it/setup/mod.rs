@@ -7,3 +7,4 @@ mod context;
 pub(crate) mod dev;
 mod doctor;
 mod man;
+mod precedence;

@@ -64,6 +64,10 @@ impl Settings {
         self.add(label, value.map(Into::into), Value::Code);
     }
 
+    fn address(&mut self, label: &'static str, path: Option<&String>) {
+        self.code(label, path.map(|path| display::obs_address(path)));
+    }
+
     fn time(&mut self, label: &'static str, value: Option<impl ToString>) {
         self.add(label, value.map(|time| time.to_string()), Value::Time);
     }
@@ -155,8 +159,8 @@ fn code(algorithm: &JobAlgorithm) -> Settings {
     let engine = algorithm.engine.as_deref();
     settings.text("Preset image", engine.and_then(preset_image));
     settings.code("Image", engine.and_then(|it| it.image_url.clone()));
-    settings.code("Code directory", algorithm.code_dir.clone());
-    settings.code("Boot file", algorithm.boot_file.clone());
+    settings.address("Code directory", algorithm.code_dir.as_ref());
+    settings.address("Boot file", algorithm.boot_file.as_ref());
     settings.code("Boot command", algorithm.command.clone());
     settings.text("User ID", engine.and_then(|it| it.run_user.clone()));
     settings.code("Local code directory", algorithm.local_code_dir.clone());
@@ -202,7 +206,7 @@ fn resources(spec: &JobSpec) -> Settings {
         settings.code("Volume", mount(volume));
     }
     let logs = spec.log_export_path.as_ref();
-    settings.code("Persistent logs", logs.and_then(|it| it.obs_url.clone()));
+    settings.address("Persistent logs", logs.and_then(|it| it.obs_url.as_ref()));
     settings
 }
 
@@ -293,7 +297,7 @@ pub(crate) fn inputs(job: &Job) -> Vec<Channel> {
 
 fn input(input: &Input) -> Channel {
     let remote = input.remote.as_deref();
-    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     let set = remote.and_then(|remote| remote.dataset.as_ref());
     let set = set.and_then(|set| {
         let name = set.name.as_deref().or(set.id.as_deref())?;
@@ -304,7 +308,7 @@ fn input(input: &Input) -> Channel {
     });
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        remote: set.or(path).unwrap_or_default(),
+        remote: set.or(path.map(display::obs_address)).unwrap_or_default(),
         local_dir: input.local_dir.clone().unwrap_or_default(),
         obtained: obtained(input.access_method.as_ref()),
     }
@@ -322,10 +326,10 @@ pub(crate) fn outputs(job: &Job) -> Vec<Channel> {
 
 fn output(output: &Output) -> Channel {
     let remote = output.remote.as_ref();
-    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     Channel {
         name: output.name.clone().unwrap_or_default(),
-        remote: path.unwrap_or_default(),
+        remote: path.map(display::obs_address).unwrap_or_default(),
         local_dir: output.local_dir.clone().unwrap_or_default(),
         obtained: obtained(output.access_method.as_ref()),
     }

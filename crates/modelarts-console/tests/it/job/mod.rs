@@ -300,14 +300,14 @@ async fn the_overview_has_the_settings_of_the_job() {
     has("Workers", "worker-0, worker-1");
     has("Tags", "team=nlp");
     has("Preset image", "PyTorch pytorch_1.8.0");
-    has("Code directory", "/bucket/code/");
-    has("Boot file", "/bucket/code/train.py");
+    has("Code directory", "obs://bucket/code/");
+    has("Boot file", "obs://bucket/code/train.py");
     has("Local code directory", "/home/ma-user/code");
     has("Work directory", "/home/ma-user/work");
     has("Resource pool", "Public pool");
     has("Specifications", "modelarts.vm.cpu.8u");
     has("Compute nodes", "2");
-    has("Persistent logs", "/bucket/logs/");
+    has("Persistent logs", "obs://bucket/logs/");
     has("Auto stop", "after 2 hours");
     has("Auto restart", "2");
     has("Notified topic", "urn:smn:r:p:t");
@@ -321,8 +321,11 @@ async fn the_overview_has_the_settings_of_the_job() {
             "</tr>",
         )
     };
-    assert_has(row("data_url"), &["/bucket/data/", "environment variable"]);
-    assert_has(row("train_url"), &["/bucket/out/", "hyper-parameter"]);
+    assert_has(
+        row("data_url"),
+        &["obs://bucket/data/", "environment variable"],
+    );
+    assert_has(row("train_url"), &["obs://bucket/out/", "hyper-parameter"]);
     assert_has(row("epochs"), &["<code>3</code>"]);
     assert_has(row("SEED"), &["<code>1</code>"]);
 }

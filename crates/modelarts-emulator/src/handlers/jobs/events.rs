@@ -12,7 +12,12 @@ use crate::{
 const DEFAULT_LIMIT: usize = 50;
 const MAX_LIMIT: usize = 100;
 const MAX_PATTERN: usize = 256;
+const LEVELS: [&str; 3] = ["Info", "Warning", "Error"];
 const SOURCES: [&str; 3] = ["K8S", "Job", "Task"];
+
+fn is_one_of(known: &[&str], value: &str) -> bool {
+    known.iter().any(|known| known.eq_ignore_ascii_case(value))
+}
 
 /// Validated query of ListTrainingJobEvents. All invalid queries result in the same error response.
 #[derive(Debug, Default)]
@@ -64,16 +69,9 @@ impl EventQuery {
                 }
                 "start_time" => start = Some(Timestamp::parse_millis(&value)?.whole_second()),
                 "end_time" => end = Some(Timestamp::parse_millis(&value)?.whole_second()),
-                "level" if ["Info", "Warning", "Error"].contains(&value.as_str()) => {
-                    read.level = Some(value);
-                }
-                "source"
-                    if SOURCES
-                        .iter()
-                        .any(|known| known.eq_ignore_ascii_case(&value)) =>
-                {
-                    read.source = Some(value);
-                }
+                // Both are compared without regard to case (SOURCES D-54).
+                "level" if is_one_of(&LEVELS, &value) => read.level = Some(value),
+                "source" if is_one_of(&SOURCES, &value) => read.source = Some(value),
                 "pattern" if value.chars().count() <= MAX_PATTERN => read.pattern = Some(value),
                 "order" | "level" | "source" | "pattern" => return None,
                 _ => {}
@@ -115,13 +113,15 @@ impl EventQuery {
     fn matches(&self, event: &Event, text: impl Fn(&Event) -> String) -> bool {
         let time = event.time.whole_second();
         let (level, source) = (event.kind.level().as_str(), event.kind.source());
+        let is_asked = |asked: &Option<String>, value: &str| {
+            asked
+                .as_ref()
+                .is_none_or(|asked| asked.eq_ignore_ascii_case(value))
+        };
         self.window
             .is_none_or(|(start, end)| start <= time && time <= end)
-            && self.level.as_ref().is_none_or(|asked| asked == level)
-            && self
-                .source
-                .as_ref()
-                .is_none_or(|asked| asked.eq_ignore_ascii_case(source))
+            && is_asked(&self.level, level)
+            && is_asked(&self.source, source)
             && self
                 .pattern
                 .as_ref()

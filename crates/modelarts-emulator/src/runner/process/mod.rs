@@ -179,7 +179,7 @@ impl ProcessRunner {
         let root = directory.root();
         let stage = self.stage(worker, &directory, Some(python), &[])?;
         let file = worker.request.code_copy().host_path(&stage.root).join(file);
-        let run = self.runs.processes.run_value(root, Some(INSTALLATION_PART));
+        let run = self.runs.processes.run_mark(root, Some(INSTALLATION_PART));
         let watchdog = &self.runs.watchdog;
         let installed = tokio::select! {
             biased;
@@ -247,10 +247,16 @@ impl ProcessRunner {
         let pumping = pump.spawn()?;
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
-        let run = self.runs.processes.run_value(root, trial);
+        let run = self.runs.processes.run_mark(root, trial);
         let surroundings = &self.settings.surroundings;
-        let variables =
-            environment::variables(worker, &stage, &interpreters, packages, surroundings, &run);
+        let variables = environment::variables(
+            worker,
+            &stage,
+            &interpreters,
+            packages,
+            surroundings,
+            &run.variable,
+        );
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
             .run_command(words, &home.host_path(&stage.root))

@@ -95,18 +95,27 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Starts a process whose environment is that of a job of an earlier emulator on `data_dir`.
-    fn sleeping(data_dir: &Path) -> Child {
+    /// Starts a process with the mark of a job of an earlier emulator on `data_dir`: in its
+    /// environment, or as a limit.
+    fn sleeping(data_dir: &Path, by_limit: bool) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
-        let run = ProcessTable::new(&data_dir.join("jobs")).run_value(&worker, None);
+        let mark = ProcessTable::new(&data_dir.join("jobs")).run_mark(&worker, None);
         let mut command = Command::new("sleep");
-        command.arg("1000").env(RUN_VARIABLE, run).spawn().unwrap()
+        command.arg("1000").env_clear();
+        if !by_limit {
+            command.env(RUN_VARIABLE, &mark.variable);
+        }
+        let child = command.spawn().unwrap();
+        if by_limit {
+            mark.limit(Pid::from_child(&child));
+        }
+        child
     }
 
     #[test]
     fn both_sources_report_the_start_of_a_process() {
         let place = tempfile::tempdir().unwrap();
-        let mut child = sleeping(place.path());
+        let mut child = sleeping(place.path(), false);
         let process = Pid::from_child(&child);
         assert_eq!(started(process), start_time_from_proc(process));
         let text = start_time_from_system(process).unwrap();
@@ -120,15 +129,21 @@ mod tests {
 
     #[test]
     fn unrecorded_processes_are_ended_and_no_others() {
-        let own = tempfile::tempdir().unwrap();
-        let other = tempfile::tempdir().unwrap();
-        let mut left = sleeping(own.path());
-        let mut foreign = sleeping(other.path());
-        let processes = ProcessTable::new(&own.path().join("jobs"));
-        OrphanRecord::end_all(&own.path().join("running"), &processes).unwrap();
-        assert_eq!(left.wait().unwrap().signal(), Some(9));
-        assert!(foreign.try_wait().unwrap().is_none());
-        foreign.kill().unwrap();
-        foreign.wait().unwrap();
+        for by_limit in [false, true] {
+            let own = tempfile::tempdir().unwrap();
+            let other = tempfile::tempdir().unwrap();
+            let mut left = sleeping(own.path(), by_limit);
+            let mut foreign = sleeping(other.path(), by_limit);
+            let processes = ProcessTable::new(&own.path().join("jobs"));
+            OrphanRecord::end_all(&own.path().join("running"), &processes).unwrap();
+            let ended = left.try_wait().unwrap();
+            assert!(foreign.try_wait().unwrap().is_none());
+            foreign.kill().unwrap();
+            foreign.wait().unwrap();
+            left.kill().unwrap();
+            left.wait().unwrap();
+            let signal = ended.and_then(|ended| ended.signal());
+            assert_eq!(signal, Some(9), "by limit: {by_limit}");
+        }
     }
 }

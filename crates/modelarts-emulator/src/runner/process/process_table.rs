@@ -1,15 +1,17 @@
 //! Processes of this machine, assigned to the runs of jobs.
 //!
-//! A process belongs to a run if it is in the process group of the run, or if its environment
-//! contains the variable of the run. The emulator sets the variable for each run, and child
-//! processes inherit it. A process that has left the group, by `setsid` or as a daemon, is found by
-//! the variable. A process that has also replaced its environment is not found.
+//! A process belongs to a run if it is in the process group of the run, or if it has the mark of the
+//! run, which child processes inherit: a variable in its environment and, on Linux, a limit on
+//! real-time computing. A process that has left the group, by `setsid` or as a daemon, is found by the
+//! variable. A process that has also replaced its environment is found by the limit. No process is
+//! affected by the limit, which is thousands of years, and only a process with the rights of root can
+//! raise it.
 //!
-//! Groups and variables are read from `/proc`. On systems without `/proc`, such as macOS, processes
+//! Groups and marks are read from `/proc`. On systems without `/proc`, such as macOS, processes
 //! that have left their group are not found.
 
 use std::{
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     fs,
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
@@ -21,12 +23,46 @@ use std::{
 };
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use sha2::{Digest, Sha256};
 use tokio::{sync::Mutex, task::spawn_blocking};
 
 /// Name of the environment variable that identifies a run. Its value consists of the emulator's
 /// instance name, a colon, and the directory of the worker, followed by the name of a trial, or by
 /// `packages` for an installation.
 pub(super) const RUN_VARIABLE: &str = "MODELARTS_EMULATOR_RUN";
+
+/// Number of limits of one emulator, and of all emulators on one directory.
+const LIMITS: (u64, u64) = (1_000_000, 10_000_000_000);
+/// First bytes of the line of the limit in `/proc/<id>/limits`.
+const LIMIT_LINE: &str = "Max realtime timeout";
+
+/// Mark of the processes of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RunMark {
+    /// Value of [`RUN_VARIABLE`].
+    pub(super) variable: OsString,
+    /// Limit on real-time computing, in microseconds.
+    limit: u64,
+}
+
+impl RunMark {
+    /// Sets the limit of a process, which processes that it starts later inherit.
+    pub(super) fn limit(&self, process: Pid) {
+        #[cfg(target_os = "linux")]
+        {
+            use rustix::process::{Resource, Rlimit, prlimit};
+            let limit = Rlimit {
+                current: Some(self.limit),
+                maximum: Some(self.limit),
+            };
+            if let Err(error) = prlimit(Some(process), Resource::Rttime, limit) {
+                tracing::debug!(?process, %error, "the limit that marks a process cannot be set");
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = (self.limit, process);
+    }
+}
 
 /// Minimum time between two scans for the same run. Scans are necessary because the operating
 /// system does not report the end of a process that is not a child of the emulator.
@@ -44,6 +80,8 @@ struct Process {
     group: i32,
     /// Value of [`RUN_VARIABLE`], or empty if the process belongs to no job.
     run: Vec<u8>,
+    /// Limit that marks the process; `None` if its variable does, or if it belongs to no job.
+    limit: Option<u64>,
 }
 
 /// Snapshot of the live processes.
@@ -56,11 +94,14 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    fn of(&self, group: Option<Pid>, run: &OsStr) -> Vec<Pid> {
+    fn of(&self, group: Option<Pid>, run: Option<&RunMark>) -> Vec<Pid> {
         let group = group.map(|group| group.as_raw_nonzero().get());
         let processes = self.processes.iter().flatten();
         let of = processes.filter(|process| {
-            Some(process.group) == group || (!run.is_empty() && process.run == run.as_bytes())
+            let is_marked = |run: &RunMark| {
+                process.run == run.variable.as_bytes() || process.limit == Some(run.limit)
+            };
+            Some(process.group) == group || run.is_some_and(is_marked)
         });
         of.map(|process| process.id).collect()
     }
@@ -88,6 +129,10 @@ pub(super) struct ProcessTable {
     jobs: PathBuf,
     /// Start of this emulator, in clock ticks. Processes of its jobs started no earlier.
     since: u64,
+    /// First limit of all emulators on the directory, and of this one.
+    limits: (u64, u64),
+    /// Number of marks created so far.
+    marks: AtomicU64,
     /// Number of scans started so far.
     begun: AtomicU64,
     latest: Mutex<Arc<Scan>>,
@@ -97,8 +142,19 @@ impl ProcessTable {
     pub(super) fn new(jobs: &Path) -> Arc<Self> {
         let own = i32::try_from(std::process::id()).ok();
         let own = own.and_then(Pid::from_raw).and_then(Stat::of);
+        let instance = uuid::Uuid::new_v4();
+        let digest = Sha256::digest(jobs.as_os_str().as_bytes());
+        // All limits have 19 digits, of which the first 9 stand for the directory and the first 13
+        // for the emulator.
+        let hash = digest[..8]
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let first = (100_000_000 + hash % 900_000_000) * LIMITS.1;
+        let emulator = instance.as_u64_pair().0 % (LIMITS.1 / LIMITS.0);
         Arc::new(Self {
-            instance: uuid::Uuid::new_v4().simple().to_string(),
+            instance: instance.simple().to_string(),
+            limits: (first, first + emulator * LIMITS.0),
+            marks: AtomicU64::new(0),
             jobs: jobs.to_owned(),
             since: own.map_or(0, |own| own.started),
             begun: AtomicU64::new(0),
@@ -107,21 +163,26 @@ impl ProcessTable {
     }
 
     /// Returns a string that the environments of all processes of this emulator's jobs contain, and
-    /// those of no other processes.
-    pub(super) fn mark(&self) -> String {
-        format!("{RUN_VARIABLE}={}:", self.instance)
+    /// those of no other processes, and a string at the start of a line of their limits.
+    pub(super) fn mark(&self) -> (String, String) {
+        let variable = format!("{RUN_VARIABLE}={}:", self.instance);
+        let limit = format!("{LIMIT_LINE} *{}", self.limits.1 / LIMITS.0);
+        (variable, limit)
     }
 
-    /// Returns the value of [`RUN_VARIABLE`] for a run in the directory of a worker; `part` follows
-    /// the directory.
-    pub(super) fn run_value(&self, worker: &Path, part: Option<&str>) -> OsString {
+    /// Returns the mark of a run in the directory of a worker; `part` follows the directory.
+    pub(super) fn run_mark(&self, worker: &Path, part: Option<&str>) -> RunMark {
         let mut run = OsString::from(format!("{}:", self.instance));
         run.push(worker);
         if let Some(part) = part {
             run.push("/");
             run.push(part);
         }
-        run
+        let number = self.marks.fetch_add(1, Ordering::Relaxed) % LIMITS.0;
+        RunMark {
+            variable: run,
+            limit: self.limits.1 + number,
+        }
     }
 
     /// Returns a scan that starts after this call. Concurrent callers share a scan.
@@ -133,7 +194,7 @@ impl ProcessTable {
             let scan = spawn_blocking(move || {
                 let number = table.begun.fetch_add(1, Ordering::SeqCst) + 1;
                 let start = Instant::now();
-                let processes = processes(&table.jobs, table.since);
+                let processes = processes(&table.jobs, table.limits.0, table.since);
                 Scan {
                     number,
                     took: start.elapsed(),
@@ -151,7 +212,7 @@ impl ProcessTable {
     pub(super) async fn wait_for_group_end(self: &Arc<Self>, group: Pid, has_init: bool) {
         while test_kill_process_group(group).is_ok() {
             let scan = self.scan().await;
-            let mut left = scan.of(Some(group), OsStr::new(""));
+            let mut left = scan.of(Some(group), None);
             left.retain(|process| !has_init || *process != group);
             if !scan.lives(Some(group), &left) {
                 return;
@@ -161,7 +222,7 @@ impl ProcessTable {
     }
 
     /// Kills the remaining processes of a run, and waits until they have ended.
-    pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &OsStr) {
+    pub(super) async fn end(self: &Arc<Self>, group: Option<Pid>, run: &RunMark) {
         let start = Instant::now();
         loop {
             if let Some(group) = group {
@@ -169,7 +230,7 @@ impl ProcessTable {
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let scan = self.scan().await;
-            let left = scan.of(group, run);
+            let left = scan.of(group, Some(run));
             if !scan.lives(group, &left) {
                 return;
             }
@@ -185,9 +246,12 @@ impl ProcessTable {
     /// Ends all processes of earlier emulators on the same directory.
     pub(super) fn end_strays(&self) {
         for _ in 0..MAX_SCANS {
-            let processes = processes(&self.jobs, 0).unwrap_or_default();
-            let strays = processes.into_iter().filter(|stray| !stray.run.is_empty());
-            let strays: Vec<Pid> = strays.map(|stray| stray.id).collect();
+            let processes = processes(&self.jobs, self.limits.0, 0).unwrap_or_default();
+            let strays: Vec<Pid> = processes
+                .into_iter()
+                .filter(|stray| !stray.run.is_empty() || stray.limit.is_some())
+                .map(|stray| stray.id)
+                .collect();
             if strays.is_empty() {
                 return;
             }
@@ -205,8 +269,9 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// Returns the live processes that started at or after `since`, in clock ticks.
-fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
+/// Returns the live processes that started at or after `since`, in clock ticks. `first_limit` is the
+/// first limit of the emulators on the directory `jobs`.
+fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;
     for entry in fs::read_dir("/proc").ok()?.flatten() {
@@ -223,10 +288,22 @@ fn processes(jobs: &Path, since: u64) -> Option<Vec<Process>> {
         }
         // The environments of other users' processes cannot be read.
         let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let run = run_in(&environment, jobs).unwrap_or_default();
+        let limit = || {
+            let limits = fs::read_to_string(entry.path().join("limits")).ok()?;
+            let line = limits
+                .lines()
+                .find_map(|line| line.strip_prefix(LIMIT_LINE));
+            let limit: u64 = line?.split_whitespace().next()?.parse().ok()?;
+            (first_limit..first_limit + LIMITS.1)
+                .contains(&limit)
+                .then_some(limit)
+        };
         processes.push(Process {
             id,
             group: stat.group,
-            run: run_in(&environment, jobs).unwrap_or_default(),
+            limit: if run.is_empty() { limit() } else { None },
+            run,
         });
     }
     has_proc.then_some(processes)

@@ -13,7 +13,11 @@ use tokio::process::Command;
 
 use crate::{
     files::confined_dir::ConfinedDir,
-    runner::process::{process_table::RUN_VARIABLE, view::Stage, watchdog::Watchdog},
+    runner::process::{
+        process_table::{RUN_VARIABLE, RunMark},
+        view::Stage,
+        watchdog::Watchdog,
+    },
 };
 
 /// Interpreter `python3` of this machine.
@@ -121,7 +125,7 @@ pub(crate) async fn python3() -> Option<&'static Python> {
 
 /// Installs the packages listed in `file` into the virtual environment of a worker, and returns the
 /// output of pip. `file` is a path as the code sees it. The virtual environment also provides the
-/// packages of python3. `run_name` is the value of [`RUN_VARIABLE`].
+/// packages of python3. The processes have the mark `run_mark`.
 ///
 /// When the future is dropped, or the process of the emulator ends, the process groups are killed.
 /// The caller ends processes that have left them. Pip does not retry, so that the installation
@@ -131,7 +135,7 @@ pub(crate) async fn install(
     worker: &Path,
     stage: &Stage,
     file: &Path,
-    run_name: &OsStr,
+    run_mark: &RunMark,
     watchdog: &Watchdog,
 ) -> io::Result<String> {
     let venv = stage.root.join(VENV);
@@ -141,7 +145,8 @@ pub(crate) async fn install(
         let words = [python].into_iter().chain(options.map(OsStr::new));
         let words = words.chain([venv.as_os_str()]);
         run(
-            &mut isolated_command(stage, words, file, run_name),
+            &mut isolated_command(stage, words, file, run_mark),
+            run_mark,
             watchdog,
         )
         .await?;
@@ -163,7 +168,8 @@ pub(crate) async fn install(
     let words = words.chain(options.into_iter().chain(more).map(OsStr::new));
     let words = words.chain([file.as_os_str()]);
     run(
-        &mut isolated_command(stage, words, file, run_name),
+        &mut isolated_command(stage, words, file, run_mark),
+        run_mark,
         watchdog,
     )
     .await
@@ -189,7 +195,7 @@ fn isolated_command<'a>(
     stage: &Stage,
     words: impl IntoIterator<Item = &'a OsStr>,
     file: &Path,
-    run_name: &OsStr,
+    run_mark: &RunMark,
 ) -> Command {
     let directory = file.parent().unwrap_or(&stage.root);
     let words = words.into_iter().map(OsStr::to_owned);
@@ -199,7 +205,7 @@ fn isolated_command<'a>(
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
         .env("HOME", stage.root.join("home/ma-user"))
         // The variable identifies the process if this emulator is killed.
-        .env(RUN_VARIABLE, run_name)
+        .env(RUN_VARIABLE, &run_mark.variable)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -230,7 +236,7 @@ impl Drop for Group<'_> {
 
 /// Runs a command and returns its output. If the future is dropped, the command is killed with all
 /// processes that it has started.
-async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
+async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
     let mut group = Group {
@@ -239,6 +245,7 @@ async fn run(command: &mut Command, watchdog: &Watchdog) -> io::Result<String> {
         ended: false,
     };
     if let Some(id) = group.id {
+        mark.limit(id);
         watchdog.add_group(id);
     }
     let output = child.wait_with_output().await?;

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    ffi::OsString,
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -18,7 +17,10 @@ use crate::{
     job::worker::Worker,
     runner::{
         process::{
-            log_pump::Pump, orphans::OrphanRecord, process_table::ProcessTable, watchdog::Watchdog,
+            log_pump::Pump,
+            orphans::OrphanRecord,
+            process_table::{ProcessTable, RunMark},
+            watchdog::Watchdog,
         },
         run::{Exit, Run},
     },
@@ -71,20 +73,19 @@ impl ActiveRuns {
         }
     }
 
-    /// Records a run that has started. `name` is the name of its log. `variable` is the value of
-    /// [`RUN_VARIABLE`](crate::runner::process::process_table::RUN_VARIABLE) in the environment of
-    /// its processes.
+    /// Records a run that has started. `name` is the name of its log.
     pub(super) fn begin(
         runs: &Arc<Self>,
         started: Started,
         name: String,
-        variable: OsString,
+        mark: RunMark,
         (pump, mut pumping): (Pump, JoinHandle<()>),
     ) -> ProcessRun {
         let group = started.group;
         if let Some(group) = group {
             runs.watchdog.add_group(group);
             runs.orphans.add(group);
+            mark.limit(group);
         }
         let run = ActiveRun {
             pump: pump.clone(),
@@ -95,7 +96,7 @@ impl ActiveRuns {
         // The clean-up kills the processes that the leader has left, waits until they have ended,
         // and reads their remaining output.
         let clean_up = async move {
-            records.processes.end(group, &variable).await;
+            records.processes.end(group, &mark).await;
             if let Some(group) = group {
                 records.watchdog.remove_group(group);
                 records.orphans.remove(group);

@@ -27,10 +27,10 @@ const SCRIPT: &str = include_str!("watchdog.sh");
 /// dropped.
 #[derive(Debug)]
 pub(crate) struct Watchdog {
-    /// String in the environments of the jobs' processes, from
+    /// Strings in the environments and limits of the jobs' processes, from
     /// [`ProcessTable::mark`](crate::runner::process::process_table::ProcessTable::mark); empty if
     /// jobs are simulated.
-    mark: String,
+    mark: (String, String),
     /// Temporary directory to remove when the emulator has ended.
     temporary: Option<PathBuf>,
     /// Signal that ends the groups.
@@ -49,12 +49,16 @@ struct Groups {
 
 impl Watchdog {
     /// Creates the watchdog. Must be called within the runtime.
-    pub(crate) fn new(mark: String, temporary: Option<PathBuf>) -> Self {
+    pub(crate) fn new(mark: (String, String), temporary: Option<PathBuf>) -> Self {
         Self::with_signal(Signal::KILL, mark, temporary)
     }
 
     /// Creates a watchdog that ends the groups by this signal, SIGKILL or SIGTERM.
-    pub(crate) fn with_signal(signal: Signal, mark: String, temporary: Option<PathBuf>) -> Self {
+    pub(crate) fn with_signal(
+        signal: Signal,
+        mark: (String, String),
+        temporary: Option<PathBuf>,
+    ) -> Self {
         let watchdog = Self {
             mark,
             temporary,
@@ -84,9 +88,10 @@ impl Watchdog {
             let (mut line, end) = UnixStream::pair()?;
             // The runtime reaps the process when it ends.
             Command::new("/bin/sh")
-                .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark])
+                .args(["-c", SCRIPT, "modelarts-emulator-watchdog", &self.mark.0])
                 .arg(self.temporary.as_deref().unwrap_or(Path::new("")))
                 .arg(self.signal.as_raw().to_string())
+                .arg(&self.mark.1)
                 .env_clear()
                 .env("PATH", "/usr/local/bin:/usr/bin:/bin")
                 .current_dir("/")

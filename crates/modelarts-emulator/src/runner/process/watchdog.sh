@@ -2,8 +2,8 @@
 # of the emulator has ended.
 #
 # $1 is a string that the environment of each of these processes contains, $2 the temporary
-# directory; either may be empty. $3 is the signal that ends process groups. Standard input reports
-# the start and the end of process groups, "+1234" and "-1234", and is closed when the emulator ends.
+# directory; either may be empty. $3 is the signal that ends process groups. $4 is an expression for
+# a line in the limits of each of these processes. Standard input reports the start and the end of process groups, "+1234" and "-1234", and is closed when the emulator ends.
 # "=" announces an orderly end, at which the emulator removes its directory itself; without any group
 # this script then exits, because the name of the directory may already be in use again.
 trap '' HUP INT QUIT TERM TSTP
@@ -29,11 +29,14 @@ done
 # processes. These processes may start new ones meanwhile, so the number of scans is limited.
 while [ -n "$1" ] && [ "$scans" -lt 100 ]; do
     scans=$((scans + 1))
-    strays=$(grep -lsF -- "$1" /proc/[0-9]*/environ)
+    strays=$(
+        grep -lsF -- "$1" /proc/[0-9]*/environ
+        grep -ls -- "^$4" /proc/[0-9]*/limits
+    )
     [ -n "$strays" ] || break
     for stray in $strays; do
         stray=${stray#/proc/}
-        kill -s KILL "${stray%/environ}"
+        kill -s KILL "${stray%/*}"
     done
 done
 # Processes that are ending may still create files in the temporary directory.

@@ -86,7 +86,7 @@ impl SimulatedRunner {
             metrics,
             log_cap,
             running: Mutex::default(),
-            watchdog: Watchdog::new(String::new(), temporary),
+            watchdog: Watchdog::new(Default::default(), temporary),
         })
     }
 

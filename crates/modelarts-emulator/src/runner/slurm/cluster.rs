@@ -29,7 +29,7 @@ impl Cluster {
         }
         Self {
             queue: QueueReader::default(),
-            watchdog: Watchdog::with_signal(Signal::TERM, String::new(), temporary),
+            watchdog: Watchdog::with_signal(Signal::TERM, Default::default(), temporary),
         }
     }
 }

@@ -164,40 +164,103 @@ async fn the_log_masks_signatures_and_tokens_in_queries() {
     }
 }
 
+/// Sends `GET /bucket` with a signature of the canonical request at `now`. `date` is the name and the
+/// value of the header with the date.
+async fn signed_get(
+    site: &ObsSite,
+    now: jiff::Timestamp,
+    date: (&str, &str),
+    (names, canonical): (&str, &str),
+) -> ObsReply {
+    use sha2::{Digest, Sha256};
+    let long = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+    let scope = format!("{}/cn-north-4/s3/aws4_request", &long[..8]);
+    let canonical = crate::obs::hex(&Sha256::digest(canonical));
+    let text = format!("AWS4-HMAC-SHA256\n{long}\n{scope}\n{canonical}");
+    let signature = crate::obs::signature(&site.client.secret_key, &scope, &text);
+    let key = &site.client.access_key;
+    let request = site.client.http.get(format!("{}/bucket", site.client.url));
+    let request = request
+        .header(date.0, date.1)
+        .header("x-amz-content-sha256", "UNSIGNED-PAYLOAD")
+        .header(
+            "authorization",
+            format!(
+                "AWS4-HMAC-SHA256 Credential={key}/{scope},SignedHeaders={names},Signature={signature}"
+            ),
+        );
+    ObsReply::of(request.send().await.unwrap()).await
+}
+
 #[tokio::test]
 async fn a_date_header_can_take_the_place_of_x_amz_date() {
-    use sha2::{Digest, Sha256};
     let site = ObsSite::start().await;
     let now = jiff::Timestamp::now();
     let date = now.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
-    let (long, day) = (
-        now.strftime("%Y%m%dT%H%M%SZ").to_string(),
-        now.strftime("%Y%m%d").to_string(),
-    );
     let host = site.client.url.strip_prefix("http://").unwrap();
     let names = "date;host;x-amz-content-sha256";
     let canonical = format!(
         "GET\n/bucket\n\ndate:{date}\nhost:{host}\nx-amz-content-sha256:UNSIGNED-PAYLOAD\n\n{names}\nUNSIGNED-PAYLOAD"
     );
-    let scope = format!("{day}/cn-north-4/s3/aws4_request");
-    let canonical = crate::obs::hex(&Sha256::digest(canonical));
-    let text = format!("AWS4-HMAC-SHA256\n{long}\n{scope}\n{canonical}");
-    let signature = crate::obs::signature(&site.client.secret_key, &scope, &text);
-    let reply = site
-        .client
-        .http
-        .get(format!("{}/bucket", site.client.url))
-        .header("date", date)
-        .header("x-amz-content-sha256", "UNSIGNED-PAYLOAD")
-        .header(
-            "authorization",
-            format!(
-                "AWS4-HMAC-SHA256 Credential={}/{scope},SignedHeaders={names},Signature={signature}",
-                site.client.access_key
-            ),
-        );
-    let reply = ObsReply::of(reply.send().await.unwrap()).await;
+    let reply = signed_get(&site, now, ("date", &date), (names, &canonical)).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+/// The signature was made by Python's `hmac`.
+#[tokio::test]
+async fn a_signature_v2_is_valid_for_15_minutes() {
+    let site = ObsSite::with(|builder| builder.access_key("A").secret_key("S")).await;
+    let url = format!("{}/bucket", site.client.url);
+    let request = site.client.http.get(url);
+    let request = request
+        .header("date", "Tue, 27 Mar 2007 19:36:42 +0000")
+        .header("authorization", "AWS A:6U3VzeQP7v2dRebQsv/fVXQa3nU=");
+    let reply = ObsReply::of(request.send().await.unwrap()).await;
+    assert_eq!(reply.error(), (403, "RequestTimeTooSkewed".to_owned()));
+}
+
+#[tokio::test]
+async fn the_host_and_all_amz_headers_are_signed() {
+    let site = ObsSite::start().await;
+    site.write("secret", "content");
+    let put = site.client.request(Method::PUT, "/bucket/new", &[], b"");
+    let put = put.header("x-amz-copy-source", "bucket/secret");
+    let reply = ObsReply::of(put.send().await.unwrap()).await;
+    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    assert!(
+        reply.one("Message").contains("x-amz-copy-source"),
+        "{}",
+        reply.text()
+    );
+    assert_eq!(site.client.get("/bucket/new").await.status, 404);
+
+    let now = jiff::Timestamp::now();
+    let names = "x-amz-content-sha256;x-amz-date";
+    let date = now.strftime("%Y%m%dT%H%M%SZ").to_string();
+    let canonical = format!(
+        "GET\n/bucket\n\nx-amz-content-sha256:UNSIGNED-PAYLOAD\nx-amz-date:{date}\n\n{names}\nUNSIGNED-PAYLOAD"
+    );
+    let reply = signed_get(&site, now, ("x-amz-date", &date), (names, &canonical)).await;
+    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    assert!(reply.one("Message").contains("host"), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_presigned_request_is_valid_for_seven_days_at_most() {
+    let site = ObsSite::start().await;
+    let store = site.store();
+    let path = Path::from("k");
+    store.put(&path, "hello".into()).await.unwrap();
+    for (seconds, status, code) in [
+        (604_800, 200, ""),
+        (604_801, 400, "AuthorizationQueryParametersError"),
+    ] {
+        let life = Duration::from_secs(seconds);
+        let url = store.signed_url(Method::GET, &path, life).await.unwrap();
+        let read = site.client.http.get(url).send().await;
+        let read = ObsReply::of(read.unwrap()).await;
+        assert_eq!(read.error(), (status, code.to_owned()));
+    }
 }
 
 #[tokio::test]

@@ -204,6 +204,13 @@ async fn conditions_select_what_is_read_and_written() {
             _ => {}
         }
     }
+    site.client.put("/bucket/empty", b"").await;
+    let last = [("range", "bytes=-1")];
+    let empty = site
+        .client
+        .send(Method::GET, "/bucket/empty", &last, b"")
+        .await;
+    assert_eq!(empty.error(), (416, "InvalidRange".to_owned()));
     for (key, name, value, status) in [
         ("k", "if-none-match", "*", 412),
         ("new", "if-none-match", "*", 200),

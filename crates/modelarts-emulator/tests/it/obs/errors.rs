@@ -243,3 +243,17 @@ async fn a_bucket_goes_with_its_empty_directories_and_uploads() {
     );
     assert_eq!(site.client.get("/").await.all("Name"), ["other.bucket"]);
 }
+
+#[tokio::test]
+async fn a_deletion_names_at_most_1000_objects() {
+    let site = ObsSite::start().await;
+    let delete = async |count: usize, key: &str| {
+        let object = format!("<Object><Key>{key}</Key></Object>");
+        let body = format!("<Delete>{}</Delete>", object.repeat(count));
+        site.client.post("/bucket?delete", &body).await
+    };
+    assert_eq!(delete(1000, "k").await.status, 200);
+    let refused = (400, "MalformedXML".to_owned());
+    assert_eq!(delete(1001, "k").await.error(), refused);
+    assert_eq!(delete(21_000, &"k".repeat(1000)).await.error(), refused);
+}

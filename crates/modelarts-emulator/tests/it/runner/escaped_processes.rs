@@ -12,28 +12,27 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 #[cfg(all(feature = "cli", target_os = "linux"))]
-use crate::support::program::{cpu_job, serve_in};
+use crate::support::program::{cpu_job, serve_with};
 use crate::support::slow_package;
 use crate::support::{Gate, Site, Waiting};
 
 /// Returns a Python script that starts a daemon and then waits at the gate `home`. The daemon runs
-/// in its own session, and waits at the gate `away`.
+/// in its own session with an empty environment, and waits at the gate `away`.
 fn script(home: &Gate, away: &Gate) -> String {
+    let daemon = format!("{}gate()\n", away.python());
     format!(
         r#"{}
-import os
+import os, sys
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
         for descriptor in range(3):
             os.close(descriptor)
-        gate()
+        os.execve(sys.executable, [sys.executable, '-c', {daemon:?}], {{}})
     os._exit(0)
 os.wait()
-{}
 gate()
 "#,
-        away.python(),
         home.python(),
     )
 }
@@ -160,7 +159,7 @@ async fn escaped_processes_end_with_the_emulator() {
 async fn escaped_processes_end_with_the_program() {
     for signal in ["TERM", "KILL"] {
         let place = tempfile::tempdir().unwrap();
-        let mut program = serve_in(place.path()).await;
+        let mut program = serve_with(place.path(), &["--container", "none"]).await;
         let (home, away) = (Gate::new().await, Gate::new().await);
         let code: PathBuf = place.path().join("obs/bucket/code");
         std::fs::create_dir_all(&code).unwrap();

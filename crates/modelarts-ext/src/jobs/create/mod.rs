@@ -69,6 +69,7 @@
 
 mod channels;
 mod code;
+mod comparison;
 mod conversion;
 mod copy;
 #[cfg(test)]

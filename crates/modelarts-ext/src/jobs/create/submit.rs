@@ -24,11 +24,12 @@ use serde_json::Value;
 
 use crate::{
     client::{Client, response::Response},
-    clock::{MAX_CLOCK_SKEW, since},
+    clock::{GATEWAY_CLOCK_SKEW, MAX_CLOCK_SKEW, since},
     error::{Error, ErrorKind, call_summary::CallSummary, display::clause},
     jobs::{
         create::{
             CreateJob,
+            comparison::may_be_made_from,
             look_up::{LOOKING_UP, explain_engine},
         },
         filter::Filter,
@@ -83,6 +84,11 @@ impl CreateJob {
     /// request is sent again, as often as
     /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
     /// the request is not sent again.
+    ///
+    /// A job of the name counts as the job of this request if it is not more than a minute older
+    /// than the request, and none of its details contradicts the request. Jobs from equal requests
+    /// cannot be distinguished: if two submits of one name have equal bodies, both may return the
+    /// same job.
     ///
     /// # Errors
     /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
@@ -267,7 +273,13 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
         }
         let refused_at = clock.now();
         let found = find_lost_job(client, name, body, started, exists);
-        match deadline.run(clock, found).await {
+        let found = deadline.run(clock, found).await;
+        let is_unclear = matches!(found, Some(Ok(Lookup::Unclear)));
+        let end = match &found {
+            Some(Ok(Lookup::OtherJob)) => format!("the job named {name:?} is another one"),
+            _ => format!("no job named {name:?} was found after it"),
+        };
+        match found {
             Some(Ok(Lookup::Created(job))) => return Ok(job),
             // The name belongs to another job, so the create request was rejected.
             Some(Ok(Lookup::OtherJob)) if exists => return Err(error),
@@ -302,14 +314,15 @@ async fn create_once(client: &Client, body: &Value, deadline: &Deadline) -> Resu
             && since(clock, started).saturating_add(pause) < policy.max_elapsed
             && deadline.left(clock).is_none_or(|left| pause < left)
             && client.transport().take_retry();
+        if !send_again && is_unclear {
+            return Err(uncertain_error(error, name));
+        }
         if !send_again {
             let times = match attempt {
                 1 => "once".to_owned(),
                 attempts => format!("{attempts} times"),
             };
-            return Err(error.with_solution(Some(format!(
-                "it was sent {times}, and no job named {name:?} was found after it"
-            ))));
+            return Err(error.with_solution(Some(format!("it was sent {times}, and {end}"))));
         }
         tracing::debug!(%error, ?pause, "the job does not exist, so the create is repeated");
         if !pause.is_zero() {
@@ -392,6 +405,9 @@ enum Lookup {
     Created(Job),
     /// Only another job of the same name exists.
     OtherJob,
+    /// A job of this name may be that of the create request, but seems to be older. Clocks that
+    /// differ may be the reason.
+    Unclear,
     /// No job has this name. The new job may not be listed yet.
     Absent,
 }
@@ -405,7 +421,7 @@ async fn find_lost_job(
     started: SystemTime,
     exists: bool,
 ) -> Result<Lookup, Error> {
-    let mut other_exists = false;
+    let (mut other_exists, mut is_unclear) = (false, false);
     for pause in SEARCH_PAUSES {
         if !pause.is_zero() {
             client.clock().sleep(pause).await;
@@ -420,79 +436,33 @@ async fn find_lost_job(
             list = list.workspace(workspace);
         }
         let mut jobs = list.stream();
-        // The start is converted to the clock of the service, whose skew may become known only with
-        // a response.
-        let started = client.transport().service_time(started);
         while let Some(job) = jobs.try_next().await? {
+            // The start is converted to the clock of the service, whose skew may become known only
+            // with the response.
+            let started = client.transport().service_time(started);
             // Yields, so that the deadline is checked even if every response is available
             // immediately.
             tokio::task::yield_now().await;
-            let older = |created: Timestamp| created + MAX_CLOCK_SKEW < started;
-            let older = job.created_at().is_some_and(older);
+            let is_older = |skew: Duration| {
+                let created = job.created_at();
+                created.is_some_and(|created: Timestamp| created + skew < started)
+            };
             // The list is sorted from newest to oldest, so all further jobs are older as well.
-            if older && (other_exists || !exists) {
+            if is_older(GATEWAY_CLOCK_SKEW) && (other_exists || is_unclear || !exists) {
                 break;
             }
             if job.name() == name {
-                if !older && is_made_from(job.details(), body) {
-                    return Ok(Lookup::Created(job));
+                match may_be_made_from(job.details(), body) && !is_older(GATEWAY_CLOCK_SKEW) {
+                    true if !is_older(MAX_CLOCK_SKEW) => return Ok(Lookup::Created(job)),
+                    true => is_unclear = true,
+                    false => other_exists = true,
                 }
-                other_exists = true;
             }
         }
     }
-    Ok(match other_exists {
-        true => Lookup::OtherJob,
-        false => Lookup::Absent,
+    Ok(match (is_unclear, other_exists) {
+        (true, _) => Lookup::Unclear,
+        (false, true) => Lookup::OtherJob,
+        (false, false) => Lookup::Absent,
     })
-}
-
-/// Returns `true` if a request with this body can have created the job. An older job of the same
-/// name would have prevented the creation, and must not be mistaken for the new job.
-fn is_made_from(job: &TrainingJob, body: &Value) -> bool {
-    let description = job
-        .metadata
-        .as_ref()
-        .and_then(|metadata| metadata.description.as_deref());
-    let same_description = description.unwrap_or_default() == text(body, metadata::DESCRIPTION);
-    let outputs = job.algorithm.as_ref().map(|algorithm| &algorithm.outputs);
-    let has = outputs
-        .into_iter()
-        .flatten()
-        .filter_map(|output| output.remote.as_ref()?.obs.as_ref()?.obs_url.as_deref());
-    let wanted = Located::root(body).at(algorithm::OUTPUTS).items();
-    let wanted = wanted.at(output::remote::obs::OBS_URL);
-    let wants = wanted.iter().filter_map(Located::text);
-    // The service returns `obs://bucket/key/` as `/bucket/key/`.
-    let normal = |text| ObsPath::parse(text).ok_or(text);
-    same_description && has.map(normal).eq(wants.map(normal))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_job_is_recognised_by_its_body() {
-        let body = json!({
-            "kind": "job",
-            "metadata": {"name": "n", "description": "d"},
-            "algorithm": {"outputs": [
-                {"name": "o", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}
-            ]},
-        });
-        let job = |description: &str, place: &str| -> TrainingJob {
-            serde_json::from_value(json!({
-                "metadata": {"name": "n", "description": description},
-                "algorithm": {"outputs": [{"name": "o", "remote": {"obs": {"obs_url": place}}}]},
-            }))
-            .unwrap()
-        };
-        assert!(is_made_from(&job("d", "/bucket/out/"), &body));
-        assert!(is_made_from(&job("d", "obs://bucket/out"), &body));
-        assert!(!is_made_from(&job("d", "/bucket/other/"), &body));
-        assert!(!is_made_from(&job("", "/bucket/out/"), &body));
-    }
 }

@@ -39,6 +39,7 @@ impl Events {
     /// errors do not end the stream, and a poll that failed is not the last one. If the requests
     /// for events, or for the details of the job, fail for 15 minutes, the stream ends with the
     /// error. This also applies to a last poll that returns fewer events than the service counts.
+    /// Throttling only slows the stream.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {

@@ -198,7 +198,7 @@ impl Updates {
     ///
     /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
     /// requests for the details of the job, its events or one of its logs fail for 15 minutes, the
-    /// stream ends with the error, even if the others succeed.
+    /// stream ends with the error, even if the others succeed; throttling only slows the stream.
     #[must_use]
     pub fn follow(self) -> PageStream<JobUpdate> {
         JobFollower::new(self).follow()

@@ -39,7 +39,7 @@ impl Logs {
     ///
     /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
     /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
-    /// with the error.
+    /// with the error; throttling only slows the stream.
     ///
     /// If a log grows by more than a preview between two polls, the lines that the preview lacks are
     /// read by the link to the log, in their order. The same applies to a log that is longer than a
@@ -105,6 +105,8 @@ pub(crate) struct LogFollower {
     is_deleted: bool,
     /// `true` if the log did not exist yet at the last poll.
     is_not_ready: bool,
+    /// `true` if an earlier poll returned items.
+    has_items: bool,
 }
 
 #[derive(Debug)]
@@ -133,14 +135,9 @@ impl Reader {
 
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        let by_numbers = match logs.access {
-            _ if logs.tail.is_some() => false,
-            Some(access) => access == LogAccess::LineNumbers,
-            None => logs.job.client().cloud().has_line_numbers(),
-        };
-        let reader = match by_numbers {
-            true => Reader::Lines(NumberedReader::default()),
-            false => Reader::Preview(FillingReader::default()),
+        let reader = match (logs.access, logs.tail) {
+            (Some(LogAccess::LineNumbers), None) => Reader::Lines(NumberedReader::default()),
+            _ => Reader::Preview(FillingReader::default()),
         };
         Self {
             tail: logs.tail,
@@ -149,6 +146,7 @@ impl LogFollower {
             polls: SourcePolls::default(),
             is_deleted: false,
             is_not_ready: false,
+            has_items: false,
         }
     }
 
@@ -162,6 +160,7 @@ impl LogFollower {
         let is_last = self.polls.begin(end_watch);
         let part = self.read_part(is_last).await?;
         self.tail = None;
+        self.has_items |= !part.0.is_empty();
         match part.1 {
             true => self.polls.progress(),
             false => self.polls.complete(),
@@ -173,18 +172,10 @@ impl LogFollower {
         if self.is_deleted {
             return Ok((Vec::new(), false));
         }
-        let mut answer = match (&mut self.reader, self.tail) {
+        let answer = match (&mut self.reader, self.tail) {
             (Reader::Preview(reader), Some(lines)) => reader.poll_last(&self.logs, lines).await,
             (reader, _) => reader.read(&self.logs, is_last).await,
         };
-        if let (Err(error), Reader::Lines(reader)) = (&answer, &self.reader)
-            && error.is_unknown_operation()
-            && reader.is_new()
-            && self.logs.access.is_none()
-        {
-            self.reader = Reader::Preview(FillingReader::default());
-            answer = self.reader.read(&self.logs, is_last).await;
-        }
         self.is_not_ready = false;
         match answer {
             Err(error) if error.is_not_ready() => {
@@ -219,9 +210,10 @@ impl LogFollower {
         self.reader.finish()
     }
 
-    /// Returns `true` if the log does not exist, although its job ran.
+    /// Returns `true` if the log does not exist, although its job ran. The service may not state the
+    /// start of a job.
     pub(crate) fn lacks_log(&self, job: &Job) -> bool {
-        self.is_not_ready && job.started_at().is_some()
+        self.is_not_ready && (self.has_items || job.started_at().is_some())
     }
 }
 

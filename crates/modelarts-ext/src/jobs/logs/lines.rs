@@ -63,8 +63,6 @@ pub(super) struct LineReader {
     last_number: Option<String>,
     /// `true` if the last poll returned lines that differ from the earlier ones.
     has_mismatch: bool,
-    /// Error that occurred in the last poll after that poll had returned items.
-    pending_error: Option<Error>,
     /// Text of the line `base` as far as a response contains it, until it is taken.
     cut_line: Option<String>,
     /// Position in the log after the last cut line, which was read by the link to the log.
@@ -85,19 +83,14 @@ impl LineReader {
         &mut self,
         log: &impl LineSource,
     ) -> Result<(Vec<LogItem>, bool), Error> {
-        if let Some(error) = self.pending_error.take() {
-            return Err(error);
-        }
         // A poll that fails before it yields items does not change the state. A poll that fails
-        // later returns its items, and the next poll returns the error: otherwise a long log could
-        // never be read to its end if every second request fails.
+        // later returns its items: otherwise a long log could never be read to its end if every
+        // second request fails. The next poll sends the request again, because an error of a poll
+        // before the end of the job must not stand for the last poll.
         let mut next = self.clone();
         let mut items = Vec::new();
         let more = match next.read(log, &mut items).await {
-            Err(error) if !items.is_empty() => {
-                next.pending_error = Some(error);
-                true
-            }
+            Err(_) if !items.is_empty() => true,
             more => more?,
         };
         *self = next;

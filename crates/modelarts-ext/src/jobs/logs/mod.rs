@@ -33,8 +33,7 @@
 //! [`Logs::values`] returns the numbers that a script prints. These methods read the whole log, by
 //! the link to it in OBS.
 //!
-//! By default, [`Logs::follow`] reads lines by their numbers where the cloud documents line
-//! numbers, and otherwise polls the newest part ([`LogAccess`]).
+//! By default, [`Logs::follow`] polls the newest part ([`LogAccess`]).
 
 // `follow` polls the log with one of two readers, which detect the new lines: `preview` compares
 // the newest part of the log with the content read before, and `fill` reads the parts that it
@@ -101,9 +100,8 @@ impl JobHandle {
 }
 
 impl Logs {
-    /// Sets the method by which [`follow`](Self::follow) reads the log. Default: by line numbers
-    /// where the [cloud](crate::client::ClientBuilder::cloud) documents them, and by preview on
-    /// other clouds and if the service turns out not to support line numbers.
+    /// Sets the method by which [`follow`](Self::follow) reads the log. Default:
+    /// [`LogAccess::Preview`].
     pub fn read_by(mut self, access: LogAccess) -> Self {
         self.access = Some(access);
         self

@@ -8,6 +8,5 @@ pub(crate) mod tolerance;
 
 use std::time::Duration;
 
-/// Maximum pause between polls: one day. The maximum also applies to `Retry-After`. Longer pauses
-/// could overflow when multiplied.
+/// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);

@@ -5,13 +5,16 @@ use std::time::{Duration, SystemTime};
 use crate::{
     clock::Clock,
     error::{Error, ErrorKind},
-    jobs::polling::MAX_PAUSE,
 };
 
 /// Time after which a watch ends with the error, if all requests in this time failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Counter of tolerated errors. It returns an error that persists for too long.
+/// Longest pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// Counter of tolerated errors. It returns an error that persists for too long. Throttling does not
+/// persist: the service responds, so the watch only becomes slower.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
@@ -43,15 +46,37 @@ impl ErrorTolerance {
         let now = clock.now();
         // A clock that was set back must not extend the tolerated time.
         let failing_since = self.failing_since.unwrap_or(now).min(now);
-        self.failing_since = Some(failing_since);
-        if !is_transient || now.duration_since(failing_since).unwrap_or_default() > MAX_FAILING_TIME
-        {
+        self.failing_since = (!error.is_throttled()).then_some(failing_since);
+        let failing_time = self
+            .failing_since
+            .and_then(|since| now.duration_since(since).ok());
+        if !is_transient || failing_time.is_some_and(|time| time > MAX_FAILING_TIME) {
             return Err(error);
         }
         tracing::debug!(%error, "transient error, polling continues");
         self.errors += 1;
-        let retry_after = error.retry_after().unwrap_or_default().min(MAX_PAUSE);
+        let retry_after = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
         self.retry_after = self.retry_after.max(retry_after);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    #[test]
+    fn a_retry_after_of_ten_years_is_five_minutes() {
+        let ten_years = Duration::from_secs(10 * 365 * 24 * 3600);
+        for (retry_after, pause) in [(ten_years, 300), (Duration::from_secs(70), 70)] {
+            let error = Error::new(ErrorKind::Service, "busy").with_status(429);
+            let error = error.with_retry_after(Some(retry_after));
+            let mut tolerance = ErrorTolerance::default();
+            tolerance.tolerate(error, &SystemClock).unwrap();
+            let usual = Duration::from_secs(60);
+            assert_eq!(tolerance.pause(usual), Duration::from_secs(pause));
+            assert_eq!(tolerance.pause(usual), usual);
+        }
     }
 }

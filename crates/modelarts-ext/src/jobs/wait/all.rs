@@ -1,6 +1,6 @@
 //! Wait for the ends of several jobs, with few calls for all of them.
 
-use std::{future::IntoFuture, time::Duration};
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::BoxFuture;
@@ -100,7 +100,9 @@ impl TrainingJobs {
     ///
     /// # Errors
     /// The wait fails before any request for an invalid id and for an invalid option. It fails with
-    /// the error of a call if the error is not transient, or persists for 15 minutes.
+    /// the error of a call if the error is not transient, or if all calls fail for 15 minutes.
+    /// Throttling slows the wait, and only its [time limit](WaitAll::timeout) ends it.
+    /// [`Error::ended`] returns the results before the error; a stream has returned them already.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -210,6 +212,15 @@ impl IntoFuture for WaitAll {
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.stream().try_collect())
+        Box::pin(async move {
+            let (mut ends, mut results) = (self.stream(), Vec::new());
+            loop {
+                match ends.try_next().await {
+                    Ok(Some(waited)) => results.push(waited),
+                    Ok(None) => return Ok(results),
+                    Err(error) => return Err(error.with_detail(Arc::new(results))),
+                }
+            }
+        })
     }
 }

@@ -5,7 +5,7 @@
 //! [`Outcome`], which distinguishes, for example, a job that a user stopped from a job that reached
 //! its time limit. If the time limit of the wait passes first, the outcome is
 //! [`Outcome::TimedOut`]. Transient errors are tolerated. If all requests fail for 15 minutes, the
-//! wait ends with the error.
+//! wait ends with the error; throttling only slows it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -158,6 +158,7 @@ impl Serialize for Observation {
 /// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
 /// Transient errors are tolerated and counted, for up to 15 minutes without a successful response.
+/// Throttling is tolerated until the [time limit](Self::timeout).
 /// If a [`JobHandle`] that was never read does not exist, the wait fails with
 /// [`Error::is_not_found`].
 #[derive(Clone)]

@@ -83,7 +83,8 @@ pub(in crate::jobs) struct Poller {
     pub(super) last_read: Option<String>,
     /// `true` if the service supports searches by ids.
     pub(super) searches_ids: bool,
-    tolerance: ErrorTolerance,
+    /// Tolerance of errors. Each request that succeeds resets it.
+    pub(super) tolerance: ErrorTolerance,
     /// Results that need no further calls.
     results: VecDeque<Waited>,
     /// Jobs that ended without completing, whose events have not been read.
@@ -157,9 +158,18 @@ impl Poller {
         left.is_some_and(|left| left.is_zero())
     }
 
-    /// Abandons the jobs that are not known to have ended, and returns their ids.
-    pub(in crate::jobs) fn abandon(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.left).into_keys().collect()
+    /// Abandons the jobs that are not known to have ended, and returns them.
+    pub(in crate::jobs) fn abandon(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.left).into_values().collect()
+    }
+
+    /// Pauses after a request that the service throttled, but not beyond the time limit.
+    pub(in crate::jobs) async fn pause_after(&mut self, error: Error) -> Result<(), Error> {
+        let clock = Arc::clone(self.client.clock());
+        self.tolerance.tolerate(error, &*clock)?;
+        let (interval, tolerance) = (&self.interval, &mut self.tolerance);
+        interval.sleep(&*clock, tolerance, &self.deadline).await;
+        Ok(())
     }
 
     fn time_since_round(&self) -> Duration {
@@ -220,15 +230,19 @@ impl Poller {
         let poll = deadline.run(&*clock, self.poll_jobs()).await;
         self.polled_at = Some(clock.now());
         let found_end = self.collect_ended();
-        match poll {
-            None => {
-                let left = std::mem::take(&mut self.left).into_values();
-                self.results
-                    .extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
-                return Ok(());
+        let is_over = match poll {
+            None => true,
+            Some(Ok(())) => false,
+            Some(Err(error)) => {
+                self.tolerance.tolerate(error, &*clock)?;
+                self.is_late()
             }
-            Some(Ok(())) => self.tolerance.reset(),
-            Some(Err(error)) => self.tolerance.tolerate(error, &*clock)?,
+        };
+        if is_over {
+            let left = std::mem::take(&mut self.left).into_values();
+            self.results
+                .extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
+            return Ok(());
         }
         match is_first || found_end {
             true => self.interval.reset(),

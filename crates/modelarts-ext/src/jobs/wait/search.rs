@@ -98,6 +98,7 @@ impl Poller {
 
     /// Stores the jobs that a search has returned.
     fn update(&mut self, rows: Vec<Job>, found: &mut HashSet<String>) {
+        self.tolerance.reset();
         for job in rows {
             if self.left.contains_key(job.id()) {
                 let id = job.id().to_owned();
@@ -211,6 +212,9 @@ impl Poller {
             .buffered(CONCURRENT_CALLS);
         let mut last_error = None;
         while let Some((read, id)) = reads.next().await {
+            if read.as_ref().err().is_none_or(Error::is_job_gone) {
+                self.tolerance.reset();
+            }
             match read {
                 Ok(job) => self.record_read(&id, job),
                 Err(error) if error.is_job_gone() => self.record_vanished(&id),

@@ -292,6 +292,13 @@ impl Error {
         self.detail()
     }
 
+    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed with
+    /// this error.
+    #[must_use]
+    pub fn ended(&self) -> &[Waited] {
+        self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
+    }
+
     /// Returns the outcome of the wait, if the error is one of [`Waited::success`].
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {

@@ -216,6 +216,16 @@ impl Reader {
         // The actual maximum page size of the service may be smaller than the documented one.
         let used = counts.limit;
         let used = used.filter(|used| (1..window.limit).contains(used) && rows <= u64::from(*used));
+        // A count may be that of the page, while the total is larger. The service then either counts
+        // others' rows in the total, or gives shorter pages than requested; the next page shows
+        // which. With conditions, a larger total is documented (SOURCES D-157).
+        let is_open = self.first
+            && !self.info.filtered
+            && counts.count == Some(rows)
+            && counts.total > counts.count;
+        let short = u32::try_from(rows).ok().filter(|_| is_open);
+        let short = short.filter(|rows| (1..window.limit).contains(rows));
+        let used = used.or(short);
         if let Some(used) = used {
             self.plan.max = used;
             window = self.plan.window(window.offset, used);

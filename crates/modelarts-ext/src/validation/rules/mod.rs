@@ -243,6 +243,7 @@ pub(crate) const RULES: &[Rule] = &[
     rule("volumes-at-most-8", &[spec::VOLUMES], "a job must have at most 8 volumes", Must(INVALID), "mount fewer",
         |job| volumes::volumes(job).into_iter().skip(8).collect()),
     rule("volume-once", &[spec::volumes::nfs::NFS_SERVER_PATH, spec::volumes::pfs::PFS_PATH], "a file system must not be mounted twice", Must(INVALID), "leave one out", volumes::repeated_file_systems),
+    rule("volume-server-once", &[spec::volumes::nfs::NFS_SERVER_PATH], "should not name the server of another volume", Advice("the guide mounts a file system only once and to one path; no refusal of two directories is known"), "mount a directory that contains both", volumes::repeated_servers),
     rule("volume-places-different", LOCAL_PATHS, "local_path must differ from those of other volumes", Must(INVALID), "choose another path",
         |job| volumes::local_paths(job).repeated_paths()),
     rule("volume-default-mount", LOCAL_PATHS, "local_path must not be a default mount of the platform: /, /cache or /home/ma-user/modelarts", Must(INVALID), "choose another path, such as /mnt/data",

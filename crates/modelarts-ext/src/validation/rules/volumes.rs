@@ -57,6 +57,17 @@ pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     volumes(job).at_all(&sources).repeated_paths()
 }
 
+/// Returns the other directories of a server of SFS Turbo that an earlier volume mounts.
+pub(super) fn repeated_servers(job: Draft<'_>) -> Fields<'_> {
+    fn server(path: &str) -> &str {
+        path.split_once(':').map_or(path, |(server, _)| server)
+    }
+    let same = repeated_file_systems(job);
+    let paths = volumes(job).at(volume::nfs::NFS_SERVER_PATH).given();
+    let is_same = |field: &Located<'_>| same.iter().any(|same| same.path() == field.path());
+    paths.repeated_by(server).filter(|field| !is_same(field))
+}
+
 pub(super) fn local_paths(job: Draft<'_>) -> Fields<'_> {
     volumes(job).at_all(&[
         volume::nfs::LOCAL_PATH,

@@ -60,6 +60,27 @@ async fn the_emulator_answers_as_the_service_did() {
     assert_eq!((manifest.entries.len(), asserted), (72, 2 * 407));
 }
 
+/// No response of the service contradicts the request that created its job, so a lost create is
+/// found.
+#[tokio::test]
+async fn no_echo_of_the_service_denies_its_own_job() {
+    let mut scenario = Scenario::start().await;
+    let (mut found, mut wrong) = (0, Vec::new());
+    for entry in &Manifest::read().entries {
+        scenario.set_up(entry).await;
+        let body = scenario.body(entry);
+        if entry.operation != "CreateTrainingJob" || entry.expected_status != 201 {
+            scenario.send(entry, body.as_ref()).await;
+            continue;
+        }
+        found += 1;
+        let lost = scenario.submit_lost(entry, &body.unwrap()).await;
+        wrong.extend(lost.err().map(|error| format!("{}: {error}", entry.name)));
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert_eq!(found, 21);
+}
+
 /// Returns a client for Huawei Cloud that is used without sending requests.
 fn client() -> Client {
     Client::builder()

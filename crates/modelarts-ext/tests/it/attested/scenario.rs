@@ -13,8 +13,14 @@ use axum::{
 };
 use modelarts_api::OPERATIONS;
 use modelarts_emulator::{
-    Cloud, Emulator, Timing, clock::ManualClock, jobs::RunnerKind, pools::PoolKind, script::Script,
+    Cloud, Emulator, Timing,
+    clock::ManualClock,
+    faults::{Fault, FaultRule},
+    jobs::RunnerKind,
+    pools::PoolKind,
+    script::Script,
 };
+use modelarts_ext::{Client, Credentials, Error};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
@@ -163,6 +169,27 @@ impl Scenario {
         }
         self.answers.insert(entry.name.clone(), answer.body.clone());
         answer
+    }
+
+    /// Submits a job whose create request is executed, and whose response is lost.
+    pub async fn submit_lost(&mut self, entry: &Entry, body: &Value) -> Result<(), Error> {
+        let lost = FaultRule::times(1, &*entry.operation, Fault::LostAnswer);
+        self.emulator.faults().add(lost).unwrap();
+        let client = Client::builder()
+            .endpoint(self.emulator.url())
+            .project_id(self.emulator.project_id())
+            .credentials(Credentials::token(TOKEN))
+            .build()?;
+        let job = client.training_jobs().from_json(&body.to_string())?;
+        let sent = || self.emulator.requests()[&*entry.operation].received;
+        let before = sent();
+        let job = job.unchecked().without_look_up().submit().await?;
+        assert_eq!(sent() - before, 1, "{}", entry.name);
+        let details: Value = serde_json::to_value(&job).unwrap();
+        self.current
+            .insert(kind(&entry.name), details["metadata"]["id"].clone());
+        self.answers.insert(entry.name.clone(), details);
+        Ok(())
     }
 
     /// Returns the response that contains the asserted attributes, both as received and decoded.

@@ -165,7 +165,7 @@ async fn a_poll_that_fails_after_the_end_is_not_the_last_one() {
         (Way::Preview, "ShowTrainingJobLogsPreview"),
         (Way::Lines, "ShowTrainingJobLogsFromAom"),
         (Way::Updates, EVENTS),
-        (Way::Updates, "ShowTrainingJobLogsFromAom"),
+        (Way::Updates, "ShowTrainingJobLogsPreview"),
     ] {
         let slept = site.clock.slept().len();
         site.fault(2, operation, status(503, None));

@@ -138,7 +138,7 @@ fn asked(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_log_is_read_by_line_numbers_where_the_cloud_has_them() {
+async fn a_log_is_read_by_line_numbers() {
     let (server, job) = huawei([
         details("Running"),
         json_answer("204 No Content", "", ""),
@@ -149,7 +149,8 @@ async fn a_log_is_read_by_line_numbers_where_the_cloud_has_them() {
         numbered(2, ""),
     ])
     .await;
-    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
+    let log = job.logs("worker-0").read_by(LogAccess::LineNumbers);
+    let log = log.quiet(Duration::ZERO).follow();
     let items: Vec<_> = log.try_collect().await.unwrap();
     assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
     assert_eq!(
@@ -166,17 +167,16 @@ async fn a_log_is_read_by_line_numbers_where_the_cloud_has_them() {
 }
 
 #[tokio::test]
-async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
-    let answers = || [details("Completed"), no_such_route(), preview("one\ntwo\n")];
-    let (server, job) = huawei(answers()).await;
+async fn a_log_is_read_by_preview_unless_line_numbers_are_required() {
+    let (server, job) = huawei([details("Completed"), preview("one\ntwo\n")]).await;
     let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
     let items: Vec<_> = log.try_collect().await.unwrap();
     assert_eq!(items, ["one", "two"].map(|line| LogItem::Line(line.into())));
-    assert_eq!(asked(&server), ["worker-0?lines=500&order=asc", "preview"]);
+    assert_eq!(asked(&server), ["preview"]);
 
     // If line numbers are required, the stream returns this error instead of the error for a
     // missing job.
-    let (_server, job) = huawei(answers()).await;
+    let (_server, job) = huawei([details("Completed"), no_such_route()]).await;
     let log = job
         .logs("worker-0")
         .read_by(LogAccess::LineNumbers)
@@ -187,12 +187,6 @@ async fn a_log_is_read_by_preview_where_the_service_has_no_line_numbers() {
         "the service does not give lines of logs by their numbers; read the log by preview"
     );
     assert!(!error.is_not_found());
-
-    // On other clouds, line numbers are not requested.
-    let (server, _, job) = scripted([details("Completed"), preview("one\n")]).await;
-    let log = job.logs("worker-0").quiet(Duration::ZERO).follow();
-    assert_eq!(log.try_collect::<Vec<_>>().await.unwrap().len(), 1);
-    assert_eq!(server.left(), 0);
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ pub(crate) const PART_SUFFIX: &str = ".modelarts-part";
 pub(crate) const WRITE_TEST: &str = ".modelarts-write-test";
 
 /// Names of files and directories with credentials, in lower case.
-const CREDENTIALS: [&str; 16] = [
+const CREDENTIALS: [&str; 18] = [
     ".aws",
     ".huaweicloud",
     ".netrc",
@@ -19,6 +19,9 @@ const CREDENTIALS: [&str; 16] = [
     ".ssh",
     "clouds.yaml",
     "clouds.yml",
+    // The keys of an emulator.
+    "connection.json",
+    "emulator.env",
     "id_dsa",
     "id_ecdsa",
     "id_ecdsa_sk",
@@ -30,6 +33,10 @@ const CREDENTIALS: [&str; 16] = [
 ];
 /// Suffixes of the names of files with private keys, in lower case.
 const KEY_SUFFIXES: [&str; 4] = [".p12", ".pem", ".pfx", ".ppk"];
+
+/// Files with the state of an emulator, by which its data directory is recognized. By default, it is
+/// the directory `data` of `modelarts-emulator-data`, beside the objects of OBS.
+const EMULATOR_STATES: [&str; 2] = ["state.sqlite3", "data/state.sqlite3"];
 
 /// Returns the reason why a file or a directory is always left out.
 pub(super) fn always_left_out(path: &Path, is_dir: bool) -> Option<SkipReason> {
@@ -50,6 +57,12 @@ pub(super) fn always_left_out(path: &Path, is_dir: bool) -> Option<SkipReason> {
         "__pycache__" => Some(SkipReason::PythonCache),
         "node_modules" => Some(SkipReason::NodeModules),
         _ if path.join("pyvenv.cfg").is_file() => Some(SkipReason::VirtualEnvironment),
+        _ if EMULATOR_STATES
+            .iter()
+            .any(|state| path.join(state).is_file()) =>
+        {
+            Some(SkipReason::Emulator)
+        }
         _ => None,
     }
 }

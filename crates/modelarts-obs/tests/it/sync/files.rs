@@ -1,5 +1,6 @@
 //! Tests of files that are left out, and of links.
 
+use modelarts_emulator::Emulator;
 use modelarts_obs::sync::SkipReason;
 
 use super::{Place, names, skipped};
@@ -74,6 +75,32 @@ async fn credentials_and_caches_are_left_out_and_reported() {
     let sent = std::fs::read(place.path("obs/bucket/code/keys/deploy")).unwrap();
     assert!(sent.iter().all(|byte| *byte == b'x'));
     assert_eq!(summary.transferred.files, 4);
+}
+
+#[tokio::test]
+async fn the_files_of_an_emulator_are_left_out() {
+    let place = Place::new();
+    for name in ["connection.json", "sub/emulator.env", "train.py"] {
+        place.write(&format!("src/{name}"), name);
+    }
+    // The second place is that of the data directory by default.
+    for directory in ["state", "modelarts-emulator-data/data"] {
+        let emulator = Emulator::builder().data_dir(place.path("src").join(directory));
+        emulator.start().await.unwrap().shutdown().await;
+    }
+    place.write("src/modelarts-emulator-data/obs/bucket/a", "a");
+    let obs = place.obs();
+    let up = obs.sync_up(place.path("src"), "obs://bucket/code");
+    assert_eq!(
+        skipped(&up.await.unwrap()),
+        [
+            ("connection.json", SkipReason::Credentials),
+            ("modelarts-emulator-data", SkipReason::Emulator),
+            ("state", SkipReason::Emulator),
+            ("sub/emulator.env", SkipReason::Credentials),
+        ]
+    );
+    assert_eq!(names(&place.path("obs/bucket/code")), ["train.py"]);
 }
 
 #[tokio::test]

@@ -100,6 +100,11 @@ impl Logs {
         }
     }
 
+    /// Returns `true` if the exit code is the outcome of the job.
+    pub(crate) fn has_outcome(&self) -> bool {
+        self.exit_code.is_some()
+    }
+
     /// Prints the logs of these tasks.
     async fn print(
         &self,

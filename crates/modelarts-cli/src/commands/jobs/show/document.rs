@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     commands::jobs::show::timeline::{Step, steps},
+    follow::address,
     secrets,
 };
 
@@ -226,8 +227,8 @@ impl Settings {
     fn of_algorithm(&mut self, algorithm: &types::JobAlgorithm) {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         self.algorithm = text(&algorithm.name);
-        self.code_dir = text(&algorithm.code_dir);
-        self.boot_file = text(&algorithm.boot_file);
+        self.code_dir = text(&algorithm.code_dir).as_deref().map(address);
+        self.boot_file = text(&algorithm.boot_file).as_deref().map(address);
         self.command = text(&algorithm.command);
         self.image = algorithm.engine.as_ref().and_then(|engine| {
             let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
@@ -255,7 +256,7 @@ impl Settings {
 
 fn input(input: &types::Input) -> Channel {
     let remote = input.remote.as_ref();
-    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone());
+    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     let dataset = || {
         let dataset = remote?.dataset.as_ref()?;
         let name = dataset.name.as_ref().or(dataset.id.as_ref())?;
@@ -263,16 +264,17 @@ fn input(input: &types::Input) -> Channel {
     };
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        source: obs.or_else(dataset),
+        source: obs.map(address).or_else(dataset),
         local_dir: input.local_dir.clone(),
     }
 }
 
 fn output(output: &types::Output) -> Channel {
     let remote = output.remote.as_ref();
+    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     Channel {
         name: output.name.clone().unwrap_or_default(),
-        source: remote.and_then(|remote| remote.obs.as_ref()?.obs_url.clone()),
+        source: obs.map(address),
         local_dir: output.local_dir.clone(),
     }
 }

@@ -102,7 +102,7 @@ fn settings(session: &Session) -> Result<Finding, Failure> {
         false => format!("{} does not exist", path.display()),
     };
     let context = session.selection.context()?;
-    Ok(Finding::ok(match session.selection.name()? {
+    let found = match session.selection.name()? {
         None => format!("{file}; no context is selected, so variables and files apply"),
         Some(name) => {
             let reason = match session.selection.requested() {
@@ -114,7 +114,14 @@ fn settings(session: &Session) -> Result<Finding, Failure> {
             let emulator = emulator.unwrap_or_default();
             format!("{file}; context {name} ({reason}){emulator}")
         }
-    }))
+    };
+    Ok(match session.selection.difference()? {
+        None => Finding::ok(found),
+        Some(difference) => Finding::warning(
+            format_args!("{found}; {}", difference.result()),
+            difference.remedy(),
+        ),
+    })
 }
 
 /// Checks that other users cannot read files with secrets.

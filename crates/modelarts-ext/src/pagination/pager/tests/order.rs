@@ -273,6 +273,24 @@ fn a_list_may_have_fewer_rows_than_a_total_that_is_not_its_own() {
     assert!(read::<true>(&setting).1.is_some());
 }
 
+/// The service gives fewer rows than requested without stating so, and counts the rows of a page.
+#[test]
+fn a_list_of_short_pages_does_not_end_with_its_first_page() {
+    for meaning in MEANINGS {
+        let setting = Setting {
+            meaning,
+            documented: meaning,
+            count: Some(Count::OfPage),
+            cap: Some((5, false)),
+            ..Setting::of(150)
+        };
+        for (rows, error, _) in [read::<true>(&setting), read::<false>(&setting)] {
+            assert_eq!(rows, (0..150).collect::<Vec<_>>(), "{meaning:?}: {error:?}");
+            assert!(error.is_none(), "{meaning:?}: {error:?}");
+        }
+    }
+}
+
 #[test]
 fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
     let setting = Setting {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
-    ErrorKind, RetryPolicy,
+    CreateJob, Credentials, ErrorKind, RetryPolicy,
     credentials::{CachedProvider, Password},
 };
 use serde_json::json;
@@ -97,6 +97,66 @@ async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
 }
 
 #[tokio::test]
+async fn a_job_with_other_content_is_not_taken_for_a_lost_one() {
+    type Change = fn(CreateJob) -> CreateJob;
+    let changes: [(&str, Change); 14] = [
+        ("parameter", |job| job.parameter("lr", 2)),
+        ("one-parameter-more", |job| job.parameter("seed", 2)),
+        ("no-parameter", |job| job.without_parameter("lr")),
+        ("nodes", |job| job.nodes(2)),
+        ("flavor", |job| job.flavor("modelarts.vm.cpu.2u")),
+        ("boot-file", |job| {
+            job.boot_file("obs://bucket/data/b.py")
+                .code_dir("obs://bucket/data/")
+        }),
+        ("variable", |job| job.env("MODE", "slow")),
+        ("no-variable", |job| job.without_env("MODE")),
+        ("one-variable-more", |job| job.env("LEVEL", "3")),
+        ("input", |job| job.input("more", "obs://bucket/data/")),
+        ("output", |job| {
+            job.without_output("train_url")
+                .output("train_url", "obs://bucket/2/")
+        }),
+        ("description", |job| job.description("Second")),
+        ("engine", |job| {
+            job.preset_image("TensorFlow", "tensorflow_2.1.0")
+        }),
+        ("image", |job| {
+            job.without_field("algorithm")
+                .custom_image("org/image:1")
+                .command("run")
+        }),
+    ];
+    for (what, change) in changes {
+        let site = Site::start().await;
+        site.put("bucket/data/b.py", "");
+        let first = site
+            .script("train", "")
+            .parameter("lr", 1)
+            .env("MODE", "quick")
+            .output("train_url", "obs://bucket/out/");
+        let ran = first.clone().submit().await.unwrap();
+        site.fault(1, CREATE, Fault::Reset);
+        match change(first.clone())
+            .unchecked()
+            .without_look_up()
+            .submit()
+            .await
+        {
+            Ok(_) => panic!("{what}: the first job was returned"),
+            Err(error) => assert!(
+                error.is_conflict() && !error.is_uncertain(),
+                "{what}: {error}"
+            ),
+        }
+        // The job of an equal request cannot be distinguished from that of the lost one.
+        site.fault(1, CREATE, Fault::Reset);
+        assert_eq!(first.submit().await.unwrap().id(), ran.id());
+        site.emulator.wait_until_settled(ran.id()).await;
+    }
+}
+
+#[tokio::test]
 async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
     let site = Site::start().await;
     let job = site.script("again", "");
@@ -104,7 +164,7 @@ async fn an_older_job_of_the_same_name_is_not_taken_for_a_lost_one() {
     site.clock.advance(Duration::from_secs(300));
     site.fault(1, CREATE, Fault::Reset);
     let error = refused(job.submit().await);
-    assert!(error.is_conflict(), "{error}");
+    assert!(error.is_conflict() && error.is_uncertain(), "{error}");
     assert_eq!(site.count(CREATE), (3, 1));
     assert_eq!(site.list().await.unwrap()[0].id(), older.id());
 }
@@ -146,15 +206,15 @@ async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_among_new_jobs() {
-    // By the clock of the service, this job is older than the create request.
-    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    // By any clock that the gateway accepts, this job is older than the create request.
+    const OLD: u64 = 1_768_465_845_000 - 901_000;
     let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
     let old: Vec<_> = (0..50)
         .map(|number| job(&format!("lost-{number}"), OLD))
         .collect();
     let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
     let page = || json_answer("200 OK", "", &page);
-    let made = json_answer("200 OK", "", &job("lost", OLD + 62_000).to_string());
+    let made = json_answer("200 OK", "", &job("lost", OLD + 902_000).to_string());
     // The client requests no second page.
     let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
     let server = Server::start(replies).await;
@@ -183,6 +243,48 @@ async fn a_lost_create_is_found_by_the_time_of_the_service() {
     assert_eq!(job.name(), "hours");
     assert_eq!(site.count(CREATE), (1, 1));
     site.emulator.wait_until_settled(job.id()).await;
+}
+
+#[tokio::test]
+async fn a_lost_create_is_found_with_a_token_and_a_wrong_clock() {
+    for (seconds, is_ahead) in [(300, true), (300, false), (7200, true), (7200, false)] {
+        let mut site = Site::with(|builder| builder.token("t")).await;
+        let clock = TestClock::new();
+        let wrong = if is_ahead { &clock } else { &site.clock };
+        wrong.advance(Duration::from_secs(seconds));
+        let client = site.client().credentials(Credentials::token("t"));
+        site.client = client.clock(clock).build().unwrap();
+        site.fault(1, CREATE, Fault::LostAnswer);
+        let job = site.script("skewed", "").without_look_up().submit().await;
+        let job = job.unwrap_or_else(|error| panic!("{seconds} {is_ahead}: {error}"));
+        assert_eq!(job.name(), "skewed");
+        assert_eq!(site.count(CREATE), (1, 1));
+        site.emulator.wait_until_settled(job.id()).await;
+    }
+}
+
+/// Without the header `Date`, the age of a job may be wrong by all that the gateway accepts.
+#[tokio::test]
+async fn a_job_of_uncertain_age_leaves_open_whether_the_create_succeeded() {
+    let server = Server::start([]).await;
+    let clock = TestClock::new();
+    clock.advance(Duration::from_secs(899));
+    let client = server.client(&clock).build().unwrap();
+    let (create, found) = minimal_create(&client);
+    let page = || json_answer("200 OK", "", &found);
+    let exists = json_answer(
+        "400 Bad Request",
+        "",
+        r#"{"error_code":"ModelArts.2751","error_msg":"m"}"#,
+    );
+    let lost = Reply::Reset(Vec::new());
+    server.add([lost, page(), page(), page(), exists, page(), page(), page()]);
+    let error = refused(create.submit().await);
+    let text = error.to_string();
+    assert!(error.is_uncertain() && text.ends_with(
+        "the job may exist all the same: look for a job named \"lost\" before sending it again"
+    ), "{text}");
+    assert_eq!(server.left(), 0);
 }
 
 /// Returns method and path of each request.
@@ -323,7 +425,7 @@ async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
 
 #[tokio::test]
 async fn an_old_job_of_the_same_name_is_found_behind_newer_ones() {
-    const OLD: u64 = 1_768_465_845_000 - 61_000;
+    const OLD: u64 = 1_768_465_845_000 - 901_000;
     let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
     let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];
     let page = json!({"total": 2, "count": 2, "limit": 50, "items": rows}).to_string();

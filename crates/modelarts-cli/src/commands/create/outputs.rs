@@ -1,0 +1,129 @@
+//! Outputs whose files a job would overwrite.
+
+use futures::TryStreamExt;
+use modelarts_ext::{Client, Error, Job};
+use modelarts_obs::{ObsPath, Staging};
+
+use crate::{
+    commands::create::draft::Draft,
+    failure::Failure,
+    terminal::{Emphasis, Terminal},
+};
+
+/// Workspace of a search that sets none (`openapi/SOURCES.md`, D-109).
+const DEFAULT_WORKSPACE: &str = "0";
+
+/// An output with an address that the user has chosen.
+struct ChosenOutput {
+    name: String,
+    path: ObsPath,
+    /// `true` if the job continues from the files of an earlier one.
+    continues: bool,
+    /// Job of the project that has the same output.
+    owner: Option<Job>,
+}
+
+/// Fails if an output of the draft is that of another job, or has files although the reference
+/// recommends an empty directory (`remote` of an output in the description). Outputs with new
+/// addresses are not looked at.
+pub(crate) async fn require_free_outputs(
+    draft: &Draft,
+    client: &Client,
+    staging: &Staging,
+) -> Result<(), Failure> {
+    let mut outputs = chosen_outputs(draft);
+    if outputs.is_empty() {
+        return Ok(());
+    }
+    find_owners(draft, client, &mut outputs).await?;
+    let mut problems = String::new();
+    for output in &outputs {
+        let ChosenOutput { name, path, .. } = output;
+        let problem = match (&output.owner, output.continues) {
+            (Some(job), _) => format!(
+                "must not be the output of another job, and is that of {} ({})",
+                job.name(),
+                job.id()
+            ),
+            (None, true) => continue,
+            (None, false) => match first_file(staging, path).await {
+                Ok(None) => continue,
+                Ok(Some(key)) => format!("must be empty, and has {key}"),
+                // The service may write to a bucket that the user cannot read.
+                Err(error) => {
+                    let warning = Terminal::styled("warning:", Emphasis::Waiting);
+                    note!("{warning} output {name}: {path} may have files: {error}");
+                    continue;
+                }
+            },
+        };
+        problems += &format!(
+            "\n  output {name}: {path} {problem}; --out {name} chooses a new address, and \
+             --overwrite-outputs submits the job as it is"
+        );
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::Unchecked(
+            format!("the job would overwrite results, so nothing was sent:{problems}"),
+            Vec::new(),
+        )),
+    }
+}
+
+fn chosen_outputs(draft: &Draft) -> Vec<ChosenOutput> {
+    let body = draft.job.body();
+    let outputs = body["algorithm"]["outputs"].as_array();
+    let outputs = outputs.into_iter().flatten().filter_map(|output| {
+        let name = output["name"].as_str()?.to_owned();
+        let path = output["remote"]["obs"]["obs_url"].as_str()?.parse().ok()?;
+        Some(ChosenOutput {
+            name,
+            path,
+            continues: output["prefetch_to_local"] == true,
+            owner: None,
+        })
+    });
+    outputs
+        .filter(|output| !draft.outputs.contains(&output.name))
+        .collect()
+}
+
+/// Finds the newest job with each output, in the default workspace and in that of the job.
+async fn find_owners(
+    draft: &Draft,
+    client: &Client,
+    outputs: &mut [ChosenOutput],
+) -> Result<(), Error> {
+    let body = draft.job.body();
+    let workspace = body["metadata"]["workspace_id"].as_str();
+    let workspace = workspace.filter(|id| !id.is_empty() && *id != DEFAULT_WORKSPACE);
+    for workspace in [None].into_iter().chain(workspace.map(Some)) {
+        let jobs = client.training_jobs().list();
+        let mut jobs = match workspace {
+            Some(workspace) => jobs.workspace(workspace).stream(),
+            None => jobs.stream(),
+        };
+        while outputs.iter().any(|output| output.owner.is_none())
+            && let Some(job) = jobs.try_next().await?
+        {
+            let paths: Vec<ObsPath> = job
+                .outputs()
+                .filter_map(|(_, path)| path.parse().ok())
+                .collect();
+            let same = outputs
+                .iter_mut()
+                .filter(|output| output.owner.is_none() && paths.contains(&output.path));
+            same.for_each(|output| output.owner = Some(job.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the key of a file below an address.
+async fn first_file(staging: &Staging, path: &ObsPath) -> Result<Option<String>, Error> {
+    let bucket = staging.connect()?.bucket(path.bucket())?;
+    let files = bucket.list(path.key());
+    let first = std::pin::pin!(files).try_next().await?;
+    Ok(first.map(|file| file.key().to_owned()))
+}

@@ -1,0 +1,273 @@
+//! Comparison of a job with a request: whether the request can have created the job.
+//!
+//! A response leaves out some fields of the request, adds defaults, and has some values in another
+//! form (`openapi/attested/evidence.md`). Such fields show nothing. Only a field that both have, with
+//! values that no known form makes equal, shows that another request created the job.
+
+use modelarts_api::{
+    request_path::{
+        create_training_job::{ALGORITHM, TRAIN_TYPE, algorithm, metadata},
+        parameter,
+    },
+    types::TrainingJob,
+};
+use serde_json::{Map, Value};
+
+use crate::{
+    jobs::create::copy::request_from_details,
+    validation::{json_path::Located, obs_path::ObsPath},
+};
+
+/// Lists that responses contain if the request did, except for the inputs of fine-tuning jobs. Only
+/// the algorithm of a job adds entries to them.
+const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::OUTPUTS];
+/// Fields that the service takes from an algorithm only.
+const START: [&str; 4] = [
+    algorithm::BOOT_FILE,
+    algorithm::CODE_DIR,
+    algorithm::COMMAND,
+    algorithm::ENVIRONMENTS,
+];
+/// Names of fields that the service takes from the algorithm of the job.
+const OF_ALGORITHM: [&str; 4] = [
+    "constraint",
+    "description",
+    "i18n_description",
+    "remote_constraint",
+];
+/// Names of fields whose values differ in case.
+const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
+/// Names of fields whose values may be relative, or lack the address of a registry.
+const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
+/// Start of the names of the environment variables that the service sets.
+const OWN_VARIABLES: &str = "MA_";
+
+/// Returns `true` unless the details contradict the body: a job of the same name that another
+/// request created must not be mistaken for the job of this one.
+pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
+    let Ok(details) = serde_json::to_value(job) else {
+        return true;
+    };
+    // The fields that only the service sets are removed from both, and so are empty values.
+    let (sent, echo) = (request_from_details(body), request_from_details(&details));
+    let (sent, echo) = (Located::root(&sent), Located::root(&echo));
+    // Responses have an empty description if the request had none.
+    let described = job
+        .metadata
+        .as_ref()
+        .and_then(|row| row.description.as_deref());
+    let description = sent.at(metadata::DESCRIPTION).text().unwrap_or_default();
+    if described.is_some_and(|described| described != description) {
+        return false;
+    }
+    let (Some(whole), Some(echoed)) = (sent.value(), echo.value()) else {
+        return true;
+    };
+    if contradicts("", whole, echoed, &appended(&sent)) {
+        return false;
+    }
+    let is_set = |job: &Located<'_>, path: &str| job.at(path).value().is_some();
+    if !is_set(&echo, ALGORITHM) {
+        return true;
+    }
+    let is_stored = is_set(&echo, algorithm::ID) || is_set(&echo, algorithm::SUBSCRIPTION_ID);
+    let none = Value::Array(Vec::new());
+    let is_tuning = is_set(&sent, TRAIN_TYPE);
+    let is_other = |path: &str| {
+        let [sent, echo] = [&sent, &echo].map(|job| job.at(path).value().unwrap_or(&none));
+        let is_hidden = path == algorithm::INPUTS && is_tuning;
+        !is_hidden && is_absent(sent, echo) || !is_stored && is_absent(echo, sent)
+    };
+    let is_added = |path: &str| {
+        let echo = echo.at(path);
+        let is_own = |name: &str| name.starts_with(OWN_VARIABLES);
+        let has_only_own = echo.value().is_some_and(Value::is_object) && echo.keys().all(is_own);
+        !is_stored && echo.value().is_some() && !has_only_own && !is_set(&sent, path)
+    };
+    !START.into_iter().any(is_added) && !LISTS.into_iter().any(is_other)
+}
+
+/// Returns `true` if an entry of the first list has no counterpart in the second.
+fn is_absent(entries: &Value, list: &Value) -> bool {
+    let (Value::Array(entries), Value::Array(list)) = (entries, list) else {
+        return false;
+    };
+    let is_other = |one: &Value, other: &Value| contradicts("", one, other, &[]);
+    let mut entries = entries.iter();
+    entries.any(|one| list.iter().all(|other| is_other(one, other)))
+}
+
+/// Returns the arguments that the service appends to the command (SOURCES D-133).
+fn appended(sent: &Located<'_>) -> Vec<String> {
+    let parameters = sent.at(algorithm::PARAMETERS).items();
+    let argument = |one: &Located<'_>| {
+        let [name, value] = [parameter::NAME, parameter::VALUE].map(|name| one.at(name).text());
+        format!(
+            " --{}={}",
+            name.unwrap_or_default(),
+            value.unwrap_or_default()
+        )
+    };
+    parameters.iter().map(argument).collect()
+}
+
+/// Returns `true` if the value of the response cannot be that of the request. `name` is the name of
+/// the field, and `appended` are the arguments that the command may end with.
+fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> bool {
+    match (sent, echo) {
+        (Value::Object(sent), Value::Object(echo)) if name == "environments" => {
+            let is_own = |name: &str| name.starts_with(OWN_VARIABLES);
+            let misses = |one: &Map<String, Value>, other: &Map<String, Value>| {
+                one.keys()
+                    .any(|name| !is_own(name) && !other.contains_key(name))
+            };
+            let differs = |(name, value)| echo.get(name).is_some_and(|echo| echo != value);
+            misses(sent, echo) || misses(echo, sent) || sent.iter().any(differs)
+        }
+        (Value::Object(sent), Value::Object(echo)) => sent.iter().any(|(name, sent)| {
+            !OF_ALGORITHM.contains(&&**name)
+                && echo
+                    .get(name)
+                    .is_some_and(|echo| contradicts(name, sent, echo, appended))
+        }),
+        // Entries of a list may be in another order, and the service may add some.
+        (Value::Array(_), Value::Array(_)) => is_absent(sent, echo),
+        (Value::Object(_) | Value::Array(_), _) | (_, Value::Object(_) | Value::Array(_)) => false,
+        (sent, echo) => {
+            let text = |value: &Value| match value {
+                Value::String(text) => text.trim().to_owned(),
+                other => other.to_string(),
+            };
+            !is_same(name, &text(sent), &text(echo), appended)
+        }
+    }
+}
+
+/// Returns `true` if two texts are the same value, in one form or another.
+fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
+    let number = |text: &str| text.parse::<f64>().ok();
+    let ends_with = |long: &str, end: &str| {
+        let end = end.trim_start_matches("./");
+        long.strip_suffix(end)
+            .is_some_and(|start| start.ends_with('/'))
+    };
+    sent == echo
+        || number(sent).is_some_and(|sent| number(echo) == Some(sent))
+        || ObsPath::parse(sent).is_some_and(|sent| ObsPath::parse(echo) == Some(sent))
+        || ANY_CASE.contains(&name) && sent.eq_ignore_ascii_case(echo)
+        || RELATIVE.contains(&name) && (ends_with(sent, echo) || ends_with(echo, sent))
+        || name == "command"
+            && echo.strip_prefix(sent).is_some_and(|rest| {
+                let mut rest = rest.to_owned();
+                for argument in appended {
+                    rest = rest.replacen(argument, "", 1);
+                }
+                rest.trim().is_empty()
+            })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn body() -> Value {
+        json!({
+            "kind": "job",
+            "metadata": {"name": "n", "description": "d"},
+            "algorithm": {
+                "command": "bash run.sh",
+                "engine": {"image_url": "org/image:1", "engine_id": ""},
+                "parameters": [{"name": "lr", "value": "0.10"}, {"name": "to", "value": ""}],
+                "environments": {"MODE": "quick"},
+                "outputs": [{"name": "o", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}}],
+            },
+            "spec": {"resource": {"flavor_id": "f", "node_count": 1}},
+        })
+    }
+
+    /// Returns the result for an echo of the body with another value at this path.
+    fn with(path: &str, value: Value) -> bool {
+        let mut echo = body();
+        let (parent, name) = path.rsplit_once('/').unwrap();
+        echo.pointer_mut(parent).unwrap()[name] = value;
+        echo["metadata"]["id"] = "j".into();
+        echo["status"] = json!({"phase": "Creating"});
+        may_be_made_from(&serde_json::from_value(echo).unwrap(), &body())
+    }
+
+    #[test]
+    fn what_is_left_out_or_in_another_form_is_no_contradiction() {
+        let outputs =
+            json!([{"name": "o", "mode": "m", "remote": {"obs": {"obs_url": "/bucket/out"}}}]);
+        for (path, value) in [
+            ("/metadata/name", json!("n")),
+            ("/metadata/description", json!(null)),
+            (
+                "/metadata/annotations",
+                json!({"job_template": "Template DL"}),
+            ),
+            ("/algorithm", json!(null)),
+            ("/algorithm/outputs", outputs),
+            ("/algorithm/command", json!("bash run.sh --to= --lr=0.10")),
+            ("/algorithm/command", json!(null)),
+            (
+                "/algorithm/engine",
+                json!({"image_url": "registry/org/image:1", "run_user": "1000"}),
+            ),
+            ("/algorithm/environments", json!(null)),
+            (
+                "/algorithm/environments",
+                json!([{"MODE": "quick"}, {"MA_X": "1"}]),
+            ),
+            (
+                "/algorithm/parameters",
+                json!([{"name": "to"}, {"name": "lr", "value": 0.1}]),
+            ),
+            (
+                "/spec/resource",
+                json!({"flavor_id": "f", "node_count": "1", "pool_id": "p"}),
+            ),
+            ("/spec/runtime_type", json!("production")),
+            ("/spec", json!(null)),
+        ] {
+            assert!(with(path, value.clone()), "{path} {value}");
+        }
+    }
+
+    #[test]
+    fn another_value_is_a_contradiction() {
+        let input = json!([{"name": "i", "remote": {"obs": {"obs_url": "/bucket/in/"}}}]);
+        let output = |path: &str| json!([{"name": "o", "remote": {"obs": {"obs_url": path}}}]);
+        for (path, value) in [
+            ("/metadata/description", json!("")),
+            ("/algorithm/command", json!("bash run.sh --lr=0.2")),
+            ("/algorithm/command", json!("bash")),
+            ("/algorithm/engine", json!({"image_url": "org/image:2"})),
+            (
+                "/algorithm/environments",
+                json!({"MODE": "quick", "LEVEL": "1"}),
+            ),
+            ("/algorithm/environments", json!({"LEVEL": "1"})),
+            ("/algorithm/environments", json!({"MODE": "QUICK"})),
+            ("/algorithm/inputs", input),
+            ("/algorithm/outputs", output("/bucket/out2/")),
+            ("/algorithm/outputs", json!([])),
+            (
+                "/algorithm/parameters",
+                json!([{"name": "lr", "value": "0.2"}, {"name": "to"}]),
+            ),
+            (
+                "/algorithm/parameters",
+                json!([{"name": "lr", "value": "0.1"}]),
+            ),
+            ("/algorithm/parameters", json!(null)),
+            ("/algorithm/code_dir", json!("/bucket/code/")),
+            ("/spec/resource/node_count", json!(2)),
+            ("/spec/resource/flavor_id", json!("g")),
+        ] {
+            assert!(!with(path, value.clone()), "{path} {value}");
+        }
+    }
+}
