@@ -26,8 +26,8 @@ use crate::{
 /// Generated calls use this function instead of an HTTP client (`codegen/rewrite/calls.rs`).
 ///
 /// # Errors
-/// Returned when the request has no response, or a response with another status. The body of an
-/// error response is converted to [`ApiError`] from any shape.
+/// Returned when the request has no response, a response with another status, or the body of an
+/// error with a success status. The body of an error is converted to [`ApiError`] from any shape.
 pub async fn send(
     client: &Client,
     request: Request,
@@ -37,9 +37,16 @@ pub async fn send(
     let sent = transport.execute(client.client(), request, operation);
     let mut response = sent.await.map_err(Error::Transport)?;
     match response.status.as_u16() {
-        200..=299 => Ok(response),
-        400..=599 => {
+        200..=299 if !error_body::is_error(&response.body) => Ok(response),
+        200..=299 | 400..=599 => {
             error_body::normalise(&mut response.body);
+            // Transports mask the bodies of other statuses.
+            if response.status.is_success()
+                && let text = String::from_utf8_lossy(&response.body)
+                && let Some(masked) = transport.mask(&response.extensions, &text)
+            {
+                response.body = masked.into();
+            }
             Err(Error::Service(decode_response::<ApiError>(
                 client, response,
             )?))

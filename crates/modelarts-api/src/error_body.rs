@@ -49,6 +49,23 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
+/// Maximum length of an error body, in bytes. Longer bodies are not searched for an error.
+const ERROR_BODY_CAP: usize = 64 << 10;
+
+/// Returns `true` if the body of a response with a success status is that of an error. No response
+/// of the description has these fields.
+pub(crate) fn is_error(body: &[u8]) -> bool {
+    const NAMES: [&str; 4] = ["error_code", "errorCode", "error_msg", "errorMsg"];
+    if body.len() > ERROR_BODY_CAP || !body.windows(5).any(|part| part == b"error") {
+        return false;
+    }
+    let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
+        return false;
+    };
+    let nested = || object.get("error")?.as_object().and_then(find_error);
+    NAMES.iter().any(|name| own_text(&object, name).is_some()) || nested().is_some()
+}
+
 /// Returns the string at this key of the object itself; `None` if the string is empty.
 fn own_text<'a>(object: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
     object.get(key)?.as_str().filter(|text| !text.is_empty())
@@ -190,6 +207,29 @@ mod tests {
             None
         );
         assert_eq!(to_api_error(br#"{"error_msg":"only a message"}"#), None);
+    }
+
+    #[test]
+    fn an_error_body_is_recognised_without_its_status() {
+        for body in [
+            r#"{"error_code":"X.1"}"#,
+            r#"{"error_msg":"m","items":[]}"#,
+            r#"{"errorCode":"X.1","errorMsg":"m"}"#,
+            r#"{"error":{"code":401,"message":"no"}}"#,
+        ] {
+            assert!(is_error(body.as_bytes()), "{body}");
+        }
+        for body in [
+            "",
+            "null",
+            "{}",
+            r#"{"error_code":null,"error_msg":""}"#,
+            r#"{"message":"an error"}"#,
+            r#"{"items":[{"error_code":"X.1","error_msg":"m"}]}"#,
+            r#"{"errors":[],"error":null}"#,
+        ] {
+            assert!(!is_error(body.as_bytes()), "{body}");
+        }
     }
 
     #[test]

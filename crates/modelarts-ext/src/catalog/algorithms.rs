@@ -138,10 +138,10 @@ impl Source for AlgorithmQuery {
                     call.send()
                 })
                 .await?;
-            Ok(answer.into_page(|answer| {
+            answer.into_page(|answer| {
                 let counts = Counts::new(answer.total, answer.count, answer.limit);
                 (answer.items, counts)
-            }))
+            })
         })
     }
 

@@ -102,7 +102,7 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSour
         Box::pin(async move {
             let project = self.client.project().clone();
             let call = |api| (self.call)(api, project, offset, i64::from(limit));
-            Ok(self.client.call(call).await?.into_page(self.rows))
+            self.client.call(call).await?.into_page(self.rows)
         })
     }
 

@@ -428,7 +428,7 @@ impl Client {
 impl<T> Response<T> {
     /// Rejects a response whose `field` differs from the requested value `asked`: a faulty proxy
     /// has mixed it up with that of another request. Closes the idle connections in this case.
-    /// `found` reads the field; a response without the field is accepted.
+    /// `found` reads the field; a response without the field is rejected, too.
     pub(crate) fn require_match(
         self,
         client: &Client,
@@ -440,7 +440,8 @@ impl<T> Response<T> {
             // Case is ignored, because some parts of the service do not distinguish it in ids and
             // names.
             Some(other) if !other.eq_ignore_ascii_case(asked) => other,
-            _ => return Ok(self),
+            Some(_) => return Ok(self),
+            None => return Err(self.without(field)),
         };
         let masked = self.call.mask().text(other);
         let other = masked.as_deref().unwrap_or(other);

@@ -48,15 +48,33 @@ impl<T> Response<T> {
         &self.call
     }
 
+    /// Returns the error of a response without this field.
+    #[cold]
+    pub(crate) fn without(&self, field: &str) -> Error {
+        let message = format!("the answer is not understood: {field} must be given");
+        Error::new(ErrorKind::Decode, message)
+            .with_status(self.status())
+            .with_call(self.call.summary.clone())
+    }
+
     /// Converts the response into a page of a list.
-    pub(crate) fn into_page<R>(self, rows: impl FnOnce(T) -> (Vec<R>, Counts)) -> RawPage<R> {
+    ///
+    /// # Errors
+    /// Returns an error for an object without any field, which is no list.
+    pub(crate) fn into_page<R>(
+        self,
+        rows: impl FnOnce(T) -> (Vec<R>, Counts),
+    ) -> Result<RawPage<R>, Error> {
+        if has_no_content(self.raw()) {
+            return Err(self.without("a list"));
+        }
         let (items, counts) = rows(*self.value);
-        RawPage {
+        Ok(RawPage {
             items,
             counts,
             skipped: self.call.skipped.rows,
             call: self.call,
-        }
+        })
     }
 
     /// Returns the HTTP status.
@@ -90,6 +108,15 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.value.fmt(f)
     }
+}
+
+/// Returns `true` for a body without a value, and for an object without fields.
+pub(crate) fn has_no_content(body: &[u8]) -> bool {
+    let body = body.iter().filter(|byte| !byte.is_ascii_whitespace());
+    matches!(
+        body.take(5).copied().collect::<Vec<_>>().as_slice(),
+        b"" | b"{}" | b"null" | b"\"\""
+    )
 }
 
 /// Returns the facts about a call with this response.

@@ -21,9 +21,14 @@ impl Error {
     #[must_use]
     pub fn is_uncertain(&self) -> bool {
         let answered = match self.status() {
-            // A successful response that cannot be decoded. A response of IAM arrived before the
-            // call was sent.
-            Some(200..=299) => !matches!(self.0.kind, ErrorKind::Service | ErrorKind::Credentials),
+            Some(200..=299) => match self.0.kind {
+                // A response of IAM arrived before the call was sent.
+                ErrorKind::Credentials => false,
+                // The body of an error. A rejection by the service has a code.
+                ErrorKind::Service => self.0.code.is_none() || self.is_late_code(),
+                // A successful response that cannot be decoded.
+                _ => true,
+            },
             // A throttled call was not executed.
             Some(429) => false,
             // A rejection by the service has a code. Other responses may come from an intermediate

@@ -220,7 +220,13 @@ impl JobHandle {
             })
             .await;
         let rejection = match stopped {
-            Ok(response) => return self.job_from_response(response),
+            Ok(response) => {
+                let status = (*response).status.as_ref();
+                if status.is_none_or(|status| status.phase.is_none()) {
+                    return Err(response.without("status.phase"));
+                }
+                return self.job_from_response(response);
+            }
             Err(error) => error,
         };
         let wrong_phase = rejection

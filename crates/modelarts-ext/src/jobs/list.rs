@@ -373,7 +373,7 @@ impl Source for JobQuery {
                 });
                 let counts = Counts::new(answer.total, answer.count, answer.limit);
                 (jobs.collect(), counts)
-            });
+            })?;
             // Jobs without an id are skipped, because they support no calls.
             page.skipped += without_id;
             Ok(page)

@@ -4,6 +4,7 @@ use modelarts_api::{BoxFuture, Offset, Pagination, ParameterLocation};
 use serde_json::{Map, Value};
 
 use crate::{
+    client::response::has_no_content,
     error::{Error, ErrorKind},
     operations::call::OperationCall,
     pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
@@ -102,6 +103,9 @@ impl Source for OperationRows {
         Box::pin(async move {
             let pagination = self.pagination()?;
             let answer = self.page(pagination, offset, limit).send().await?;
+            if has_no_content(answer.raw()) {
+                return Err(answer.without("a list"));
+            }
             let (mut answer, call) = answer.into_parts();
             let total = pagination
                 .total

@@ -237,10 +237,10 @@ impl Source for EventQuery {
                     call.send()
                 })
                 .await?;
-            Ok(answer.into_page(|answer| {
+            answer.into_page(|answer| {
                 let counts = Counts::new(answer.total, None, answer.limit);
                 (answer.events.into_iter().map(Event::new).collect(), counts)
-            }))
+            })
         })
     }
 

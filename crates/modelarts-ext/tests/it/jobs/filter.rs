@@ -173,7 +173,7 @@ async fn conditions_hold_beside_tags_and_hosts() {
 
 #[tokio::test]
 async fn a_search_is_sent_as_it_was_put_together() {
-    let server = Server::start([json_answer("200 OK", "", "{}")]).await;
+    let server = Server::start([json_answer("200 OK", "", r#"{"items":[]}"#)]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let list = client
         .training_jobs()

@@ -1,6 +1,6 @@
 //! Tests of jobs: creation, lists, changes, waits, events and logs.
 
-mod create;
+pub(crate) mod create;
 mod details;
 mod diagnosis;
 mod end_errors;

@@ -7,13 +7,21 @@ use std::{
 };
 
 use futures::TryStreamExt;
-use modelarts_ext::{Client, Error, ErrorKind, Job, RetryPolicy, api::BoxFuture, clock::Clock};
+use modelarts_ext::{
+    Client, Credentials, Error, ErrorKind, Job, RetryPolicy,
+    api::{BoxFuture, OPERATIONS, ParameterLocation},
+    clock::Clock,
+};
+use serde_json::{Value, json};
 
-use crate::support::{
-    clock::TestClock,
-    errors::refused,
-    network::{self, client_of},
-    server::{PROJECT, Reply, Server, json_answer},
+use crate::{
+    jobs::create::fixtures::minimal_create,
+    support::{
+        clock::TestClock,
+        errors::refused,
+        network::{self, client_of},
+        server::{PROJECT, Reply, Server, json_answer},
+    },
 };
 
 const EMPTY: &str = r#"{"total":0,"count":0,"limit":50,"offset":0,"items":[]}"#;
@@ -418,4 +426,97 @@ async fn a_clock_that_is_set_forward_makes_no_good_answer_late() {
             .send()
     });
     assert_eq!(call.await.unwrap().metrics[0].value.len(), 300_000);
+}
+
+/// After a change, the service may answer with `null` (SOURCES D-31).
+#[tokio::test]
+async fn an_answer_without_a_value_to_a_call_by_name_is_null() {
+    for body in ["", "null", "\"\"", " null\n"] {
+        let client = client_of(move |_| network::json(body)).build().unwrap();
+        for operation in OPERATIONS {
+            let mut call = client.operation(operation.id).unwrap();
+            for row in operation.parameters().filter(|row| row.required) {
+                call = match row.location {
+                    ParameterLocation::Body => call.body(json!({})),
+                    _ if row.name == "project_id" => call,
+                    _ => call.parameter(row.name, 1),
+                };
+            }
+            match call.send().await {
+                Ok(answer) => assert_eq!(*answer, Value::Null, "{} {body:?}", operation.id),
+                Err(error) => panic!("{body:?}: {error}"),
+            }
+        }
+    }
+}
+
+const ERROR: &str = r#"{"error_code":"ModelArts.2788","error_msg":"m"}"#;
+
+/// An error body is an error with any status, and a response without its identity is none.
+#[tokio::test]
+async fn a_success_without_its_content_is_an_error() {
+    for body in [
+        ERROR,
+        "{}",
+        r#"{"metadata":{"name":"n"},"status":{"phase":"Running"}}"#,
+    ] {
+        let client = client_of(move |_| network::json(body)).build().unwrap();
+        let job = client.training_jobs().job("j").unwrap();
+        let kind = match body {
+            ERROR => ErrorKind::Service,
+            _ => ErrorKind::Decode,
+        };
+        let create = minimal_create(&client).0;
+        let (got, stopped) = (job.get().await, job.terminate().await);
+        let mut errors = vec![("get", refused(got)), ("terminate", refused(stopped))];
+        if [ERROR, "{}"].contains(&body) {
+            errors.push(("list", refused(list(&client).await)));
+            let rows = client
+                .operation("ListTrainingJobs")
+                .unwrap()
+                .body(json!({}));
+            errors.push(("rows", refused(rows.list().collect(10).await)));
+            let algorithms = client.algorithms().collect(10).await;
+            errors.push(("algorithms", refused(algorithms)));
+        }
+        for (what, error) in errors {
+            assert_eq!(error.kind(), kind, "{what} {body}: {error}");
+            assert_eq!(error.status(), Some(200), "{what} {body}");
+        }
+        if body == ERROR {
+            assert_eq!(refused(job.delete().await).code(), Some("ModelArts.2788"));
+            let error = refused(create.submit().await);
+            assert_eq!(error.code(), Some("ModelArts.2788"));
+            assert!(!error.is_uncertain(), "{error}");
+        }
+    }
+    let phase = r#"{"metadata":{"id":"j","name":"n"}}"#;
+    let unknown = client_of(move |_| network::json(phase)).build().unwrap();
+    let stopped = unknown.training_jobs().job("j").unwrap().terminate().await;
+    assert_eq!(refused(stopped).kind(), ErrorKind::Decode);
+}
+
+/// A secret that an error body with status 200 echoes is masked.
+#[tokio::test]
+async fn an_error_body_with_status_200_is_masked() {
+    let body = r#"{"error_code":"ModelArts.2788","error_msg":"token a-long-secret-token is no"}"#;
+    let client = client_of(move |_| network::json(body));
+    let client = client.credentials(Credentials::token("a-long-secret-token"));
+    let client = client.build().unwrap();
+    let error = refused(get(&client).await);
+    assert!(
+        !format!("{error:?} {error}").contains("secret"),
+        "{error:?}"
+    );
+    let call = client.api().show_training_job_details();
+    let error = call
+        .project_id("p")
+        .training_job_id("j")
+        .send()
+        .await
+        .unwrap_err();
+    assert!(
+        !format!("{error:?} {error}").contains("secret"),
+        "{error:?}"
+    );
 }

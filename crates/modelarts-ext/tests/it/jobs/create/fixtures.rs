@@ -7,7 +7,7 @@ use crate::support::site::Site;
 
 /// Returns a job builder whose `submit` makes only the create request, and the response that lists
 /// its job.
-pub(super) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
+pub(crate) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, String) {
     let job = json!({"kind": "job", "metadata":
         {"id": "its-id", "name": "lost", "create_time": 1_768_465_845_000_u64}});
     let create = client

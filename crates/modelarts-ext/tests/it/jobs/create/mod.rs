@@ -2,7 +2,7 @@
 
 mod builder;
 mod copy;
-mod fixtures;
+pub(crate) mod fixtures;
 mod from_document;
 mod local_files;
 mod look_up;
