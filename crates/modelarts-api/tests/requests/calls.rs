@@ -8,9 +8,13 @@ use crate::recorded_call::RecordedCall;
 /// for it.
 macro_rules! calls {
     ($($operation:literal => $method:ident($($argument:ident: $kind:ty),* $(,)?);)*) => {
-        /// Calls an operation with the arguments of the recorded call. The response is ignored; the
-        /// test fails if the request cannot be built.
-        pub async fn make(operation: &str, client: &Client, recorded: &RecordedCall<'_>) {
+        /// Calls an operation with the arguments of the recorded call. Panics if the request cannot
+        /// be built.
+        pub async fn make(
+            operation: &str,
+            client: &Client,
+            recorded: &RecordedCall<'_>,
+        ) -> Result<(), modelarts_api::Error> {
             match operation {
                 $($operation => {
                     let answer = client
@@ -21,6 +25,7 @@ macro_rules! calls {
                     if let Err(modelarts_api::Error::Invalid(why)) = answer {
                         panic!("{operation}: {why}");
                     }
+                    answer.map(drop)
                 })*
                 _ => panic!("{operation} is recorded and not called"),
             }

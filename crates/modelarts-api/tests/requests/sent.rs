@@ -8,9 +8,8 @@ use modelarts_api::{
 use reqwest::{Request, StatusCode, header::HeaderMap};
 use serde_json::{Value, json};
 
-/// Transport that records requests and returns empty objects.
-#[derive(Default)]
-struct Recorder(Mutex<Vec<Value>>);
+/// Transport that records requests and returns one body for all of them.
+struct Recorder(Mutex<Vec<Value>>, &'static str);
 
 impl Transport for Recorder {
     fn execute<'a>(
@@ -20,14 +19,19 @@ impl Transport for Recorder {
         _: &'static Operation,
     ) -> BoxFuture<'a, Result<RawResponse, TransportError>> {
         self.0.lock().unwrap().push(as_recorded(&request));
-        let answer = RawResponse::new(StatusCode::OK, HeaderMap::new(), "{}".into());
+        let answer = RawResponse::new(StatusCode::OK, HeaderMap::new(), self.1.into());
         Box::pin(async { Ok(answer) })
     }
 }
 
 /// Returns the single request that `call` sends.
 pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
-    let recorder = Arc::new(Recorder::default());
+    answered("{}", call).await
+}
+
+/// Returns the single request that `call` sends. The response has this body.
+pub async fn answered(body: &'static str, call: impl AsyncFnOnce(&Client)) -> Value {
+    let recorder = Arc::new(Recorder(Mutex::default(), body));
     let context = Context::new(recorder.clone());
     call(&Client::new_with_client(
         "http://service.example",

@@ -72,7 +72,8 @@ impl OperationCall {
     }
 
     /// Sends the call, and repeats it according to the retry policy of the client if the effect of
-    /// the operation allows retries. The result is null if the service responds without a body.
+    /// the operation allows retries. The result is null if the service responds without a body, with
+    /// `null` (SOURCES D-31) or with an empty string.
     ///
     /// # Errors
     /// Returns an error without sending a request if a parameter is unknown to the operation,
@@ -85,7 +86,8 @@ impl OperationCall {
             // As in `Client::call`, status 204 in response to a read means that the result is not
             // ready yet.
             let is_ready = response.status.as_u16() != 204 || operation.effect != Effect::Read;
-            match response.body.is_empty() && is_ready {
+            let has_value = !matches!(response.body.trim_ascii(), b"" | b"null" | b"\"\"");
+            match !has_value && is_ready {
                 true => Ok(modelarts_api::empty_response(response).map(|()| Value::Null)),
                 false => modelarts_api::decode_response(api, response),
             }
