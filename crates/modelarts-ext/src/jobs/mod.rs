@@ -47,8 +47,7 @@
 //!
 //! [`JobHandle::terminate`] requests that a job stops. A [`wait`](JobHandle::wait) returns when the
 //! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
-//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call, and is available only on
-//! Huawei Cloud.
+//! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call; on Open Telekom Cloud, one.
 
 // `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
 // `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`,

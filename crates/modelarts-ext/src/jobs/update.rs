@@ -4,6 +4,7 @@ use modelarts_api::types;
 use serde_json::json;
 
 use crate::{
+    config::cloud::Cloud,
     error::Error,
     jobs::{job::JobHandle, job_ref::JobRef, training_jobs::TrainingJobs},
     validation::{json_path::Located, limits, report::Report},
@@ -58,8 +59,8 @@ impl JobHandle {
 
 impl TrainingJobs {
     /// Deletes jobs of one workspace, given by their ids, as handles or as jobs, up to 100 with
-    /// each call. Makes no call for no jobs. Huawei Cloud only (`openapi/SOURCES.md`, S, W): on
-    /// other clouds, use [`JobHandle::delete`].
+    /// each call. Makes no call for no jobs. Open Telekom Cloud has no such operation
+    /// (`openapi/SOURCES.md`, S, W), so each job is deleted with its own call there.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -74,7 +75,8 @@ impl TrainingJobs {
     ///
     /// # Errors
     /// An invalid id (nothing is sent then). A rejection by the service. Earlier calls have deleted
-    /// their jobs; for the jobs of the rejected call, the result is unknown.
+    /// their jobs; for the jobs of the rejected call, the result is unknown. Later jobs are not
+    /// deleted.
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,
@@ -90,6 +92,12 @@ impl TrainingJobs {
         let jobs: Vec<_> = jobs.collect::<Result<_, Error>>()?;
         let (client, deadline) = (self.client(), self.client().deadline());
         let batches = async {
+            if client.cloud() == Cloud::Otc {
+                for id in jobs.iter().filter_map(|job| job["metadata"]["id"].as_str()) {
+                    self.job(id)?.delete().await?;
+                }
+                return Ok(());
+            }
             for jobs in jobs.chunks(BATCH_SIZE) {
                 let body: types::BatchDeleteTrainingJobRequest =
                     serde_json::from_value(json!({"jobs": jobs}))

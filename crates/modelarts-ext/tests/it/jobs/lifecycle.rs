@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use modelarts_ext::{
     Outcome,
+    config::Cloud,
     jobs::wait::TerminatedBy,
     types::{self, Phase},
 };
@@ -226,4 +227,22 @@ async fn a_job_is_changed_and_many_are_deleted() {
     let none: [&str; 0] = [];
     client.training_jobs().delete_many(none).await.unwrap();
     assert_eq!(server.requests().len(), 5);
+}
+
+/// Open Telekom Cloud has no deletion of several jobs.
+#[tokio::test]
+async fn many_jobs_are_deleted_one_by_one_on_open_telekom_cloud() {
+    let accepted = || json_answer("202 Accepted", "", "");
+    let server = Server::start([accepted(), accepted()]).await;
+    let client = server.client(&TestClock::new()).cloud(Cloud::Otc);
+    let client = client.build().unwrap();
+    client
+        .training_jobs()
+        .delete_many(["j", "k"])
+        .await
+        .unwrap();
+    let lines = server.requests();
+    let lines: Vec<_> = lines.iter().map(|request| request.lines().next()).collect();
+    let line = |id| format!("DELETE /v2/{PROJECT}/training-jobs/{id} HTTP/1.1");
+    assert_eq!(lines, [Some(&*line("j")), Some(&*line("k"))]);
 }
