@@ -221,7 +221,7 @@ impl JobHandle {
             .await;
         let rejection = match stopped {
             Ok(response) => {
-                let status = (*response).status.as_ref();
+                let status = response.status.as_ref();
                 if status.is_none_or(|status| status.phase.is_none()) {
                     return Err(response.without("status.phase"));
                 }

@@ -1,8 +1,10 @@
 //! Comparison of a job with a request: whether the request can have created the job.
 //!
 //! A response leaves out some fields of the request, adds defaults, and has some values in another
-//! form (`openapi/attested/evidence.md`). Such fields show nothing. Only a field that both have, with
-//! values that no known form makes equal, shows that another request created the job.
+//! form (`openapi/attested/evidence.md`). Such fields show nothing. Two things show that another
+//! request created the job: a field that both have, with values that no known form makes equal, and
+//! an entry of a list, a command or a variable that only one of them has and the service never omits
+//! or adds.
 
 use modelarts_api::{
     request_path::{
