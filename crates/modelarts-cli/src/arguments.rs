@@ -23,7 +23,7 @@ Exit codes:
   12   the job was terminated
   13   the job was deleted meanwhile
   124  the time limit passed
-  130  Ctrl-C, SIGTERM or SIGHUP; the job continues
+  130  Ctrl-C, SIGTERM or SIGHUP; the job continues, except on this machine
   141  the reader of stdout ended before the job
 
 Credentials, region and project are those of the SDK: the variables HUAWEICLOUD_SDK_AK,

@@ -8,6 +8,7 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeSet, HashMap},
+    iter,
     sync::Arc,
 };
 
@@ -17,6 +18,9 @@ use tokio::sync::watch;
 /// Scheduler of the nodes of all pools.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
+    /// Number of nodes that may be assigned at the same time. A job that requests more is assigned
+    /// its nodes when no other job has any.
+    capacity: u32,
     /// Number of nodes outside of pools.
     public: u32,
     state: Mutex<Pools>,
@@ -85,10 +89,11 @@ pub(crate) struct QueueSlot {
 }
 
 impl Scheduler {
-    /// Creates a scheduler with `public` nodes outside of pools. `sizes` contains the number of
-    /// nodes of each pool, by pool ID.
-    pub(crate) fn new(public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
+    /// Creates a scheduler with `public` nodes outside of pools, which assigns at most `capacity`
+    /// nodes at the same time. `sizes` contains the number of nodes of each pool, by pool ID.
+    pub(crate) fn new(capacity: u32, public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
         Arc::new(Self {
+            capacity,
             public,
             state: Mutex::new(Pools {
                 sizes,
@@ -153,6 +158,7 @@ impl Scheduler {
             "" => self.public,
             pool => state.sizes.get(pool).copied().unwrap_or(0),
         };
+        let mut held: u32 = state.pools.values().map(|queue| queue.held).sum();
         let Some(queue) = state.pools.get_mut(pool) else {
             return;
         };
@@ -161,8 +167,11 @@ impl Scheduler {
                 return;
             };
             let wanted = first.request.nodes;
+            let capacity = if held == 0 { u32::MAX } else { self.capacity };
             let free = size.saturating_sub(queue.held);
+            let free = free.min(capacity.saturating_sub(held));
             if wanted <= free {
+                held += wanted;
                 queue.waiting.remove(&rank);
                 queue.holding.insert(rank.2);
                 queue.held += wanted;
@@ -232,7 +241,11 @@ impl Drop for QueueSlot {
                 queue.waiting.remove(&request.rank(self.number));
             }
         }
-        self.scheduler.grant_nodes(state, &request.pool);
+        // The nodes count toward the capacity of all pools. Its own pool comes first.
+        let others: Vec<_> = state.pools.keys().cloned().collect();
+        for pool in iter::once(&request.pool).chain(&others) {
+            self.scheduler.grant_nodes(state, pool);
+        }
     }
 }
 
@@ -252,7 +265,11 @@ mod tests {
     }
 
     fn pool(nodes: u32) -> Arc<Scheduler> {
-        Scheduler::new(u32::MAX, HashMap::from([("pool".to_owned(), nodes)]))
+        Scheduler::new(
+            u32::MAX,
+            u32::MAX,
+            HashMap::from([("pool".to_owned(), nodes)]),
+        )
     }
 
     #[test]
@@ -264,6 +281,28 @@ mod tests {
         assert!(first.has_nodes() && !large.has_nodes() && !small.has_nodes());
         drop(first);
         assert!(large.has_nodes() && small.has_nodes());
+    }
+
+    #[test]
+    fn the_capacity_holds_for_all_pools_together() {
+        let sizes = ["a", "b"].map(|pool| (pool.to_owned(), 4));
+        let scheduler = Scheduler::new(3, u32::MAX, HashMap::from(sizes));
+        let slot = |pool: &str, nodes: u32| {
+            let pool = pool.to_owned();
+            scheduler.enqueue(NodeRequest {
+                pool,
+                ..ask("job", nodes, 1)
+            })
+        };
+        let first = slot("a", 2);
+        let (large, small) = (slot("b", 4), slot("", 1));
+        assert!(first.has_nodes() && !large.has_nodes() && small.has_nodes());
+        drop(small);
+        assert!(!large.has_nodes());
+        drop(first);
+        assert!(large.has_nodes());
+        let last = slot("a", 1);
+        assert!(!last.has_nodes());
     }
 
     #[test]

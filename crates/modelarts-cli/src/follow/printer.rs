@@ -239,6 +239,9 @@ impl<'a> Printer<'a> {
 /// Prints the loss of the connection, or its return, on stderr.
 pub(crate) fn note_connection(update: &JobUpdate) {
     match update {
+        JobUpdate::Interrupted { error } if error.is_throttled() => {
+            note!("the service limits the requests, trying again more slowly: {error}");
+        }
         JobUpdate::Interrupted { error } => {
             note!("connection lost, trying again for 15 minutes: {error}");
         }

@@ -447,6 +447,7 @@ impl Builder {
             devices: Vec::new(),
         };
         let is_unlimited = self.runner.has_own_queue();
+        let starts_processes = matches!(self.runner, RunnerKind::Process);
         let runner = runner::create(RunnerSettings {
             kind: self.runner,
             data_dir: data.root(),
@@ -475,6 +476,12 @@ impl Builder {
             .iter()
             .map(|pool| (pool.id.clone(), nodes(pool.nodes)));
         let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
+        // The runner has raised the limit of open files by now.
+        let capacity = if starts_processes {
+            runner::most_workers()
+        } else {
+            u32::MAX
+        };
         let state = Arc::new(EmulatorState {
             accounts,
             address,
@@ -490,7 +497,7 @@ impl Builder {
             log_links: LogLinks::default(),
             log_indexes: LogIndexes::default(),
             one_job_per_output: self.one_job_per_output,
-            scheduler: Scheduler::new(public_nodes, sizes.collect()),
+            scheduler: Scheduler::new(capacity, public_nodes, sizes.collect()),
             offer: Offer {
                 cloud: self.cloud,
                 pools,

@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use rustix::process::{Resource, getrlimit};
+
 #[cfg(feature = "slurm")]
 use crate::runner::slurm::{self, Slurm, SlurmLauncher};
 use crate::{
@@ -23,6 +25,11 @@ use crate::{
         worker_files::WorkerFiles,
     },
 };
+
+/// Maximum number of descriptors that a running worker takes.
+const DESCRIPTORS: u64 = 5;
+/// Number of workers below which the emulator says at its start how many can run.
+const FEW_WORKERS: u32 = 100;
 
 /// Runner of the code of jobs: real processes or a simulation.
 #[derive(Clone, Debug, Default)]
@@ -121,4 +128,20 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
             ))
         }
     }
+}
+
+/// Returns the number of workers that may run at the same time. Half of the descriptors are for
+/// them; the others are for connections, the database and files that are read.
+pub(super) fn most_workers() -> u32 {
+    let limit = getrlimit(Resource::Nofile).current;
+    let workers = limit.map_or(u32::MAX, |limit| {
+        u32::try_from(limit / 2 / DESCRIPTORS).unwrap_or(u32::MAX)
+    });
+    if workers < FEW_WORKERS {
+        tracing::warn!(
+            "the limit of open files allows {workers} workers at the same time; further jobs wait \
+             in the queue (raise the hard limit, for example by ulimit -n 4096, to run more)"
+        );
+    }
+    workers
 }

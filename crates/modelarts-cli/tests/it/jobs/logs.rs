@@ -193,25 +193,34 @@ async fn the_exit_code_after_following_is_that_of_the_outcome_only_on_request() 
     fixture.run("logs leaves --exit-code task").await.code(2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_logs_of_all_tasks_are_followed_through_a_failure_of_the_service() {
+/// Follows the logs of two tasks while a request fails, and expects this note.
+async fn follow_through(fault: Fault, note: &str) {
     let (fixture, id) = with_logs("Running", &["a\n", "b\n"]).await;
     let mut program = fixture.spawn("logs -f leaves");
     assert_eq!(program.line(), "worker-0 │ a");
     assert_eq!(program.line(), "worker-1 │ b");
     // More failures than one call repeats.
-    let down = FaultRule::times(20, "ShowTrainingJobDetails", Fault::status(503));
+    let down = FaultRule::times(20, "ShowTrainingJobDetails", fault);
     fixture.emulator.faults().add(down).unwrap();
     let job = fixture.client().training_jobs().job(&id).unwrap();
     job.terminate().await.unwrap();
     let (code, stdout, stderr) = program.end();
     assert_eq!((code, stdout.as_str()), (Some(0), ""));
     let lines: Vec<&str> = stderr.lines().collect();
-    assert!(
-        lines[0].starts_with("connection lost, trying again for 15 minutes: "),
-        "{stderr}"
-    );
+    assert!(lines[0].starts_with(note), "{stderr}");
     assert_eq!(lines.last(), Some(&"connection restored"), "{stderr}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_logs_of_all_tasks_are_followed_through_a_failure_of_the_service() {
+    let note = "connection lost, trying again for 15 minutes: ";
+    follow_through(Fault::status(503), note).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_logs_of_all_tasks_are_followed_through_a_limit_of_requests() {
+    let note = "the service limits the requests, trying again more slowly: ";
+    follow_through(Fault::status(429), note).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

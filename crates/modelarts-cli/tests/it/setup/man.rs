@@ -80,7 +80,9 @@ fn the_page_of_the_program_is_printed() {
                 }
                 assert!(plain.contains("SYNOPSIS"), "{plain}");
                 assert!(
-                    plain.contains("130  Ctrl-C, SIGTERM or SIGHUP, also of dev and console; the job"),
+                    plain.contains(
+                        "130  Ctrl-C, SIGTERM or SIGHUP; the job continues, except on this machine"
+                    ),
                     "{plain}"
                 );
             }
