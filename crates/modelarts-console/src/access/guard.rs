@@ -16,8 +16,9 @@ use axum::{
     },
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
-    routing::get,
+    routing::{get, post},
 };
+use futures::StreamExt;
 use serde::Deserialize;
 
 use crate::{
@@ -41,8 +42,12 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 /// Address of the login link.
 const LOGIN: &str = "/login";
+/// Address that ends the session.
+const LOGOUT: &str = "/logout";
 /// Directory of scripts and styles, which the page of the login needs.
 const ASSETS: &str = "/assets/";
+/// Type of streams of server-sent events.
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// Address that checks a job and changes nothing.
 const CHECK: &str = "/create/check";
 /// Content of pages comes from this server only, and no script or style is part of a page. uPlot
@@ -53,7 +58,9 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
 pub(crate) fn routes() -> Router<State> {
     // A program that looks at the link with HEAD does not use it up.
     let head = || async { StatusCode::NO_CONTENT };
-    Router::new().route(LOGIN, get(log_in).head(head))
+    Router::new()
+        .route(LOGIN, get(log_in).head(head))
+        .route("/logout", post(log_out))
 }
 
 /// Checks a request, passes it on, and renders problems.
@@ -73,6 +80,11 @@ pub(crate) async fn guard(
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    let is_stream = response.headers().get(CONTENT_TYPE) == Some(&EVENTS);
+    if let Some(session) = session.filter(|_| is_stream) {
+        let end = state.access.wait_for_end(session);
+        response = response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)));
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         response = render_problem(&state, &visitor, &headers, problem);
     }
@@ -101,7 +113,7 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     if request.method() == Method::GET || request.method() == Method::HEAD {
         return Ok(request);
     }
-    if state.is_read_only && path != CHECK {
+    if state.is_read_only && path != CHECK && path != LOGOUT {
         return Err(Problem::forbidden("this page is read-only")
             .with_advice("start it without --read-only to change jobs"));
     }
@@ -233,11 +245,30 @@ async fn log_in(
         )
         .with_advice("open the newest link that the program printed"));
     };
-    let cookie = format!(
-        "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}",
-        state.cookie,
-        SESSION_TIME.as_secs()
-    );
+    let cookie = set_cookie(&state, &session, SESSION_TIME.as_secs());
     let layout = Layout::new(&state, &visitor, Section::None, "Logged in");
     Ok(([(SET_COOKIE, cookie)], Page(LoginPage { layout })).into_response())
+}
+
+/// Returns the value of `Set-Cookie` for a session of this many seconds.
+fn set_cookie(state: &State, session: &str, seconds: u64) -> String {
+    let name = &state.cookie;
+    format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
+}
+
+/// Page after the end of a session.
+#[derive(Template)]
+#[template(path = "logout.html")]
+struct LogoutPage {
+    layout: Layout,
+}
+
+/// Ends the session on the server and in the browser.
+async fn log_out(Shared(state): Shared<State>, headers: HeaderMap) -> Response {
+    if let Some(session) = cookie(&headers, &state.cookie) {
+        state.access.log_out(session);
+    }
+    let layout = Layout::new(&state, &Visitor::default(), Section::None, "Logged out");
+    let cookie = set_cookie(&state, "", 0);
+    ([(SET_COOKIE, cookie)], Page(LogoutPage { layout })).into_response()
 }

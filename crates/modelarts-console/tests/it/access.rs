@@ -428,11 +428,21 @@ async fn only_loopback_addresses_are_listened_on() {
 #[tokio::test]
 async fn logging_out_ends_the_session_with_its_streams() {
     for is_read_only in [false, true] {
-        let fixture =
-            Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
+        let fixture = Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
         let page = fixture.page("/jobs").await;
-        assert!(page.contains("<form method=\"post\" action=\"/logout\">"), "{page}");
-        assert_eq!(fixture.request("GET", "/logout").send().await.unwrap().status(), 405);
+        assert!(
+            page.contains("<form method=\"post\" action=\"/logout\">"),
+            "{page}"
+        );
+        assert_eq!(
+            fixture
+                .request("GET", "/logout")
+                .send()
+                .await
+                .unwrap()
+                .status(),
+            405
+        );
         let forged = fixture.request("POST", "/logout").send().await.unwrap();
         assert_eq!(forged.status(), 403);
         fixture.page("/jobs").await;
@@ -446,7 +456,10 @@ async fn logging_out_ends_the_session_with_its_streams() {
         assert_eq!(cookie, expired);
         let page = text(response, 200).await;
         assert!(page.contains("<h1>Logged out</h1>"), "{page}");
-        assert!(page.contains("open the newest link that the program printed"), "{page}");
+        assert!(
+            page.contains("open the newest link that the program printed"),
+            "{page}"
+        );
         assert!(!page.contains(fixture.emulator.project_id()), "{page}");
         stream.until_end().await;
         // A copy of the cookie is not valid, also with its signature in capital letters.
@@ -456,7 +469,11 @@ async fn logging_out_ends_the_session_with_its_streams() {
             let request = fixture.stranger("GET", "/jobs").header("cookie", cookie);
             assert_eq!(request.send().await.unwrap().status(), 401);
         }
-        let next = browser().get(fixture.console.login_url()).send().await.unwrap();
+        let next = browser()
+            .get(fixture.console.login_url())
+            .send()
+            .await
+            .unwrap();
         assert!(next.headers().contains_key(SET_COOKIE));
     }
 }
@@ -468,7 +485,10 @@ async fn a_request_whose_head_does_not_arrive_ends_after_30_seconds() {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
-    stream.write_all(b"GET /jobs HTTP/1.1\r\nHost: 127").await.unwrap();
+    stream
+        .write_all(b"GET /jobs HTTP/1.1\r\nHost: 127")
+        .await
+        .unwrap();
     let mut reply = Vec::new();
     let read = stream.read_to_end(&mut reply);
     let closed = tokio::time::timeout(Duration::from_secs(3_600), read).await;

@@ -381,7 +381,9 @@ async fn markup_in_the_texts_of_a_job_is_text() {
     )
     .await;
     for tab in ["", "/usage", "/request", "/delete", "/parts"] {
-        let page = fixture.page(&format!("/jobs/{failed}{tab}?secrets=shown")).await;
+        let page = fixture
+            .page(&format!("/jobs/{failed}{tab}?secrets=shown"))
+            .await;
         for markup in ["<script>alert", "<img src=x", "onerror=alert(1)>"] {
             assert!(!page.contains(markup), "{tab}: {page}");
         }

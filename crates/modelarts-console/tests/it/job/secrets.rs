@@ -22,8 +22,7 @@ fn secret_job() -> Value {
 #[tokio::test]
 async fn secrets_are_masked_until_the_user_asks_for_them() {
     for is_read_only in [false, true] {
-        let fixture =
-            Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
+        let fixture = Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
         let id = seed_one(&fixture, secret_job()).await;
         for path in [
             format!("/jobs/{id}"),
@@ -38,10 +37,15 @@ async fn secrets_are_masked_until_the_user_asks_for_them() {
         for path in [format!("/jobs/{id}"), format!("/jobs/{id}/request")] {
             assert_has(&fixture.page(&path).await, &["href=\"?secrets=shown\""]);
             let page = fixture.page(&format!("{path}?secrets=shown")).await;
-            assert_has(&page, &["hunter2-a", "hunter2-b", "hunter2-c", "href=\"?\""]);
+            assert_has(
+                &page,
+                &["hunter2-a", "hunter2-b", "hunter2-c", "href=\"?\""],
+            );
             assert!(!page.contains("***"), "{path}: {page}");
         }
-        let parts = fixture.page(&format!("/jobs/{id}/parts?secrets=shown")).await;
+        let parts = fixture
+            .page(&format!("/jobs/{id}/parts?secrets=shown"))
+            .await;
         assert_has(&parts, &["hunter2-a"]);
     }
 }
