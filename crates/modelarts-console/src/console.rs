@@ -1,7 +1,7 @@
 //! `Console`: the running server, and its settings.
 
 use std::{
-    io,
+    env, io,
     net::{self, Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -33,6 +33,7 @@ use crate::{
     problem::Problem,
     service_clock::ServiceClock,
     site::{Site, State},
+    temporary,
 };
 
 /// Pause between two polls of a real service, and of a server on this machine.
@@ -233,9 +234,8 @@ impl ConsoleBuilder {
             emulator,
             client: self.client,
         }));
-        let site = state.clone();
         // There may be many files.
-        tokio::task::spawn_blocking(move || site.drafts.remove_abandoned());
+        tokio::task::spawn_blocking(|| temporary::remove_abandoned(&env::temp_dir()));
         let server = connections::serve(listener, router(state.clone()), closed);
         let server = tokio::spawn(server);
         Ok(Console {

@@ -60,48 +60,31 @@ impl ProcessDirectory {
     }
 }
 
-/// Deletes the directories of processes that were killed, beside that of this process.
-pub(crate) fn remove_abandoned(own: &Path) {
-    let entries = own.parent().and_then(|parent| fs::read_dir(parent).ok());
-    for entry in entries.into_iter().flatten().flatten() {
-        let is_named = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        let path = entry.path();
-        if is_named
-            && has_same_owner(own, &path)
-            && let Ok(lock) = File::open(path.join(LOCK))
+/// Deletes the directories of processes that were killed.
+pub(crate) fn remove_abandoned(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let lock = entry.path().join(LOCK);
+        // Another user may have made a pipe, whose opening would wait.
+        let is_file = lock.symlink_metadata().is_ok_and(|lock| lock.is_file());
+        if entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && is_file
+            && let Ok(lock) = File::open(lock)
             && lock.try_lock().is_ok()
-            && let Err(error) = fs::remove_dir_all(&path)
         {
-            tracing::warn!(%error, ?path, "the files of an earlier page cannot be deleted");
+            let _ = fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Returns `true` if the other path is a directory of the same user.
-#[cfg(unix)]
-fn has_same_owner(own: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let owner = |path| {
-        let metadata = fs::symlink_metadata(path).ok();
-        metadata.filter(fs::Metadata::is_dir).map(|it| it.uid())
-    };
-    owner(own).is_some() && owner(own) == owner(other)
-}
-
-/// The directory of temporary files is that of the user.
-#[cfg(not(unix))]
-fn has_same_owner(_: &Path, _: &Path) -> bool {
-    true
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn other_users_cannot_read_a_directory() {
+        use std::os::unix::fs::PermissionsExt;
+
         let directory = directory("modelarts-test-").unwrap();
         let mode = directory.path().metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
@@ -118,7 +101,7 @@ mod tests {
         let ProcessDirectory { directory, _lock } = killed;
         drop(_lock);
         let left = directory.keep();
-        remove_abandoned(own.path());
+        remove_abandoned(parent.path());
         assert!(!left.exists());
         assert!(own.path().exists() && other.path().exists());
         assert!(running.path().join("file").exists());

@@ -46,8 +46,6 @@ const LOGIN: &str = "/login";
 const LOGOUT: &str = "/logout";
 /// Directory of scripts and styles, which the page of the login needs.
 const ASSETS: &str = "/assets/";
-/// Type of streams of server-sent events.
-const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// Address that checks a job and changes nothing.
 const CHECK: &str = "/create/check";
 /// Content of pages comes from this server only, and no script or style is part of a page. uPlot
@@ -80,7 +78,8 @@ pub(crate) async fn guard(
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
-    let is_stream = response.headers().get(CONTENT_TYPE) == Some(&EVENTS);
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind == "text/event-stream");
     if let Some(session) = session.filter(|_| is_stream) {
         let end = state.access.wait_for_end(session);
         response = response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)));
@@ -218,12 +217,14 @@ struct Login {
     token: Option<String>,
 }
 
-/// Page of a login. It leads to the jobs by itself instead of a redirect: a browser does not send
-/// the new cookie with a redirect if a link of another site or a file led to the login.
+/// Page of a login or of the end of a session. That of a login leads to the jobs by itself instead
+/// of a redirect: a browser does not send the new cookie with a redirect if a link of another site
+/// or a file led to the login.
 #[derive(Template)]
-#[template(path = "login.html")]
-struct LoginPage {
+#[template(path = "session.html")]
+struct SessionPage {
     layout: Layout,
+    is_over: bool,
 }
 
 /// Exchanges the login link for a session.
@@ -245,22 +246,19 @@ async fn log_in(
         )
         .with_advice("open the newest link that the program printed"));
     };
-    let cookie = set_cookie(&state, &session, SESSION_TIME.as_secs());
-    let layout = Layout::new(&state, &visitor, Section::None, "Logged in");
-    Ok(([(SET_COOKIE, cookie)], Page(LoginPage { layout })).into_response())
+    let seconds = SESSION_TIME.as_secs();
+    Ok(set_session(&state, &visitor, &session, seconds))
 }
 
-/// Returns the value of `Set-Cookie` for a session of this many seconds.
-fn set_cookie(state: &State, session: &str, seconds: u64) -> String {
+/// Returns the page that sets the cookie of a session; an empty one ends the session of a browser.
+fn set_session(state: &State, visitor: &Visitor, session: &str, seconds: u64) -> Response {
+    let is_over = session.is_empty();
+    let title = if is_over { "Logged out" } else { "Logged in" };
+    let layout = Layout::new(state, visitor, Section::None, title);
     let name = &state.cookie;
-    format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}")
-}
-
-/// Page after the end of a session.
-#[derive(Template)]
-#[template(path = "logout.html")]
-struct LogoutPage {
-    layout: Layout,
+    let cookie = format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
+    let page = Page(SessionPage { layout, is_over });
+    ([(SET_COOKIE, cookie)], page).into_response()
 }
 
 /// Ends the session on the server and in the browser.
@@ -268,7 +266,5 @@ async fn log_out(Shared(state): Shared<State>, headers: HeaderMap) -> Response {
     if let Some(session) = cookie(&headers, &state.cookie) {
         state.access.log_out(session);
     }
-    let layout = Layout::new(&state, &Visitor::default(), Section::None, "Logged out");
-    let cookie = set_cookie(&state, "", 0);
-    ([(SET_COOKIE, cookie)], Page(LogoutPage { layout })).into_response()
+    set_session(&state, &Visitor::default(), "", 0)
 }

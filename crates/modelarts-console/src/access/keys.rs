@@ -98,11 +98,10 @@ impl Access {
     /// Waits until the user ends a session.
     pub(crate) fn wait_for_end(&self, session: &str) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.subscribe();
-        let text = session.rsplit_once('.').map(|(text, _)| text.to_owned());
+        let session = session.to_owned();
         async move {
-            let is_ended =
-                |ended: &BTreeMap<_, _>| text.as_ref().is_some_and(|it| ended.contains_key(it));
-            let _ = ended.wait_for(is_ended).await;
+            let is_own = |text: &String| session.starts_with(text);
+            let _ = ended.wait_for(|ended| ended.keys().any(is_own)).await;
         }
     }
 

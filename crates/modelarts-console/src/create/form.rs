@@ -116,16 +116,10 @@ impl Form {
 
     /// Returns the controls that have a mask in place of a value.
     pub(super) fn masks(&self) -> Vec<Place> {
-        let is_mask = |value: &str| {
-            let (quoted, query) = (format!("\"{MASK}"), format!("?{MASK}"));
-            value == MASK || value.contains(&quoted) || value.contains(&query)
-        };
-        let controls = controls().map(|control| (control.name, control.label));
-        let controls = controls.chain([(OTHER, "Other settings")]);
-        let masked = controls.filter(|(name, _)| is_mask(self.get(name)));
-        let mut places: Vec<Place> = masked
-            .map(|(name, label)| Place::new(name, label))
-            .collect();
+        let marks = [format!("\"{MASK}"), format!("?{MASK}")];
+        let is_mask = |value: &str| value == MASK || marks.iter().any(|mark| value.contains(mark));
+        let values = self.values.iter().filter(|(_, value)| is_mask(value));
+        let mut places: Vec<_> = values.map(|(name, _)| Place::new(*name, *name)).collect();
         for list in lists() {
             for (number, row) in self.rows(list.name) {
                 let masked = row.iter().filter(|(_, value)| is_mask(value));

@@ -81,11 +81,9 @@ impl Plan {
         }
         // Those of a copy are replaced when the job is created.
         if form.get(FROM).is_empty() {
-            let masks = form.masks().into_iter();
-            plan.findings.extend(masks.map(|place| {
-                let rule = format!("must be entered: {MASK} is shown in place of a value");
-                Finding::own(&place, &rule, "enter the value itself")
-            }));
+            let rule = format!("must be entered: {MASK} is shown in place of a value");
+            let own = |place| Finding::own(&place, &rule, "enter the value itself");
+            plan.findings.extend(form.masks().into_iter().map(own));
         }
         plan
     }

@@ -92,9 +92,6 @@ async fn copy(
 /// Returns a form with the secrets of the job that it is a copy of, in place of their masks.
 async fn unmask(state: &State, form: &Form) -> Result<Form, Problem> {
     let mut form = form.clone();
-    if form.get(FROM).is_empty() {
-        return Ok(form);
-    }
     let body = state.job(form.get(FROM)).await?.copy_as("").await?.body();
     let mut masked = body.clone();
     mask(&mut masked);
@@ -123,7 +120,7 @@ pub(super) async fn create(
         form.set(DRAFT, draft_id()?);
     }
     let lists = state.choices.known_lists(&state.client).await;
-    if fields.get("action") == Some("show") {
+    if fields.get("action") == Some("show") && !form.get(FROM).is_empty() {
         form = unmask(&state, &form).await?;
     }
     let (mut plan, mut checked) = Checked::new(&state, &form, &lists);

@@ -8,7 +8,7 @@ pub(crate) use names::{CODE, INPUTS};
 
 use std::{
     collections::BTreeMap,
-    io,
+    env, io,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -111,20 +111,9 @@ impl Drafts {
     pub(crate) fn new(limits: Limits) -> Self {
         Self {
             limits,
-            directory: Mutex::new(ProcessDirectory::create(&std::env::temp_dir())),
+            directory: Mutex::new(ProcessDirectory::create(&env::temp_dir())),
             drafts: Mutex::default(),
         }
-    }
-
-    /// Deletes the files that a page has left which was killed.
-    pub(crate) fn remove_abandoned(&self) {
-        let own = self
-            .directory
-            .lock()
-            .as_ref()
-            .ok()
-            .map(|own| own.path().to_owned());
-        own.iter().for_each(|own| temporary::remove_abandoned(own));
     }
 
     /// Deletes all files, also those that are in use.
