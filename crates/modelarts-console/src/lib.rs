@@ -37,7 +37,6 @@ mod jobs;
 mod live;
 mod page;
 mod problem;
-mod secrets;
 mod service_clock;
 mod site;
 mod snippets;

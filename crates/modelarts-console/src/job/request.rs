@@ -8,11 +8,13 @@ use axum::{
 };
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::{
+        secrets::Secrets,
+        visitor::{Fields, Visitor},
+    },
     job::frame::{JobFrame, Tab},
     page::{Layout, Page, Section},
     problem::Problem,
-    secrets::Secrets,
     site::State,
     snippets::Snippets,
 };

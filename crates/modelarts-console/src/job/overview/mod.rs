@@ -12,7 +12,10 @@ use modelarts_ext::Job;
 use serde::Serialize;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::{
+        secrets::Secrets,
+        visitor::{Fields, Visitor},
+    },
     job::{
         frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
@@ -20,7 +23,6 @@ use crate::{
     },
     page::{Layout, Page, Section, fragment},
     problem::Problem,
-    secrets::Secrets,
     site::State,
 };
 

@@ -5,7 +5,7 @@ use modelarts_ext::{
     types::{AccessMethod, Input, JobAlgorithm, JobEngine, JobSpec, Output, Tag, TimeUnit, Volume},
 };
 
-use crate::{display, problem::Problem, secrets::Secrets};
+use crate::{access::secrets::Secrets, display, problem::Problem};
 
 /// Number of workers whose names are listed.
 const MAX_WORKERS: usize = 8;
