@@ -267,6 +267,10 @@ form.addEventListener("click", (event) => {
   }
 });
 form.addEventListener("submit", (event) => {
+  // The server fills in the form again.
+  if (event.submitter?.value === "show") {
+    return;
+  }
   event.preventDefault();
   if (event.submitter?.value === "create") {
     create(event.submitter);

@@ -62,7 +62,8 @@ async function refresh() {
   }
   let parts;
   try {
-    parts = await request(`${address}/parts`);
+    // The query has the choice of the user to see secrets.
+    parts = await request(`${address}/parts${location.search}`);
   } catch {
     // The stream reports why the service or the server does not respond.
     return;

@@ -1,7 +1,7 @@
 //! `Console`: the running server, and its settings.
 
 use std::{
-    io,
+    env, io,
     net::{self, Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -24,8 +24,8 @@ use crate::{
     administration::{Administration, local_root},
     assets,
     choices::Choices,
-    create,
-    drafts::Drafts,
+    connections, create,
+    drafts::{Drafts, Limits},
     emulator,
     facts::Facts,
     job, jobs,
@@ -33,6 +33,7 @@ use crate::{
     problem::Problem,
     service_clock::ServiceClock,
     site::{Site, State},
+    temporary,
 };
 
 /// Pause between two polls of a real service, and of a server on this machine.
@@ -41,8 +42,8 @@ const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum age of a comparison of the clocks of this machine and of a real service. The clock of an
 /// emulator may be moved at any time.
 const CLOCK_AGE: Duration = Duration::from_secs(600);
-/// Maximum time for open responses to finish when the server ends.
-const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// Maximum time for the server to end its connections.
+const SHUTDOWN: Duration = Duration::from_secs(2);
 
 /// The running server of the page. It ends when it is dropped.
 #[must_use]
@@ -100,7 +101,7 @@ impl Console {
     pub async fn shutdown(mut self) {
         let _ = self.closing.send(true);
         self.state.watches.close();
-        let _ = tokio::time::timeout(SHUTDOWN_GRACE, &mut self.server).await;
+        let _ = tokio::time::timeout(SHUTDOWN, &mut self.server).await;
     }
 }
 
@@ -108,6 +109,8 @@ impl Drop for Console {
     fn drop(&mut self) {
         self.state.watches.close();
         self.server.abort();
+        // Requests of the page, and the creation of a job, may still hold files.
+        self.state.drafts.close();
     }
 }
 
@@ -221,7 +224,7 @@ impl ConsoleBuilder {
             cookie: format!("modelarts-console-{}", address.port()),
             access,
             choices: Choices::default(),
-            drafts: Drafts::default(),
+            drafts: Drafts::new(Limits::default()),
             watches: Watches::new(interval),
             lists: Lists::default(),
             user: OnceCell::new(),
@@ -231,7 +234,10 @@ impl ConsoleBuilder {
             emulator,
             client: self.client,
         }));
-        let server = tokio::spawn(serve(listener, router(state.clone()), closed));
+        // There may be many files.
+        tokio::task::spawn_blocking(|| temporary::remove_abandoned(&env::temp_dir()));
+        let server = connections::serve(listener, router(state.clone()), closed);
+        let server = tokio::spawn(server);
         Ok(Console {
             state,
             address,
@@ -250,18 +256,6 @@ fn service_name(client: &Client, is_emulator: bool) -> String {
             _ => format!("Huawei Cloud {region}"),
         },
         (false, None) => client.endpoint().to_owned(),
-    }
-}
-
-async fn serve(listener: TcpListener, router: Router, mut closed: watch::Receiver<bool>) {
-    let shutdown = async move {
-        let _ = closed.wait_for(|closed| *closed).await;
-    };
-    let served = axum::serve(listener, router)
-        .with_graceful_shutdown(shutdown)
-        .await;
-    if let Err(error) = served {
-        tracing::error!(%error, "the server of the page ended");
     }
 }
 

@@ -25,6 +25,7 @@ mod action;
 mod administration;
 mod assets;
 mod choices;
+mod connections;
 mod console;
 mod create;
 mod display;

@@ -119,6 +119,8 @@ pub mod credentials;
 pub mod error;
 mod http;
 pub mod jobs;
+#[doc(hidden)]
+pub mod masking;
 pub mod operations;
 pub mod pagination;
 mod timestamp;

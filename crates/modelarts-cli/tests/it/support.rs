@@ -70,6 +70,11 @@ impl Fixture {
 
     /// Starts the program, with pipes for its output.
     pub(crate) fn spawn(&self, arguments: &str) -> Running {
+        self.spawn_in(arguments, &std::env::temp_dir())
+    }
+
+    /// Starts the program with another directory of temporary files.
+    pub(crate) fn spawn_in(&self, arguments: &str, temporary: &Path) -> Running {
         let mut command = std::process::Command::new(cargo_bin!("modelarts"));
         let child = command
             .args(arguments.split_whitespace())
@@ -78,6 +83,7 @@ impl Fixture {
             .env("HOME", self.path())
             .env("MODELARTS_CONFIG", self.path().join("config.toml"))
             .env("MODELARTS_STATE_DIR", self.path().join("state"))
+            .env("TMPDIR", temporary)
             .env("TZ", "UTC")
             .current_dir(self.path())
             .stdin(Stdio::null())

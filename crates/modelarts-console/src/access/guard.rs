@@ -16,8 +16,9 @@ use axum::{
     },
     middleware::Next,
     response::{IntoResponse, Redirect, Response},
-    routing::get,
+    routing::{get, post},
 };
+use futures::StreamExt;
 use serde::Deserialize;
 
 use crate::{
@@ -41,6 +42,8 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 /// Address of the login link.
 const LOGIN: &str = "/login";
+/// Address that ends the session.
+const LOGOUT: &str = "/logout";
 /// Directory of scripts and styles, which the page of the login needs.
 const ASSETS: &str = "/assets/";
 /// Address that checks a job and changes nothing.
@@ -53,7 +56,9 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
 pub(crate) fn routes() -> Router<State> {
     // A program that looks at the link with HEAD does not use it up.
     let head = || async { StatusCode::NO_CONTENT };
-    Router::new().route(LOGIN, get(log_in).head(head))
+    Router::new()
+        .route(LOGIN, get(log_in).head(head))
+        .route("/logout", post(log_out))
 }
 
 /// Checks a request, passes it on, and renders problems.
@@ -73,6 +78,12 @@ pub(crate) async fn guard(
         Ok(request) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    let kind = response.headers().get(CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind == "text/event-stream");
+    if let Some(session) = session.filter(|_| is_stream) {
+        let end = state.access.wait_for_end(session);
+        response = response.map(|body| Body::from_stream(body.into_data_stream().take_until(end)));
+    }
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         response = render_problem(&state, &visitor, &headers, problem);
     }
@@ -101,7 +112,7 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     if request.method() == Method::GET || request.method() == Method::HEAD {
         return Ok(request);
     }
-    if state.is_read_only && path != CHECK {
+    if state.is_read_only && path != CHECK && path != LOGOUT {
         return Err(Problem::forbidden("this page is read-only")
             .with_advice("start it without --read-only to change jobs"));
     }
@@ -206,12 +217,14 @@ struct Login {
     token: Option<String>,
 }
 
-/// Page of a login. It leads to the jobs by itself instead of a redirect: a browser does not send
-/// the new cookie with a redirect if a link of another site or a file led to the login.
+/// Page of a login or of the end of a session. That of a login leads to the jobs by itself instead
+/// of a redirect: a browser does not send the new cookie with a redirect if a link of another site
+/// or a file led to the login.
 #[derive(Template)]
-#[template(path = "login.html")]
-struct LoginPage {
+#[template(path = "session.html")]
+struct SessionPage {
     layout: Layout,
+    is_over: bool,
 }
 
 /// Exchanges the login link for a session.
@@ -233,11 +246,25 @@ async fn log_in(
         )
         .with_advice("open the newest link that the program printed"));
     };
-    let cookie = format!(
-        "{}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}",
-        state.cookie,
-        SESSION_TIME.as_secs()
-    );
-    let layout = Layout::new(&state, &visitor, Section::None, "Logged in");
-    Ok(([(SET_COOKIE, cookie)], Page(LoginPage { layout })).into_response())
+    let seconds = SESSION_TIME.as_secs();
+    Ok(set_session(&state, &visitor, &session, seconds))
+}
+
+/// Returns the page that sets the cookie of a session; an empty one ends the session of a browser.
+fn set_session(state: &State, visitor: &Visitor, session: &str, seconds: u64) -> Response {
+    let is_over = session.is_empty();
+    let title = if is_over { "Logged out" } else { "Logged in" };
+    let layout = Layout::new(state, visitor, Section::None, title);
+    let name = &state.cookie;
+    let cookie = format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
+    let page = Page(SessionPage { layout, is_over });
+    ([(SET_COOKIE, cookie)], page).into_response()
+}
+
+/// Ends the session on the server and in the browser.
+async fn log_out(Shared(state): Shared<State>, headers: HeaderMap) -> Response {
+    if let Some(session) = cookie(&headers, &state.cookie) {
+        state.access.log_out(session);
+    }
+    set_session(&state, &Visitor::default(), "", 0)
 }

@@ -1,12 +1,16 @@
 //! `Access`: the login link and the sessions.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use parking_lot::Mutex;
 use ring::{
     hmac,
     rand::{SecureRandom, SystemRandom},
 };
+use tokio::sync::watch;
 
 use crate::display::hex;
 
@@ -17,13 +21,15 @@ const RANDOM: usize = 32;
 
 /// Login link and key of sessions.
 ///
-/// A session is `ID.EXPIRY.SIGNATURE`. The server stores none, so sessions survive its restart if
-/// the key is the same.
+/// A session is `ID.EXPIRY.SIGNATURE`. The server stores only those that the user has ended, so
+/// sessions survive its restart if the key is the same.
 pub(crate) struct Access {
     key: hmac::Key,
     random: SystemRandom,
     /// Value of the login link that is valid now.
     link: Mutex<String>,
+    /// Sessions that the user has ended, without signatures, and their expiry.
+    ended: watch::Sender<BTreeMap<String, u64>>,
     /// Called with the new value when a link was used.
     on_used: Box<dyn Fn(&str) + Send + Sync>,
 }
@@ -40,6 +46,7 @@ impl Access {
         Ok(Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, key),
             link: Mutex::new(random_text(&random)?),
+            ended: watch::Sender::default(),
             random,
             on_used,
         })
@@ -73,12 +80,38 @@ impl Access {
     /// Returns the value that changes of this session must contain. `None` if the session is not
     /// valid.
     pub(crate) fn csrf(&self, session: &str) -> Option<String> {
+        let (text, expiry) = self.verify(session)?;
+        let is_valid = now() < expiry && !self.ended.borrow().contains_key(text);
+        is_valid.then(|| hex(self.sign(&format!("csrf {session}")).as_ref()))
+    }
+
+    /// Ends a session, also for those who have a copy of it.
+    pub(crate) fn log_out(&self, session: &str) {
+        if let Some((text, expiry)) = self.verify(session) {
+            self.ended.send_modify(|ended| {
+                ended.retain(|_, expiry| now() < *expiry);
+                ended.insert(text.to_owned(), expiry);
+            });
+        }
+    }
+
+    /// Waits until the user ends a session.
+    pub(crate) fn wait_for_end(&self, session: &str) -> impl Future<Output = ()> + use<> {
+        let mut ended = self.ended.subscribe();
+        let session = session.to_owned();
+        async move {
+            let is_own = |text: &String| session.starts_with(text);
+            let _ = ended.wait_for(|ended| ended.keys().any(is_own)).await;
+        }
+    }
+
+    /// Returns a session without its signature, and its expiry. `None` if the signature is wrong.
+    fn verify<'a>(&self, session: &'a str) -> Option<(&'a str, u64)> {
         let (text, signature) = session.rsplit_once('.')?;
         let signature = unhex(signature)?;
         hmac::verify(&self.key, text.as_bytes(), &signature).ok()?;
         let (_, expiry) = text.rsplit_once('.')?;
-        let is_valid = expiry.parse::<u64>().is_ok_and(|expiry| now() < expiry);
-        is_valid.then(|| hex(self.sign(&format!("csrf {session}")).as_ref()))
+        Some((text, expiry.parse().ok()?))
     }
 
     fn sign(&self, text: &str) -> hmac::Tag {

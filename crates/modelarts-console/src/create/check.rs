@@ -1,7 +1,10 @@
 //! Check of a form while it is filled in.
 
 use axum::{Json, extract::State as Shared};
-use modelarts_ext::validation::{AlgorithmSpec, FlavorSpec};
+use modelarts_ext::{
+    masking::mask_described,
+    validation::{AlgorithmSpec, FlavorSpec},
+};
 use serde::Serialize;
 
 use crate::{
@@ -26,7 +29,8 @@ pub(super) struct Checked {
     pub(super) errors: Vec<Finding>,
     /// Advice that the job does not follow.
     pub(super) warnings: Vec<Finding>,
-    /// The body of the request. Addresses of dropped files and of new outputs are placeholders.
+    /// The body of the request, without secrets. Addresses of dropped files and of new outputs are
+    /// placeholders.
     pub(super) body: String,
     /// The command that creates the job, with directories on the machine of the user in place of
     /// dropped files.
@@ -64,7 +68,9 @@ impl Checked {
             .map(|(path, _)| path)
             .filter(|path| path.ends_with(".py"));
         let context = state.context.as_deref();
-        let snippets = Snippets::new(&state.client, context, &plan.job.body());
+        let mut body = plan.job.body();
+        mask_described(&mut body, &[]);
+        let snippets = Snippets::new(&state.client, context, &body);
         let checked = Self {
             errors,
             warnings,

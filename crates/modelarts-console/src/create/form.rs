@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use modelarts_ext::masking::MASK;
+
 use crate::{
     access::visitor::Fields,
-    create::parameters::{DRAFT, EXTRA, List, MODE, Mode, OTHER, controls, lists},
+    create::{
+        finding::Place,
+        parameters::{DRAFT, EXTRA, FROM, List, MODE, Mode, OTHER, controls, lists},
+    },
 };
 
 /// Maximum number of a row.
@@ -26,7 +31,7 @@ impl Form {
     /// Takes the known fields. The first of several fields of a name is taken.
     pub(super) fn parse(fields: &Fields) -> Self {
         let names = controls().map(|control| control.name);
-        let names: BTreeSet<&str> = names.chain([MODE, OTHER, DRAFT]).collect();
+        let names: BTreeSet<&str> = names.chain([MODE, OTHER, DRAFT, FROM]).collect();
         let mut form = Self::default();
         for (name, value) in &fields.0 {
             let value = value.replace("\r\n", "\n");
@@ -79,6 +84,50 @@ impl Form {
         for row in self.rows.get_mut(list).into_iter().flatten() {
             row.1.remove(column);
         }
+    }
+
+    /// Replaces what the form has from `masked` by what `source` has in its place. Both are forms
+    /// of one job. Rows are matched by their names.
+    pub(super) fn unmask(&mut self, masked: &Self, source: &Self) {
+        for (name, value) in &mut self.values {
+            if masked.get(name) == value {
+                source.get(name).clone_into(value);
+            }
+        }
+        for (list, rows) in &mut self.rows {
+            for (number, row) in rows {
+                let known = masked.rows(list).zip(source.rows(list));
+                let named =
+                    known.filter(|((_, known), _)| text(known, "name") == text(row, "name"));
+                // Several hyper-parameters may have one name.
+                let Some(((_, masked), (_, source))) =
+                    named.max_by_key(|((known, _), _)| known == number)
+                else {
+                    continue;
+                };
+                for (column, value) in row {
+                    if text(masked, column) == value {
+                        text(source, column).clone_into(value);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns the controls that have a mask in place of a value.
+    pub(super) fn masks(&self) -> Vec<Place> {
+        let marks = [format!("\"{MASK}"), format!("?{MASK}")];
+        let is_mask = |value: &str| value == MASK || marks.iter().any(|mark| value.contains(mark));
+        let values = self.values.iter().filter(|(_, value)| is_mask(value));
+        let mut places: Vec<_> = values.map(|(name, _)| Place::new(*name, *name)).collect();
+        for list in lists() {
+            for (number, row) in self.rows(list.name) {
+                let masked = row.iter().filter(|(_, value)| is_mask(value));
+                let names = masked.map(|(column, _)| cell_name(list, number, column));
+                places.extend(names.map(|name| Place::new(name, list.title)));
+            }
+        }
+        places
     }
 
     /// Returns the number after that of the last row.

@@ -15,6 +15,8 @@ pub(super) const MODE: &str = "mode";
 pub(super) const OTHER: &str = "other";
 /// Name of the field with the id of the draft, which has the dropped files.
 pub(super) const DRAFT: &str = "draft";
+/// Name of the field with the id of the job whose secrets the form shows as masks.
+pub(super) const FROM: &str = "from";
 /// Name of the column with the members of an element that the form does not have, as JSON.
 pub(super) const EXTRA: &str = "extra";
 /// Number of parameters in the form of the service.

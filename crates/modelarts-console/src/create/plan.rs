@@ -1,6 +1,8 @@
 //! `Plan`: the job of a form, with the files that must be staged for it.
 
-use modelarts_ext::{Client, CreateJob, Error, error::Violation, jobs::create::CodeDir};
+use modelarts_ext::{
+    Client, CreateJob, Error, error::Violation, jobs::create::CodeDir, masking::MASK,
+};
 use modelarts_obs::Staging;
 use serde_json::Value;
 
@@ -9,7 +11,8 @@ use crate::{
         finding::{Finding, Place, Places},
         form::{Form, Row, cell_name, text},
         parameters::{
-            AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, In, Kind, List, Mode, OTHER, controls, lists,
+            AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, FROM, In, Kind, List, Mode, OTHER, controls,
+            lists,
         },
     },
     drafts::{CODE, Draft, Dropped, INPUTS},
@@ -75,6 +78,12 @@ impl Plan {
         }
         for list in lists() {
             plan.set_list(list, form, staging, draft);
+        }
+        // Those of a copy are replaced when the job is created.
+        if form.get(FROM).is_empty() {
+            let rule = format!("must be entered: {MASK} is shown in place of a value");
+            let own = |place| Finding::own(&place, &rule, "enter the value itself");
+            plan.findings.extend(form.masks().into_iter().map(own));
         }
         plan
     }

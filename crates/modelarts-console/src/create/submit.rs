@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
-use modelarts_ext::{Error, Job};
+use modelarts_ext::{Error, Job, masking::mask};
 use modelarts_obs::{CreateJobExt, staging::StagedPart};
 use ring::rand::SystemRandom;
 use serde_json::json;
@@ -17,7 +17,7 @@ use crate::{
         check::Checked,
         finding::Finding,
         form::Form,
-        parameters::DRAFT,
+        parameters::{DRAFT, FROM},
         plan::Plan,
         prefill::form_of,
         view::{Content, FormPage},
@@ -70,7 +70,12 @@ async fn copy(
     let job = state.job(id).await?;
     let stem: String = job.name().chars().take(MAX_STEM).collect();
     let copy = job.copy_as(format!("{stem}-{}", &draft[..4])).await?;
-    let mut form = form_of(copy.body());
+    let mut body = copy.body();
+    let has_secrets = mask(&mut body) > 0;
+    let mut form = form_of(body);
+    if has_secrets {
+        form.set(FROM, job.id());
+    }
     let has_outputs = form.rows("outputs").next().is_some();
     let mut note = format!("This form has the settings of the job {}.", job.name());
     if has_outputs && state.staging.root().is_ok() {
@@ -81,6 +86,17 @@ async fn copy(
                  results.";
     }
     notes.push(note);
+    Ok(form)
+}
+
+/// Returns a form with the secrets of the job that it is a copy of, in place of their masks.
+async fn unmask(state: &State, form: &Form) -> Result<Form, Problem> {
+    let mut form = form.clone();
+    let body = state.job(form.get(FROM)).await?.copy_as("").await?.body();
+    let mut masked = body.clone();
+    mask(&mut masked);
+    form.unmask(&form_of(masked), &form_of(body));
+    form.set(FROM, "");
     Ok(form)
 }
 
@@ -104,10 +120,19 @@ pub(super) async fn create(
         form.set(DRAFT, draft_id()?);
     }
     let lists = state.choices.known_lists(&state.client).await;
-    let (plan, mut checked) = Checked::new(&state, &form, &lists);
+    if fields.get("action") == Some("show") && !form.get(FROM).is_empty() {
+        form = unmask(&state, &form).await?;
+    }
+    let (mut plan, mut checked) = Checked::new(&state, &form, &lists);
     // Enter in a control, or an unknown button, creates nothing.
     let is_check = fields.get("action") != Some("create");
     let mut problem = None;
+    if !is_check && checked.errors.is_empty() && !form.get(FROM).is_empty() {
+        // The response has the form without its secrets.
+        let complete = unmask(&state, &form).await?;
+        let (of_complete, found) = Checked::new(&state, &complete, &lists);
+        (plan, checked.errors) = (of_complete, found.errors);
+    }
     if !is_check && checked.errors.is_empty() {
         let draft = form.get(DRAFT).to_owned();
         match submit(&state, plan, &draft).await? {

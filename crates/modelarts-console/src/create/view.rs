@@ -10,7 +10,7 @@ use crate::{
         check::Checked,
         finding::Finding,
         form::{Form, Row, cell_name, text},
-        parameters::{Control, DRAFT, EXTRA, GROUPS, Item, Kind, List, Mode, OTHER},
+        parameters::{Control, DRAFT, EXTRA, FROM, GROUPS, Item, Kind, List, Mode, OTHER},
     },
     display,
     drafts::{CODE, INPUTS},
@@ -42,6 +42,8 @@ pub(super) struct FormPage {
     groups: Vec<GroupView>,
     modes: Vec<Choice>,
     draft: String,
+    /// Id of the job whose secrets are shown as masks; empty if there are none.
+    from: String,
     other: String,
     other_errors: Vec<String>,
     /// Address below which files are stored; `None` if no bucket is set.
@@ -158,6 +160,7 @@ impl FormPage {
             groups,
             modes: modes.collect(),
             draft: form.get(DRAFT).to_owned(),
+            from: form.get(FROM).to_owned(),
             other: form.get(OTHER).to_owned(),
             other_errors: builder.errors_of(OTHER),
             root,

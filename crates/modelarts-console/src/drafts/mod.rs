@@ -1,12 +1,15 @@
 //! `Drafts`: files that were dropped on the form, until they are staged.
 
+mod names;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use names::{CODE, INPUTS};
+
 use std::{
     collections::BTreeMap,
-    io,
-    path::{Component, Path, PathBuf},
+    env, io,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -21,21 +24,18 @@ use tokio::{
     io::{AsyncWriteExt, BufWriter},
 };
 
-use crate::{display, problem::Problem, temporary};
+use crate::{
+    display,
+    drafts::names::{check_path, check_slot},
+    problem::Problem,
+    temporary::{self, ProcessDirectory},
+};
 
-/// Slot of the code.
-pub(crate) const CODE: &str = "code";
-/// Prefix of the slots of inputs, before the number of the row.
-pub(crate) const INPUTS: &str = "inputs-";
 /// Number of hexadecimal digits of the id of a draft.
 const ID_DIGITS: usize = 32;
 /// Directory of complete files, and of files that are being received.
 const FILES: &str = "files";
 const INCOMING: &str = "incoming";
-/// Maximum length of a name, of a path, and maximum number of levels of a path.
-const MAX_NAME: usize = 255;
-const MAX_PATH: usize = 900;
-const MAX_LEVELS: usize = 33;
 
 /// Limits of the files of all drafts.
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +60,10 @@ impl Default for Limits {
 }
 
 /// The drafts of all forms. A draft exists once it has a file.
-#[derive(Default)]
 pub(crate) struct Drafts {
     limits: Limits,
+    /// Parent of the directories of the drafts; the reason if there is none.
+    directory: Mutex<io::Result<ProcessDirectory>>,
     /// The most recently used draft is the last one.
     drafts: Mutex<Vec<(String, Arc<Draft>)>>,
 }
@@ -107,6 +108,19 @@ pub(crate) struct Dropped {
 }
 
 impl Drafts {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            directory: Mutex::new(ProcessDirectory::create(&env::temp_dir())),
+            drafts: Mutex::default(),
+        }
+    }
+
+    /// Deletes all files, also those that are in use.
+    pub(crate) fn close(&self) {
+        *self.directory.lock() = Err(io::Error::other("the page has ended"));
+    }
+
     /// Returns a draft that has files.
     pub(crate) fn get(&self, id: &str) -> Option<Arc<Draft>> {
         let mut drafts = self.drafts.lock();
@@ -128,8 +142,15 @@ impl Drafts {
         if let Some(draft) = self.get(id) {
             return Ok(draft);
         }
-        let draft = Draft::new(self.limits).map_err(local)?;
+        let draft = self.create().map_err(local)?;
         Ok(self.insert(id, Arc::new(draft)))
+    }
+
+    fn create(&self) -> io::Result<Draft> {
+        match &*self.directory.lock() {
+            Ok(directory) => Draft::new(self.limits, directory.path()),
+            Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+        }
     }
 
     /// Adds a draft, and returns it. If another request has added one with this id meanwhile,
@@ -161,8 +182,8 @@ impl Drafts {
 }
 
 impl Draft {
-    fn new(limits: Limits) -> io::Result<Self> {
-        let directory = temporary::directory("modelarts-console-")?;
+    fn new(limits: Limits, parent: &Path) -> io::Result<Self> {
+        let directory = temporary::directory_in(parent, "draft-")?;
         std::fs::create_dir(directory.path().join(FILES))?;
         std::fs::create_dir(directory.path().join(INCOMING))?;
         Ok(Self {
@@ -375,49 +396,6 @@ impl Drop for Reserved<'_> {
             self.draft.contents.lock().bytes -= self.bytes;
         }
     }
-}
-
-fn check_slot(slot: &str) -> Result<(), Problem> {
-    let number = slot.strip_prefix(INPUTS);
-    let is_input = number.is_some_and(|number| {
-        (1..=4).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
-    });
-    match slot == CODE || is_input {
-        true => Ok(()),
-        false => Err(Problem::not_found("the form has no such place for files")),
-    }
-}
-
-/// Rejects paths that leave the slot, and those that OBS or a file system does not take.
-fn check_path(path: &str) -> Result<(), Problem> {
-    let wrong = |rule: &str| {
-        let shown: String = path.chars().take(80).collect();
-        Err(
-            Problem::invalid(format!("the name of the file {shown:?} {rule}"))
-                .with_advice("rename the file, or leave it out"),
-        )
-    };
-    if path.len() > MAX_PATH {
-        return wrong("must have at most 900 bytes");
-    }
-    if path.chars().any(|c| c.is_control() || c == '\\') {
-        return wrong("must have no backslash and no control character");
-    }
-    let steps = || path.split('/');
-    // A path with a drive is not relative on Windows.
-    let is_inside = Path::new(path)
-        .components()
-        .all(|step| matches!(step, Component::Normal(_)));
-    if !is_inside || steps().any(|step| matches!(step, "" | ".")) {
-        return wrong("must be a path in the directory, without empty parts, . and ..");
-    }
-    if steps().any(|step| step.len() > MAX_NAME) {
-        return wrong("must have at most 255 bytes in each part");
-    }
-    if steps().count() > MAX_LEVELS {
-        return wrong("must have at most 32 levels of directories");
-    }
-    Ok(())
 }
 
 fn too_large(message: String) -> Problem {

@@ -7,14 +7,11 @@ use super::*;
 const ID: &str = "00112233445566778899aabbccddeeff";
 
 fn drafts(bytes: u64, files: usize) -> Drafts {
-    Drafts {
-        limits: Limits {
-            bytes,
-            files,
-            drafts: 2,
-        },
-        drafts: Mutex::default(),
-    }
+    Drafts::new(Limits {
+        bytes,
+        files,
+        drafts: 2,
+    })
 }
 
 fn body(chunks: &[&'static str]) -> impl Stream<Item = Result<Bytes, ()>> + Unpin + use<> {
@@ -42,7 +39,8 @@ fn all_files(directory: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing() {
-    let draft = drafts(10, 9).open(ID).unwrap();
+    let drafts = drafts(10, 9);
+    let draft = drafts.open(ID).unwrap();
     let broken = stream::iter([Ok(Bytes::from("12345")), Err(())]);
     let problem = draft.receive(CODE, "train.py", None, broken).await;
     let problem = problem.unwrap_err();
@@ -59,7 +57,8 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
 
 #[tokio::test]
 async fn files_beyond_the_limits_are_rejected() {
-    let draft = drafts(10, 2).open(ID).unwrap();
+    let drafts = drafts(10, 2);
+    let draft = drafts.open(ID).unwrap();
     let declared = draft.receive(CODE, "a", Some(11), body(&["1"])).await;
     assert_eq!(declared.unwrap_err().status, StatusCode::PAYLOAD_TOO_LARGE);
     let undeclared = draft.receive(CODE, "a", None, body(&["123456", "78901"]));
@@ -82,7 +81,8 @@ async fn files_beyond_the_limits_are_rejected() {
 
 #[tokio::test]
 async fn names_that_leave_the_directory_are_rejected() {
-    let draft = drafts(1_000, 100).open(ID).unwrap();
+    let drafts = drafts(1_000, 100);
+    let draft = drafts.open(ID).unwrap();
     let long = "x".repeat(256);
     let deep = "d/".repeat(33) + "f";
     for path in [
@@ -115,7 +115,8 @@ async fn names_that_leave_the_directory_are_rejected() {
 
 #[tokio::test]
 async fn a_dropped_directory_keeps_its_name() {
-    let draft = drafts(1_000, 100).open(ID).unwrap();
+    let drafts = drafts(1_000, 100);
+    let draft = drafts.open(ID).unwrap();
     put(&draft, "src/train.py", "1").await.unwrap();
     put(&draft, "src/lib/a.py", "22").await.unwrap();
     let dropped = draft.dropped(CODE).unwrap();
@@ -138,7 +139,8 @@ async fn a_dropped_directory_keeps_its_name() {
 
 #[tokio::test]
 async fn files_do_not_change_while_they_are_staged() {
-    let draft = drafts(1_000, 100).open(ID).unwrap();
+    let drafts = drafts(1_000, 100);
+    let draft = drafts.open(ID).unwrap();
     let lock = draft.lock().unwrap();
     assert!(draft.lock().is_err());
     let problem = put(&draft, "train.py", "1").await.unwrap_err();
@@ -174,9 +176,23 @@ async fn a_further_draft_replaces_the_one_unused_for_the_longest_time() {
 fn files_that_arrive_at_the_same_time_have_one_draft() {
     let drafts = drafts(10, 10);
     // Both requests have found no draft.
-    let [first, second] = [0, 1].map(|_| Arc::new(Draft::new(drafts.limits).unwrap()));
+    let [first, second] = [0, 1].map(|_| Arc::new(drafts.create().unwrap()));
     let one = drafts.insert(ID, Arc::clone(&first));
     let other = drafts.insert(ID, second);
     assert!(Arc::ptr_eq(&one, &first) && Arc::ptr_eq(&other, &first));
     assert!(Arc::ptr_eq(&drafts.open(ID).unwrap(), &first));
+}
+
+#[tokio::test]
+async fn all_files_are_deleted_at_the_end() {
+    let drafts = drafts(10, 10);
+    let draft = drafts.open(ID).unwrap();
+    put(&draft, "train.py", "1").await.unwrap();
+    let directory = draft.path().parent().unwrap().to_owned();
+    assert!(directory.is_dir());
+    drafts.close();
+    // The draft is still in use.
+    assert!(!directory.exists());
+    let problem = drafts.open(&"1".repeat(ID_DIGITS)).err().unwrap();
+    assert!(problem.message.contains("the page has ended"));
 }

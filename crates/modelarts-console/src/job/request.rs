@@ -8,7 +8,10 @@ use axum::{
 };
 
 use crate::{
-    access::visitor::Visitor,
+    access::{
+        secrets::Secrets,
+        visitor::{Fields, Visitor},
+    },
     job::frame::{JobFrame, Tab},
     page::{Layout, Page, Section},
     problem::Problem,
@@ -21,6 +24,7 @@ use crate::{
 struct RequestPage {
     layout: Layout,
     frame: JobFrame,
+    secrets: Secrets,
     /// Identifier, title and text of each form.
     forms: [(&'static str, &'static str, String); 4],
 }
@@ -33,14 +37,18 @@ async fn request(
     Shared(state): Shared<State>,
     visitor: Visitor,
     Path(id): Path<String>,
+    fields: Fields,
 ) -> Result<Page<RequestPage>, Problem> {
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Request).await?;
-    let body = job.copy_as(job.name()).await?.body();
+    let mut body = job.copy_as(job.name()).await?.body();
+    let mut secrets = Secrets::of(&fields);
+    secrets.apply(&mut body);
     let snippets = Snippets::new(&state.client, state.context.as_deref(), &body);
     Ok(Page(RequestPage {
         layout,
         frame,
+        secrets,
         forms: [
             ("command", "Command", snippets.command),
             ("rust", "Rust", snippets.program),

@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
     path::Path,
     sync::{Arc, Mutex},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use modelarts_console::Console;
@@ -14,6 +14,7 @@ use modelarts_emulator::Emulator;
 use reqwest::{Response, header::SET_COOKIE};
 use ring::hmac;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{Fixture, browser, client};
 
@@ -328,7 +329,7 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
 }
 
 /// All routes that are not only read.
-const CHANGES: [(&str, &str); 13] = [
+const CHANGES: [(&str, &str); 14] = [
     ("DELETE", "/create/files/{draft}/{slot}"),
     ("POST", "/create"),
     ("POST", "/create/check"),
@@ -342,6 +343,7 @@ const CHANGES: [(&str, &str); 13] = [
     ("POST", "/jobs/{id}/delete"),
     ("POST", "/jobs/{id}/description"),
     ("POST", "/jobs/{id}/stop"),
+    ("POST", "/logout"),
 ];
 
 /// Adds the routes in the sources that are not only read, as methods with paths.
@@ -395,18 +397,21 @@ async fn a_read_only_page_rejects_all_changes() {
         let request = fixture.request(method, &path);
         let request = request.header("x-csrf-token", &fixture.csrf);
         let response = request.send().await.unwrap();
-        // The check of a form changes nothing, so it only shows what is wrong.
-        if path == "/create/check" {
+        // The check of a form changes nothing, so it only shows what is wrong. The last one logs out.
+        if path == "/create/check" || path == "/logout" {
             text(response, 200).await;
             continue;
         }
         let page = text(response, 403).await;
         assert!(page.contains("this page is read-only"), "{path}: {page}");
     }
+    let fixture = Fixture::with(|emulator| emulator, |console| console.read_only(true)).await;
+    let forms = |page: &str| page.matches("method=\"post\"").count();
     let page = fixture.page("/emulator").await;
     assert!(page.contains("<strong>read-only</strong>"), "{page}");
-    assert!(!page.contains("method=\"post\""), "{page}");
-    assert!(!fixture.page("/jobs").await.contains("method=\"post\""));
+    // Only that of the end of the session.
+    assert_eq!(forms(&page), 1, "{page}");
+    assert_eq!(forms(&fixture.page("/jobs").await), 1);
 }
 
 #[tokio::test]
@@ -418,4 +423,78 @@ async fn only_loopback_addresses_are_listened_on() {
         error.to_string(),
         "the address must be a loopback address, and is 0.0.0.0"
     );
+}
+
+#[tokio::test]
+async fn logging_out_ends_the_session_with_its_streams() {
+    for is_read_only in [false, true] {
+        let fixture = Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
+        let page = fixture.page("/jobs").await;
+        assert!(
+            page.contains("<form method=\"post\" action=\"/logout\">"),
+            "{page}"
+        );
+        assert_eq!(
+            fixture
+                .request("GET", "/logout")
+                .send()
+                .await
+                .unwrap()
+                .status(),
+            405
+        );
+        let forged = fixture.request("POST", "/logout").send().await.unwrap();
+        assert_eq!(forged.status(), 403);
+        fixture.page("/jobs").await;
+        let mut stream = fixture.stream("/jobs/stream", "").await;
+        stream.next().await.unwrap();
+
+        let response = fixture.form("/logout", &[]).await;
+        let cookie = response.headers()[SET_COOKIE].to_str().unwrap().to_owned();
+        let (name, _) = fixture.cookie.split_once('=').unwrap();
+        let expired = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+        assert_eq!(cookie, expired);
+        let page = text(response, 200).await;
+        assert!(page.contains("<h1>Logged out</h1>"), "{page}");
+        assert!(
+            page.contains("open the newest link that the program printed"),
+            "{page}"
+        );
+        assert!(!page.contains(fixture.emulator.project_id()), "{page}");
+        stream.until_end().await;
+        // A copy of the cookie is not valid, also with its signature in capital letters.
+        let (text, signature) = fixture.cookie.rsplit_once('.').unwrap();
+        let capital = format!("{text}.{}", signature.to_uppercase());
+        for cookie in [&fixture.cookie, &capital] {
+            let request = fixture.stranger("GET", "/jobs").header("cookie", cookie);
+            assert_eq!(request.send().await.unwrap().status(), 401);
+        }
+        let next = browser()
+            .get(fixture.console.login_url())
+            .send()
+            .await
+            .unwrap();
+        assert!(next.headers().contains_key(SET_COOKIE));
+    }
+}
+
+#[tokio::test]
+async fn a_request_whose_head_does_not_arrive_ends_after_30_seconds() {
+    let fixture = Fixture::start().await;
+    let address = fixture.console.url().replace("http://", "");
+    let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+    tokio::time::pause();
+    let begin = tokio::time::Instant::now();
+    stream
+        .write_all(b"GET /jobs HTTP/1.1\r\nHost: 127")
+        .await
+        .unwrap();
+    let mut reply = Vec::new();
+    let read = stream.read_to_end(&mut reply);
+    let closed = tokio::time::timeout(Duration::from_secs(3_600), read).await;
+    closed.expect("the connection stays open").unwrap();
+    // The server may have begun to count before the clock stood still, or a moment later.
+    let elapsed = begin.elapsed().as_secs_f64();
+    assert!((29.0..45.0).contains(&elapsed), "{elapsed}");
+    assert_eq!(reply, b"");
 }

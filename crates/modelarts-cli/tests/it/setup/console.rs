@@ -4,10 +4,16 @@ use std::{
     fs,
     net::{Ipv4Addr, TcpListener},
     os::unix::fs::PermissionsExt,
+    path::Path,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::support::{Fixture, Running, assert, assert_schema, isolated};
 
@@ -20,7 +26,12 @@ struct ConsoleProcess {
 impl ConsoleProcess {
     /// Starts it, and waits until it is ready.
     fn start(fixture: &Fixture, arguments: &str) -> Self {
-        let mut running = fixture.spawn(&format!("console -o json {arguments}"));
+        Self::start_in(fixture, arguments, &std::env::temp_dir())
+    }
+
+    /// Starts it with another directory of temporary files.
+    fn start_in(fixture: &Fixture, arguments: &str, temporary: &Path) -> Self {
+        let mut running = fixture.spawn_in(&format!("console -o json {arguments}"), temporary);
         let line = running.line();
         if line.is_empty() {
             panic!("the page has not started: {}", running.end().2);
@@ -110,6 +121,83 @@ async fn the_page_is_served_until_ctrl_c() {
         )
     );
     assert!(!login.ends_with(next), "{stderr}");
+}
+
+/// Returns the number of files below a directory.
+fn count_files(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let counts = entries.map(|entry| match entry.path() {
+        path if path.is_dir() => count_files(&path),
+        // The lock is no dropped file.
+        path => usize::from(path.file_name().is_some_and(|name| name != "lock")),
+    });
+    counts.sum()
+}
+
+/// Waits until a condition holds.
+async fn until(condition: impl Fn() -> bool) {
+    let wait = async {
+        while !condition() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_secs(60), wait).await;
+    waited.expect("the condition does not hold");
+}
+
+/// Drops a file on the form, and begins with a second one and with another request.
+async fn drop_files(fixture: &Fixture, page: &ConsoleProcess) -> [TcpStream; 2] {
+    let cookie = log_in(fixture, page).await;
+    let url = page.text("url");
+    let (_, _, text) = get(fixture, &format!("{url}/jobs"), &cookie).await;
+    let (_, csrf) = text.split_once("csrf-token\" content=\"").unwrap();
+    let csrf = csrf.split_once('"').unwrap().0;
+    let host = url.strip_prefix("http://").unwrap();
+    let upload = async |name: &str, close: &str| {
+        let head = format!(
+            "POST /create/files/{}/code/{name} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\
+             X-CSRF-Token: {csrf}\r\nContent-Length: 5\r\n{close}\r\nhell",
+            "0".repeat(32)
+        );
+        let mut connection = TcpStream::connect(host).await.unwrap();
+        connection.write_all(head.as_bytes()).await.unwrap();
+        connection
+    };
+    let mut complete = upload("train.py", "Connection: close\r\n").await;
+    complete.write_all(b"o").await.unwrap();
+    let mut answer = String::new();
+    complete.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 204 "), "{answer}");
+    let mut half = TcpStream::connect(host).await.unwrap();
+    half.write_all(b"GET /jobs HTTP/1.1\r\nHo").await.unwrap();
+    [upload("data.csv", "").await, half]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropped_files_are_deleted_at_the_end_and_after_a_kill() {
+    let fixture = Fixture::start().await;
+    let directory = TempDir::new().unwrap();
+    let start = || ConsoleProcess::start_in(&fixture, "--listen 127.0.0.1:0", directory.path());
+    let is_empty = || fs::read_dir(directory.path()).unwrap().next().is_none();
+    let page = start();
+    let _open = drop_files(&fixture, &page).await;
+    until(|| count_files(directory.path()) == 2).await;
+    page.end();
+    assert!(is_empty());
+
+    let killed = start();
+    let _open = drop_files(&fixture, &killed).await;
+    until(|| count_files(directory.path()) == 2).await;
+    // Another page leaves the files of one that runs.
+    start().end();
+    assert_eq!(count_files(directory.path()), 2);
+    killed.running.signal("KILL");
+    killed.running.end();
+    assert_eq!(count_files(directory.path()), 2);
+    let next = start();
+    until(|| count_files(directory.path()) == 0).await;
+    next.end();
+    until(is_empty).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,10 @@ use modelarts_ext::Job;
 use serde::Serialize;
 
 use crate::{
-    access::visitor::Visitor,
+    access::{
+        secrets::Secrets,
+        visitor::{Fields, Visitor},
+    },
     job::{
         frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
@@ -46,6 +49,7 @@ struct SettingsView {
     outputs: Vec<Channel>,
     parameters: Vec<(String, String)>,
     environment: Vec<(String, String)>,
+    secrets: Secrets,
     runs: Vec<RunRow>,
     csrf: String,
     is_read_only: bool,
@@ -69,10 +73,11 @@ async fn overview(
     Shared(state): Shared<State>,
     visitor: Visitor,
     Path(id): Path<String>,
+    fields: Fields,
 ) -> Result<Page<OverviewPage>, Problem> {
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
-    let settings = render_settings(&state, &visitor, &job).await?;
+    let settings = render_settings(&state, &visitor, &job, &fields).await?;
     Ok(Page(OverviewPage {
         layout,
         frame,
@@ -84,26 +89,35 @@ async fn parts(
     Shared(state): Shared<State>,
     visitor: Visitor,
     Path(id): Path<String>,
+    fields: Fields,
 ) -> Result<Json<Parts>, Problem> {
     let job = load_shared(&state, &id).await?;
     Ok(Json(Parts {
         summary: summary::render(&state, &job, true).await?,
-        settings: render_settings(&state, &visitor, &job).await?,
+        settings: render_settings(&state, &visitor, &job, &fields).await?,
     }))
 }
 
-async fn render_settings(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+async fn render_settings(
+    state: &State,
+    visitor: &Visitor,
+    job: &Job,
+    fields: &Fields,
+) -> Result<String, Problem> {
+    let mut secrets = Secrets::of(fields);
+    let algorithm = settings::algorithm(job, &mut secrets)?;
     let tags = state.facts.tags(job).await;
     let metadata = job.details().metadata.as_deref();
     let description = metadata.and_then(|metadata| metadata.description.clone());
     fragment(&SettingsView {
         id: job.id().to_owned(),
         description: description.unwrap_or_default(),
-        groups: settings::groups(job, &tags),
-        inputs: settings::inputs(job),
-        outputs: settings::outputs(job),
-        parameters: settings::parameters(job),
-        environment: settings::environment(job),
+        groups: settings::groups(job, &algorithm, &tags),
+        inputs: settings::inputs(&algorithm),
+        outputs: settings::outputs(&algorithm),
+        parameters: settings::parameters(&algorithm),
+        environment: settings::environment(&algorithm),
+        secrets,
         runs: settings::runs(job),
         csrf: visitor.csrf.clone(),
         is_read_only: state.is_read_only,

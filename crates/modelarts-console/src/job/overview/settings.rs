@@ -5,7 +5,7 @@ use modelarts_ext::{
     types::{AccessMethod, Input, JobAlgorithm, JobEngine, JobSpec, Output, Tag, TimeUnit, Volume},
 };
 
-use crate::display;
+use crate::{access::secrets::Secrets, display, problem::Problem};
 
 /// Number of workers whose names are listed.
 const MAX_WORKERS: usize = 8;
@@ -87,16 +87,21 @@ impl Settings {
     }
 }
 
+/// Returns the algorithm of a job, with masks in place of secrets unless they are to be shown.
+pub(crate) fn algorithm(job: &Job, secrets: &mut Secrets) -> Result<JobAlgorithm, Problem> {
+    let internal = |error| Problem::internal(format!("the job cannot be shown: {error}"));
+    let algorithm = job.details().algorithm.as_deref().cloned();
+    let mut value = serde_json::to_value(algorithm.unwrap_or_default()).map_err(internal)?;
+    secrets.apply(&mut value);
+    serde_json::from_value(value).map_err(internal)
+}
+
 /// Returns the settings of a job in groups. Settings that the job does not have are omitted.
-pub(crate) fn groups(job: &Job, tags: &[Tag]) -> Vec<Group> {
-    let details = job.details();
-    let algorithm = details.algorithm.as_deref();
-    let spec = details.spec.as_deref();
+pub(crate) fn groups(job: &Job, algorithm: &JobAlgorithm, tags: &[Tag]) -> Vec<Group> {
+    let spec = job.details().spec.as_deref();
     let groups = [
         basic(job, tags).group("Basic settings"),
-        algorithm
-            .map_or_else(Settings::default, code)
-            .group("Algorithm"),
+        code(algorithm).group("Algorithm"),
         spec.map_or_else(Settings::default, resources)
             .group("Resources"),
         run(job).group("Run"),
@@ -286,13 +291,8 @@ fn access(job: &Job) -> Settings {
 }
 
 /// Returns the inputs of a job.
-pub(crate) fn inputs(job: &Job) -> Vec<Channel> {
-    let algorithm = job.details().algorithm.as_deref();
-    algorithm
-        .map_or(&[][..], |it| &it.inputs)
-        .iter()
-        .map(input)
-        .collect()
+pub(crate) fn inputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
+    algorithm.inputs.iter().map(input).collect()
 }
 
 fn input(input: &Input) -> Channel {
@@ -315,13 +315,8 @@ fn input(input: &Input) -> Channel {
 }
 
 /// Returns the outputs of a job.
-pub(crate) fn outputs(job: &Job) -> Vec<Channel> {
-    let algorithm = job.details().algorithm.as_deref();
-    algorithm
-        .map_or(&[][..], |it| &it.outputs)
-        .iter()
-        .map(output)
-        .collect()
+pub(crate) fn outputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
+    algorithm.outputs.iter().map(output).collect()
 }
 
 fn output(output: &Output) -> Channel {
@@ -343,9 +338,8 @@ fn obtained(method: Option<&AccessMethod>) -> &'static str {
 }
 
 /// Returns the hyper-parameters of a job.
-pub(crate) fn parameters(job: &Job) -> Vec<(String, String)> {
-    let algorithm = job.details().algorithm.as_deref();
-    let parameters = algorithm.map_or(&[][..], |it| &it.parameters).iter();
+pub(crate) fn parameters(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
+    let parameters = algorithm.parameters.iter();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     parameters
         .map(|it| (text(&it.name), text(&it.value)))
@@ -353,9 +347,8 @@ pub(crate) fn parameters(job: &Job) -> Vec<(String, String)> {
 }
 
 /// Returns the environment variables of a job.
-pub(crate) fn environment(job: &Job) -> Vec<(String, String)> {
-    let algorithm = job.details().algorithm.as_deref();
-    let variables = algorithm.map(|it| &it.environments).into_iter().flatten();
+pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
+    let variables = algorithm.environments.iter();
     variables
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()

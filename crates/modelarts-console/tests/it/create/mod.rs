@@ -3,6 +3,7 @@
 mod files;
 mod mistakes;
 mod parameters;
+mod secrets;
 
 use modelarts_console::Console;
 use modelarts_emulator::{Emulator, Timing};

@@ -2,6 +2,7 @@
 
 mod changes;
 mod request;
+mod secrets;
 mod usage;
 
 use std::time::Duration;
@@ -289,7 +290,7 @@ async fn the_overview_has_the_settings_of_the_job() {
                "tags": {"team": "nlp"}}),
     )
     .await;
-    let page = fixture.page(&format!("/jobs/{id}")).await;
+    let page = fixture.page(&format!("/jobs/{id}?secrets=shown")).await;
     let has = |label: &str, value: &str| {
         let cell = between(&page, &format!("<dt>{label}</dt><dd>"), "</dd>");
         let text = cell.replace("<code>", "").replace("</code>", "");
@@ -380,12 +381,14 @@ async fn markup_in_the_texts_of_a_job_is_text() {
     )
     .await;
     for tab in ["", "/usage", "/request", "/delete", "/parts"] {
-        let page = fixture.page(&format!("/jobs/{failed}{tab}")).await;
+        let page = fixture
+            .page(&format!("/jobs/{failed}{tab}?secrets=shown"))
+            .await;
         for markup in ["<script>alert", "<img src=x", "onerror=alert(1)>"] {
             assert!(!page.contains(markup), "{tab}: {page}");
         }
     }
-    let page = fixture.page(&format!("/jobs/{failed}")).await;
+    let page = fixture.page(&format!("/jobs/{failed}?secrets=shown")).await;
     // In the description, its form, a hyper-parameter, a variable, tags and the log line.
     assert!(
         page.matches("&#60;script&#62;alert(1)").count() >= 7,

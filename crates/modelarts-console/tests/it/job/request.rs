@@ -11,7 +11,9 @@ use crate::{
 async fn the_request_is_shown_as_body_command_program_and_curl() {
     let fixture = Fixture::with(|emulator| emulator, |console| console.context("team")).await;
     let id = seed_one(&fixture, json!({"job": described("again")})).await;
-    let page = fixture.page(&format!("/jobs/{id}/request")).await;
+    let page = fixture
+        .page(&format!("/jobs/{id}/request?secrets=shown"))
+        .await;
     let text = |name: &str| {
         let start =
             format!("<pre id=\"{name}\" tabindex=\"0\" aria-labelledby=\"{name}-title\"><code>");
