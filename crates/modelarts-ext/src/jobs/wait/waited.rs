@@ -294,7 +294,6 @@ impl Error {
 
     /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed with
     /// this error.
-    #[must_use]
     pub fn ended(&self) -> &[Waited] {
         self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
     }
