@@ -92,6 +92,10 @@ pub(crate) trait Allocation: Send + Sync {
 
 /// Change of an allocation.
 #[derive(Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "slurm"),
+    allow(dead_code, reason = "only clusters have a queue")
+)]
 pub(crate) enum Progress {
     /// The job waits for this reason.
     Waiting(String),

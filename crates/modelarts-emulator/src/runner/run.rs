@@ -15,6 +15,10 @@ pub(crate) enum Exit {
 
 /// Cause for which a job lost its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "slurm"),
+    allow(dead_code, reason = "only clusters lose nodes in these ways")
+)]
 pub(crate) enum Loss {
     /// A node failed.
     NodeFault,
