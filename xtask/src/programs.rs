@@ -172,11 +172,11 @@ pub fn simulation_of(seconds: u64) -> Result<Command> {
     })
 }
 
-/// Returns the command for the simulation. It is a test program, so the build is shared with the
-/// tests.
+/// Returns the command for the simulation. It is a test program of modelarts-ext in an optimised
+/// build.
 fn simulation(args: &Simulate) -> Result<Command> {
-    let mut command = cargo(["test", "--quiet", "--workspace", "--test", "simulation"]);
-    command.args(["--", "--nocapture", "no_seed_breaks_a_rule"]);
+    let mut command = cargo(["test", "--quiet", "--release", "--package", "modelarts-ext"]);
+    command.args(["--test", "simulation", "--", "--nocapture", "no_seed_breaks_a_rule"]);
     let first = match (args.seed, args.first) {
         (Some(_), _) => None,
         (None, Some(first)) => Some(first),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use modelarts_api::BoxFuture;
+use modelarts_ext::api::BoxFuture;
 use tokio::time::Instant;
 
 /// Start of the simulated time, 2026-01-15T08:30:00Z.

@@ -9,19 +9,16 @@ use std::{
     time::Duration,
 };
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use fastrand::Rng;
 use futures::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_body_util::BodyExt;
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
-use modelarts_api::BoxFuture;
-use modelarts_ext::connector::{ConnectorError, HttpConnector};
-use parking_lot::Mutex;
+use modelarts_ext::{api::BoxFuture, connector::{ConnectorError, HttpConnector}};
+use std::sync::Mutex;
 use serde_json::Value;
 use tokio::{sync::oneshot, time::sleep};
+use tower::ServiceExt;
 
 use crate::{
     clock::SimulatedClock,
@@ -41,7 +38,7 @@ const MOST_REQUESTS: u64 = 30_000;
 pub(crate) struct Network(Arc<Inner>);
 
 struct Inner {
-    routes: TowerToHyperService<axum::Router>,
+    routes: axum::Router,
     host: HeaderValue,
     conditions: Conditions,
     clock: SimulatedClock,
@@ -80,7 +77,7 @@ impl Network {
         rng: Rng,
     ) -> Self {
         Self(Arc::new(Inner {
-            routes: TowerToHyperService::new(routes),
+            routes: routes,
             host,
             conditions,
             clock,
@@ -107,7 +104,7 @@ impl HttpConnector for Network {
     }
 
     fn reset(&self) {
-        *self.0.last.lock() = None;
+        *self.0.last.lock().unwrap() = None;
         self.0.trace.note("the connections are closed");
     }
 }
@@ -132,7 +129,7 @@ impl Inner {
             && words.len() == 5
             && words.get(3) == Some(&"training-jobs");
         let (fate, there, back) = {
-            let mut rng = self.rng.lock();
+            let mut rng = self.rng.lock().unwrap();
             let fate = self
                 .conditions
                 .fate(&mut rng, self.clock.elapsed(), is_create, is_details);
@@ -177,7 +174,7 @@ impl Inner {
         };
         sleep(back).await;
         let mixed = match is_details && got.status.is_success() {
-            true => self.last.lock().replace(got.clone()),
+            true => self.last.lock().unwrap().replace(got.clone()),
             false => None,
         };
         let status = got.status.as_u16();
@@ -237,13 +234,12 @@ impl Inner {
 
     async fn call(&self, head: &http::Request<()>, body: Bytes) -> Answer {
         let request = head.clone().map(|()| Body::from(body));
-        let Ok(response) = self.routes.call(request).await;
+        let Ok(response) = self.routes.clone().oneshot(request).await;
         let (parts, body) = response.into_parts();
-        let body = body.collect().await.map(|body| body.to_bytes());
         Answer {
             status: parts.status,
             headers: parts.headers,
-            body: body.unwrap_or_default(),
+            body: to_bytes(body, usize::MAX).await.unwrap_or_default(),
         }
     }
 
@@ -272,7 +268,7 @@ impl Inner {
             }
         }
         let time = |row: &Value| row["metadata"]["create_time"].as_i64();
-        let mut rng = self.rng.lock();
+        let mut rng = self.rng.lock().unwrap();
         for same in rows.chunk_by_mut(|a, b| time(a) == time(b)) {
             rng.shuffle(same);
         }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use fastrand::Rng;
 use modelarts_emulator::Emulator;
 use modelarts_ext::{Client, Error, jobs::logs::LogAccess};
-use parking_lot::Mutex;
+use std::sync::Mutex;
 
 use crate::{clock::SimulatedClock, conditions::Conditions, trace::Trace};
 

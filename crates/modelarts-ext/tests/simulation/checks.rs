@@ -62,7 +62,7 @@ pub(crate) fn ended_at(world: &World, job: &Job) -> Option<Duration> {
 /// after it had executed one, and the returned job must exist. After an error, the job must not
 /// exist, unless the error is uncertain.
 pub(crate) fn created(world: &World, name: &str, result: &Result<Job, Error>) {
-    let executed = world.executed.lock();
+    let executed = world.executed.lock().unwrap();
     let times = executed.iter().filter(|made| *made == name).count();
     drop(executed);
     if times > 1 {

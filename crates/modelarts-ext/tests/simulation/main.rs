@@ -1,5 +1,13 @@
-//! Runs simulations. `cargo test` runs a few; `cargo xtask simulate` runs any number, and
-//! configures this test by environment variables.
+//! Simulation of the client, the network and the service in one process, determined by a seed.
+
+mod checks;
+mod clock;
+mod conditions;
+mod network;
+mod run;
+mod trace;
+mod users;
+mod world;
 
 use std::{
     env,
@@ -9,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use modelarts_simulation::{Run, run};
+use crate::run::{Run, run};
 
 /// Reads a number from an environment variable.
 fn variable(name: &str) -> Result<Option<u64>, String> {

@@ -17,7 +17,7 @@ use modelarts_emulator::{
     seeds::Seeds,
 };
 use modelarts_ext::{Client, Credentials};
-use parking_lot::Mutex;
+use std::sync::Mutex;
 use serde_json::{Value, json};
 
 use crate::{
@@ -183,7 +183,7 @@ async fn emulator(
             {
                 let body: Value = serde_json::from_slice(exchange.request).unwrap_or_default();
                 let name = body["metadata"]["name"].as_str().unwrap_or_default();
-                executed.lock().push(name.to_owned());
+                executed.lock().unwrap().push(name.to_owned());
             }
         });
     for seeds in seeds {
