@@ -1,47 +1,48 @@
-//! Simulated network between client and emulator.
+//! Simulated network between client and service.
 
 use std::{
     fmt, io,
     sync::{
-        Arc,
+        Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use axum::body::{Body, to_bytes};
 use bytes::Bytes;
 use fastrand::Rng;
 use futures::stream;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use modelarts_ext::{api::BoxFuture, connector::{ConnectorError, HttpConnector}};
-use std::sync::Mutex;
-use serde_json::Value;
+use http::{HeaderMap, HeaderValue, StatusCode, header::RETRY_AFTER};
+use modelarts_ext::{
+    api::BoxFuture,
+    connector::{ConnectorError, HttpConnector},
+};
 use tokio::{sync::oneshot, time::sleep};
-use tower::ServiceExt;
 
 use crate::{
-    clock::SimulatedClock,
-    conditions::{Conditions, Fate},
+    answers::alter,
+    calls::{Attempt, Call, End, Op},
+    clock::ServiceClock,
+    conditions::{Conditions, EMPTY_BODIES, Fate},
+    service::{Answer, Service},
     trace::Trace,
 };
-
-/// Page size that is sufficient for all results of a search.
-const WHOLE_PAGE: usize = 50;
 
 /// Maximum number of requests in a simulation. No correct simulation reaches it, so reaching it
 /// indicates a call that does not end.
 const MOST_REQUESTS: u64 = 30_000;
 
-/// Network that delivers requests to the routes of an emulator, without a socket.
+/// Seconds of the header `Retry-After`. The last is ten years.
+const RETRY_TIMES: [u64; 6] = [0, 1, 3, 10, 40, 315_360_000];
+
+/// Network that delivers requests to the service, without a socket.
 #[derive(Clone)]
 pub(crate) struct Network(Arc<Inner>);
 
 struct Inner {
-    routes: axum::Router,
-    host: HeaderValue,
+    service: Arc<Service>,
     conditions: Conditions,
-    clock: SimulatedClock,
+    clock: ServiceClock,
     trace: Trace,
     rng: Mutex<Rng>,
     requests: AtomicU64,
@@ -50,13 +51,21 @@ struct Inner {
     last: Mutex<Option<Answer>>,
 }
 
-/// A response with its complete body.
-#[derive(Clone)]
-struct Answer {
-    status: StatusCode,
-    headers: HeaderMap,
-    body: Bytes,
+/// Random decisions about one request.
+struct Course {
+    fate: Fate,
+    there: Duration,
+    back: Duration,
+    /// Seconds of a `Retry-After`, and whether it is a date.
+    retry_after: Option<(u64, bool)>,
 }
+
+/// Result of an attempt: its end for the record, a `Retry-After`, and the result for the client.
+type Exchange = (
+    End,
+    Option<Duration>,
+    Result<reqwest::Response, ConnectorError>,
+);
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,18 +76,15 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// Creates a network in which `host` serves `routes`.
     pub(crate) fn new(
-        routes: axum::Router,
-        host: HeaderValue,
+        service: Arc<Service>,
         conditions: Conditions,
-        clock: SimulatedClock,
+        clock: ServiceClock,
         trace: Trace,
         rng: Rng,
     ) -> Self {
         Self(Arc::new(Inner {
-            routes: routes,
-            host,
+            service,
             conditions,
             clock,
             trace,
@@ -100,7 +106,7 @@ impl HttpConnector for Network {
         request: reqwest::Request,
     ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
         let inner = Arc::clone(&self.0);
-        Box::pin(async move { inner.exchange(request).await })
+        Box::pin(async move { inner.send(request).await })
     }
 
     fn reset(&self) {
@@ -110,70 +116,143 @@ impl HttpConnector for Network {
 }
 
 impl Inner {
-    async fn exchange(
+    /// Sends a request, and records it as an attempt of the current call.
+    async fn send(
         self: Arc<Self>,
         request: reqwest::Request,
     ) -> Result<reqwest::Response, ConnectorError> {
-        if self.requests.fetch_add(1, Ordering::Relaxed) == MOST_REQUESTS {
+        let sent = self.requests.fetch_add(1, Ordering::Relaxed);
+        if sent == MOST_REQUESTS {
             self.trace.fail(format_args!(
                 "more than {MOST_REQUESTS} requests: a call does not end"
             ));
         }
-        if self.requests.load(Ordering::Relaxed) > MOST_REQUESTS {
+        if sent >= MOST_REQUESTS {
             std::future::pending::<()>().await;
         }
-        let path = request.url().path().to_owned();
-        let words: Vec<&str> = path.split('/').collect();
-        let is_create = request.method() == Method::POST && path.ends_with("/training-jobs");
-        let is_details = request.method() == Method::GET
-            && words.len() == 5
-            && words.get(3) == Some(&"training-jobs");
-        let (fate, there, back) = {
-            let mut rng = self.rng.lock().unwrap();
-            let fate = self
-                .conditions
-                .fate(&mut rng, self.clock.elapsed(), is_create, is_details);
-            let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
-            (fate, way(), way())
+        let name = format!("{} {}", request.method(), brief(request.url()));
+        let op = Op::of(request.method(), request.url().path());
+        let body = request.body().and_then(reqwest::Body::as_bytes);
+        let body = String::from_utf8_lossy(body.unwrap_or_default());
+        let name = match op {
+            Op::Search | Op::Create => format!("{name} {body}"),
+            _ => name,
         };
-        let mut name = format!("{} {}", request.method(), brief(request.url()));
-        if path.ends_with("-searches")
-            && let Some(body) = request.body().and_then(reqwest::Body::as_bytes)
-        {
-            name.push(' ');
-            name.push_str(&String::from_utf8_lossy(body));
+        let call = Call::current();
+        let now = self.clock.elapsed();
+        let attempt = call.as_ref().map(|call| {
+            call.begin(Attempt {
+                op,
+                key: format!("{name} {body}"),
+                source: format!("{} {}", request.method(), request.url().path()),
+                sent: now,
+                ended: Duration::MAX,
+                end: End::Pending,
+                retry_after: None,
+            })
+        });
+        let number = call.as_ref().map(|call| call.number);
+        let course = self.course(op, now);
+        let (end, retry_after, result) = self.exchange(request, op, number, course, &name).await;
+        if let (Some(call), Some(attempt)) = (call, attempt) {
+            call.end(attempt, self.clock.elapsed(), end, retry_after);
         }
+        result
+    }
+
+    fn course(&self, op: Op, at: Duration) -> Course {
+        let mut rng = self.rng.lock().unwrap();
+        let fate = self.conditions.fate(&mut rng, at, op);
+        let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
+        let (there, back) = (way(), way());
+        let time = RETRY_TIMES[rng.usize(..RETRY_TIMES.len())];
+        // A date of ten years from now is as likely as one of ten seconds.
+        let retry_after = rng.bool().then(|| (time, rng.bool()));
+        Course {
+            fate,
+            there,
+            back,
+            retry_after,
+        }
+    }
+
+    async fn exchange(
+        self: &Arc<Self>,
+        request: reqwest::Request,
+        op: Op,
+        call: Option<usize>,
+        course: Course,
+        name: &str,
+    ) -> Exchange {
         let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
+        let Course {
+            fate, there, back, ..
+        } = course;
         match fate {
             Fate::Refused => {
                 sleep(there).await;
                 note(&"refused");
-                return Err(ConnectorError::NotSent("connection refused".into()));
+                return refused();
             }
             Fate::RequestLost => {
                 sleep(there).await;
                 note(&"lost on its way");
-                return Err(ConnectorError::Lost("connection reset".into()));
+                return lost();
             }
             Fate::GatewayAnswer(status) => {
                 sleep(there + back).await;
-                note(&status);
-                return answer(status, HeaderMap::new(), Bytes::new().into());
+                let (pause, headers) = self.retry_after(status, course.retry_after);
+                note(&format_args!("{status}, retry after {pause:?}"));
+                return (
+                    End::Status(status),
+                    pause,
+                    response(status, headers, Bytes::new()),
+                );
+            }
+            Fate::WrongBody(body) => {
+                sleep(there + back).await;
+                note(&format_args!("200 {body}"));
+                let end = match EMPTY_BODIES.contains(&body) {
+                    true => End::Empty,
+                    false => End::Wrong,
+                };
+                return (end, None, response(200, HeaderMap::new(), body));
+            }
+            Fate::NotReady => {
+                sleep(there + back).await;
+                note(&204);
+                return (
+                    End::Status(204),
+                    None,
+                    response(204, HeaderMap::new(), Bytes::new()),
+                );
             }
             _ => {}
         }
-        let deliver = Arc::clone(&self).deliver(request, there);
+        let deliver = Arc::clone(self).deliver(request, op, call, there);
         let (send, received) = oneshot::channel();
         // Runs as a separate task, so that the request arrives even if the client no longer waits
         // for the response.
         tokio::spawn(async move {
             let _ = send.send(deliver.await);
         });
-        let Ok(got) = received.await else {
-            return Err(ConnectorError::Lost("the emulator has ended".into()));
+        let Ok(Some(got)) = received.await else {
+            note(&"refused: the service is restarted");
+            return refused();
         };
         sleep(back).await;
-        let mixed = match is_details && got.status.is_success() {
+        self.receive(got, op, fate, note).await
+    }
+
+    /// Delivers the response of the service, or what the network makes of it.
+    async fn receive(
+        &self,
+        got: Answer,
+        op: Op,
+        fate: Fate,
+        note: impl Fn(&dyn fmt::Display),
+    ) -> Exchange {
+        let mixed = match op == Op::Show && got.status.is_success() {
             true => self.last.lock().unwrap().replace(got.clone()),
             false => None,
         };
@@ -181,7 +260,7 @@ impl Inner {
         match fate {
             Fate::AnswerLost => {
                 note(&format_args!("{status}, lost on its way back"));
-                Err(ConnectorError::Lost("connection reset".into()))
+                lost()
             }
             Fate::Silent => {
                 note(&format_args!("{status}, never comes back"));
@@ -189,29 +268,44 @@ impl Inner {
             }
             Fate::StatusReplaced(masked) => {
                 note(&format_args!("{status}, answered as {masked}"));
-                answer(masked, HeaderMap::new(), Bytes::new().into())
+                (
+                    End::Status(masked),
+                    None,
+                    response(masked, HeaderMap::new(), Bytes::new()),
+                )
             }
             Fate::Truncated if !got.body.is_empty() => {
                 let half = got.body.slice(..got.body.len() / 2);
                 note(&format_args!("{status}, cut after {} bytes", half.len()));
                 let cut = io::Error::from(io::ErrorKind::ConnectionReset);
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
-                answer(status, got.headers, body)
+                (End::Lost, None, response(status, got.headers, body))
             }
             Fate::OtherAnswer if mixed.is_some() => {
                 note(&format_args!("{status}, the answer before comes"));
                 let other = mixed.unwrap_or(got);
-                answer(other.status.as_u16(), other.headers, other.body.into())
+                let other = response(other.status.as_u16(), other.headers, other.body);
+                (End::Wrong, None, other)
             }
             _ => {
                 note(&status);
-                answer(status, got.headers, got.body.into())
+                (
+                    End::Status(status),
+                    None,
+                    response(status, got.headers, got.body),
+                )
             }
         }
     }
 
-    /// Delivers a request to the emulator, and returns the response.
-    async fn deliver(self: Arc<Self>, request: reqwest::Request, there: Duration) -> Answer {
+    /// Delivers a request to the service, and returns the response.
+    async fn deliver(
+        self: Arc<Self>,
+        request: reqwest::Request,
+        op: Op,
+        call: Option<usize>,
+        there: Duration,
+    ) -> Option<Answer> {
         sleep(there).await;
         let url = request.url().clone();
         let target = match url.query() {
@@ -224,62 +318,64 @@ impl Inner {
         *head.method_mut() = request.method().clone();
         *head.uri_mut() = target.parse().unwrap_or_default();
         *head.headers_mut() = request.headers().clone();
-        head.headers_mut().insert(header::HOST, self.host.clone());
-        let answer = self.call(&head, body.clone()).await;
-        match self.conditions.unordered && url.path().ends_with("/training-job-searches") {
-            true => self.reorder(&head, &body, answer).await,
-            false => answer,
-        }
+        let answer = self.service.call(&head, body.clone()).await?;
+        self.service.record(op, call, url.path(), &body, &answer);
+        alter(
+            &self.service,
+            &self.conditions,
+            &self.rng,
+            (op, &head, &body),
+            answer,
+        )
+        .await
     }
 
-    async fn call(&self, head: &http::Request<()>, body: Bytes) -> Answer {
-        let request = head.clone().map(|()| Body::from(body));
-        let Ok(response) = self.routes.clone().oneshot(request).await;
-        let (parts, body) = response.into_parts();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body: to_bytes(body, usize::MAX).await.unwrap_or_default(),
+    /// Returns the header `Retry-After` of a gateway, which only some statuses have.
+    fn retry_after(
+        &self,
+        status: u16,
+        seconds: Option<(u64, bool)>,
+    ) -> (Option<Duration>, HeaderMap) {
+        let mut headers = HeaderMap::new();
+        let Some((seconds, is_date)) = seconds.filter(|_| matches!(status, 429 | 503)) else {
+            return (None, headers);
+        };
+        let pause = Duration::from_secs(seconds);
+        let text = match is_date {
+            true => http_date(self.clock.time() + pause),
+            false => seconds.to_string(),
+        };
+        if is_date {
+            // The date has whole seconds, and is compared with the clock of the service.
+            let now = HeaderValue::try_from(http_date(self.clock.time()));
+            headers.extend(now.ok().map(|now| (http::header::DATE, now)));
         }
+        headers.extend(
+            HeaderValue::try_from(text)
+                .ok()
+                .map(|text| (RETRY_AFTER, text)),
+        );
+        (Some(pause), headers)
     }
+}
 
-    /// Returns the response to a search with a different order of jobs that have equal creation
-    /// times: reads the whole list, shuffles these jobs, and takes the page from the result.
-    async fn reorder(&self, head: &http::Request<()>, body: &Bytes, mut answer: Answer) -> Answer {
-        let Ok(asked) = serde_json::from_slice::<Value>(body) else {
-            return answer;
-        };
-        let Ok(mut page) = serde_json::from_slice::<Value>(&answer.body) else {
-            return answer;
-        };
-        let mut rows: Vec<Value> = Vec::new();
-        for offset in 0.. {
-            let mut search = asked.clone();
-            search["limit"] = WHOLE_PAGE.into();
-            search["offset"] = offset.into();
-            let part = self.call(head, search.to_string().into()).await;
-            let mut part: Value = serde_json::from_slice(&part.body).unwrap_or_default();
-            let Some(part) = part["items"].as_array_mut() else {
-                return answer;
-            };
-            rows.append(part);
-            if rows.len() < (offset + 1) * WHOLE_PAGE {
-                break;
-            }
-        }
-        let time = |row: &Value| row["metadata"]["create_time"].as_i64();
-        let mut rng = self.rng.lock().unwrap();
-        for same in rows.chunk_by_mut(|a, b| time(a) == time(b)) {
-            rng.shuffle(same);
-        }
-        drop(rng);
-        let number = |name: &str| asked[name].as_u64().and_then(|n| usize::try_from(n).ok());
-        let limit = number("limit").unwrap_or(WHOLE_PAGE);
-        let before = number("offset").unwrap_or(0) * limit;
-        page["items"] = rows.into_iter().skip(before).take(limit).collect();
-        answer.body = page.to_string().into();
-        answer
-    }
+/// Returns a time in the form of HTTP headers.
+fn http_date(time: std::time::SystemTime) -> String {
+    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
+    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+}
+
+fn refused() -> Exchange {
+    let error = ConnectorError::NotSent("connection refused".into());
+    (End::Refused, None, Err(error))
+}
+
+fn lost() -> Exchange {
+    (
+        End::Lost,
+        None,
+        Err(ConnectorError::Lost("connection reset".into())),
+    )
 }
 
 /// Returns the part of the path after the project id, with the query.
@@ -291,14 +387,14 @@ fn brief(url: &reqwest::Url) -> String {
     }
 }
 
-fn answer(
+fn response(
     status: u16,
     headers: HeaderMap,
-    body: reqwest::Body,
+    body: impl Into<reqwest::Body>,
 ) -> Result<reqwest::Response, ConnectorError> {
-    let mut answer = http::Response::new(body);
-    *answer.status_mut() =
+    let mut response = http::Response::new(body.into());
+    *response.status_mut() =
         StatusCode::from_u16(status).map_err(|error| ConnectorError::Lost(error.into()))?;
-    *answer.headers_mut() = headers;
-    Ok(answer.into())
+    *response.headers_mut() = headers;
+    Ok(response.into())
 }

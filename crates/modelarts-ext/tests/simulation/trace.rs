@@ -3,13 +3,10 @@
 use std::{
     collections::HashMap,
     fmt,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::Arc,
+    sync::{Arc, Mutex},
 };
 
-use std::sync::Mutex;
-
-use crate::clock::SimulatedClock;
+use crate::clock::ServiceClock;
 
 /// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
 ///
@@ -17,7 +14,7 @@ use crate::clock::SimulatedClock;
 /// trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
-    clock: SimulatedClock,
+    clock: ServiceClock,
     record: Arc<Mutex<Record>>,
 }
 
@@ -29,7 +26,7 @@ struct Record {
 }
 
 impl Trace {
-    pub(crate) fn new(clock: SimulatedClock) -> Self {
+    pub(crate) fn new(clock: ServiceClock) -> Self {
         Self {
             clock,
             record: Arc::default(),
@@ -58,13 +55,6 @@ impl Trace {
 
     pub(crate) fn lines(&self) -> Vec<String> {
         self.record.lock().unwrap().lines.clone()
-    }
-
-    /// Returns a hash of the trace.
-    pub(crate) fn digest(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.record.lock().unwrap().lines.hash(&mut hasher);
-        hasher.finish()
     }
 }
 

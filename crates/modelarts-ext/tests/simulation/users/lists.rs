@@ -1,0 +1,297 @@
+//! Users who read jobs, lists of jobs, and events.
+
+use std::{sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use futures::{StreamExt, TryStreamExt};
+use modelarts_ext::{Error, Event, Filter, Job, jobs::ListJobs, types::Phase};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::{
+    calls::Kind,
+    checks::{self, lists::Expected},
+    users::{changes, create::CALL, watches},
+    wish::WORKSPACES,
+    workload::{JOB_WITH_EVENTS, KINDS, PAST},
+    world::{Ended, World, seconds},
+};
+
+/// Reads the details of a job repeatedly.
+pub(crate) async fn get(world: &World, job: &Job, rng: &mut Rng) {
+    for _ in 0..rng.usize(1..20) {
+        sleep(seconds(rng, 60)).await;
+        if !get_once(world, job.id(), job.name(), rng).await {
+            break;
+        }
+    }
+}
+
+/// Reads the details of a job. Returns false if the job does not exist.
+pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng) -> bool {
+    let what = format!("get {name}");
+    let before = world.service.details(id).await;
+    let read = world.client.training_jobs();
+    let Some(ended) = world.hurried(&what, Kind::Single, rng, read.get(id)).await else {
+        return true;
+    };
+    ended.within(world, ended.took(), CALL);
+    ended.sent_at_most(world, 1);
+    ended.require(world, Error::is_not_found);
+    let after = world.service.details(id).await;
+    match &ended.result {
+        Ok(job) => checks::details(world, &what, &before, &after, job),
+        Err(error) if error.is_not_found() => {
+            if world.service.stored(id).await.is_some() {
+                world.fail(format_args!("{what}: not found, but it exists"));
+            }
+            return false;
+        }
+        Err(_) => {}
+    }
+    true
+}
+
+/// A search: the list, and the condition that its rows meet.
+struct Search {
+    list: ListJobs,
+    what: String,
+    matches: Box<dyn Fn(&Value) -> bool + Send + Sync>,
+    workspace: &'static str,
+}
+
+fn text<'a>(row: &'a Value, path: &str) -> &'a str {
+    row.pointer(path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Returns a search with a random condition.
+fn search(world: &World, rng: &mut Rng) -> Search {
+    let list = world.client.training_jobs().list();
+    let named = |part: String| -> (Filter, Box<dyn Fn(&Value) -> bool + Send + Sync>) {
+        let filter = Filter::name().like(&part);
+        (
+            filter,
+            Box::new(move |row| text(row, "/metadata/name").contains(&part)),
+        )
+    };
+    let (filter, matches) = match rng.u8(..8) {
+        0 => named(format!("{PAST}{}", rng.u8(..10))),
+        1 => named(KINDS[rng.usize(..KINDS.len())].to_owned()),
+        2 => {
+            let phases = [Phase::Completed, Phase::Failed];
+            let filter = Filter::phase().is_in(phases.map(|phase| phase));
+            let is_in = |row: &Value| matches!(text(row, "/status/phase"), "Completed" | "Failed");
+            (
+                filter,
+                Box::new(is_in) as Box<dyn Fn(&Value) -> bool + Send + Sync>,
+            )
+        }
+        3 => {
+            let start = world.clock.time() - seconds(rng, 1200);
+            let millis = start
+                .duration_since(std::time::UNIX_EPOCH)
+                .unwrap_or_default();
+            let millis = i64::try_from(millis.as_millis()).unwrap_or(i64::MAX);
+            let is_after =
+                move |row: &Value| row["metadata"]["create_time"].as_i64() >= Some(millis);
+            let end = world.clock.time() + Duration::from_secs(3600);
+            let filter = Filter::create_time().between(start, end);
+            (
+                filter,
+                Box::new(is_after) as Box<dyn Fn(&Value) -> bool + Send + Sync>,
+            )
+        }
+        4 => {
+            return Search {
+                list: list.workspace(WORKSPACES[1]),
+                what: "list of a workspace".to_owned(),
+                matches: Box::new(|_| true),
+                workspace: WORKSPACES[1],
+            };
+        }
+        _ => {
+            return Search {
+                list,
+                what: "list".to_owned(),
+                matches: Box::new(|_| true),
+                workspace: WORKSPACES[0],
+            };
+        }
+    };
+    Search {
+        what: format!("list with {filter:?}"),
+        list: list.filter(filter),
+        matches,
+        workspace: WORKSPACES[0],
+    }
+}
+
+/// User who repeatedly lists jobs.
+pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
+    for _ in 0..rng.usize(1..6) {
+        sleep(seconds(&mut rng, 600)).await;
+        list_once(&world, &mut rng).await;
+    }
+}
+
+/// Lists jobs in a random way, and compares them with those of the service.
+pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
+    let Search {
+        mut list,
+        mut what,
+        matches,
+        workspace,
+    } = search(world, rng);
+    let page = [1, 2, 7, 20, 50][rng.usize(..5)];
+    let in_flight = rng.usize(1..5);
+    list = list.page_size(page).in_flight(in_flight);
+    let ascending = rng.bool();
+    if ascending {
+        list = list.oldest_first();
+    }
+    what = format!("{what} by {page}, {in_flight} in flight, ascending {ascending}");
+    let before = world.service.rows(workspace).await;
+    let most = (rng.u8(..4) == 0).then(|| rng.usize(1..70));
+    let ended = match (most, rng.u8(..4)) {
+        (Some(most), _) => {
+            what = format!("{what}, at most {most}");
+            world
+                .hurried(&what, Kind::Several, rng, list.collect(most))
+                .await
+        }
+        (None, 0) => in_parts(world, list, &what, rng).await,
+        (None, _) => {
+            let rows = list.stream().try_collect();
+            world.hurried(&what, Kind::Several, rng, rows).await
+        }
+    };
+    let Some(ended) = ended else { return };
+    let after = world.service.rows(workspace).await;
+    ended.require(world, |_| false);
+    let expected = Expected {
+        before,
+        after,
+        matches,
+        ascending,
+        most,
+        page,
+    };
+    expected.compare(world, &ended);
+}
+
+/// Reads a list in two parts, the second of which continues at the position of the first. The first
+/// part ends where the user drops it, or with an error.
+async fn in_parts(
+    world: &World,
+    list: ListJobs,
+    what: &str,
+    rng: &mut Rng,
+) -> Option<Ended<Vec<Job>>> {
+    let mut pages = list.clone().pages();
+    let mut rows = Vec::new();
+    let mut position = None;
+    let parts = rng.usize(1..4);
+    let first = async {
+        while rows.len() < parts * 10
+            && let Some(page) = pages.try_next().await?
+        {
+            rows.extend(page.items);
+            position = Some(page.position);
+        }
+        Ok(())
+    };
+    let first = world
+        .call(format!("start of {what}"), Kind::Several, first)
+        .await;
+    let error = first.result.err();
+    let position = error
+        .as_ref()
+        .and_then(Error::position)
+        .cloned()
+        .or(position);
+    let list = match position {
+        Some(position) => list.resume(position),
+        None => {
+            rows.clear();
+            list
+        }
+    };
+    let rest = async {
+        let mut rest = list.stream();
+        while let Some(row) = rest.next().await {
+            rows.push(row?);
+        }
+        Ok(rows)
+    };
+    Some(
+        world
+            .call(format!("rest of {what}"), Kind::Several, rest)
+            .await,
+    )
+}
+
+/// User who reads the events of a job: page by page while the job is being stopped, and by
+/// following the job after it has ended.
+pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
+    let rows = world.service.rows(WORKSPACES[0]).await;
+    let job = rows
+        .iter()
+        .find(|row| text(row, "/metadata/name") == JOB_WITH_EVENTS);
+    let Some(id) = job.map(|job| text(job, "/metadata/id").to_owned()) else {
+        return;
+    };
+    for _ in 0..rng.usize(1..4) {
+        sleep(seconds(&mut rng, 600)).await;
+        let Ok(job) = world.client.training_jobs().get(&id).await else {
+            continue;
+        };
+        let is_final = job.is_final();
+        let mut fork = rng.fork();
+        let stopped = async {
+            if !is_final {
+                sleep(seconds(&mut fork, 80)).await;
+                changes::stop_now(&world, &job, &mut fork).await;
+            }
+        };
+        futures::join!(history(&world, &job, &mut rng), stopped);
+        if is_final {
+            watches::follow_events(&world, &job, &mut rng).await;
+        }
+    }
+}
+
+/// Reads all events of a job at once.
+pub(crate) async fn history(world: &World, job: &Job, rng: &mut Rng) {
+    // The service writes the last events some seconds after the end of the job.
+    sleep(Duration::from_secs(60)).await;
+    let page = [1, 3, 20, 100][rng.usize(..4)];
+    let mut events = job.events().page_size(page).in_flight(rng.usize(1..5));
+    let newest_first = rng.bool();
+    if newest_first {
+        events = events.newest_first();
+    }
+    let what = format!(
+        "events of {} by {page}, newest first {newest_first}",
+        job.name()
+    );
+    let before = world.service.stored(job.id()).await;
+    let events = events.stream().try_collect::<Vec<Event>>();
+    let Some(ended) = world.hurried(&what, Kind::Several, rng, events).await else {
+        return;
+    };
+    ended.require(world, Error::is_not_found);
+    checks::gone_if_not_found(world, job, &ended).await;
+    let after = world.service.stored(job.id()).await;
+    if let (Ok(events), Some(before), Some(after)) = (&ended.result, before, after) {
+        let listed: Vec<&str> = events.iter().map(Event::message).collect();
+        checks::lists::events(
+            world,
+            &what,
+            (&before.events, &after.events),
+            &listed,
+            newest_first,
+        );
+    }
+}
