@@ -91,6 +91,8 @@ async fn page(
         .any(|name| asked[*name].as_array().is_some_and(|list| !list.is_empty()))
         || asked["workspace_id"].is_string();
     if conditions.counts_page && (!has_conditions || conditions.page_cap.is_none()) {
+        // The total counts the rows of all workspaces.
+        page["total"] = page["count"].take();
         page["count"] = page["items"].as_array().map_or(0, Vec::len).into();
     }
     if most < limit

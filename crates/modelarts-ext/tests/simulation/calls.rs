@@ -219,6 +219,8 @@ impl Call {
             if !jumps {
                 broken.extend(
                     run.windows(2)
+                        // A wait polls once more at its time limit.
+                        .filter(|pair| pair[1].sent + Duration::from_secs(1) < now)
                         .filter_map(|pair| too_early(&pair[0], &pair[1])),
                 );
             }
@@ -271,10 +273,11 @@ impl Call {
     /// Returns how a watch gave up too soon: its sources were answered in the last minutes.
     fn watch_gave_up(&self, conditions: &Conditions, now: Duration) -> Option<String> {
         let attempts = self.attempts();
-        if attempts
-            .last()
-            .is_none_or(|last| matches!(last.end, End::Wrong))
-        {
+        // A response of a gateway with an unknown error ends a watch.
+        let is_wrong = |attempt: &Attempt| {
+            attempt.end == End::Wrong && attempt.ended + MAX_PAUSE + MAX_PAUSE > now
+        };
+        if attempts.iter().any(is_wrong) {
             return None;
         }
         let mut answers: BTreeMap<&str, Duration> = BTreeMap::new();

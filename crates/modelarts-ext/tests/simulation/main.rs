@@ -47,20 +47,26 @@ mod world;
 use std::{
     env,
     panic::catch_unwind,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use crate::run::{Run, run};
 
+/// Number of seeds that breaks a rule after which no further seed is run.
+const MOST_BROKEN: usize = 5;
+
 /// Reads a number from an environment variable.
-fn variable(name: &str) -> Result<Option<u64>, String> {
-    let Ok(text) = env::var(name) else {
-        return Ok(None);
-    };
-    let number = text.parse().map(Some);
-    number.map_err(|_| format!("{name} must be a number, not {text:?}"))
+fn variable(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")),
+    )
 }
 
 #[derive(Default)]
@@ -72,100 +78,77 @@ struct Total {
 }
 
 impl Total {
-    fn add(&mut self, run: &Run) {
+    fn add(&mut self, seed: u64, run: &Run) {
         self.seeds += 1;
         self.requests += run.requests;
         self.simulated += run.simulated;
         if !run.failures.is_empty() {
-            self.broken(run.seed, &run.failures);
-        }
-    }
-
-    fn broken(&mut self, seed: u64, failures: &[String]) {
-        self.failed.push(seed);
-        println!("seed {seed} broke a rule; see it with: cargo xtask simulate --seed {seed}");
-        for failure in failures {
-            println!("    {failure}");
+            self.failed.push(seed);
+            println!("seed {seed} broke a rule; see it with: cargo xtask simulate --seed {seed}");
+            println!("    {}", run.failures.join("\n    "));
         }
     }
 }
 
+/// Runs a seed. A panic, or a service that does not start, counts as a broken rule.
+fn run_safely(seed: u64) -> Run {
+    match catch_unwind(|| run(seed)) {
+        Ok(Ok(run)) => run,
+        Ok(Err(error)) => Run::failed(error.to_string()),
+        Err(_) => Run::failed("it panicked".to_owned()),
+    }
+}
+
+/// Runs the seed in `SIMULATION_SEED`, or as many seeds as `SIMULATION_SEEDS` says, beginning with
+/// that in `SIMULATION_FIRST`.
 #[test]
-fn no_seed_breaks_a_rule() -> Result<(), String> {
-    if let Some(seed) = variable("SIMULATION_SEED")? {
-        let run = run(seed).unwrap();
+fn no_seed_breaks_a_rule() {
+    if let Some(seed) = variable("SIMULATION_SEED") {
+        let run = run_safely(seed);
         println!("{}", run.trace.join("\n"));
-        return match run.failures.as_slice() {
-            [] => Ok(()),
-            failures => Err(format!("rules were broken:\n{}", failures.join("\n"))),
-        };
+        assert!(
+            run.failures.is_empty(),
+            "rules were broken:\n{}",
+            run.failures.join("\n")
+        );
+        return;
     }
-    let first = variable("SIMULATION_FIRST")?.unwrap_or(0);
-    let seconds = variable("SIMULATION_SECONDS")?.map(Duration::from_secs);
-    let seeds = variable("SIMULATION_SEEDS")?.unwrap_or(match seconds {
-        Some(_) => u64::MAX - first,
-        None => 20,
-    });
-    let next = AtomicU64::new(first);
-    let over = AtomicBool::new(false);
-    let begun = Instant::now();
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let totals: Vec<Total> = thread::scope(|scope| {
-        let work = || {
-            let mut total = Total::default();
-            while !over.load(Ordering::Relaxed) {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed - first >= seeds || seconds.is_some_and(|most| begun.elapsed() >= most) {
-                    break;
-                }
-                match catch_unwind(|| run(seed)) {
-                    Ok(Ok(run)) => total.add(&run),
-                    _ => total.broken(seed, &["it panicked, or did not start".to_owned()]),
-                }
-                // Ten failures are sufficient for an analysis, so no further seed is run.
-                if total.failed.len() >= 10 {
-                    over.store(true, Ordering::Relaxed);
-                }
-            }
-            total
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers
-            .into_iter()
-            .map(|worker| worker.join().unwrap())
-            .collect()
-    });
-    let count: u64 = totals.iter().map(|total| total.seeds).sum();
-    let requests: u64 = totals.iter().map(|total| total.requests).sum();
-    let hours = totals
-        .iter()
-        .map(|total| total.simulated.as_secs())
-        .sum::<u64>()
-        / 3600;
-    let failed: Vec<u64> = totals.into_iter().flat_map(|total| total.failed).collect();
-    println!(
-        "{count} seeds from {first}: {requests} requests and {hours} hours in {:.0?}, {} broke a rule",
-        begun.elapsed(),
-        failed.len()
+    let first = variable("SIMULATION_FIRST").unwrap_or(0);
+    let end = first + variable("SIMULATION_SEEDS").unwrap_or(20);
+    let (next, total, begun) = (
+        AtomicU64::new(first),
+        Mutex::<Total>::default(),
+        Instant::now(),
     );
-    match failed.as_slice() {
-        [] if count > 0 => Ok(()),
-        [] => Err("no seed was run".to_owned()),
-        failed => Err(format!("these seeds broke a rule: {failed:?}")),
-    }
+    let work = || {
+        while total.lock().unwrap().failed.len() < MOST_BROKEN {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                break;
+            }
+            let run = run_safely(seed);
+            total.lock().unwrap().add(seed, &run);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let total = total.into_inner().unwrap();
+    let (seeds, requests, failed) = (total.seeds, total.requests, total.failed);
+    let (hours, took) = (total.simulated.as_secs() / 3600, begun.elapsed());
+    println!("{seeds} seeds from {first}: {requests} requests and {hours} hours in {took:.0?}");
+    assert!(failed.is_empty(), "these seeds broke a rule: {failed:?}");
 }
 
 /// A failure can be reproduced only if all runs of a seed have the same trace.
 #[test]
 fn a_seed_gives_the_same_trace_each_time() {
     for seed in 0..20 {
-        let (first, second) = (run(seed).unwrap(), run(seed).unwrap());
-        let differs = first
-            .trace
-            .iter()
-            .zip(&second.trace)
-            .find(|(one, other)| one != other);
-        assert_eq!(differs, None, "{seed}");
+        let (first, second) = (run_safely(seed), run_safely(seed));
+        let mut pairs = first.trace.iter().zip(&second.trace);
+        assert_eq!(pairs.find(|(one, other)| one != other), None, "{seed}");
         assert_eq!(first.trace.len(), second.trace.len(), "{seed}");
     }
 }

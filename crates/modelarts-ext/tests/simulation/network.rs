@@ -48,7 +48,7 @@ struct Inner {
     requests: AtomicU64,
     /// Last response with job details, which may replace the response to a later request about
     /// another job.
-    last: Mutex<Option<Answer>>,
+    last: Mutex<Option<(String, Answer)>>,
 }
 
 /// Random decisions about one request.
@@ -185,50 +185,40 @@ impl Inner {
         name: &str,
     ) -> Exchange {
         let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
-        let Course {
-            fate, there, back, ..
-        } = course;
-        match fate {
-            Fate::Refused => {
-                sleep(there).await;
-                note(&"refused");
-                return refused();
-            }
-            Fate::RequestLost => {
-                sleep(there).await;
-                note(&"lost on its way");
-                return lost();
-            }
+        let (fate, there, back) = (course.fate, course.there, course.back);
+        let early = match fate {
+            Fate::Refused => failed(End::Refused),
+            Fate::RequestLost => failed(End::Lost),
             Fate::GatewayAnswer(status) => {
-                sleep(there + back).await;
                 let (pause, headers) = self.retry_after(status, course.retry_after);
-                note(&format_args!("{status}, retry after {pause:?}"));
-                return (
-                    End::Status(status),
-                    pause,
-                    response(status, headers, Bytes::new()),
-                );
+                let (end, _, response) = responded(status, headers, "");
+                (end, pause, response)
             }
             Fate::WrongBody(body) => {
-                sleep(there + back).await;
-                note(&format_args!("200 {body}"));
-                let end = match EMPTY_BODIES.contains(&body) {
-                    true => End::Empty,
-                    false => End::Wrong,
-                };
-                return (end, None, response(200, HeaderMap::new(), body));
+                let is_empty = EMPTY_BODIES.contains(&body);
+                let end = if is_empty { End::Empty } else { End::Wrong };
+                let (_, _, response) = responded(200, HeaderMap::new(), body);
+                (end, None, response)
             }
-            Fate::NotReady => {
-                sleep(there + back).await;
-                note(&204);
-                return (
-                    End::Status(204),
-                    None,
-                    response(204, HeaderMap::new(), Bytes::new()),
-                );
-            }
-            _ => {}
-        }
+            Fate::NotReady => responded(204, HeaderMap::new(), ""),
+            _ => return self.pass(request, (op, call), course, note).await,
+        };
+        sleep(there + back).await;
+        note(&format_args!("{fate:?}, retry after {:?}", early.1));
+        early
+    }
+
+    /// Passes a request to the service, and returns its response.
+    async fn pass(
+        self: &Arc<Self>,
+        request: reqwest::Request,
+        (op, call): (Op, Option<usize>),
+        Course {
+            fate, there, back, ..
+        }: Course,
+        note: impl Fn(&dyn fmt::Display),
+    ) -> Exchange {
+        let path = request.url().path().to_owned();
         let deliver = Arc::clone(self).deliver(request, op, call, there);
         let (send, received) = oneshot::channel();
         // Runs as a separate task, so that the request arrives even if the client no longer waits
@@ -238,29 +228,36 @@ impl Inner {
         });
         let Ok(Some(got)) = received.await else {
             note(&"refused: the service is restarted");
-            return refused();
+            return failed(End::Refused);
         };
         sleep(back).await;
-        self.receive(got, op, fate, note).await
+        self.receive(got, (op, &path), fate, note).await
     }
 
     /// Delivers the response of the service, or what the network makes of it.
     async fn receive(
         &self,
         got: Answer,
-        op: Op,
+        (op, path): (Op, &str),
         fate: Fate,
         note: impl Fn(&dyn fmt::Display),
     ) -> Exchange {
         let mixed = match op == Op::Show && got.status.is_success() {
-            true => self.last.lock().unwrap().replace(got.clone()),
+            true => self
+                .last
+                .lock()
+                .unwrap()
+                .replace((path.to_owned(), got.clone())),
             false => None,
         };
+        let mixed = mixed
+            .filter(|(other, _)| other != path)
+            .map(|(_, answer)| answer);
         let status = got.status.as_u16();
         match fate {
             Fate::AnswerLost => {
                 note(&format_args!("{status}, lost on its way back"));
-                lost()
+                failed(End::Lost)
             }
             Fate::Silent => {
                 note(&format_args!("{status}, never comes back"));
@@ -268,32 +265,25 @@ impl Inner {
             }
             Fate::StatusReplaced(masked) => {
                 note(&format_args!("{status}, answered as {masked}"));
-                (
-                    End::Status(masked),
-                    None,
-                    response(masked, HeaderMap::new(), Bytes::new()),
-                )
+                responded(masked, HeaderMap::new(), "")
             }
             Fate::Truncated if !got.body.is_empty() => {
                 let half = got.body.slice(..got.body.len() / 2);
                 note(&format_args!("{status}, cut after {} bytes", half.len()));
                 let cut = io::Error::from(io::ErrorKind::ConnectionReset);
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
-                (End::Lost, None, response(status, got.headers, body))
+                let (_, _, response) = responded(status, got.headers, body);
+                (End::Lost, None, response)
             }
             Fate::OtherAnswer if mixed.is_some() => {
                 note(&format_args!("{status}, the answer before comes"));
                 let other = mixed.unwrap_or(got);
-                let other = response(other.status.as_u16(), other.headers, other.body);
+                let (_, _, other) = responded(other.status.as_u16(), other.headers, other.body);
                 (End::Wrong, None, other)
             }
             _ => {
                 note(&status);
-                (
-                    End::Status(status),
-                    None,
-                    response(status, got.headers, got.body),
-                )
+                responded(status, got.headers, got.body)
             }
         }
     }
@@ -319,7 +309,7 @@ impl Inner {
         *head.uri_mut() = target.parse().unwrap_or_default();
         *head.headers_mut() = request.headers().clone();
         let answer = self.service.call(&head, body.clone()).await?;
-        self.service.record(op, call, url.path(), &body, &answer);
+        self.service.record(op, call, &body, &answer);
         alter(
             &self.service,
             &self.conditions,
@@ -365,17 +355,13 @@ fn http_date(time: std::time::SystemTime) -> String {
     time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-fn refused() -> Exchange {
-    let error = ConnectorError::NotSent("connection refused".into());
-    (End::Refused, None, Err(error))
-}
-
-fn lost() -> Exchange {
-    (
-        End::Lost,
-        None,
-        Err(ConnectorError::Lost("connection reset".into())),
-    )
+/// Returns the result of an attempt without a response.
+fn failed(end: End) -> Exchange {
+    let error = match end {
+        End::Refused => ConnectorError::NotSent("connection refused".into()),
+        _ => ConnectorError::Lost("connection reset".into()),
+    };
+    (end, None, Err(error))
 }
 
 /// Returns the part of the path after the project id, with the query.
@@ -387,14 +373,10 @@ fn brief(url: &reqwest::Url) -> String {
     }
 }
 
-fn response(
-    status: u16,
-    headers: HeaderMap,
-    body: impl Into<reqwest::Body>,
-) -> Result<reqwest::Response, ConnectorError> {
+/// Returns the result of an attempt with this response.
+fn responded(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> Exchange {
     let mut response = http::Response::new(body.into());
-    *response.status_mut() =
-        StatusCode::from_u16(status).map_err(|error| ConnectorError::Lost(error.into()))?;
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     *response.headers_mut() = headers;
-    Ok(response.into())
+    (End::Status(status), None, Ok(response.into()))
 }

@@ -21,10 +21,8 @@ use crate::{
 };
 
 /// Result of a simulation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Run {
-    /// Seed of the simulation.
-    pub(crate) seed: u64,
     /// Violations of the rules, each as one sentence.
     pub(crate) failures: Vec<String>,
     /// Log of all requests and calls, with the time since the start in seconds.
@@ -33,6 +31,16 @@ pub(crate) struct Run {
     pub(crate) requests: u64,
     /// Elapsed time on the simulated clock.
     pub(crate) simulated: Duration,
+}
+
+impl Run {
+    /// Returns the result of a simulation without a trace.
+    pub(crate) fn failed(failure: String) -> Self {
+        Self {
+            failures: vec![failure],
+            ..Self::default()
+        }
+    }
 }
 
 /// Maximum simulated time until all users must have finished.
@@ -98,7 +106,6 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
         trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
     }
     Ok(Run {
-        seed,
         failures: trace.failures(),
         trace: trace.lines(),
         requests: network.requests(),

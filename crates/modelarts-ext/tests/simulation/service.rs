@@ -50,12 +50,10 @@ pub(crate) struct Change {
     /// Number of the call that sent the request.
     pub(crate) call: Option<usize>,
     pub(crate) op: Op,
-    pub(crate) path: String,
     pub(crate) body: Value,
     pub(crate) status: u16,
     /// Id of the job, if the request created it.
     pub(crate) id: Option<String>,
-    pub(crate) code: Option<String>,
 }
 
 impl Change {
@@ -255,27 +253,20 @@ impl Service {
     }
 
     /// Records a change that a request asked for.
-    pub(crate) fn record(
-        &self,
-        op: Op,
-        call: Option<usize>,
-        path: &str,
-        body: &[u8],
-        answer: &Answer,
-    ) {
+    pub(crate) fn record(&self, op: Op, call: Option<usize>, body: &[u8], answer: &Answer) {
         if !matches!(op, Op::Create | Op::Stop | Op::Delete | Op::Change) {
             return;
         }
         let shown: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let text = |pointer: &str| Some(shown.pointer(pointer)?.as_str()?.to_owned());
+        let id = shown.pointer("/metadata/id").and_then(Value::as_str);
         let change = Change {
             call,
             op,
-            path: path.to_owned(),
             body: serde_json::from_slice(body).unwrap_or_default(),
             status: answer.status.as_u16(),
-            id: text("/metadata/id").filter(|_| answer.status == StatusCode::CREATED),
-            code: text("/error_code"),
+            id: id
+                .filter(|_| answer.status == StatusCode::CREATED)
+                .map(str::to_owned),
         };
         self.changes.lock().unwrap().push(change);
     }

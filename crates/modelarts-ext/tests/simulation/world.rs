@@ -122,11 +122,12 @@ impl<T> Ended<T> {
     }
 
     /// Reports a violation if the call failed although no fault occurred after its begin. A list
-    /// whose order changes may fail with its position.
+    /// whose order changes, or whose pages are short, may fail with its position.
     pub(crate) fn require(&self, world: &World, is_allowed: impl Fn(&Error) -> bool) {
         let Err(error) = &self.result else { return };
         let is_quiet = self.call.begun >= world.conditions.quiet_from;
-        let is_list = world.conditions.unordered && error.position().is_some();
+        let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
+        let is_list = is_odd && error.position().is_some();
         if is_quiet && !is_list && !is_allowed(error) {
             world.fail(format_args!(
                 "{} failed without a fault: {error}",

@@ -244,7 +244,9 @@ impl Reader {
             ));
             return Err(error.with_retryable(false));
         }
-        let only = window.start == 0 && !full;
+        // Without conditions, a count below the total may be that of a short page.
+        let is_unclear = !self.info.filtered && counts.total > counts.count;
+        let only = window.start == 0 && !full && !is_unclear;
         let counts = RowCounts::new(counts, rows, only, self.info.filtered);
         let more = counts.most.is_some_and(|most| most > end);
         let changed = counts.required != self.required;

@@ -64,7 +64,7 @@ impl Expected {
         let page = u64::from(self.page).min(cap).max(1);
         let rows = usize::try_from(self.after.len() as u64 / page).unwrap_or(0);
         if !world.conditions.unordered {
-            ended.sent_at_most(world, 8 + 4 * rows);
+            ended.sent_at_most(world, 20 + 4 * rows);
         }
     }
 
@@ -117,6 +117,17 @@ pub(crate) fn events(
     let mut listed = listed.to_vec();
     if newest_first {
         listed.reverse();
+    }
+    if newest_first && before != after {
+        // New events have moved the others while the list was read.
+        let lacks = before.iter().find(|one| !listed.contains(&one.as_str()));
+        let extra = listed.len() > after.len();
+        if lacks.is_some() || extra {
+            world.fail(format_args!(
+                "{what}: {lacks:?} is missing, or some came twice"
+            ));
+        }
+        return;
     }
     // New events are written at the end of the list.
     let is_prefix = listed.len() >= before.len()

@@ -159,18 +159,17 @@ pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     }
 }
 
-/// Returns true if the service executed a change that this call asked for.
-fn was_executed<T>(world: &World, op: Op, ended: &Ended<T>) -> bool {
-    let changes = world.service.changes();
-    let mut own = changes
-        .iter()
-        .filter(|change| change.call == Some(ended.call.number));
-    own.any(|change| change.op == op && change.is_executed())
+/// Returns the change that this call asked for, if the service executed it.
+fn executed<T>(world: &World, op: Op, ended: &Ended<T>) -> Option<Change> {
+    let mut changes = world.service.changes().into_iter();
+    changes.find(|change| {
+        change.call == Some(ended.call.number) && change.op == op && change.is_executed()
+    })
 }
 
 /// Checks that a job was stopped by a successful stop, and by no other.
 pub(crate) async fn stopped(world: &World, job: &Job, ended: &Ended<Job>) {
-    let executed = was_executed(world, Op::Stop, ended);
+    let executed = executed(world, Op::Stop, ended).is_some();
     let phase = world.service.stored(job.id()).await.map(|job| job.phase);
     match &ended.result {
         Ok(stopped) => {
@@ -193,27 +192,28 @@ pub(crate) async fn deleted(world: &World, job: &Job, ended: &Ended<()>) {
         Ok(()) if exists => {
             world.fail(format_args!("{} succeeded, but the job exists", ended.what));
         }
-        Err(error) if was_executed(world, Op::Delete, ended) && !error.is_uncertain() => {
+        Err(error) if executed(world, Op::Delete, ended).is_some() && !error.is_uncertain() => {
             world.fail(format_args!("{} failed for certain: {error}", ended.what));
         }
         _ => {}
     }
 }
 
-/// Checks the description of a job after a change.
-pub(crate) async fn described(world: &World, job: &Job, text: &str, ended: &Ended<()>) {
-    let details = world.service.details(job.id()).await;
-    let found = details
-        .pointer("/metadata/description")
-        .and_then(Value::as_str);
+/// Checks that a successful change of a description was executed, and that one that failed was not.
+pub(crate) fn described(world: &World, text: &str, ended: &Ended<()>) {
+    let change = executed(world, Op::Change, ended);
     match &ended.result {
-        Ok(()) if found.is_some_and(|found| found != text) => {
+        Ok(())
+            if change
+                .as_ref()
+                .is_none_or(|change| change.body["description"] != text) =>
+        {
             world.fail(format_args!(
-                "{} succeeded, but it is {found:?}",
+                "{} succeeded, but is not executed",
                 ended.what
             ));
         }
-        Err(error) if was_executed(world, Op::Change, ended) && !error.is_uncertain() => {
+        Err(error) if change.is_some() && !error.is_uncertain() => {
             world.fail(format_args!("{} failed for certain: {error}", ended.what));
         }
         _ => {}

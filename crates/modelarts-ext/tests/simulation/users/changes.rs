@@ -72,7 +72,7 @@ pub(crate) async fn describe(world: &World, job: &Job, rng: &mut Rng) {
         };
         sleep(Duration::from_secs(10)).await;
         checked(world, job, &ended).await;
-        checks::described(world, job, &text, &ended).await;
+        checks::described(world, &text, &ended);
     }
 }
 

@@ -32,7 +32,7 @@ async fn check<T>(world: &World, job: &Job, ended: &Ended<T>) {
     };
     ended.within(world, since, most);
     let seconds = usize::try_from(ended.took().as_secs()).unwrap_or(0);
-    ended.sent_at_most(world, 60 + seconds);
+    ended.sent_at_most(world, 100 + seconds);
     ended.require(world, Error::is_not_found);
     checks::gone_if_not_found(world, job, ended).await;
 }
