@@ -216,7 +216,14 @@ impl Call {
             if !self.kind.is_watch() && run.len() > most {
                 broken.push(format!("{} was sent {} times", run[0].source, run.len()));
             }
-            if !jumps {
+            // Other requests may be sent concurrently, and dropped.
+            let is_alone = matches!(
+                (self.kind, run[0].op),
+                (Kind::Single, _)
+                    | (Kind::Several, Op::Create | Op::Stop)
+                    | (Kind::WatchAll, Op::Search)
+            );
+            if !jumps && is_alone {
                 broken.extend(
                     run.windows(2)
                         // A wait polls once more at its time limit.

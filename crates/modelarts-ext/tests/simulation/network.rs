@@ -6,13 +6,16 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use bytes::Bytes;
 use fastrand::Rng;
 use futures::stream;
-use http::{HeaderMap, HeaderValue, StatusCode, header::RETRY_AFTER};
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{DATE, RETRY_AFTER},
+};
 use modelarts_ext::{
     api::BoxFuture,
     connector::{ConnectorError, HttpConnector},
@@ -35,20 +38,19 @@ const MOST_REQUESTS: u64 = 30_000;
 /// Seconds of the header `Retry-After`. The last is ten years.
 const RETRY_TIMES: [u64; 6] = [0, 1, 3, 10, 40, 315_360_000];
 
-/// Network that delivers requests to the service, without a socket.
+/// Network that delivers requests to the service, without a socket. Clones share the same network.
 #[derive(Clone)]
-pub(crate) struct Network(Arc<Inner>);
-
-struct Inner {
-    service: Arc<Service>,
-    conditions: Conditions,
-    clock: ServiceClock,
-    trace: Trace,
-    rng: Mutex<Rng>,
-    requests: AtomicU64,
-    /// Last response with job details, which may replace the response to a later request about
-    /// another job.
-    last: Mutex<Option<(String, Answer)>>,
+pub(crate) struct Network {
+    pub(crate) service: Arc<Service>,
+    pub(crate) conditions: Conditions,
+    pub(crate) clock: ServiceClock,
+    pub(crate) trace: Trace,
+    pub(crate) rng: Arc<Mutex<Rng>>,
+    /// Number of requests sent.
+    pub(crate) requests: Arc<AtomicU64>,
+    /// Path and response of the last request for job details, which may replace the response to a
+    /// later request about another job.
+    pub(crate) last: Arc<Mutex<Option<(String, Answer)>>>,
 }
 
 /// Random decisions about one request.
@@ -57,7 +59,8 @@ struct Course {
     there: Duration,
     back: Duration,
     /// Seconds of a `Retry-After`, and whether it is a date.
-    retry_after: Option<(u64, bool)>,
+    retry_after: Option<u64>,
+    is_date: bool,
 }
 
 /// Result of an attempt: its end for the record, a `Retry-After`, and the result for the client.
@@ -69,34 +72,7 @@ type Exchange = (
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Network")
-            .field("conditions", &self.0.conditions)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Network {
-    pub(crate) fn new(
-        service: Arc<Service>,
-        conditions: Conditions,
-        clock: ServiceClock,
-        trace: Trace,
-        rng: Rng,
-    ) -> Self {
-        Self(Arc::new(Inner {
-            service,
-            conditions,
-            clock,
-            trace,
-            rng: Mutex::new(rng),
-            requests: AtomicU64::new(0),
-            last: Mutex::default(),
-        }))
-    }
-
-    /// Returns the number of requests sent.
-    pub(crate) fn requests(&self) -> u64 {
-        self.0.requests.load(Ordering::Relaxed)
+        f.write_str("Network")
     }
 }
 
@@ -105,20 +81,20 @@ impl HttpConnector for Network {
         &self,
         request: reqwest::Request,
     ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
-        let inner = Arc::clone(&self.0);
-        Box::pin(async move { inner.send(request).await })
+        let network = self.clone();
+        Box::pin(async move { network.transfer(request).await })
     }
 
     fn reset(&self) {
-        *self.0.last.lock().unwrap() = None;
-        self.0.trace.note("the connections are closed");
+        *self.last.lock().unwrap() = None;
+        self.trace.note("the connections are closed");
     }
 }
 
-impl Inner {
+impl Network {
     /// Sends a request, and records it as an attempt of the current call.
-    async fn send(
-        self: Arc<Self>,
+    async fn transfer(
+        &self,
         request: reqwest::Request,
     ) -> Result<reqwest::Response, ConnectorError> {
         let sent = self.requests.fetch_add(1, Ordering::Relaxed);
@@ -130,13 +106,12 @@ impl Inner {
         if sent >= MOST_REQUESTS {
             std::future::pending::<()>().await;
         }
-        let name = format!("{} {}", request.method(), brief(request.url()));
         let op = Op::of(request.method(), request.url().path());
         let body = request.body().and_then(reqwest::Body::as_bytes);
         let body = String::from_utf8_lossy(body.unwrap_or_default());
         let name = match op {
-            Op::Search | Op::Create => format!("{name} {body}"),
-            _ => name,
+            Op::Search | Op::Create => format!("{} {body}", brief(&request)),
+            _ => brief(&request),
         };
         let call = Call::current();
         let now = self.clock.elapsed();
@@ -152,45 +127,41 @@ impl Inner {
             })
         });
         let number = call.as_ref().map(|call| call.number);
-        let course = self.course(op, now);
-        let (end, retry_after, result) = self.exchange(request, op, number, course, &name).await;
+        let (end, retry_after, result) = self.exchange(request, op, number, &name).await;
         if let (Some(call), Some(attempt)) = (call, attempt) {
             call.end(attempt, self.clock.elapsed(), end, retry_after);
         }
         result
     }
 
-    fn course(&self, op: Op, at: Duration) -> Course {
+    fn course(&self, op: Op) -> Course {
         let mut rng = self.rng.lock().unwrap();
-        let fate = self.conditions.fate(&mut rng, at, op);
+        let fate = self.conditions.fate(&mut rng, self.clock.elapsed(), op);
         let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
-        let (there, back) = (way(), way());
-        let time = RETRY_TIMES[rng.usize(..RETRY_TIMES.len())];
-        // A date of ten years from now is as likely as one of ten seconds.
-        let retry_after = rng.bool().then(|| (time, rng.bool()));
         Course {
             fate,
-            there,
-            back,
-            retry_after,
+            there: way(),
+            back: way(),
+            retry_after: rng.choice(RETRY_TIMES).filter(|_| rng.bool()),
+            is_date: rng.bool(),
         }
     }
 
     async fn exchange(
-        self: &Arc<Self>,
+        &self,
         request: reqwest::Request,
         op: Op,
         call: Option<usize>,
-        course: Course,
         name: &str,
     ) -> Exchange {
         let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
+        let course = self.course(op);
         let (fate, there, back) = (course.fate, course.there, course.back);
         let early = match fate {
             Fate::Refused => failed(End::Refused),
             Fate::RequestLost => failed(End::Lost),
             Fate::GatewayAnswer(status) => {
-                let (pause, headers) = self.retry_after(status, course.retry_after);
+                let (pause, headers) = self.retry_after(status, &course);
                 let (end, _, response) = responded(status, headers, "");
                 (end, pause, response)
             }
@@ -210,7 +181,7 @@ impl Inner {
 
     /// Passes a request to the service, and returns its response.
     async fn pass(
-        self: &Arc<Self>,
+        &self,
         request: reqwest::Request,
         (op, call): (Op, Option<usize>),
         Course {
@@ -219,7 +190,7 @@ impl Inner {
         note: impl Fn(&dyn fmt::Display),
     ) -> Exchange {
         let path = request.url().path().to_owned();
-        let deliver = Arc::clone(self).deliver(request, op, call, there);
+        let deliver = self.clone().deliver(request, op, call, there);
         let (send, received) = oneshot::channel();
         // Runs as a separate task, so that the request arrives even if the client no longer waits
         // for the response.
@@ -290,7 +261,7 @@ impl Inner {
 
     /// Delivers a request to the service, and returns the response.
     async fn deliver(
-        self: Arc<Self>,
+        self,
         request: reqwest::Request,
         op: Op,
         call: Option<usize>,
@@ -320,39 +291,29 @@ impl Inner {
         .await
     }
 
-    /// Returns the header `Retry-After` of a gateway, which only some statuses have.
-    fn retry_after(
-        &self,
-        status: u16,
-        seconds: Option<(u64, bool)>,
-    ) -> (Option<Duration>, HeaderMap) {
+    /// Returns the header `Retry-After` of a gateway, which only some statuses have. A date is
+    /// compared with the clock of the service.
+    fn retry_after(&self, status: u16, course: &Course) -> (Option<Duration>, HeaderMap) {
         let mut headers = HeaderMap::new();
-        let Some((seconds, is_date)) = seconds.filter(|_| matches!(status, 429 | 503)) else {
+        let seconds = course.retry_after.filter(|_| matches!(status, 429 | 503));
+        let Some(pause) = seconds.map(Duration::from_secs) else {
             return (None, headers);
         };
-        let pause = Duration::from_secs(seconds);
-        let text = match is_date {
-            true => http_date(self.clock.time() + pause),
-            false => seconds.to_string(),
-        };
-        if is_date {
-            // The date has whole seconds, and is compared with the clock of the service.
-            let now = HeaderValue::try_from(http_date(self.clock.time()));
-            headers.extend(now.ok().map(|now| (http::header::DATE, now)));
+        let now = self.clock.time();
+        headers.insert(RETRY_AFTER, pause.as_secs().into());
+        if course.is_date {
+            headers.insert(DATE, http_date(now));
+            headers.insert(RETRY_AFTER, http_date(now + pause));
         }
-        headers.extend(
-            HeaderValue::try_from(text)
-                .ok()
-                .map(|text| (RETRY_AFTER, text)),
-        );
         (Some(pause), headers)
     }
 }
 
 /// Returns a time in the form of HTTP headers.
-fn http_date(time: std::time::SystemTime) -> String {
+fn http_date(time: SystemTime) -> HeaderValue {
     let time = jiff::Timestamp::try_from(time).unwrap_or_default();
-    time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
+    let text = time.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
+    HeaderValue::try_from(text).unwrap()
 }
 
 /// Returns the result of an attempt without a response.
@@ -364,13 +325,14 @@ fn failed(end: End) -> Exchange {
     (end, None, Err(error))
 }
 
-/// Returns the part of the path after the project id, with the query.
-fn brief(url: &reqwest::Url) -> String {
+/// Returns the method, the part of the path after the project id, and the query.
+fn brief(request: &reqwest::Request) -> String {
+    let url = request.url();
     let path = url.path().splitn(4, '/').last().unwrap_or_default();
-    match url.query() {
-        Some(query) => format!("{path}?{query}"),
-        None => path.to_owned(),
-    }
+    let query = url
+        .query()
+        .map_or_else(String::new, |query| format!("?{query}"));
+    format!("{} {path}{query}", request.method())
 }
 
 /// Returns the result of an attempt with this response.

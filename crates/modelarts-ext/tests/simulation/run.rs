@@ -3,7 +3,10 @@
 use std::{
     error::Error,
     hash::{BuildHasher, Hasher, RandomState},
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -70,13 +73,15 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
     let restarts = !conditions.restarts.is_empty();
     let service = Arc::new(Service::start(clock, huawei, restarts, &mut rng).await?);
     fastrand::seed(seed);
-    let network = Network::new(
-        Arc::clone(&service),
-        conditions.clone(),
+    let network = Network {
+        service: Arc::clone(&service),
+        conditions: conditions.clone(),
         clock,
-        trace.clone(),
-        rng.fork(),
-    );
+        trace: trace.clone(),
+        rng: Arc::new(Mutex::new(rng.fork())),
+        requests: Arc::default(),
+        last: Arc::default(),
+    };
     let client = Client::builder()
         .endpoint(&service.url)
         .project_id(&service.project)
@@ -108,7 +113,7 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
     Ok(Run {
         failures: trace.failures(),
         trace: trace.lines(),
-        requests: network.requests(),
+        requests: network.requests.load(Ordering::Relaxed),
         simulated: clock.elapsed(),
     })
 }

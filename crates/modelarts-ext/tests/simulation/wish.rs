@@ -132,6 +132,16 @@ impl Wish {
         }
     }
 
+    /// Returns true if a job that was created with `other` may be taken for this one. Variables that
+    /// the service does not return are unknown.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let mode = self.mode.clone().filter(|_| other.mode.is_some());
+        Self {
+            mode,
+            ..self.clone()
+        } == *other
+    }
+
     /// Returns the differences to another job, apart from the description, which users change.
     pub(crate) fn differences(&self, other: &Self) -> Option<String> {
         let other = Self {

@@ -20,6 +20,14 @@ use crate::{
     trace::Trace,
 };
 
+/// Reports a violation, formatted like `format!`.
+macro_rules! fail {
+    ($world:expr, $($text:tt)*) => {
+        $world.trace.fail(format_args!($($text)*))
+    };
+}
+pub(crate) use fail;
+
 /// Shared state: client, service and network of one simulation.
 pub(crate) struct World {
     pub(crate) service: Arc<Service>,
@@ -51,10 +59,6 @@ impl World {
             true => LogAccess::LineNumbers,
             false => LogAccess::Preview,
         }
-    }
-
-    pub(crate) fn fail(&self, failure: impl std::fmt::Display) {
-        self.trace.fail(failure);
     }
 
     fn begin(&self, kind: Kind) -> Arc<Call> {
@@ -105,7 +109,7 @@ impl World {
             Err(error) => self.trace.note(format_args!("{what}: {error}")),
         }
         for violation in call.violations(&self.conditions, result.as_ref().err(), at) {
-            self.fail(format_args!("{what}: {violation}"));
+            fail!(self, "{what}: {violation}");
         }
         Ended {
             what,
@@ -129,10 +133,7 @@ impl<T> Ended<T> {
         let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
         let is_list = is_odd && error.position().is_some();
         if is_quiet && !is_list && !is_allowed(error) {
-            world.fail(format_args!(
-                "{} failed without a fault: {error}",
-                self.what
-            ));
+            fail!(world, "{} failed without a fault: {error}", self.what);
         }
     }
 
@@ -140,10 +141,11 @@ impl<T> Ended<T> {
     pub(crate) fn within(&self, world: &World, took: Duration, most: Duration) {
         let most = most + world.conditions.jumps(self.call.begun..self.at);
         if took > most {
-            world.fail(format_args!(
+            fail!(
+                world,
                 "{} took {took:?}, must take at most {most:?}",
                 self.what
-            ));
+            );
         }
     }
 
@@ -151,10 +153,11 @@ impl<T> Ended<T> {
     pub(crate) fn sent_at_most(&self, world: &World, most: usize) {
         let sent = self.call.attempts().len();
         if world.conditions.is_calm() && !world.conditions.late_logs && sent > most {
-            world.fail(format_args!(
+            fail!(
+                world,
                 "{} sent {sent} requests, must send at most {most}",
                 self.what
-            ));
+            );
         }
     }
 }

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::{
     checks::{shown, wished},
+    users::condition::Condition,
     wish::Wish,
-    world::{Ended, World},
+    world::{Ended, World, fail},
 };
 
 /// The rows that a list must contain.
@@ -16,7 +17,7 @@ pub(crate) struct Expected {
     /// The rows of the service before and after the list was read.
     pub(crate) before: Vec<Value>,
     pub(crate) after: Vec<Value>,
-    pub(crate) matches: Box<dyn Fn(&Value) -> bool + Send + Sync>,
+    pub(crate) condition: Condition,
     pub(crate) ascending: bool,
     /// The maximum number of rows that was asked for.
     pub(crate) most: Option<usize>,
@@ -43,17 +44,20 @@ impl Expected {
         let mut seen = HashSet::new();
         for job in jobs {
             if !seen.insert(job.id()) {
-                world.fail(format_args!("{what}: {} was listed twice", job.name()));
+                fail!(world, "{what}: {} was listed twice", job.name());
             }
             let known = after.get(job.id()).or(before.get(job.id()));
             let Some(known) = known else { continue };
-            if !(self.matches)(&shown(job)) {
-                world.fail(format_args!("{what}: {} does not match", job.name()));
+            if !self.condition.matches(&shown(job)) {
+                fail!(world, "{what}: {} does not match", job.name());
             }
             wished(world, what, &Wish::read(known), job);
         }
         let is_kept = |row: &&Value| {
-            (self.matches)(row) && after.get(id(row)).is_some_and(|row| (self.matches)(row))
+            self.condition.matches(row)
+                && after
+                    .get(id(row))
+                    .is_some_and(|row| self.condition.matches(row))
         };
         let must: Vec<&Value> = self.before.iter().filter(is_kept).collect();
         self.complete(world, what, jobs, &must);
@@ -76,14 +80,12 @@ impl Expected {
                 let missing = must.iter().filter(|row| !listed.contains(id(row))).count();
                 if missing > 0 {
                     let all = must.len();
-                    world.fail(format_args!("{what}: {missing} of {all} jobs are missing"));
+                    fail!(world, "{what}: {missing} of {all} jobs are missing");
                 }
             }
             Some(most) if jobs.len() > most || jobs.len() < most.min(must.len()) => {
                 let (count, all) = (jobs.len(), must.len());
-                world.fail(format_args!(
-                    "{what}: {count} jobs of {all}, at most {most}"
-                ));
+                fail!(world, "{what}: {count} jobs of {all}, at most {most}");
             }
             Some(_) => {}
         }
@@ -100,7 +102,7 @@ impl Expected {
             false => times.iter().rev().is_sorted(),
         };
         if !is_sorted {
-            world.fail(format_args!("{what}: the jobs are not in order"));
+            fail!(world, "{what}: the jobs are not in order");
         }
     }
 }
@@ -123,9 +125,7 @@ pub(crate) fn events(
         let lacks = before.iter().find(|one| !listed.contains(&one.as_str()));
         let extra = listed.len() > after.len();
         if lacks.is_some() || extra {
-            world.fail(format_args!(
-                "{what}: {lacks:?} is missing, or some came twice"
-            ));
+            fail!(world, "{what}: {lacks:?} is missing, or some came twice");
         }
         return;
     }
@@ -138,11 +138,12 @@ pub(crate) fn events(
             .iter()
             .zip(after)
             .position(|(one, other)| one != other);
-        world.fail(format_args!(
+        fail!(
+            world,
             "{what}: {} events, of {} before and {} after; the first other is {at:?}",
             listed.len(),
             before.len(),
             after.len()
-        ));
+        );
     }
 }

@@ -11,10 +11,10 @@ use tokio::time::sleep;
 use crate::{
     calls::Kind,
     checks::{self, lists::Expected},
-    users::{changes, create::CALL, watches},
+    users::{condition::Condition, create, watches},
     wish::WORKSPACES,
     workload::{JOB_WITH_EVENTS, KINDS, PAST},
-    world::{Ended, World, seconds},
+    world::{Ended, World, fail, seconds},
 };
 
 /// Reads the details of a job repeatedly.
@@ -35,7 +35,6 @@ pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng)
     let Some(ended) = world.hurried(&what, Kind::Single, rng, read.get(id)).await else {
         return true;
     };
-    ended.within(world, ended.took(), CALL);
     ended.sent_at_most(world, 1);
     ended.require(world, Error::is_not_found);
     let after = world.service.details(id).await;
@@ -43,89 +42,13 @@ pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng)
         Ok(job) => checks::details(world, &what, &before, &after, job),
         Err(error) if error.is_not_found() => {
             if world.service.stored(id).await.is_some() {
-                world.fail(format_args!("{what}: not found, but it exists"));
+                fail!(world, "{what}: not found, but it exists");
             }
             return false;
         }
         Err(_) => {}
     }
     true
-}
-
-/// A search: the list, and the condition that its rows meet.
-struct Search {
-    list: ListJobs,
-    what: String,
-    matches: Box<dyn Fn(&Value) -> bool + Send + Sync>,
-    workspace: &'static str,
-}
-
-fn text<'a>(row: &'a Value, path: &str) -> &'a str {
-    row.pointer(path)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-/// Returns a search with a random condition.
-fn search(world: &World, rng: &mut Rng) -> Search {
-    let list = world.client.training_jobs().list();
-    let named = |part: String| -> (Filter, Box<dyn Fn(&Value) -> bool + Send + Sync>) {
-        let filter = Filter::name().like(&part);
-        (
-            filter,
-            Box::new(move |row| text(row, "/metadata/name").contains(&part)),
-        )
-    };
-    let (filter, matches) = match rng.u8(..8) {
-        0 => named(format!("{PAST}{}", rng.u8(..10))),
-        1 => named(KINDS[rng.usize(..KINDS.len())].to_owned()),
-        2 => {
-            let phases = [Phase::Completed, Phase::Failed];
-            let filter = Filter::phase().is_in(phases.map(|phase| phase));
-            let is_in = |row: &Value| matches!(text(row, "/status/phase"), "Completed" | "Failed");
-            (
-                filter,
-                Box::new(is_in) as Box<dyn Fn(&Value) -> bool + Send + Sync>,
-            )
-        }
-        3 => {
-            let start = world.clock.time() - seconds(rng, 1200);
-            let millis = start
-                .duration_since(std::time::UNIX_EPOCH)
-                .unwrap_or_default();
-            let millis = i64::try_from(millis.as_millis()).unwrap_or(i64::MAX);
-            let is_after =
-                move |row: &Value| row["metadata"]["create_time"].as_i64() >= Some(millis);
-            let end = world.clock.time() + Duration::from_secs(3600);
-            let filter = Filter::create_time().between(start, end);
-            (
-                filter,
-                Box::new(is_after) as Box<dyn Fn(&Value) -> bool + Send + Sync>,
-            )
-        }
-        4 => {
-            return Search {
-                list: list.workspace(WORKSPACES[1]),
-                what: "list of a workspace".to_owned(),
-                matches: Box::new(|_| true),
-                workspace: WORKSPACES[1],
-            };
-        }
-        _ => {
-            return Search {
-                list,
-                what: "list".to_owned(),
-                matches: Box::new(|_| true),
-                workspace: WORKSPACES[0],
-            };
-        }
-    };
-    Search {
-        what: format!("list with {filter:?}"),
-        list: list.filter(filter),
-        matches,
-        workspace: WORKSPACES[0],
-    }
 }
 
 /// User who repeatedly lists jobs.
@@ -138,12 +61,9 @@ pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
 
 /// Lists jobs in a random way, and compares them with those of the service.
 pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
-    let Search {
-        mut list,
-        mut what,
-        matches,
-        workspace,
-    } = search(world, rng);
+    let condition = Condition::draw(world.clock.time(), rng);
+    let workspace = condition.workspace();
+    let mut list = condition.apply(world.client.training_jobs().list());
     let page = [1, 2, 7, 20, 50][rng.usize(..5)];
     let in_flight = rng.usize(1..5);
     list = list.page_size(page).in_flight(in_flight);
@@ -151,7 +71,8 @@ pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
     if ascending {
         list = list.oldest_first();
     }
-    what = format!("{what} by {page}, {in_flight} in flight, ascending {ascending}");
+    let mut what =
+        format!("list with {condition:?} by {page}, {in_flight} in flight, ascending {ascending}");
     let before = world.service.rows(workspace).await;
     let most = (rng.u8(..4) == 0).then(|| rng.usize(1..70));
     let ended = match (most, rng.u8(..4)) {
@@ -173,7 +94,7 @@ pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
     let expected = Expected {
         before,
         after,
-        matches,
+        condition,
         ascending,
         most,
         page,
@@ -238,8 +159,13 @@ pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
     let rows = world.service.rows(WORKSPACES[0]).await;
     let job = rows
         .iter()
-        .find(|row| text(row, "/metadata/name") == JOB_WITH_EVENTS);
-    let Some(id) = job.map(|job| text(job, "/metadata/id").to_owned()) else {
+        .find(|row| row["metadata"]["name"] == JOB_WITH_EVENTS);
+    let Some(id) = job.map(|job| {
+        job["metadata"]["id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }) else {
         return;
     };
     for _ in 0..rng.usize(1..4) {
@@ -252,7 +178,7 @@ pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
         let stopped = async {
             if !is_final {
                 sleep(seconds(&mut fork, 80)).await;
-                changes::stop_now(&world, &job, &mut fork).await;
+                create::stop(&world, &job, &mut fork).await;
             }
         };
         futures::join!(history(&world, &job, &mut rng), stopped);

@@ -1,6 +1,6 @@
 //! Users of a simulation, who create, list, follow, stop and delete jobs, and wait until jobs end.
 
-mod changes;
+pub(crate) mod condition;
 mod create;
 mod lists;
 mod sweep;
@@ -9,42 +9,48 @@ mod watches;
 use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
-use futures::future::{BoxFuture, join_all};
-use modelarts_ext::Job;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, join_all},
+};
+use modelarts_ext::Error;
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::{calls::Kind, wish::WORKSPACES, world::World};
+use crate::{
+    calls::Kind,
+    wish::WORKSPACES,
+    workload::JOB_WITH_EVENTS,
+    world::{World, fail},
+};
+
+/// Returns a text in the metadata of a row.
+fn text<'a>(row: &'a Value, name: &str) -> &'a str {
+    row["metadata"][name].as_str().unwrap_or_default()
+}
 
 /// Runs all users of a simulation until they have finished, and compares the jobs with those of the
 /// service after the end of all faults.
 pub(crate) async fn all_users(world: &Arc<World>, rng: &mut Rng) {
     let mut users: Vec<BoxFuture<'static, ()>> = Vec::new();
+    let shared = || Arc::clone(world);
     for number in 0..rng.usize(0..4) {
-        users.push(Box::pin(create::train(
-            Arc::clone(world),
-            number,
-            rng.fork(),
-        )));
+        users.push(create::train(shared(), number, rng.fork()).boxed());
     }
     for number in 0..rng.usize(0..3) {
-        users.push(Box::pin(create::compete(
-            Arc::clone(world),
-            number,
-            rng.fork(),
-        )));
+        users.push(create::compete(shared(), number, rng.fork()).boxed());
     }
     for _ in 0..rng.usize(0..3) {
-        users.push(Box::pin(lists::list(Arc::clone(world), rng.fork())));
+        users.push(lists::list(shared(), rng.fork()).boxed());
     }
-    users.push(Box::pin(lists::read(Arc::clone(world), rng.fork())));
+    users.push(lists::read(shared(), rng.fork()).boxed());
     if rng.bool() {
-        users.push(Box::pin(sweep::sweep(Arc::clone(world), rng.fork())));
+        users.push(sweep::sweep(shared(), rng.fork()).boxed());
     }
-    users.push(Box::pin(restart(Arc::clone(world))));
+    users.push(restart(shared()).boxed());
     for end in join_all(users.into_iter().map(tokio::spawn)).await {
         if let Err(error) = end {
-            world.fail(format_args!("a call panicked: {error}"));
+            fail!(world, "a call panicked: {error}");
         }
     }
     finish(world, rng).await;
@@ -56,7 +62,7 @@ async fn restart(world: Arc<World>) {
         sleep(at.saturating_sub(world.clock.elapsed())).await;
         world.trace.note("the service is restarted");
         if let Err(error) = world.service.restart().await {
-            world.fail(format_args!("the service cannot be restarted: {error}"));
+            fail!(world, "the service cannot be restarted: {error}");
         }
     }
 }
@@ -71,18 +77,18 @@ async fn finish(world: &World, rng: &mut Rng) {
     }
     let mut open = Vec::new();
     for row in &rows {
-        let id = row["metadata"]["id"].as_str().unwrap_or_default();
-        let Some(job) = open_job(world, row, id).await else {
-            continue;
-        };
-        open.push(job);
+        let phase = row["status"]["phase"].as_str().unwrap_or_default();
+        if !matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal") {
+            let jobs = world.client.training_jobs();
+            let read = jobs.get(text(row, "id"));
+            let ended = world.call("get an open job", Kind::Single, read).await;
+            ended.require(world, Error::is_not_found);
+            open.extend(ended.result);
+        }
     }
     // The jobs that exist from the start do not end.
-    for job in open
-        .iter()
-        .filter(|job| !job.name().contains('-') || job.name() == "with-events")
-    {
-        changes::stop_now(world, job, rng).await;
+    for job in open.iter().filter(|job| job.name() == JOB_WITH_EVENTS) {
+        create::stop(world, job, rng).await;
     }
     if !open.is_empty() {
         sweep::wait_all(world, &open, None).await;
@@ -94,25 +100,6 @@ async fn finish(world: &World, rng: &mut Rng) {
     lists::list_once(world, rng).await;
     for _ in 0..2 {
         let Some(row) = rng.choice(&rows) else { break };
-        let text = |path: &str| {
-            row.pointer(path)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
-        lists::get_once(world, text("/metadata/id"), text("/metadata/name"), rng).await;
+        lists::get_once(world, text(row, "id"), text(row, "name"), rng).await;
     }
-}
-
-/// Reads a job that has not ended.
-async fn open_job(world: &World, row: &Value, id: &str) -> Option<Job> {
-    let phase = row["status"]["phase"].as_str().unwrap_or_default();
-    if matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal") {
-        return None;
-    }
-    let jobs = world.client.training_jobs();
-    let ended = world
-        .call(format!("get {id}"), Kind::Single, jobs.get(id))
-        .await;
-    ended.require(world, modelarts_ext::Error::is_not_found);
-    ended.result.ok()
 }

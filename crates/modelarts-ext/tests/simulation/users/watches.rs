@@ -9,7 +9,7 @@ use modelarts_ext::{Error, Event, Job, LogItem, jobs::follow::JobUpdate};
 use crate::{
     calls::Kind,
     checks,
-    world::{Ended, World, seconds},
+    world::{Ended, World, fail, seconds},
 };
 
 /// Maximum duration of a watch after the end of the job or of the faults, whichever is later. A
@@ -37,58 +37,63 @@ async fn check<T>(world: &World, job: &Job, ended: &Ended<T>) {
     checks::gone_if_not_found(world, job, ended).await;
 }
 
+/// Makes a call, and makes it again if the user gives it up.
+async fn repeated<T, F: Future<Output = Result<T, Error>>>(
+    world: &World,
+    job: &Job,
+    what: &str,
+    rng: &mut Rng,
+    make: impl Fn() -> F,
+) -> Option<T> {
+    for _ in 0..3 {
+        if let Some(ended) = world.hurried(what, Kind::Watch, rng, make()).await {
+            check(world, job, &ended).await;
+            return ended.result.ok();
+        }
+    }
+    None
+}
+
 pub(crate) async fn follow_events(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow events of {}", job.name());
     let page = [9, 20, 100][rng.usize(..3)];
-    for _ in 0..3 {
-        let events = job
-            .events()
+    let events = || {
+        job.events()
             .page_size(page)
             .follow()
-            .try_collect::<Vec<_>>();
-        let Some(ended) = world.hurried(&what, Kind::Watch, rng, events).await else {
-            continue;
-        };
-        check(world, job, &ended).await;
-        if let Ok(events) = &ended.result {
-            let messages = events.iter().map(Event::message);
-            checks::followed(world, job, &what, messages).await;
-        }
-        return;
+            .try_collect::<Vec<_>>()
+    };
+    if let Some(events) = repeated(world, job, &what, rng, events).await {
+        let messages = events.iter().map(Event::message);
+        checks::followed(world, job, &what, messages).await;
     }
 }
 
 pub(crate) async fn follow_log(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow log of {}", job.name());
     let access = world.log_access(rng);
-    for _ in 0..3 {
-        let log = job.logs("worker-0").read_by(access);
-        let items = log.follow().try_collect::<Vec<_>>();
-        let Some(ended) = world.hurried(&what, Kind::Watch, rng, items).await else {
-            continue;
-        };
-        check(world, job, &ended).await;
-        if let Ok(items) = &ended.result {
-            checks::log(world, job, 0, items).await;
-        }
-        return;
+    let log = || {
+        job.logs("worker-0")
+            .read_by(access)
+            .follow()
+            .try_collect::<Vec<_>>()
+    };
+    if let Some(items) = repeated(world, job, &what, rng, log).await {
+        checks::log(world, job, 0, &items).await;
     }
 }
 
 pub(crate) async fn follow(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow {}", job.name());
     let access = world.log_access(rng);
-    for _ in 0..3 {
-        let updates = job.updates().read_logs_by(access);
-        let updates = updates.follow().try_collect::<Vec<_>>();
-        let Some(ended) = world.hurried(&what, Kind::Watch, rng, updates).await else {
-            continue;
-        };
-        check(world, job, &ended).await;
-        if let Ok(updates) = &ended.result {
-            followed(world, job, &what, updates).await;
-        }
-        return;
+    let updates = || {
+        job.updates()
+            .read_logs_by(access)
+            .follow()
+            .try_collect::<Vec<_>>()
+    };
+    if let Some(updates) = repeated(world, job, &what, rng, updates).await {
+        followed(world, job, &what, &updates).await;
     }
 }
 
@@ -121,7 +126,7 @@ async fn followed(world: &World, job: &Job, what: &str, updates: &[JobUpdate]) {
         })
         .collect();
     if let Some(pair) = phases.windows(2).find(|pair| pair[0] == pair[1]) {
-        world.fail(format_args!("{what}: the phase {} came twice", pair[0]));
+        fail!(world, "{what}: the phase {} came twice", pair[0]);
     }
     checks::phase(world, job, what, phases.last().map(String::as_str)).await;
 }

@@ -309,6 +309,22 @@ fn a_list_of_short_pages_that_begins_with_small_pages_is_whole_or_fails() {
             let (rows, error, _) = read::<true>(&setting);
             let is_whole = rows == (0..35).collect::<Vec<_>>();
             assert!(is_whole || error.is_some(), "{setting:?}: {rows:?}");
+            // Rows of others in the total are no reason for an error.
+            let setting = Setting {
+                count: Some(Count::Matching),
+                total_error: 1,
+                cap: None,
+                ..setting
+            };
+            for length in [1, 2, 4, 35] {
+                let rows = Rows((0..length).collect());
+                let (rows, error, _) = read::<true>(&Setting {
+                    rows,
+                    ..setting.clone()
+                });
+                assert_eq!(rows, (0..length).collect::<Vec<_>>(), "{setting:?}");
+                assert!(error.is_none(), "{setting:?}: {error:?}");
+            }
         }
     }
 }
