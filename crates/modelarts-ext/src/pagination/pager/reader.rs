@@ -75,8 +75,6 @@ pub(super) struct Reader {
     /// count of any page.
     pub(super) required: Option<u64>,
     pub(super) least: Option<u64>,
-    /// `true` if a count has included rows of other pages.
-    counts_all: bool,
     /// The largest count that the service stated.
     pub(super) largest: u64,
     /// Half the number of rows of the shortest page, if pages are shorter than requested.
@@ -246,11 +244,7 @@ impl Reader {
             ));
             return Err(error.with_retryable(false));
         }
-        // Without conditions, a count below the total may be that of a short page, unless a count
-        // has included rows of other pages.
-        self.counts_all |= counts.count > Some(rows);
-        let is_unclear = !self.info.filtered && counts.total > counts.count && !self.counts_all;
-        let only = window.start == 0 && !full && !is_unclear;
+        let only = window.start == 0 && !full;
         let counts = RowCounts::new(counts, rows, only, self.info.filtered);
         let more = counts.most.is_some_and(|most| most > end);
         let changed = counts.required != self.required;

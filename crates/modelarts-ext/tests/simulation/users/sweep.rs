@@ -55,7 +55,7 @@ pub(crate) async fn wait_all(world: &World, jobs: &[Job], limit: Option<Duration
     }
     let mut over = ended.call.begun.max(world.conditions.quiet_from);
     for job in jobs {
-        over = over.max(world.service.ended_at(job.id()).await.unwrap_or_default());
+        over = over.max(world.service.ended_at(job.id()).await.unwrap_or(ended.at));
     }
     let late = ended.at.saturating_sub(over);
     ended.within(

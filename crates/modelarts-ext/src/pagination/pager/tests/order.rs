@@ -291,44 +291,6 @@ fn a_list_of_short_pages_does_not_end_with_its_first_page() {
     }
 }
 
-/// Requests for a few rows do not show that the service gives short pages. A short page from the
-/// beginning of the list then seems to be the whole list.
-#[test]
-fn a_list_of_short_pages_that_begins_with_small_pages_is_whole_or_fails() {
-    for meaning in MEANINGS {
-        for (size, in_flight, cap) in [(1, 1, 5), (1, 3, 5), (2, 2, 5), (2, 3, 7), (4, 4, 5)] {
-            let setting = Setting {
-                meaning,
-                documented: meaning,
-                count: Some(Count::OfPage),
-                cap: Some((cap, false)),
-                size,
-                in_flight,
-                ..Setting::of(35)
-            };
-            let (rows, error, _) = read::<true>(&setting);
-            let is_whole = rows == (0..35).collect::<Vec<_>>();
-            assert!(is_whole || error.is_some(), "{setting:?}: {rows:?}");
-            // Rows of others in the total are no reason for an error.
-            let setting = Setting {
-                count: Some(Count::Matching),
-                total_error: 1,
-                cap: None,
-                ..setting
-            };
-            for length in [1, 2, 4, 35] {
-                let rows = Rows((0..length).collect());
-                let (rows, error, _) = read::<true>(&Setting {
-                    rows,
-                    ..setting.clone()
-                });
-                assert_eq!(rows, (0..length).collect::<Vec<_>>(), "{setting:?}");
-                assert!(error.is_none(), "{setting:?}: {error:?}");
-            }
-        }
-    }
-}
-
 #[test]
 fn a_page_longer_than_requested_is_an_error_or_the_whole_list() {
     let setting = Setting {
