@@ -181,6 +181,9 @@ impl Conditions {
         if self.throttled.contains(&at) && chances.0 < self.throttling {
             return Fate::GatewayAnswer(429);
         }
+        if self.wrong_bodies && rng.u8(..20) == 0 {
+            return wrong_body(rng, op);
+        }
         if chances.1 >= self.failing {
             return Fate::Delivered;
         }
@@ -194,7 +197,6 @@ impl Conditions {
             5 => Fate::StatusReplaced(unavailable),
             6 if op == Op::Show && self.mixes => Fate::OtherAnswer,
             6 => Fate::GatewayAnswer(429),
-            7 | 8 if self.wrong_bodies => wrong_body(rng, op),
             7 => Fate::GatewayAnswer(500),
             8 => Fate::AnswerLost,
             _ => Fate::Silent,

@@ -46,6 +46,8 @@ impl Run {
     }
 }
 
+/// Address of the service, which the messages of errors contain. No server listens on it.
+const ENDPOINT: &str = "http://127.0.0.1:9";
 /// Maximum simulated time until all users must have finished.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -83,7 +85,7 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
         last: Arc::default(),
     };
     let client = Client::builder()
-        .endpoint(&service.url)
+        .endpoint(ENDPOINT)
         .project_id(&service.project)
         .credentials(Credentials::token(TOKEN))
         .cloud(match huawei {

@@ -108,7 +108,6 @@ pub(crate) struct Service {
     emulator: RwLock<Option<Emulator>>,
     settings: Settings,
     pub(crate) project: String,
-    pub(crate) url: String,
     changes: Mutex<Vec<Change>>,
 }
 
@@ -146,7 +145,6 @@ impl Service {
         let emulator = builder.start().await?;
         Ok(Self {
             project: emulator.project_id().to_owned(),
-            url: emulator.url().to_owned(),
             emulator: RwLock::new(Some(emulator)),
             settings,
             changes: Mutex::default(),

@@ -4,8 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Error, Event, Filter, Job, jobs::ListJobs, types::Phase};
-use serde_json::Value;
+use modelarts_ext::{Error, Event, Job, jobs::ListJobs};
 use tokio::time::sleep;
 
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     checks::{self, lists::Expected},
     users::{condition::Condition, create, watches},
     wish::WORKSPACES,
-    workload::{JOB_WITH_EVENTS, KINDS, PAST},
+    workload::JOB_WITH_EVENTS,
     world::{Ended, World, fail, seconds},
 };
 
