@@ -281,9 +281,8 @@ impl Call {
     fn watch_gave_up(&self, conditions: &Conditions, now: Duration) -> Option<String> {
         let attempts = self.attempts();
         // A response of a gateway with an unknown error ends a watch.
-        let is_wrong = |attempt: &Attempt| {
-            attempt.end == End::Wrong && attempt.ended + MAX_PAUSE + MAX_PAUSE > now
-        };
+        let is_wrong =
+            |attempt: &Attempt| attempt.end == End::Wrong && attempt.ended + TOLERANCE > now;
         if attempts.iter().any(is_wrong) {
             return None;
         }

@@ -122,7 +122,7 @@ impl Conditions {
         Self {
             failing,
             unordered: one_in(rng, 5),
-            mixes: fails && one_in(rng, 4),
+            mixes: fails && one_in(rng, 3),
             wrong_bodies: fails && one_in(rng, 2),
             outages,
             throttled,
@@ -181,6 +181,9 @@ impl Conditions {
         if self.throttled.contains(&at) && chances.0 < self.throttling {
             return Fate::GatewayAnswer(429);
         }
+        if op == Op::Show && self.mixes && rng.u8(..15) == 0 {
+            return Fate::OtherAnswer;
+        }
         if self.wrong_bodies && rng.u8(..20) == 0 {
             return wrong_body(rng, op);
         }
@@ -195,7 +198,6 @@ impl Conditions {
             4 => Fate::GatewayAnswer(unavailable),
             5 if op == Op::Create => Fate::StatusReplaced(ODD[rng.usize(..ODD.len())]),
             5 => Fate::StatusReplaced(unavailable),
-            6 if op == Op::Show && self.mixes => Fate::OtherAnswer,
             6 => Fate::GatewayAnswer(429),
             7 => Fate::GatewayAnswer(500),
             8 => Fate::AnswerLost,
