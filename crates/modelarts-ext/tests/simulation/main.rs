@@ -24,8 +24,8 @@
 //! - A call that follows a job to its end returns each event once and all lines of the log. A wait
 //!   ends with the outcome of the job.
 //! - A request is repeated as often as the policy permits, not sooner than `Retry-After`, and not
-//!   after it was answered. A watch fails only if nothing was answered for 15 minutes. A call with a
-//!   deadline ends by its deadline.
+//!   after it was answered. A watch fails only if nothing was answered for 15 minutes. A call with
+//!   a deadline ends by its deadline.
 //! - After the end of all faults, each call succeeds.
 //!
 //! All runs of a seed have the same trace.

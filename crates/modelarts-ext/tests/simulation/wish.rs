@@ -132,8 +132,8 @@ impl Wish {
         }
     }
 
-    /// Returns true if a job that was created with `other` may be taken for this one. Variables that
-    /// the service does not return are unknown.
+    /// Returns true if a job that was created with `other` may be taken for this one. Variables
+    /// that the service does not return are unknown.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         let mode = self.mode.clone().filter(|_| other.mode.is_some());
         Self {
