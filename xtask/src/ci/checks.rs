@@ -169,7 +169,7 @@ pub const ALL: &[Check] = &[
     Check {
         name: "simulate",
         about: "calls over a failing network keep their guarantees",
-        run: || passes(&mut programs::simulation_of(60)?),
+        run: || passes(&mut programs::simulation_of(100)?),
     },
     Check {
         name: "instructions",

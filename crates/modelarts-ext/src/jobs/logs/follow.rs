@@ -213,7 +213,7 @@ impl LogFollower {
     /// Returns `true` if the log does not exist, although its job ran. The service may not state the
     /// start of a job.
     pub(crate) fn lacks_log(&self, job: &Job) -> bool {
-        self.is_not_ready && (self.has_items || job.started_at().is_some())
+        self.is_not_ready && (self.has_items || job.started_at().is_some() || job.is_completed())
     }
 }
 

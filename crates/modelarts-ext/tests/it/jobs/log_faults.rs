@@ -114,6 +114,34 @@ fn a_followed_log_is_whole_whatever_fails_before_the_end() {
     }
 }
 
+/// A job that has completed has run, so its log exists, even if it is late and the job has no start
+/// time.
+#[test]
+fn the_late_log_of_a_completed_job_is_waited_for() {
+    let requests: &'static Mutex<u32> = Box::leak(Box::default());
+    let log = json!({"content": "line\n", "current_size": 5, "full_size": 5});
+    let job = json!({"metadata": {"id": "job-1", "name": "job"},
+                     "status": {"phase": "Completed", "tasks": ["worker-0"]}});
+    let reply = move |request: &Request| {
+        if !request.url().path().contains("/logs/") {
+            return Some(network::reply(200, job.clone()));
+        }
+        *requests.lock().unwrap() += 1;
+        Some(match *requests.lock().unwrap() {
+            ..3 => network::reply(204, ""),
+            _ => network::reply(200, log.clone()),
+        })
+    };
+    let client = client_of(reply).clock(TestClock::new()).build().unwrap();
+    let items = async {
+        let job = client.training_jobs().get("job-1").await.unwrap();
+        job.logs("worker-0").follow().try_collect::<Vec<_>>().await
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let items = runtime.unwrap().block_on(items.boxed()).unwrap();
+    assert_eq!(items, [LogItem::Line("line".to_owned())]);
+}
+
 /// Returns the lines of a followed log, and those of the log.
 fn follow(
     fault: (u16, &'static str),

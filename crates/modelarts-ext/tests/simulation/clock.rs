@@ -1,0 +1,101 @@
+//! Clocks of a simulation: that of the service, and that of the client, which differs from it.
+
+use std::{
+    sync::{Arc, mpsc},
+    time::{Duration, SystemTime},
+};
+
+use modelarts_ext::api::BoxFuture;
+use tokio::time::Instant;
+
+/// Start of the simulated time, 2026-01-15T08:30:00Z.
+const START: Duration = Duration::from_secs(1_768_465_800);
+
+/// Clock of the service. It uses the paused clock of Tokio, which advances to the next timer when
+/// all tasks are idle.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServiceClock {
+    start: Instant,
+}
+
+impl ServiceClock {
+    /// Creates a clock that starts at the current time of Tokio.
+    pub(crate) fn new() -> Self {
+        Self {
+            start: Instant::now(),
+        }
+    }
+
+    /// Returns the time since the start of the simulation.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Returns the time from the start of the simulation to `time`.
+    pub(crate) fn since_start(&self, time: SystemTime) -> Option<Duration> {
+        time.duration_since(SystemTime::UNIX_EPOCH + START).ok()
+    }
+
+    /// Returns the current time of the service.
+    pub(crate) fn time(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + START + self.elapsed()
+    }
+}
+
+impl modelarts_emulator::clock::Clock for ServiceClock {
+    fn now(&self) -> SystemTime {
+        self.time()
+    }
+
+    fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// Skew of the client from a time on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skew {
+    /// Time from the start of the simulation.
+    pub(crate) from: Duration,
+    /// Seconds by which the client is ahead of the service.
+    pub(crate) ahead: i64,
+}
+
+/// Clock of the client. It is ahead of the service or behind it, and jumps when the skew changes.
+/// Its sleeps last as long as those of the service.
+#[derive(Clone, Debug)]
+pub(crate) struct ClientClock {
+    pub(crate) service: ServiceClock,
+    pub(crate) skews: Arc<[Skew]>,
+}
+
+impl modelarts_ext::clock::Clock for ClientClock {
+    fn now(&self) -> SystemTime {
+        let (now, elapsed) = (self.service.time(), self.service.elapsed());
+        let skews = self.skews.iter().take_while(|skew| skew.from <= elapsed);
+        let ahead = skews.last().map_or(0, |skew| skew.ahead);
+        let distance = Duration::from_secs(ahead.unsigned_abs());
+        match ahead < 0 {
+            true => now - distance,
+            false => now + distance,
+        }
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// Keeps the paused clock from advancing while another thread works, until it is dropped. Tokio
+/// does not advance the clock while a blocking task runs.
+pub(crate) struct Hold {
+    _end: mpsc::Sender<()>,
+}
+
+impl Hold {
+    pub(crate) fn new() -> Self {
+        let (end, ended) = mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || ended.recv());
+        Self { _end: end }
+    }
+}

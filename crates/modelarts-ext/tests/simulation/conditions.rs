@@ -1,0 +1,262 @@
+//! Conditions of a simulation: the faults of the network, and the deviations of the service.
+
+use std::{ops::Range, time::Duration};
+
+use fastrand::Rng;
+
+use crate::{calls::Op, clock::Skew};
+
+/// Effect of the network on one request and its response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The request and the response are delivered.
+    Delivered,
+    /// The connection is refused. The request is not executed, and the client can detect this.
+    Refused,
+    /// The connection breaks before the request arrives.
+    RequestLost,
+    /// The connection breaks after the request was executed.
+    AnswerLost,
+    /// The connection breaks within the body of the response.
+    Truncated,
+    /// A gateway responds with this status, and the request is not executed.
+    GatewayAnswer(u16),
+    /// The request is executed, but a gateway replaces the response by one with this status.
+    StatusReplaced(u16),
+    /// A gateway responds with a status of success and this body, and the request is not executed.
+    WrongBody(&'static str),
+    /// The log is not ready yet.
+    NotReady,
+    /// The request is executed, and no response arrives.
+    Silent,
+    /// The client receives the response to an earlier request about another job.
+    OtherAnswer,
+}
+
+/// Statuses with which a faulty proxy replaces the response to a create request.
+const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
+/// Statuses that a gateway returns if it cannot reach the service.
+const UNAVAILABLE: [u16; 3] = [502, 503, 504];
+/// Bodies of errors, which a gateway returns with a status of success.
+pub(crate) const ERROR_BODIES: [&str; 3] = [
+    r#"{"error_code":"APIG.0602","error_msg":"The backend is not available."}"#,
+    r#"{"error":{"code":"APIG.0602","message":"The backend is not available."}}"#,
+    r#"{"errorCode":"APIG.0602","errorMsg":"The backend is not available."}"#,
+];
+/// Bodies without content.
+pub(crate) const EMPTY_BODIES: [&str; 3] = ["{}", "null", "\"\""];
+/// Skews of the client, in seconds. A gateway accepts up to 15 minutes.
+const SKEWS: [i64; 12] = [-1500, -840, -300, -90, -50, -5, 5, 50, 90, 300, 840, 1500];
+
+/// Properties of the network, of the clocks and of the service in one simulation.
+#[derive(Clone, Debug)]
+pub(crate) struct Conditions {
+    /// Fraction of requests that fail, from 0 to 1.
+    pub(crate) failing: f64,
+    /// True if the network may deliver a response about another job.
+    mixes: bool,
+    /// True if a gateway may respond with a status of success to a request that it lost.
+    wrong_bodies: bool,
+    /// True if every response lists jobs with equal creation times in a different order.
+    pub(crate) unordered: bool,
+    /// Periods without a connection, relative to the start of the simulation.
+    outages: Vec<Range<Duration>>,
+    /// Period in which the service rejects most requests, and the fraction of these.
+    throttled: Range<Duration>,
+    throttling: f64,
+    /// Maximum delay of a request or a response, in milliseconds.
+    pub(crate) slow: u64,
+    /// Skews of the clock of the client, in the order of their times.
+    pub(crate) skews: Vec<Skew>,
+    /// Maximum number of rows of a page, below the documented one, which responses do not state.
+    pub(crate) page_cap: Option<u64>,
+    /// True if `count` of a list without conditions is the number of rows of the page.
+    pub(crate) counts_page: bool,
+    /// True if the service answers changes with `null` or an empty string.
+    pub(crate) answers_null: bool,
+    /// True if details have no start time, and logs are not ready for some seconds of each minute.
+    pub(crate) late_logs: bool,
+    /// Times at which the service is restarted.
+    pub(crate) restarts: Vec<Duration>,
+    /// Time from which no fault occurs.
+    pub(crate) quiet_from: Duration,
+}
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+impl Conditions {
+    /// Returns random conditions. In a fifth of the simulations, the network has no faults.
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let one_in = |rng: &mut Rng, count: u8| rng.u8(..count) == 0;
+        let faulty = !one_in(rng, 5);
+        let fails = faulty && !one_in(rng, 3);
+        let failing = match fails {
+            true => [0.02, 0.1, 0.25, 0.5][rng.usize(..4)],
+            false => 0.0,
+        };
+        let outages = match faulty && one_in(rng, 3) {
+            true => outages(rng),
+            false => Vec::new(),
+        };
+        let mut throttled = Duration::ZERO..Duration::ZERO;
+        if faulty && one_in(rng, 4) {
+            let start = rng.u64(..600);
+            throttled = seconds(start)..seconds(start + rng.u64(1800..7200));
+        }
+        let faults = [outages.last().map(|last| last.end), Some(throttled.end)];
+        let faults = faults.into_iter().flatten().max().unwrap_or_default();
+        let mut quiet_from = faults.max(seconds(rng.u64(600..4000)));
+        let restarts: Vec<Duration> = match faulty && one_in(rng, 8) {
+            true => (0..rng.u64(1..3))
+                .map(|_| seconds(rng.u64(60..1500)))
+                .collect(),
+            false => Vec::new(),
+        };
+        if !faulty {
+            quiet_from = Duration::ZERO;
+        }
+        // A stream waits only for half a minute for a log, so most polls must succeed.
+        let has_few_faults = failing < 0.2 && faults == Duration::ZERO && restarts.is_empty();
+        Self {
+            failing,
+            unordered: one_in(rng, 5),
+            mixes: fails && one_in(rng, 3),
+            wrong_bodies: fails && one_in(rng, 2),
+            outages,
+            throttled,
+            throttling: [0.8, 0.88, 0.94][rng.usize(..3)],
+            slow: [2, 50, 3_000][rng.usize(..3)],
+            skews: skews(rng),
+            page_cap: one_in(rng, 4).then(|| [1, 5, 7][rng.usize(..3)]),
+            counts_page: rng.bool(),
+            answers_null: rng.bool(),
+            late_logs: has_few_faults && one_in(rng, 2),
+            restarts,
+            quiet_from,
+        }
+    }
+
+    /// Returns true if no network faults are simulated.
+    pub(crate) fn is_calm(&self) -> bool {
+        self.quiet_from == Duration::ZERO
+    }
+
+    /// Returns true if requests fail only because the service rejects them.
+    pub(crate) fn only_throttles(&self) -> bool {
+        self.failing == 0.0 && self.outages.is_empty() && self.restarts.is_empty()
+    }
+
+    /// Returns the sum of the jumps of the client's clock in a period.
+    pub(crate) fn jumps(&self, period: Range<Duration>) -> Duration {
+        let pairs = self.skews.windows(2);
+        let jumps = pairs.filter(|pair| pair[1].from >= period.start && pair[1].from <= period.end);
+        let jumps = jumps.map(|pair| seconds(pair[0].ahead.abs_diff(pair[1].ahead)));
+        jumps.sum()
+    }
+
+    /// Returns the random fate of a request that is sent at the time `at`. Unusual statuses replace
+    /// only the responses to create requests, because they may have a meaning for other operations.
+    /// Responses about other jobs replace only job details, because only these contain the id of
+    /// their job.
+    pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, op: Op) -> Fate {
+        let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
+        let kind = rng.u8(..10);
+        let chances = (rng.f64(), rng.f64());
+        if op == Op::Logs && self.late_logs && at.as_secs() % 75 < 20 {
+            return Fate::NotReady;
+        }
+        if at >= self.quiet_from {
+            return Fate::Delivered;
+        }
+        if self.outages.iter().any(|outage| outage.contains(&at)) {
+            return match kind {
+                0..3 => Fate::GatewayAnswer(unavailable),
+                3..7 => Fate::Refused,
+                7..9 => Fate::RequestLost,
+                _ => Fate::Silent,
+            };
+        }
+        if self.throttled.contains(&at) && chances.0 < self.throttling {
+            return Fate::GatewayAnswer(429);
+        }
+        if op == Op::Show && self.mixes && rng.u8(..15) == 0 {
+            return Fate::OtherAnswer;
+        }
+        if self.wrong_bodies && rng.u8(..20) == 0 {
+            return wrong_body(rng, op);
+        }
+        if chances.1 >= self.failing {
+            return Fate::Delivered;
+        }
+        match kind {
+            0 => Fate::Refused,
+            1 => Fate::RequestLost,
+            2 => Fate::AnswerLost,
+            3 => Fate::Truncated,
+            4 => Fate::GatewayAnswer(unavailable),
+            5 if op == Op::Create => Fate::StatusReplaced(ODD[rng.usize(..ODD.len())]),
+            5 => Fate::StatusReplaced(unavailable),
+            6 => Fate::GatewayAnswer(429),
+            7 => Fate::GatewayAnswer(500),
+            8 => Fate::AnswerLost,
+            _ => Fate::Silent,
+        }
+    }
+}
+
+/// Returns a body with which a gateway answers a request that it lost. An empty body is no error of
+/// operations without content, and an empty page is no error of logs.
+fn wrong_body(rng: &mut Rng, op: Op) -> Fate {
+    let has_content = matches!(
+        op,
+        Op::Create | Op::Search | Op::Show | Op::Stop | Op::Events
+    );
+    Fate::WrongBody(match has_content && rng.bool() {
+        true => EMPTY_BODIES[rng.usize(..EMPTY_BODIES.len())],
+        false => ERROR_BODIES[rng.usize(..ERROR_BODIES.len())],
+    })
+}
+
+fn outages(rng: &mut Rng) -> Vec<Range<Duration>> {
+    let mut outages = Vec::new();
+    let mut at = 0;
+    for _ in 0..rng.u8(1..5) {
+        at += rng.u64(0..1200);
+        let longest = [40, 300, 1500][rng.usize(..3)];
+        let length = rng.u64(5..longest);
+        outages.push(seconds(at)..seconds(at + length));
+        at += length;
+    }
+    outages
+}
+
+/// Returns the skews of the client: none, a constant one, or one that jumps.
+fn skews(rng: &mut Rng) -> Vec<Skew> {
+    let mut skew = |from| Skew {
+        from,
+        ahead: SKEWS[rng.usize(..SKEWS.len())],
+    };
+    let (first, second, third) = (
+        skew(Duration::ZERO),
+        skew(Duration::ZERO),
+        skew(Duration::ZERO),
+    );
+    match rng.u8(..6) {
+        0..3 => Vec::new(),
+        3 | 4 => vec![first],
+        _ => {
+            let from = seconds(rng.u64(1..1200));
+            let last = from + seconds(rng.u64(1..1200));
+            vec![
+                first,
+                Skew { from, ..second },
+                Skew {
+                    from: last,
+                    ..third
+                },
+            ]
+        }
+    }
+}

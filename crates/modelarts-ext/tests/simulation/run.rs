@@ -1,0 +1,121 @@
+//! Runs one simulation.
+
+use std::{
+    error::Error,
+    hash::{BuildHasher, Hasher, RandomState},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use fastrand::Rng;
+use modelarts_ext::{Client, Credentials, config::Cloud};
+
+use crate::{
+    clock::{ClientClock, ServiceClock},
+    conditions::Conditions,
+    network::Network,
+    service::{Service, TOKEN},
+    trace::Trace,
+    users::all_users,
+    world::World,
+};
+
+/// Result of a simulation.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Run {
+    /// Violations of the rules, each as one sentence.
+    pub(crate) failures: Vec<String>,
+    /// Log of all requests and calls, with the time since the start in seconds.
+    pub(crate) trace: Vec<String>,
+    /// Number of requests sent.
+    pub(crate) requests: u64,
+    /// Elapsed time on the simulated clock.
+    pub(crate) simulated: Duration,
+}
+
+impl Run {
+    /// Returns the result of a simulation without a trace.
+    pub(crate) fn failed(failure: String) -> Self {
+        Self {
+            failures: vec![failure],
+            ..Self::default()
+        }
+    }
+}
+
+/// Address of the service, which the messages of errors contain. No server listens on it.
+const ENDPOINT: &str = "http://127.0.0.1:9";
+/// Maximum simulated time until all users must have finished.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// Runs one simulation on this thread.
+///
+/// # Errors
+/// Returned if the emulator cannot be started.
+pub(crate) fn run(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()?;
+    runtime.block_on(simulate(seed))
+}
+
+async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+    let mut rng = Rng::with_seed(seed);
+    let clock = ServiceClock::new();
+    let trace = Trace::new(clock);
+    let conditions = Conditions::draw(&mut rng);
+    let huawei = rng.bool();
+    // Seeds two generators: names of temporary directories must differ between runs with the same
+    // seed, but the jitter of the client must be the same.
+    fastrand::seed(RandomState::new().build_hasher().finish());
+    let restarts = !conditions.restarts.is_empty();
+    let service = Arc::new(Service::start(clock, huawei, restarts, &mut rng).await?);
+    fastrand::seed(seed);
+    let network = Network {
+        service: Arc::clone(&service),
+        conditions: conditions.clone(),
+        clock,
+        trace: trace.clone(),
+        rng: Arc::new(Mutex::new(rng.fork())),
+        requests: Arc::default(),
+        last: Arc::default(),
+    };
+    let client = Client::builder()
+        .endpoint(ENDPOINT)
+        .project_id(&service.project)
+        .credentials(Credentials::token(TOKEN))
+        .cloud(match huawei {
+            true => Cloud::Huawei,
+            false => Cloud::Otc,
+        })
+        .clock(ClientClock {
+            service: clock,
+            skews: conditions.skews.clone().into(),
+        })
+        .connector(network.clone())
+        .build()?;
+    trace.note(format_args!("{conditions:?}"));
+    let world = Arc::new(World {
+        service,
+        client,
+        huawei,
+        clock,
+        conditions,
+        trace: trace.clone(),
+        calls: AtomicUsize::new(0),
+    });
+    let users = all_users(&world, &mut rng);
+    if tokio::time::timeout(LONGEST, users).await.is_err() {
+        trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
+    }
+    Ok(Run {
+        failures: trace.failures(),
+        trace: trace.lines(),
+        requests: network.requests.load(Ordering::Relaxed),
+        simulated: clock.elapsed(),
+    })
+}

@@ -1,0 +1,77 @@
+//! Conditions of lists.
+
+use std::time::{Duration, SystemTime};
+
+use fastrand::Rng;
+use modelarts_ext::{Filter, jobs::ListJobs, types::Phase};
+use serde_json::Value;
+
+use crate::{
+    wish::WORKSPACES,
+    workload::{KINDS, PAST},
+    world::seconds,
+};
+
+/// A condition that the rows of a list meet.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition {
+    None,
+    Workspace,
+    /// Jobs whose names contain a text.
+    Named(String),
+    /// Jobs that have ended by themselves.
+    Ended,
+    /// Jobs that were created at this time or later.
+    CreatedFrom(SystemTime),
+}
+
+impl Condition {
+    pub(crate) fn draw(now: SystemTime, rng: &mut Rng) -> Self {
+        match rng.u8(..8) {
+            0 => Self::Named(format!("{PAST}{}", rng.u8(..10))),
+            1 => Self::Named(KINDS[rng.usize(..KINDS.len())].to_owned()),
+            2 => Self::Ended,
+            3 => Self::CreatedFrom(now - seconds(rng, 1200)),
+            4 => Self::Workspace,
+            _ => Self::None,
+        }
+    }
+
+    /// Returns the workspace of the list.
+    pub(crate) fn workspace(&self) -> &'static str {
+        WORKSPACES[usize::from(matches!(self, Self::Workspace))]
+    }
+
+    /// Adds the condition to a list.
+    pub(crate) fn apply(&self, list: ListJobs) -> ListJobs {
+        match self {
+            Self::None => list,
+            Self::Workspace => list.workspace(self.workspace()),
+            Self::Named(part) => list.filter(Filter::name().like(part)),
+            Self::Ended => list.filter(Filter::phase().is_in([Phase::Completed, Phase::Failed])),
+            Self::CreatedFrom(start) => {
+                let end = *start + Duration::from_secs(7200);
+                list.filter(Filter::create_time().between(*start, end))
+            }
+        }
+    }
+
+    /// Returns true if a row of the service meets the condition.
+    pub(crate) fn matches(&self, row: &Value) -> bool {
+        match self {
+            Self::None | Self::Workspace => true,
+            Self::Named(part) => row["metadata"]["name"]
+                .as_str()
+                .is_some_and(|name| name.contains(part)),
+            Self::Ended => {
+                row["status"]["phase"] == "Completed" || row["status"]["phase"] == "Failed"
+            }
+            Self::CreatedFrom(start) => {
+                let start = start
+                    .duration_since(SystemTime::UNIX_EPOCH)
+                    .unwrap_or_default();
+                row["metadata"]["create_time"].as_u64().map(u128::from) >= Some(start.as_millis())
+            }
+        }
+    }
+}

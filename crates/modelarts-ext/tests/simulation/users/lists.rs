@@ -1,0 +1,225 @@
+//! Users who read jobs, lists of jobs, and events.
+
+use std::{sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use futures::{StreamExt, TryStreamExt};
+use modelarts_ext::{Error, Event, Job, jobs::ListJobs};
+use tokio::time::sleep;
+
+use crate::{
+    calls::Kind,
+    checks::{self, lists::Expected},
+    users::{condition::Condition, create, watches},
+    wish::WORKSPACES,
+    workload::JOB_WITH_EVENTS,
+    world::{Ended, World, fail, seconds},
+};
+
+/// Reads the details of a job repeatedly.
+pub(crate) async fn get(world: &World, job: &Job, rng: &mut Rng) {
+    for _ in 0..rng.usize(1..20) {
+        sleep(seconds(rng, 60)).await;
+        if !get_once(world, job.id(), job.name(), rng).await {
+            break;
+        }
+    }
+}
+
+/// Reads the details of a job. Returns false if the job does not exist.
+pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng) -> bool {
+    let what = format!("get {name}");
+    let before = world.service.details(id).await;
+    let read = world.client.training_jobs();
+    let Some(ended) = world.hurried(&what, Kind::Single, rng, read.get(id)).await else {
+        return true;
+    };
+    ended.sent_at_most(world, 1);
+    ended.require(world, Error::is_not_found);
+    let after = world.service.details(id).await;
+    match &ended.result {
+        Ok(job) => checks::details(world, &what, &before, &after, job),
+        Err(error) if error.is_not_found() => {
+            if world.service.stored(id).await.is_some() {
+                fail!(world, "{what}: not found, but it exists");
+            }
+            return false;
+        }
+        Err(_) => {}
+    }
+    true
+}
+
+/// User who repeatedly lists jobs.
+pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
+    for _ in 0..rng.usize(1..6) {
+        sleep(seconds(&mut rng, 600)).await;
+        list_once(&world, &mut rng).await;
+    }
+}
+
+/// Lists jobs in a random way, and compares them with those of the service.
+pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
+    let condition = Condition::draw(world.clock.time(), rng);
+    let workspace = condition.workspace();
+    let mut list = condition.apply(world.client.training_jobs().list());
+    let page = [1, 2, 7, 20, 50][rng.usize(..5)];
+    // After small pages, a short page that is counted seems to be the whole list.
+    let is_short = world.conditions.page_cap.is_some() && world.conditions.counts_page;
+    let page = if is_short { 50 } else { page };
+    let in_flight = rng.usize(1..5);
+    list = list.page_size(page).in_flight(in_flight);
+    let ascending = rng.bool();
+    if ascending {
+        list = list.oldest_first();
+    }
+    let mut what =
+        format!("list with {condition:?} by {page}, {in_flight} in flight, ascending {ascending}");
+    let before = world.service.rows(workspace).await;
+    let most = (rng.u8(..4) == 0).then(|| rng.usize(1..70));
+    let ended = match (most, rng.u8(..4)) {
+        (Some(most), _) => {
+            what = format!("{what}, at most {most}");
+            world
+                .hurried(&what, Kind::Several, rng, list.collect(most))
+                .await
+        }
+        (None, 0) => in_parts(world, list, &what, rng).await,
+        (None, _) => {
+            let rows = list.stream().try_collect();
+            world.hurried(&what, Kind::Several, rng, rows).await
+        }
+    };
+    let Some(ended) = ended else { return };
+    let after = world.service.rows(workspace).await;
+    ended.require(world, |_| false);
+    let expected = Expected {
+        before,
+        after,
+        condition,
+        ascending,
+        most,
+        page,
+    };
+    expected.compare(world, &ended);
+}
+
+/// Reads a list in two parts, the second of which continues at the position of the first. The first
+/// part ends where the user drops it, or with an error.
+async fn in_parts(
+    world: &World,
+    list: ListJobs,
+    what: &str,
+    rng: &mut Rng,
+) -> Option<Ended<Vec<Job>>> {
+    let mut pages = list.clone().pages();
+    let mut rows = Vec::new();
+    let mut position = None;
+    let parts = rng.usize(1..4);
+    let first = async {
+        while rows.len() < parts * 10
+            && let Some(page) = pages.try_next().await?
+        {
+            rows.extend(page.items);
+            position = Some(page.position);
+        }
+        Ok(())
+    };
+    let first = world
+        .call(format!("start of {what}"), Kind::Several, first)
+        .await;
+    let error = first.result.err();
+    let position = error
+        .as_ref()
+        .and_then(Error::position)
+        .cloned()
+        .or(position);
+    let list = match position {
+        Some(position) => list.resume(position),
+        None => {
+            rows.clear();
+            list
+        }
+    };
+    let rest = async {
+        let mut rest = list.stream();
+        while let Some(row) = rest.next().await {
+            rows.push(row?);
+        }
+        Ok(rows)
+    };
+    Some(
+        world
+            .call(format!("rest of {what}"), Kind::Several, rest)
+            .await,
+    )
+}
+
+/// User who reads the events of a job: page by page while the job is being stopped, and by
+/// following the job after it has ended.
+pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
+    let rows = world.service.rows(WORKSPACES[0]).await;
+    let job = rows
+        .iter()
+        .find(|row| row["metadata"]["name"] == JOB_WITH_EVENTS);
+    let Some(id) = job.map(|job| {
+        job["metadata"]["id"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    }) else {
+        return;
+    };
+    for _ in 0..rng.usize(1..4) {
+        sleep(seconds(&mut rng, 600)).await;
+        let Ok(job) = world.client.training_jobs().get(&id).await else {
+            continue;
+        };
+        let is_final = job.is_final();
+        let mut fork = rng.fork();
+        let stopped = async {
+            if !is_final {
+                sleep(seconds(&mut fork, 80)).await;
+                create::stop(&world, &job, &mut fork).await;
+            }
+        };
+        futures::join!(history(&world, &job, &mut rng), stopped);
+        if is_final {
+            watches::follow_events(&world, &job, &mut rng).await;
+        }
+    }
+}
+
+/// Reads all events of a job at once.
+pub(crate) async fn history(world: &World, job: &Job, rng: &mut Rng) {
+    // The service writes the last events some seconds after the end of the job.
+    sleep(Duration::from_secs(60)).await;
+    let page = [1, 3, 20, 100][rng.usize(..4)];
+    let mut events = job.events().page_size(page).in_flight(rng.usize(1..5));
+    let newest_first = rng.bool();
+    if newest_first {
+        events = events.newest_first();
+    }
+    let what = format!(
+        "events of {} by {page}, newest first {newest_first}",
+        job.name()
+    );
+    let before = world.service.stored(job.id()).await;
+    let events = events.stream().try_collect::<Vec<Event>>();
+    let Some(ended) = world.hurried(&what, Kind::Several, rng, events).await else {
+        return;
+    };
+    ended.require(world, Error::is_not_found);
+    checks::gone_if_not_found(world, job, &ended).await;
+    let after = world.service.stored(job.id()).await;
+    if let (Ok(events), Some(before), Some(after)) = (&ended.result, before, after) {
+        let listed: Vec<&str> = events.iter().map(Event::message).collect();
+        checks::lists::events(
+            world,
+            &what,
+            (&before.events, &after.events),
+            &listed,
+            newest_first,
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! State that all users of a simulation share, and the calls that they make.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use fastrand::Rng;
+use modelarts_ext::{Client, Error, jobs::logs::LogAccess};
+use tokio::time::timeout;
+
+use crate::{
+    calls::{Call, Kind},
+    clock::ServiceClock,
+    conditions::Conditions,
+    service::Service,
+    trace::Trace,
+};
+
+/// Reports a violation, formatted like `format!`.
+macro_rules! fail {
+    ($world:expr, $($text:tt)*) => {
+        $world.trace.fail(format_args!($($text)*))
+    };
+}
+pub(crate) use fail;
+
+/// Shared state: client, service and network of one simulation.
+pub(crate) struct World {
+    pub(crate) service: Arc<Service>,
+    pub(crate) client: Client,
+    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
+    pub(crate) huawei: bool,
+    pub(crate) clock: ServiceClock,
+    pub(crate) conditions: Conditions,
+    pub(crate) trace: Trace,
+    pub(crate) calls: AtomicUsize,
+}
+
+/// A call that has ended, with its result.
+pub(crate) struct Ended<T> {
+    pub(crate) what: String,
+    pub(crate) call: Arc<Call>,
+    pub(crate) result: Result<T, Error>,
+    pub(crate) at: Duration,
+}
+
+pub(crate) fn seconds(rng: &mut Rng, below: u64) -> Duration {
+    Duration::from_millis(rng.u64(..below * 1000))
+}
+
+impl World {
+    /// Returns a random method of reading logs that the cloud supports.
+    pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
+        match rng.bool() && self.huawei {
+            true => LogAccess::LineNumbers,
+            false => LogAccess::Preview,
+        }
+    }
+
+    fn begin(&self, kind: Kind) -> Arc<Call> {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        Call::new(number, kind, self.clock.elapsed())
+    }
+
+    /// Makes a call, and checks its requests.
+    pub(crate) async fn call<T>(
+        &self,
+        what: impl Into<String>,
+        kind: Kind,
+        future: impl Future<Output = Result<T, Error>>,
+    ) -> Ended<T> {
+        let call = self.begin(kind);
+        let result = call.run(future).await;
+        self.end(what.into(), call, result)
+    }
+
+    /// Makes a call that the user may give up in the middle. Returns `None` if it was dropped.
+    pub(crate) async fn hurried<T>(
+        &self,
+        what: impl Into<String>,
+        kind: Kind,
+        rng: &mut Rng,
+        future: impl Future<Output = Result<T, Error>>,
+    ) -> Option<Ended<T>> {
+        if rng.u8(..6) > 0 {
+            return Some(self.call(what, kind, future).await);
+        }
+        let (what, call) = (what.into(), self.begin(kind));
+        let longest = [1, 20, 400][rng.usize(..3)];
+        match timeout(seconds(rng, longest), call.run(future)).await {
+            Ok(result) => Some(self.end(what, call, result)),
+            Err(_) => {
+                self.trace.note(format_args!("{what}: dropped"));
+                None
+            }
+        }
+    }
+
+    fn end<T>(&self, what: String, call: Arc<Call>, result: Result<T, Error>) -> Ended<T> {
+        let at = self.clock.elapsed();
+        match &result {
+            Ok(_) => self
+                .trace
+                .note(format_args!("{what}: Ok after {:?}", at - call.begun)),
+            Err(error) => self.trace.note(format_args!("{what}: {error}")),
+        }
+        for violation in call.violations(&self.conditions, result.as_ref().err(), at) {
+            fail!(self, "{what}: {violation}");
+        }
+        Ended {
+            what,
+            call,
+            result,
+            at,
+        }
+    }
+}
+
+impl<T> Ended<T> {
+    pub(crate) fn took(&self) -> Duration {
+        self.at - self.call.begun
+    }
+
+    /// Reports a violation if the call failed although no fault occurred after its begin. A list
+    /// whose order changes, or whose pages are short, may fail with its position.
+    pub(crate) fn require(&self, world: &World, is_allowed: impl Fn(&Error) -> bool) {
+        let Err(error) = &self.result else { return };
+        let is_quiet = self.call.begun >= world.conditions.quiet_from;
+        let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
+        let is_list = is_odd && error.position().is_some();
+        if is_quiet && !is_list && !is_allowed(error) {
+            fail!(world, "{} failed without a fault: {error}", self.what);
+        }
+    }
+
+    /// Reports a violation if `took` is longer than `most`. The time of the client may have jumped.
+    pub(crate) fn within(&self, world: &World, took: Duration, most: Duration) {
+        let most = most + world.conditions.jumps(self.call.begun..self.at);
+        if took > most {
+            fail!(
+                world,
+                "{} took {took:?}, must take at most {most:?}",
+                self.what
+            );
+        }
+    }
+
+    /// Reports a violation if the call sent more requests than it needs without a fault.
+    pub(crate) fn sent_at_most(&self, world: &World, most: usize) {
+        let sent = self.call.attempts().len();
+        if world.conditions.is_calm() && !world.conditions.late_logs && sent > most {
+            fail!(
+                world,
+                "{} sent {sent} requests, must send at most {most}",
+                self.what
+            );
+        }
+    }
+}
