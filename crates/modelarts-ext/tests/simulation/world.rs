@@ -20,10 +20,15 @@ use crate::{
     trace::Trace,
 };
 
-/// Reports a violation, formatted like `format!`.
+/// Reports a violation, formatted like `format!`, always or if a condition is true.
 macro_rules! fail {
-    ($world:expr, $($text:tt)*) => {
+    ($world:expr; $($text:tt)*) => {
         $world.trace.fail(format_args!($($text)*))
+    };
+    ($world:expr, if $is_broken:expr; $($text:tt)*) => {
+        if $is_broken {
+            $crate::world::fail!($world; $($text)*);
+        }
     };
 }
 pub(crate) use fail;
@@ -109,7 +114,7 @@ impl World {
             Err(error) => self.trace.note(format_args!("{what}: {error}")),
         }
         for violation in call.violations(&self.conditions, result.as_ref().err(), at) {
-            fail!(self, "{what}: {violation}");
+            fail!(self; "{what}: {violation}");
         }
         Ended {
             what,
@@ -133,31 +138,21 @@ impl<T> Ended<T> {
         let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
         let is_list = is_odd && error.position().is_some();
         if is_quiet && !is_list && !is_allowed(error) {
-            fail!(world, "{} failed without a fault: {error}", self.what);
+            fail!(world; "{} failed without a fault: {error}", self.what);
         }
     }
 
     /// Reports a violation if `took` is longer than `most`. The time of the client may have jumped.
     pub(crate) fn within(&self, world: &World, took: Duration, most: Duration) {
         let most = most + world.conditions.jumps(self.call.begun..self.at);
-        if took > most {
-            fail!(
-                world,
-                "{} took {took:?}, must take at most {most:?}",
-                self.what
-            );
-        }
+        fail!(world, if took > most; "{} took {took:?}, must take at most {most:?}", self.what);
     }
 
     /// Reports a violation if the call sent more requests than it needs without a fault.
     pub(crate) fn sent_at_most(&self, world: &World, most: usize) {
         let sent = self.call.attempts().len();
         if world.conditions.is_calm() && !world.conditions.late_logs && sent > most {
-            fail!(
-                world,
-                "{} sent {sent} requests, must send at most {most}",
-                self.what
-            );
+            fail!(world; "{} sent {sent} requests, must send at most {most}", self.what);
         }
     }
 }

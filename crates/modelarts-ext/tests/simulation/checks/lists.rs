@@ -43,13 +43,11 @@ impl Expected {
         let (before, after) = (by_id(&self.before), by_id(&self.after));
         let mut seen = HashSet::new();
         for job in jobs {
-            if !seen.insert(job.id()) {
-                fail!(world, "{what}: {} was listed twice", job.name());
-            }
+            fail!(world, if !seen.insert(job.id()); "{what}: {} was listed twice", job.name());
             let known = after.get(job.id()).or(before.get(job.id()));
             let Some(known) = known else { continue };
             if !self.condition.matches(&shown(job)) {
-                fail!(world, "{what}: {} does not match", job.name());
+                fail!(world; "{what}: {} does not match", job.name());
             }
             wished(world, what, &Wish::read(known), job);
         }
@@ -85,12 +83,12 @@ impl Expected {
                 let missing = must.iter().filter(|row| !listed.contains(id(row))).count();
                 if missing > 0 {
                     let all = must.len();
-                    fail!(world, "{what}: {missing} of {all} jobs are missing");
+                    fail!(world; "{what}: {missing} of {all} jobs are missing");
                 }
             }
             Some(most) if jobs.len() > most || jobs.len() < most.min(must.len()) => {
                 let (count, all) = (jobs.len(), must.len());
-                fail!(world, "{what}: {count} jobs of {all}, at most {most}");
+                fail!(world; "{what}: {count} jobs of {all}, at most {most}");
             }
             Some(_) => {}
         }
@@ -106,9 +104,7 @@ impl Expected {
             true => times.is_sorted(),
             false => times.iter().rev().is_sorted(),
         };
-        if !is_sorted {
-            fail!(world, "{what}: the jobs are not in order");
-        }
+        fail!(world, if !is_sorted; "{what}: the jobs are not in order");
     }
 }
 
@@ -130,7 +126,7 @@ pub(crate) fn events(
         let lacks = before.iter().find(|one| !listed.contains(&one.as_str()));
         let extra = listed.len() > after.len();
         if lacks.is_some() || extra {
-            fail!(world, "{what}: {lacks:?} is missing, or some came twice");
+            fail!(world; "{what}: {lacks:?} is missing, or some came twice");
         }
         return;
     }
@@ -143,12 +139,7 @@ pub(crate) fn events(
             .iter()
             .zip(after)
             .position(|(one, other)| one != other);
-        fail!(
-            world,
-            "{what}: {} events, of {} before and {} after; the first other is {at:?}",
-            listed.len(),
-            before.len(),
-            after.len()
-        );
+        fail!(world; "{what}: {} events, of {} before and {} after; the first other is {at:?}",
+            listed.len(), before.len(), after.len());
     }
 }

@@ -30,7 +30,7 @@ pub(crate) fn shown(job: &Job) -> Value {
 /// Checks that a returned job has the settings that were asked for.
 pub(crate) fn wished(world: &World, what: &str, wish: &Wish, job: &Job) {
     if let Some(difference) = wish.differences(&Wish::read(&shown(job))) {
-        fail!(world, "{what} returned {difference}");
+        fail!(world; "{what} returned {difference}");
     }
 }
 
@@ -54,9 +54,7 @@ pub(crate) async fn created(world: &World, wish: &Wish, ended: &Ended<Job>) {
     let again = made.map_or(0, |made| own.len() - made - 1);
     // A jump of the clock may hide the age of the job.
     let jumps = world.conditions.jumps(ended.call.begun..ended.at) > Duration::ZERO;
-    if again > 0 && !jumps {
-        fail!(world, "{what} was sent again after it was executed");
-    }
+    fail!(world, if again > 0 && !jumps; "{what} was sent again after it was executed");
     let is_rival = |change: &&Change| change.is_executed() && !is_own(&&&**change);
     let has_rival = named.iter().copied().any(|change| is_rival(&change));
     ended.require(world, |error| error.is_conflict() && has_rival);
@@ -64,13 +62,10 @@ pub(crate) async fn created(world: &World, wish: &Wish, ended: &Ended<Job>) {
     match &ended.result {
         Ok(job) => returned(world, wish, ended, (job, made), &named),
         Err(error) if made.is_some() && !error.is_uncertain() => {
-            fail!(
-                world,
-                "{what} failed for certain, but the job exists: {error}"
-            );
+            fail!(world; "{what} failed for certain, but the job exists: {error}");
         }
         Err(error) if error.code() == Some(NAME_EXISTS) && !has_rival && made.is_none() => {
-            fail!(world, "{what}: no job has the name: {error}");
+            fail!(world; "{what}: no job has the name: {error}");
         }
         Err(_) => {}
     }
@@ -89,36 +84,28 @@ fn returned(
         .iter()
         .find(|change| change.id.as_deref() == Some(job.id()));
     let Some(origin) = origin else {
-        fail!(world, "{what} returned a job that no request created");
+        fail!(world; "{what} returned a job that no request created");
         return;
     };
     let executed = Wish::read(&origin.body);
     let is_own = executed == *wish || made.is_none() && wish.is_like(&executed);
-    if !is_own {
-        fail!(
-            world,
-            "{what} returned the job of {executed:?} instead of {wish:?}"
-        );
-    }
+    fail!(world, if !is_own; "{what} returned the job of {executed:?} instead of {wish:?}");
     if made.is_some_and(|made| made != job.id()) {
-        fail!(
-            world,
-            "{what} returned the job of an equal request, not its own"
-        );
+        fail!(world; "{what} returned the job of an equal request, not its own");
     }
     if made.is_none() && world.conditions.is_calm() {
-        fail!(world, "{what} returned a job that it did not create");
+        fail!(world; "{what} returned a job that it did not create");
     }
     wished(world, what, &executed, job);
     if !job.is_final() && shown(job)["metadata"]["description"] != wish.description {
-        fail!(world, "{what} returned another description");
+        fail!(world; "{what} returned another description");
     }
 }
 
 /// Checks that two handles are of the same job, with the same settings.
 pub(crate) fn identity(world: &World, what: &str, one: &Job, other: &Job) {
     if one.id() != other.id() || one.name() != other.name() {
-        fail!(world, "{what} returned {}", other.name());
+        fail!(world; "{what} returned {}", other.name());
     }
     wished(world, what, &Wish::read(&shown(one)), other);
 }
@@ -139,7 +126,7 @@ pub(crate) fn details(world: &World, what: &str, before: &Value, after: &Value, 
             .iter()
             .any(|known| known.is_none() || *known == value);
         if !is_equal && !is_between {
-            fail!(world, "{what}: {path} is {value:?}, not one of {values:?}");
+            fail!(world; "{what}: {path} is {value:?}, not one of {values:?}");
         }
     }
     if before.pointer("/metadata/id").is_some() {
@@ -153,13 +140,8 @@ pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
     if end.is_final()
         && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
     {
-        fail!(
-            world,
-            "{} ran for {:?} after a wait that says {:?}",
-            job.name(),
-            job.time_run(),
-            end.time_run()
-        );
+        fail!(world; "{} ran for {:?} after a wait that says {:?}",
+            job.name(), job.time_run(), end.time_run());
     }
 }
 
@@ -179,11 +161,11 @@ pub(crate) async fn stopped(world: &World, job: &Job, ended: &Ended<Job>) {
         Ok(stopped) => {
             identity(world, &ended.what, job, stopped);
             if !executed && phase.is_some_and(|phase| phase == "Running" || phase == "Pending") {
-                fail!(world, "{} succeeded, but the job runs", ended.what);
+                fail!(world; "{} succeeded, but the job runs", ended.what);
             }
         }
         Err(error) if executed && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
+            fail!(world; "{} failed for certain: {error}", ended.what);
         }
         Err(_) => {}
     }
@@ -194,10 +176,10 @@ pub(crate) async fn deleted(world: &World, job: &Job, ended: &Ended<()>) {
     let exists = world.service.stored(job.id()).await.is_some();
     match &ended.result {
         Ok(()) if exists => {
-            fail!(world, "{} succeeded, but the job exists", ended.what);
+            fail!(world; "{} succeeded, but the job exists", ended.what);
         }
         Err(error) if executed(world, Op::Delete, ended).is_some() && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
+            fail!(world; "{} failed for certain: {error}", ended.what);
         }
         _ => {}
     }
@@ -212,10 +194,10 @@ pub(crate) fn described(world: &World, text: &str, ended: &Ended<()>) {
                 .as_ref()
                 .is_none_or(|change| change.body["description"] != text) =>
         {
-            fail!(world, "{} succeeded, but is not executed", ended.what);
+            fail!(world; "{} succeeded, but is not executed", ended.what);
         }
         Err(error) if change.is_some() && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
+            fail!(world; "{} failed for certain: {error}", ended.what);
         }
         _ => {}
     }
@@ -224,11 +206,7 @@ pub(crate) fn described(world: &World, text: &str, ended: &Ended<()>) {
 /// Checks that a job does not exist if a call has reported it as missing.
 pub(crate) async fn vanished(world: &World, job: &Job, what: &str) {
     if world.service.stored(job.id()).await.is_some() {
-        fail!(
-            world,
-            "{what} {}: the job is missing, but it exists",
-            job.name()
-        );
+        fail!(world; "{what} {}: the job is missing, but it exists", job.name());
     }
 }
 
@@ -263,7 +241,7 @@ pub(crate) async fn followed<'a>(
         return;
     };
     if stored.ended.is_none() {
-        fail!(world, "{what}: ended before the job did");
+        fail!(world; "{what}: ended before the job did");
         return;
     }
     let was_billed = messages.clone().any(|message| message == BILLED);
@@ -291,7 +269,7 @@ pub(crate) fn each_once<'a, 'b>(
     for (how, which) in [("missing", missing), ("doubled or unknown", extra)] {
         if !which.is_empty() {
             let count = which.len();
-            fail!(world, "{what}: {count} {how}: {which:?}");
+            fail!(world; "{what}: {count} {how}: {which:?}");
         }
     }
 }
@@ -304,7 +282,7 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     };
     let what = format!("log of {} worker-{task}", job.name());
     if stored.ended.is_none() {
-        fail!(world, "{what}: ended before the job did");
+        fail!(world; "{what}: ended before the job did");
         return;
     }
     let log = world.service.log(job.id(), task).await.unwrap_or_default();
@@ -312,19 +290,14 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     for item in items {
         match item {
             LogItem::Line(line) => lines.push(line.as_str()),
-            other => fail!(world, "{what}: {other:?}, but no line is missing"),
+            other => fail!(world; "{what}: {other:?}, but no line is missing"),
         }
     }
     let expected: Vec<&str> = log.lines().collect();
     if lines != expected {
         let at = lines.iter().zip(&expected).position(|(a, b)| a != b);
-        fail!(
-            world,
-            "{what}: {} lines of {}, which differ from line {:?} on",
-            lines.len(),
-            expected.len(),
-            at.unwrap_or(lines.len().min(expected.len())) + 1
-        );
+        fail!(world; "{what}: {} lines of {}, which differ from line {:?} on",
+            lines.len(), expected.len(), at.unwrap_or(lines.len().min(expected.len())) + 1);
     }
 }
 
@@ -333,11 +306,7 @@ pub(crate) async fn phase(world: &World, job: &Job, what: &str, returned: Option
     if let Some(stored) = world.service.stored(job.id()).await
         && returned != Some(stored.phase)
     {
-        fail!(
-            world,
-            "{what}: returned {returned:?}, but the phase is {}",
-            stored.phase
-        );
+        fail!(world; "{what}: returned {returned:?}, but the phase is {}", stored.phase);
     }
 }
 
@@ -362,25 +331,21 @@ pub(crate) async fn outcome<T>(
         Outcome::TimedOut => {
             let jumps = world.conditions.jumps(ended.call.begun..ended.at);
             if limit.is_none_or(|limit| ended.took() + jumps < limit) {
-                fail!(world, "{what}: timed out after {:?}", ended.took());
+                fail!(world; "{what}: timed out after {:?}", ended.took());
             }
             return;
         }
-        other => return fail!(world, "{what}: {other:?} was not asked for"),
+        other => return fail!(world; "{what}: {other:?} was not asked for"),
     };
     if let Some(stored) = stored
         && stored.phase != phase
     {
-        fail!(
-            world,
-            "{what}: {outcome:?}, but the phase is {}",
-            stored.phase
-        );
+        fail!(world; "{what}: {outcome:?}, but the phase is {}", stored.phase);
     }
     if let Outcome::Failed { exit_code, .. } = outcome {
         let code = details.pointer("/status/task_statuses/0/exit_code");
         if code.is_some_and(|code| *code != json!(exit_code)) {
-            fail!(world, "{what}: {outcome:?}, but the exit code is {code:?}");
+            fail!(world; "{what}: {outcome:?}, but the exit code is {code:?}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng)
         Ok(job) => checks::details(world, &what, &before, &after, job),
         Err(error) if error.is_not_found() => {
             if world.service.stored(id).await.is_some() {
-                fail!(world, "{what}: not found, but it exists");
+                fail!(world; "{what}: not found, but it exists");
             }
             return false;
         }

@@ -50,7 +50,7 @@ pub(crate) async fn all_users(world: &Arc<World>, rng: &mut Rng) {
     users.push(restart(shared()).boxed());
     for end in join_all(users.into_iter().map(tokio::spawn)).await {
         if let Err(error) = end {
-            fail!(world, "a call panicked: {error}");
+            fail!(world; "a call panicked: {error}");
         }
     }
     finish(world, rng).await;
@@ -62,7 +62,7 @@ async fn restart(world: Arc<World>) {
         sleep(at.saturating_sub(world.clock.elapsed())).await;
         world.trace.note("the service is restarted");
         if let Err(error) = world.service.restart().await {
-            fail!(world, "the service cannot be restarted: {error}");
+            fail!(world; "the service cannot be restarted: {error}");
         }
     }
 }

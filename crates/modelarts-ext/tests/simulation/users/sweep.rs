@@ -96,7 +96,7 @@ async fn submit_all(world: &World, wishes: &[Wish], rng: &mut Rng) {
     let mut indices: Vec<usize> = results.iter().map(|(index, _)| *index).collect();
     indices.sort_unstable();
     if !indices.into_iter().eq(0..wishes.len()) {
-        fail!(world, "{what}: a job has no result, or several");
+        fail!(world; "{what}: a job has no result, or several");
     }
     for (index, result) in results {
         match result {
@@ -114,7 +114,7 @@ fn refused(world: &World, what: &str, error: &Error, wish: &Wish, begun: Duratio
     let conditions = &world.conditions;
     let is_throttled = conditions.only_throttles() && error.is_throttled();
     if begun >= conditions.quiet_from || is_throttled {
-        fail!(world, "{what}: {} failed: {error}", wish.name);
+        fail!(world; "{what}: {} failed: {error}", wish.name);
     }
     let made = world
         .service
@@ -123,6 +123,6 @@ fn refused(world: &World, what: &str, error: &Error, wish: &Wish, begun: Duratio
         .any(|change| change.is_executed() && change.body["metadata"]["name"] == *wish.name);
     let says_made = error.is_uncertain() || error.to_string().contains("was submitted");
     if made && !says_made && error.operation() == Some("CreateTrainingJob") {
-        fail!(world, "{what}: {} exists, in spite of {error}", wish.name);
+        fail!(world; "{what}: {} exists, in spite of {error}", wish.name);
     }
 }

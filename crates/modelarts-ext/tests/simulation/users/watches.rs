@@ -126,7 +126,7 @@ async fn followed(world: &World, job: &Job, what: &str, updates: &[JobUpdate]) {
         })
         .collect();
     if let Some(pair) = phases.windows(2).find(|pair| pair[0] == pair[1]) {
-        fail!(world, "{what}: the phase {} came twice", pair[0]);
+        fail!(world; "{what}: the phase {} came twice", pair[0]);
     }
     checks::phase(world, job, what, phases.last().map(String::as_str)).await;
 }
