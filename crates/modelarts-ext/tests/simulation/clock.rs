@@ -21,9 +21,8 @@ pub(crate) struct ServiceClock {
 impl ServiceClock {
     /// Creates a clock that starts at the current time of Tokio.
     pub(crate) fn new() -> Self {
-        Self {
-            start: Instant::now(),
-        }
+        let start = Instant::now();
+        Self { start }
     }
 
     /// Returns the time since the start of the simulation.
@@ -65,8 +64,15 @@ pub(crate) struct Skew {
 /// Its sleeps last as long as those of the service.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientClock {
-    pub(crate) service: ServiceClock,
-    pub(crate) skews: Arc<[Skew]>,
+    service: ServiceClock,
+    skews: Arc<[Skew]>,
+}
+
+impl ClientClock {
+    pub(crate) fn new(service: ServiceClock, skews: &[Skew]) -> Self {
+        let skews = skews.into();
+        Self { service, skews }
+    }
 }
 
 impl modelarts_ext::clock::Clock for ClientClock {
@@ -75,9 +81,10 @@ impl modelarts_ext::clock::Clock for ClientClock {
         let skews = self.skews.iter().take_while(|skew| skew.from <= elapsed);
         let ahead = skews.last().map_or(0, |skew| skew.ahead);
         let distance = Duration::from_secs(ahead.unsigned_abs());
-        match ahead < 0 {
-            true => now - distance,
-            false => now + distance,
+        if ahead < 0 {
+            now - distance
+        } else {
+            now + distance
         }
     }
 

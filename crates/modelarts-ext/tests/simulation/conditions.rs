@@ -1,10 +1,10 @@
 //! Conditions of a simulation: the faults of the network, and the deviations of the service.
 
-use std::{ops::Range, time::Duration};
+use std::{array, ops::Range, time::Duration};
 
 use fastrand::Rng;
 
-use crate::{calls::Op, clock::Skew};
+use crate::{calls::Op, clock::Skew, world::one};
 
 /// Effect of the network on one request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,6 @@ pub(crate) enum Fate {
 
 /// Statuses with which a faulty proxy replaces the response to a create request.
 const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
-/// Statuses that a gateway returns if it cannot reach the service.
-const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 /// Bodies of errors, which a gateway returns with a status of success.
 pub(crate) const ERROR_BODIES: [&str; 3] = [
     r#"{"error_code":"APIG.0602","error_msg":"The backend is not available."}"#,
@@ -69,7 +67,7 @@ pub(crate) struct Conditions {
     /// Skews of the clock of the client, in the order of their times.
     pub(crate) skews: Vec<Skew>,
     /// Maximum number of rows of a page, below the documented one, which responses do not state.
-    pub(crate) page_cap: Option<u64>,
+    pub(crate) page_cap: Option<usize>,
     /// True if `count` of a list without conditions is the number of rows of the page.
     pub(crate) counts_page: bool,
     /// True if the service answers changes with `null` or an empty string.
@@ -92,28 +90,29 @@ impl Conditions {
         let one_in = |rng: &mut Rng, count: u8| rng.u8(..count) == 0;
         let faulty = !one_in(rng, 5);
         let fails = faulty && !one_in(rng, 3);
-        let failing = match fails {
-            true => [0.02, 0.1, 0.25, 0.5][rng.usize(..4)],
-            false => 0.0,
+        let failing = if fails {
+            one(rng, &[0.02, 0.1, 0.25, 0.5])
+        } else {
+            0.0
         };
-        let outages = match faulty && one_in(rng, 3) {
-            true => outages(rng),
-            false => Vec::new(),
+        let has_outages = faulty && one_in(rng, 3);
+        let outages = if has_outages {
+            outages(rng)
+        } else {
+            Vec::new()
         };
         let mut throttled = Duration::ZERO..Duration::ZERO;
         if faulty && one_in(rng, 4) {
             let start = rng.u64(..600);
             throttled = seconds(start)..seconds(start + rng.u64(1800..7200));
         }
-        let faults = [outages.last().map(|last| last.end), Some(throttled.end)];
-        let faults = faults.into_iter().flatten().max().unwrap_or_default();
+        let last = outages.last().map_or(Duration::ZERO, |last| last.end);
+        let faults = throttled.end.max(last);
         let mut quiet_from = faults.max(seconds(rng.u64(600..4000)));
-        let restarts: Vec<Duration> = match faulty && one_in(rng, 8) {
-            true => (0..rng.u64(1..3))
-                .map(|_| seconds(rng.u64(60..1500)))
-                .collect(),
-            false => Vec::new(),
-        };
+        let mut restarts = Vec::new();
+        if faulty && one_in(rng, 8) {
+            restarts.extend((0..rng.u64(1..3)).map(|_| seconds(rng.u64(60..1500))));
+        }
         if !faulty {
             quiet_from = Duration::ZERO;
         }
@@ -126,10 +125,10 @@ impl Conditions {
             wrong_bodies: fails && one_in(rng, 2),
             outages,
             throttled,
-            throttling: [0.8, 0.88, 0.94][rng.usize(..3)],
-            slow: [2, 50, 3_000][rng.usize(..3)],
+            throttling: one(rng, &[0.8, 0.88, 0.94]),
+            slow: one(rng, &[2, 50, 3_000]),
             skews: skews(rng),
-            page_cap: one_in(rng, 4).then(|| [1, 5, 7][rng.usize(..3)]),
+            page_cap: one_in(rng, 4).then(|| one(rng, &[1, 5, 7])),
             counts_page: rng.bool(),
             answers_null: rng.bool(),
             late_logs: has_few_faults && one_in(rng, 2),
@@ -161,7 +160,7 @@ impl Conditions {
     /// Responses about other jobs replace only job details, because only these contain the id of
     /// their job.
     pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, op: Op) -> Fate {
-        let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
+        let unavailable = one(rng, &[502, 503, 504]);
         let kind = rng.u8(..10);
         let chances = (rng.f64(), rng.f64());
         if op == Op::Logs && self.late_logs && at.as_secs() % 75 < 20 {
@@ -196,7 +195,7 @@ impl Conditions {
             2 => Fate::AnswerLost,
             3 => Fate::Truncated,
             4 => Fate::GatewayAnswer(unavailable),
-            5 if op == Op::Create => Fate::StatusReplaced(ODD[rng.usize(..ODD.len())]),
+            5 if op == Op::Create => Fate::StatusReplaced(one(rng, &ODD)),
             5 => Fate::StatusReplaced(unavailable),
             6 => Fate::GatewayAnswer(429),
             7 => Fate::GatewayAnswer(500),
@@ -209,54 +208,41 @@ impl Conditions {
 /// Returns a body with which a gateway answers a request that it lost. An empty body is no error of
 /// operations without content, and an empty page is no error of logs.
 fn wrong_body(rng: &mut Rng, op: Op) -> Fate {
-    let has_content = matches!(
-        op,
-        Op::Create | Op::Search | Op::Show | Op::Stop | Op::Events
-    );
-    Fate::WrongBody(match has_content && rng.bool() {
-        true => EMPTY_BODIES[rng.usize(..EMPTY_BODIES.len())],
-        false => ERROR_BODIES[rng.usize(..ERROR_BODIES.len())],
-    })
+    let has_no_content = matches!(op, Op::Delete | Op::Change | Op::Logs | Op::Other);
+    let is_empty = !has_no_content && rng.bool();
+    Fate::WrongBody(one(
+        rng,
+        if is_empty {
+            &EMPTY_BODIES
+        } else {
+            &ERROR_BODIES
+        },
+    ))
 }
 
 fn outages(rng: &mut Rng) -> Vec<Range<Duration>> {
-    let mut outages = Vec::new();
     let mut at = 0;
-    for _ in 0..rng.u8(1..5) {
-        at += rng.u64(0..1200);
-        let longest = [40, 300, 1500][rng.usize(..3)];
-        let length = rng.u64(5..longest);
-        outages.push(seconds(at)..seconds(at + length));
-        at += length;
-    }
-    outages
+    let mut outage = |rng: &mut Rng| {
+        let start = at + rng.u64(0..1200);
+        let longest = one(rng, &[40, 300, 1500]);
+        at = start + rng.u64(5..longest);
+        seconds(start)..seconds(at)
+    };
+    (0..rng.u8(1..5)).map(|_| outage(rng)).collect()
 }
 
 /// Returns the skews of the client: none, a constant one, or one that jumps.
 fn skews(rng: &mut Rng) -> Vec<Skew> {
-    let mut skew = |from| Skew {
-        from,
-        ahead: SKEWS[rng.usize(..SKEWS.len())],
-    };
-    let (first, second, third) = (
-        skew(Duration::ZERO),
-        skew(Duration::ZERO),
-        skew(Duration::ZERO),
-    );
-    match rng.u8(..6) {
-        0..3 => Vec::new(),
-        3 | 4 => vec![first],
-        _ => {
-            let from = seconds(rng.u64(1..1200));
-            let last = from + seconds(rng.u64(1..1200));
-            vec![
-                first,
-                Skew { from, ..second },
-                Skew {
-                    from: last,
-                    ..third
-                },
-            ]
-        }
-    }
+    let ahead: [i64; 3] = array::from_fn(|_| one(rng, &SKEWS));
+    let count = [0, 0, 0, 1, 1, 3][usize::from(rng.u8(..6))];
+    let mut from = 0;
+    let skews = ahead.into_iter().take(count).map(|ahead| {
+        let skew = Skew {
+            from: seconds(from),
+            ahead,
+        };
+        from += rng.u64(1..1200);
+        skew
+    });
+    skews.collect()
 }

@@ -1,7 +1,6 @@
 //! Runs one simulation.
 
 use std::{
-    error::Error,
     hash::{BuildHasher, Hasher, RandomState},
     sync::{
         Arc, Mutex,
@@ -17,7 +16,7 @@ use crate::{
     clock::{ClientClock, ServiceClock},
     conditions::Conditions,
     network::Network,
-    service::{Service, TOKEN},
+    service::{AnyError, Service, TOKEN},
     trace::Trace,
     users::all_users,
     world::World,
@@ -36,26 +35,13 @@ pub(crate) struct Run {
     pub(crate) simulated: Duration,
 }
 
-impl Run {
-    /// Returns the result of a simulation without a trace.
-    pub(crate) fn failed(failure: String) -> Self {
-        Self {
-            failures: vec![failure],
-            ..Self::default()
-        }
-    }
-}
-
 /// Address of the service, which the messages of errors contain. No server listens on it.
 const ENDPOINT: &str = "http://127.0.0.1:9";
 /// Maximum simulated time until all users must have finished.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs one simulation on this thread.
-///
-/// # Errors
-/// Returned if the emulator cannot be started.
-pub(crate) fn run(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+pub(crate) fn run(seed: u64) -> Result<Run, AnyError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -63,7 +49,7 @@ pub(crate) fn run(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
     runtime.block_on(simulate(seed))
 }
 
-async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+async fn simulate(seed: u64) -> Result<Run, AnyError> {
     let mut rng = Rng::with_seed(seed);
     let clock = ServiceClock::new();
     let trace = Trace::new(clock);
@@ -88,14 +74,8 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
         .endpoint(ENDPOINT)
         .project_id(&service.project)
         .credentials(Credentials::token(TOKEN))
-        .cloud(match huawei {
-            true => Cloud::Huawei,
-            false => Cloud::Otc,
-        })
-        .clock(ClientClock {
-            service: clock,
-            skews: conditions.skews.clone().into(),
-        })
+        .cloud(if huawei { Cloud::Huawei } else { Cloud::Otc })
+        .clock(ClientClock::new(clock, &conditions.skews))
         .connector(network.clone())
         .build()?;
     trace.note(format_args!("{conditions:?}"));
@@ -112,9 +92,10 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
     if tokio::time::timeout(LONGEST, users).await.is_err() {
         trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
     }
+    let (trace, failures) = trace.lines();
     Ok(Run {
-        failures: trace.failures(),
-        trace: trace.lines(),
+        failures,
+        trace,
         requests: network.requests.load(Ordering::Relaxed),
         simulated: clock.elapsed(),
     })

@@ -27,10 +27,8 @@ struct Record {
 
 impl Trace {
     pub(crate) fn new(clock: ServiceClock) -> Self {
-        Self {
-            clock,
-            record: Arc::default(),
-        }
+        let record = Arc::default();
+        Self { clock, record }
     }
 
     /// Adds a line to the trace.
@@ -49,12 +47,10 @@ impl Trace {
         record.failures.push(failure);
     }
 
-    pub(crate) fn failures(&self) -> Vec<String> {
-        self.record.lock().unwrap().failures.clone()
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.record.lock().unwrap().lines.clone()
+    /// Returns all lines, and the violations of rules.
+    pub(crate) fn lines(&self) -> (Vec<String>, Vec<String>) {
+        let record = self.record.lock().unwrap();
+        (record.lines.clone(), record.failures.clone())
     }
 }
 
@@ -71,8 +67,8 @@ impl Record {
             match u128::from_str_radix(&word.replace('-', ""), 16) {
                 Ok(id) if word.len() >= 32 => {
                     let next = self.numbers.len() + 1;
-                    let number = *self.numbers.entry(id).or_insert(next);
-                    plain.push_str(&format!("#{number}"));
+                    let number = self.numbers.entry(id).or_insert(next);
+                    plain += &format!("#{number}");
                 }
                 _ => plain.push_str(word),
             }

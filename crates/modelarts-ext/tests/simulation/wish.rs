@@ -5,7 +5,7 @@ use fastrand::Rng;
 use modelarts_ext::{Client, CreateJob};
 use serde_json::Value;
 
-use crate::workload::KINDS;
+use crate::{workload::KINDS, world::one};
 
 /// The settings of a job that users choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +31,6 @@ const MODES: [Option<&str>; 3] = [None, Some("quick"), Some("slow")];
 const OUTPUTS: [Option<&str>; 3] = [None, Some("/bucket/out/"), Some("/bucket/other/")];
 /// Names of the workspaces. The first is that of jobs without a workspace.
 pub(crate) const WORKSPACES: [&str; 2] = ["0", "w"];
-
-fn one<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
-    values[rng.usize(..values.len())]
-}
 
 fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
@@ -106,24 +102,16 @@ impl Wish {
     /// Reads the settings from a request or from the details of a job.
     pub(crate) fn read(job: &Value) -> Self {
         let text = |path: &str| job.pointer(path).and_then(Value::as_str).map(str::to_owned);
-        let parameters = job
-            .pointer("/algorithm/parameters")
-            .and_then(Value::as_array);
-        let rate = parameters
-            .into_iter()
-            .flatten()
-            .find(|one| one["name"] == "rate");
+        let parameters = job["algorithm"]["parameters"].as_array();
+        let mut parameters = parameters.into_iter().flatten();
+        let rate = parameters.find(|one| one["name"] == "rate");
         let output = text("/algorithm/outputs/0/remote/obs/obs_url");
-        let rate = rate.and_then(|rate| rate["value"].as_str());
         Self {
             name: text("/metadata/name").unwrap_or_default(),
             workspace: text("/metadata/workspace_id").unwrap_or_else(|| WORKSPACES[0].to_owned()),
             description: text("/metadata/description").unwrap_or_default(),
-            rate: owned(rate),
-            nodes: job
-                .pointer("/spec/resource/node_count")
-                .and_then(Value::as_u64)
-                .unwrap_or(0),
+            rate: owned(rate.and_then(|rate| rate["value"].as_str())),
+            nodes: job["spec"]["resource"]["node_count"].as_u64().unwrap_or(0),
             flavor: text("/spec/resource/flavor_id").unwrap_or_default(),
             image: text("/algorithm/engine/image_url").unwrap_or_default(),
             command: text("/algorithm/command").unwrap_or_default(),
@@ -132,22 +120,23 @@ impl Wish {
         }
     }
 
+    /// Returns true if the job has the name and workspace of this one.
+    pub(crate) fn is_named_as(&self, other: &Self) -> bool {
+        (&self.name, &self.workspace) == (&other.name, &other.workspace)
+    }
+
     /// Returns true if a job that was created with `other` may be taken for this one. Variables
     /// that the service does not return are unknown.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let mode = self.mode.clone().filter(|_| other.mode.is_some());
-        Self {
-            mode,
-            ..self.clone()
-        } == *other
+        let mut known = self.clone();
+        known.mode = known.mode.filter(|_| other.mode.is_some());
+        known == *other
     }
 
     /// Returns the differences to another job, apart from the description, which users change.
     pub(crate) fn differences(&self, other: &Self) -> Option<String> {
-        let other = Self {
-            description: self.description.clone(),
-            ..other.clone()
-        };
+        let mut other = other.clone();
+        other.description.clone_from(&self.description);
         (*self != other).then(|| format!("{other:?} instead of {self:?}"))
     }
 }

@@ -14,20 +14,14 @@ use futures::{
     future::{BoxFuture, join_all},
 };
 use modelarts_ext::Error;
-use serde_json::Value;
 use tokio::time::sleep;
 
 use crate::{
     calls::Kind,
     wish::WORKSPACES,
     workload::JOB_WITH_EVENTS,
-    world::{World, fail},
+    world::{World, fail, metadata},
 };
-
-/// Returns a text in the metadata of a row.
-fn text<'a>(row: &'a Value, name: &str) -> &'a str {
-    row["metadata"][name].as_str().unwrap_or_default()
-}
 
 /// Runs all users of a simulation until they have finished, and compares the jobs with those of the
 /// service after the end of all faults.
@@ -77,10 +71,13 @@ async fn finish(world: &World, rng: &mut Rng) {
     }
     let mut open = Vec::new();
     for row in &rows {
-        let phase = row["status"]["phase"].as_str().unwrap_or_default();
-        if !matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal") {
+        let phase = row["status"]["phase"].as_str();
+        if !matches!(
+            phase,
+            Some("Completed" | "Failed" | "Terminated" | "Abnormal")
+        ) {
             let jobs = world.client.training_jobs();
-            let read = jobs.get(text(row, "id"));
+            let read = jobs.get(metadata(row, "id"));
             let ended = world.call("get an open job", Kind::Single, read).await;
             ended.require(world, Error::is_not_found);
             open.extend(ended.result);
@@ -100,6 +97,6 @@ async fn finish(world: &World, rng: &mut Rng) {
     lists::list_once(world, rng).await;
     for _ in 0..2 {
         let Some(row) = rng.choice(&rows) else { break };
-        lists::get_once(world, text(row, "id"), text(row, "name"), rng).await;
+        lists::get_once(world, metadata(row, "id"), metadata(row, "name"), rng).await;
     }
 }
