@@ -1,17 +1,6 @@
 //! Deviations of the service: responses that differ from those of the emulator.
 
-use std::sync::Mutex;
-
-use bytes::Bytes;
-use fastrand::Rng;
-use serde_json::Value;
-
-use crate::{
-    calls::Op,
-    conditions::{Conditions, EMPTY_BODIES},
-    service::{Answer, Service},
-    world::one,
-};
+use crate::prelude::*;
 
 /// Page size that is sufficient for all results of a search.
 const WHOLE_PAGE: usize = 50;

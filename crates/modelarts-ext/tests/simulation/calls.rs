@@ -3,26 +3,17 @@
 //! The rules follow from the documentation of the client, with its default settings. They are
 //! stated here again, and not taken from the client.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-
-use modelarts_ext::Error;
 use reqwest::Method;
 
-use crate::conditions::Conditions;
+use crate::prelude::*;
 
 tokio::task_local! {
     /// The call that the current task is in.
     static CALL: Arc<Call>;
 }
 
-/// Maximum number of attempts of a request.
+/// Maximum number of attempts of a request. After a lost create request, it is sent as often again.
 const MOST_ATTEMPTS: usize = 5;
-/// Maximum number of attempts of a create request. After a lost one, it is sent again as often.
-const MOST_CREATES: usize = MOST_ATTEMPTS * MOST_ATTEMPTS;
 /// Time after which no attempt is started.
 const RETRY_TIME: Duration = Duration::from_secs(90);
 /// Maximum pause before an attempt without `Retry-After`, and the time of the attempt.
@@ -146,20 +137,10 @@ pub(crate) struct Call {
     pub(crate) number: usize,
     pub(crate) kind: Kind,
     pub(crate) begun: Duration,
-    attempts: Mutex<Vec<Attempt>>,
+    pub(crate) attempts: Mutex<Vec<Attempt>>,
 }
 
 impl Call {
-    pub(crate) fn new(number: usize, kind: Kind, begun: Duration) -> Arc<Self> {
-        let attempts = Mutex::default();
-        Arc::new(Self {
-            number,
-            kind,
-            begun,
-            attempts,
-        })
-    }
-
     /// Runs a future as this call.
     pub(crate) async fn run<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> T {
         CALL.scope(Arc::clone(self), future).await
@@ -211,11 +192,7 @@ impl Call {
         let runs = self.runs();
         for run in &runs {
             let is_create = run[0].op == Op::Create;
-            let most = if is_create {
-                MOST_CREATES
-            } else {
-                MOST_ATTEMPTS
-            };
+            let most = MOST_ATTEMPTS * if is_create { MOST_ATTEMPTS } else { 1 };
             if !self.kind.is_watch() && run.len() > most {
                 broken.push(format!("{} was sent {} times", run[0].source, run.len()));
             }
@@ -235,13 +212,9 @@ impl Call {
         }
         if self.kind == Kind::Single && error.is_none() {
             let attempts = self.attempts();
-            let more = attempts
-                .iter()
-                .skip_while(|attempt| !attempt.is_done())
-                .skip(1)
-                .count();
-            if more > 0 {
-                broken.push(format!("{more} requests after the one that was answered"));
+            let done = attempts.iter().position(Attempt::is_done);
+            if done.is_some_and(|done| done + 1 < attempts.len()) {
+                broken.push("requests after the one that was answered".to_owned());
             }
         }
         if let Some(error) = error
@@ -264,8 +237,9 @@ impl Call {
         }
         let has_reason = |run: &Vec<Attempt>| {
             let last = &run[run.len() - 1];
-            let next = last.ended + last.retry_after.unwrap_or_default() + MAX_PAUSE;
-            let is_over = run.len() >= MOST_ATTEMPTS || next - run[0].sent > RETRY_TIME;
+            let pause = last.retry_after.unwrap_or_default() + MAX_PAUSE;
+            let next = (last.ended - run[0].sent).saturating_add(pause);
+            let is_over = run.len() >= MOST_ATTEMPTS || next > RETRY_TIME;
             !matches!(last.end, End::Status(..=299)) && (!last.is_repeated() || is_over)
         };
         let failed = runs.iter().find(|run| run[run.len() - 1].is_repeated())?;

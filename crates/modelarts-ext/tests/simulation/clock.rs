@@ -1,12 +1,10 @@
 //! Clocks of a simulation: that of the service, and that of the client, which differs from it.
 
-use std::{
-    sync::{Arc, mpsc},
-    time::{Duration, SystemTime},
-};
+use std::sync::mpsc;
 
-use modelarts_ext::api::BoxFuture;
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 /// Start of the simulated time, 2026-01-15T08:30:00Z.
 const START: Duration = Duration::from_secs(1_768_465_800);
@@ -51,14 +49,9 @@ impl modelarts_emulator::clock::Clock for ServiceClock {
     }
 }
 
-/// Skew of the client from a time on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Skew {
-    /// Time from the start of the simulation.
-    pub(crate) from: Duration,
-    /// Seconds by which the client is ahead of the service.
-    pub(crate) ahead: i64,
-}
+/// Skew of the client: the time from the start of the simulation from which it applies, and the
+/// seconds by which the client is ahead of the service.
+pub(crate) type Skew = (Duration, i64);
 
 /// Clock of the client. It is ahead of the service or behind it, and jumps when the skew changes.
 /// Its sleeps last as long as those of the service.
@@ -78,8 +71,8 @@ impl ClientClock {
 impl modelarts_ext::clock::Clock for ClientClock {
     fn now(&self) -> SystemTime {
         let (now, elapsed) = (self.service.time(), self.service.elapsed());
-        let skews = self.skews.iter().take_while(|skew| skew.from <= elapsed);
-        let ahead = skews.last().map_or(0, |skew| skew.ahead);
+        let skews = self.skews.iter().take_while(|(from, _)| *from <= elapsed);
+        let ahead = skews.last().map_or(0, |(_, ahead)| *ahead);
         let distance = Duration::from_secs(ahead.unsigned_abs());
         if ahead < 0 {
             now - distance

@@ -1,10 +1,6 @@
 //! Conditions of a simulation: the faults of the network, and the deviations of the service.
 
-use std::{array, ops::Range, time::Duration};
-
-use fastrand::Rng;
-
-use crate::{calls::Op, clock::Skew, world::one};
+use crate::{clock::Skew, prelude::*};
 
 /// Effect of the network on one request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +76,7 @@ pub(crate) struct Conditions {
     pub(crate) quiet_from: Duration,
 }
 
-fn seconds(count: u64) -> Duration {
+fn secs(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
@@ -90,28 +86,22 @@ impl Conditions {
         let one_in = |rng: &mut Rng, count: u8| rng.u8(..count) == 0;
         let faulty = !one_in(rng, 5);
         let fails = faulty && !one_in(rng, 3);
-        let failing = if fails {
-            one(rng, &[0.02, 0.1, 0.25, 0.5])
-        } else {
-            0.0
-        };
+        let rates = [0.02, 0.1, 0.25, 0.5];
+        let failing = if fails { one(rng, &rates) } else { 0.0 };
         let has_outages = faulty && one_in(rng, 3);
-        let outages = if has_outages {
-            outages(rng)
-        } else {
-            Vec::new()
-        };
+        let count = if has_outages { rng.u8(1..5) } else { 0 };
+        let outages = outages(count, rng);
         let mut throttled = Duration::ZERO..Duration::ZERO;
         if faulty && one_in(rng, 4) {
             let start = rng.u64(..600);
-            throttled = seconds(start)..seconds(start + rng.u64(1800..7200));
+            throttled = secs(start)..secs(start + rng.u64(1800..7200));
         }
         let last = outages.last().map_or(Duration::ZERO, |last| last.end);
         let faults = throttled.end.max(last);
-        let mut quiet_from = faults.max(seconds(rng.u64(600..4000)));
+        let mut quiet_from = faults.max(secs(rng.u64(600..4000)));
         let mut restarts = Vec::new();
         if faulty && one_in(rng, 8) {
-            restarts.extend((0..rng.u64(1..3)).map(|_| seconds(rng.u64(60..1500))));
+            restarts.extend((0..rng.u64(1..3)).map(|_| secs(rng.u64(60..1500))));
         }
         if !faulty {
             quiet_from = Duration::ZERO;
@@ -150,8 +140,8 @@ impl Conditions {
     /// Returns the sum of the jumps of the client's clock in a period.
     pub(crate) fn jumps(&self, period: Range<Duration>) -> Duration {
         let pairs = self.skews.windows(2);
-        let jumps = pairs.filter(|pair| pair[1].from >= period.start && pair[1].from <= period.end);
-        let jumps = jumps.map(|pair| seconds(pair[0].ahead.abs_diff(pair[1].ahead)));
+        let jumps = pairs.filter(|pair| (period.start..=period.end).contains(&pair[1].0));
+        let jumps = jumps.map(|pair| secs(pair[0].1.abs_diff(pair[1].1)));
         jumps.sum()
     }
 
@@ -210,39 +200,30 @@ impl Conditions {
 fn wrong_body(rng: &mut Rng, op: Op) -> Fate {
     let has_no_content = matches!(op, Op::Delete | Op::Change | Op::Logs | Op::Other);
     let is_empty = !has_no_content && rng.bool();
-    Fate::WrongBody(one(
-        rng,
-        if is_empty {
-            &EMPTY_BODIES
-        } else {
-            &ERROR_BODIES
-        },
-    ))
+    let bodies = if is_empty { EMPTY_BODIES } else { ERROR_BODIES };
+    Fate::WrongBody(one(rng, &bodies))
 }
 
-fn outages(rng: &mut Rng) -> Vec<Range<Duration>> {
+fn outages(count: u8, rng: &mut Rng) -> Vec<Range<Duration>> {
     let mut at = 0;
     let mut outage = |rng: &mut Rng| {
         let start = at + rng.u64(0..1200);
         let longest = one(rng, &[40, 300, 1500]);
         at = start + rng.u64(5..longest);
-        seconds(start)..seconds(at)
+        secs(start)..secs(at)
     };
-    (0..rng.u8(1..5)).map(|_| outage(rng)).collect()
+    (0..count).map(|_| outage(rng)).collect()
 }
 
 /// Returns the skews of the client: none, a constant one, or one that jumps.
 fn skews(rng: &mut Rng) -> Vec<Skew> {
-    let ahead: [i64; 3] = array::from_fn(|_| one(rng, &SKEWS));
+    let ahead: [i64; 3] = std::array::from_fn(|_| one(rng, &SKEWS));
     let count = [0, 0, 0, 1, 1, 3][usize::from(rng.u8(..6))];
     let mut from = 0;
     let skews = ahead.into_iter().take(count).map(|ahead| {
-        let skew = Skew {
-            from: seconds(from),
-            ahead,
-        };
+        let begin = from;
         from += rng.u64(1..1200);
-        skew
+        (secs(begin), ahead)
     });
     skews.collect()
 }

@@ -42,6 +42,7 @@ mod checks;
 mod clock;
 mod conditions;
 mod network;
+mod prelude;
 mod run;
 mod service;
 mod trace;

@@ -1,37 +1,13 @@
 //! Simulated network between client and service.
 
-use std::{
-    fmt, io,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, SystemTime},
-};
+use std::io;
 
-use bytes::Bytes;
-use fastrand::Rng;
 use futures::stream;
-use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{DATE, RETRY_AFTER},
-};
-use modelarts_ext::{
-    api::BoxFuture,
-    connector::{ConnectorError, HttpConnector},
-};
-use tokio::time::sleep;
+use modelarts_ext::connector::{ConnectorError, HttpConnector};
+use reqwest::{Request, Response};
 use url::{Position, Url};
 
-use crate::{
-    answers::alter,
-    calls::{Attempt, Call, End, Op},
-    clock::ServiceClock,
-    conditions::{Conditions, EMPTY_BODIES, Fate},
-    service::{Answer, Service},
-    trace::Trace,
-    world::fail,
-};
+use crate::{answers::alter, prelude::*};
 
 /// Maximum number of requests in a simulation. No correct simulation reaches it, so reaching it
 /// indicates a call that does not end.
@@ -55,8 +31,14 @@ pub(crate) struct Network {
     pub(crate) last: Arc<Mutex<Option<(String, Answer)>>>,
 }
 
-/// Random decisions about one request.
+/// A request: its operation and call, and random decisions about it.
+#[derive(Clone)]
 struct Course {
+    op: Op,
+    call: Option<usize>,
+    /// Path of the request, and its description in the trace.
+    path: String,
+    name: String,
     fate: Fate,
     there: Duration,
     back: Duration,
@@ -65,7 +47,7 @@ struct Course {
 }
 
 /// What the client receives.
-type Received = Result<reqwest::Response, ConnectorError>;
+type Received = Result<Response, ConnectorError>;
 /// Result of an attempt: its end for the record, a `Retry-After`, and the result for the client.
 type Exchange = (End, Option<Duration>, Received);
 
@@ -76,7 +58,7 @@ impl fmt::Debug for Network {
 }
 
 impl HttpConnector for Network {
-    fn send(&self, request: reqwest::Request) -> BoxFuture<'static, Received> {
+    fn send(&self, request: Request) -> BoxFuture<'static, Received> {
         let network = self.clone();
         Box::pin(async move { network.transfer(request).await })
     }
@@ -89,8 +71,8 @@ impl HttpConnector for Network {
 
 impl Network {
     /// Sends a request, and records it as an attempt of the current call.
-    async fn transfer(self, request: reqwest::Request) -> Received {
-        let sent = self.requests.fetch_add(1, Ordering::Relaxed);
+    async fn transfer(self, request: Request) -> Received {
+        let sent = self.requests.fetch_add(1, Relaxed);
         fail!(self, if sent == MOST_REQUESTS; "{sent} requests: a call does not end");
         if sent >= MOST_REQUESTS {
             std::future::pending::<()>().await;
@@ -118,14 +100,15 @@ impl Network {
         };
         let attempt = call.as_ref().map(|call| call.begin(attempt));
         let number = call.as_ref().map(|call| call.number);
-        let (end, retry_after, result) = self.exchange(request, op, number, &name).await;
+        let course = self.course(op, number, url.path().to_owned(), name);
+        let (end, retry_after, result) = self.exchange(request, course).await;
         if let (Some(call), Some(attempt)) = (call, attempt) {
             call.end(attempt, self.clock.elapsed(), end, retry_after);
         }
         result
     }
 
-    fn course(&self, op: Op) -> Course {
+    fn course(&self, op: Op, call: Option<usize>, path: String, name: String) -> Course {
         let mut rng = self.rng.lock().unwrap();
         let fate = self.conditions.fate(&mut rng, self.clock.elapsed(), op);
         let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
@@ -133,6 +116,10 @@ impl Network {
         let seconds = rng.choice(RETRY_TIMES).filter(|_| rng.bool());
         let is_date = rng.bool();
         Course {
+            op,
+            call,
+            path,
+            name,
             fate,
             there,
             back,
@@ -140,26 +127,14 @@ impl Network {
         }
     }
 
-    async fn exchange(
-        &self,
-        request: reqwest::Request,
-        op: Op,
-        call: Option<usize>,
-        name: &str,
-    ) -> Exchange {
-        let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
-        let course = self.course(op);
-        let (fate, there, back) = (course.fate, course.there, course.back);
-        let early = match fate {
+    async fn exchange(&self, request: Request, course: Course) -> Exchange {
+        let (end, pause, result) = match course.fate {
             Fate::Refused => failed(End::Refused),
             Fate::RequestLost => failed(End::Lost),
             Fate::GatewayAnswer(status) => {
                 let (pause, headers) = self.retry_after(status, &course);
-                (
-                    End::Status(status),
-                    pause,
-                    Ok(response(status, headers, "")),
-                )
+                let (end, _, result) = responded(status, headers, "");
+                (end, pause, result)
             }
             Fate::WrongBody(body) => {
                 let is_empty = EMPTY_BODIES.contains(&body);
@@ -168,94 +143,75 @@ impl Network {
             }
             Fate::NotReady => responded(204, HeaderMap::new(), ""),
             _ => {
-                let path = request.url().path().to_owned();
-                let deliver = self.clone().deliver(request, op, call, there);
+                let deliver = self.clone().deliver(request, course.clone());
                 // Runs as a separate task, so that the request arrives even if the client no longer
                 // waits for the response.
                 let Ok(Some(got)) = tokio::spawn(deliver).await else {
-                    note(&"refused: the service is restarted");
+                    self.note(&course, "refused: the service is restarted");
                     return failed(End::Refused);
                 };
-                sleep(back).await;
-                return self.receive(got, (op, path), fate, note).await;
+                sleep(course.back).await;
+                return self.receive(got, &course).await;
             }
         };
-        sleep(there + back).await;
-        note(&format_args!("{fate:?}, retry after {:?}", early.1));
-        early
+        sleep(course.there + course.back).await;
+        self.note(
+            &course,
+            &format!("{:?}, retry after {pause:?}", course.fate),
+        );
+        (end, pause, result)
+    }
+
+    fn note(&self, course: &Course, end: &str) {
+        self.trace.note(format_args!("{}: {end}", course.name));
     }
 
     /// Delivers the response of the service, or what the network makes of it.
-    async fn receive(
-        &self,
-        got: Answer,
-        (op, path): (Op, String),
-        fate: Fate,
-        note: impl Fn(&dyn fmt::Display),
-    ) -> Exchange {
+    async fn receive(&self, got: Answer, course: &Course) -> Exchange {
         let mut other = None;
-        if op == Op::Show && got.status.is_success() {
-            let last = self
-                .last
-                .lock()
-                .unwrap()
-                .replace((path.clone(), got.clone()));
-            other = last.filter(|(other, _)| *other != path);
+        if course.op == Op::Show && got.status.is_success() {
+            let this = Some((course.path.clone(), got.clone()));
+            let last = std::mem::replace(&mut *self.last.lock().unwrap(), this);
+            other = last.filter(|(path, _)| *path != course.path);
         }
         let status = got.status.as_u16();
-        match (fate, other) {
-            (Fate::AnswerLost, _) => {
-                note(&format_args!("{status}, lost on its way back"));
-                failed(End::Lost)
-            }
+        let (how, exchange) = match (course.fate, other) {
+            (Fate::AnswerLost, _) => ("lost on its way back", failed(End::Lost)),
             (Fate::Silent, _) => {
-                note(&format_args!("{status}, never comes back"));
+                self.note(course, &format!("{status}, never comes back"));
                 std::future::pending().await
             }
-            (Fate::StatusReplaced(masked), _) => {
-                note(&format_args!("{status}, answered as {masked}"));
-                responded(masked, HeaderMap::new(), "")
+            (Fate::StatusReplaced(status), _) => {
+                ("replaced", responded(status, HeaderMap::new(), ""))
             }
             (Fate::Truncated, _) if !got.body.is_empty() => {
                 let half = got.body.slice(..got.body.len() / 2);
-                note(&format_args!("{status}, cut after {} bytes", half.len()));
                 let cut = io::Error::from(io::ErrorKind::ConnectionReset);
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
-                (End::Lost, None, Ok(response(status, got.headers, body)))
+                let response = response(status, got.headers, body);
+                ("cut", (End::Lost, None, Ok(response)))
             }
             (Fate::OtherAnswer, Some((_, other))) => {
-                note(&format_args!("{status}, the answer before comes"));
-                let status = other.status.as_u16();
-                (
-                    End::Wrong,
-                    None,
-                    Ok(response(status, other.headers, other.body)),
-                )
+                let response = response(other.status.as_u16(), other.headers, other.body);
+                ("the answer before comes", (End::Wrong, None, Ok(response)))
             }
-            _ => {
-                note(&status);
-                responded(status, got.headers, got.body)
-            }
-        }
+            _ => ("", responded(status, got.headers, got.body)),
+        };
+        self.note(course, &format!("{status} {how}"));
+        exchange
     }
 
     /// Delivers a request to the service, and returns the response.
-    async fn deliver(
-        self,
-        request: reqwest::Request,
-        op: Op,
-        call: Option<usize>,
-        there: Duration,
-    ) -> Option<Answer> {
-        sleep(there).await;
+    async fn deliver(self, request: Request, course: Course) -> Option<Answer> {
+        sleep(course.there).await;
         let body = body(&request);
         let mut head = http::Request::new(());
         *head.method_mut() = request.method().clone();
         *head.uri_mut() = target(request.url()).parse().ok()?;
         *head.headers_mut() = request.headers().clone();
         let answer = self.service.call(&head, body.clone()).await?;
-        self.service.record(op, call, &body, &answer);
-        let asked = (op, &body);
+        self.service.record(course.op, course.call, &body, &answer);
+        let asked = (course.op, &body);
         Some(alter(&self.service, &self.conditions, &self.rng, asked, answer).await)
     }
 
@@ -268,10 +224,10 @@ impl Network {
             return (None, headers);
         };
         let now = self.clock.time();
-        headers.insert(RETRY_AFTER, pause.as_secs().into());
+        headers.insert(header::RETRY_AFTER, pause.as_secs().into());
         if is_date {
-            headers.insert(DATE, http_date(now));
-            headers.insert(RETRY_AFTER, http_date(now + pause));
+            headers.insert(header::DATE, http_date(now));
+            headers.insert(header::RETRY_AFTER, http_date(now + pause));
         }
         (Some(pause), headers)
     }
@@ -289,7 +245,7 @@ fn target(url: &Url) -> &str {
     &url[Position::BeforePath..]
 }
 
-fn body(request: &reqwest::Request) -> Bytes {
+fn body(request: &Request) -> Bytes {
     let body = request.body().and_then(reqwest::Body::as_bytes);
     Bytes::copy_from_slice(body.unwrap_or_default())
 }
@@ -303,7 +259,7 @@ fn failed(end: End) -> Exchange {
     (end, None, Err(error))
 }
 
-fn response(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> reqwest::Response {
+fn response(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> Response {
     let mut response = http::Response::new(body.into());
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
     *response.headers_mut() = headers;
@@ -312,9 +268,6 @@ fn response(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> 
 
 /// Returns the result of an attempt with this response.
 fn responded(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> Exchange {
-    (
-        End::Status(status),
-        None,
-        Ok(response(status, headers, body)),
-    )
+    let response = response(status, headers, body);
+    (End::Status(status), None, Ok(response))
 }

@@ -1,26 +1,10 @@
 //! Runs one simulation.
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
-use fastrand::Rng;
-use modelarts_ext::{Client, Credentials, config::Cloud};
+use modelarts_ext::{Credentials, config::Cloud};
 
-use crate::{
-    clock::{ClientClock, ServiceClock},
-    conditions::Conditions,
-    network::Network,
-    service::{AnyError, Service, TOKEN},
-    trace::Trace,
-    users::all_users,
-    world::World,
-};
+use crate::{network::Network, prelude::*, service::TOKEN, users::all_users};
 
 /// Result of a simulation.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +80,7 @@ async fn simulate(seed: u64) -> Result<Run, AnyError> {
     Ok(Run {
         failures,
         trace,
-        requests: network.requests.load(Ordering::Relaxed),
+        requests: network.requests.load(Relaxed),
         simulated: clock.elapsed(),
     })
 }

@@ -1,18 +1,7 @@
 //! The service of a simulation: an emulator, which may be restarted, and the record of the changes
 //! that it has executed.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-
 use axum::body::{Body, to_bytes};
-use bytes::Bytes;
-use fastrand::Rng;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
 use modelarts_emulator::{
     Builder, Cloud, Emulator, Timing,
     jobs::{RunnerKind, StoredJob},
@@ -20,15 +9,12 @@ use modelarts_emulator::{
     script::Script,
     seeds::Seeds,
 };
-use serde_json::{Value, json};
 use tokio::sync::RwLock;
 use tower::ServiceExt;
 
 use crate::{
-    calls::Op,
-    clock::{Hold, ServiceClock},
+    prelude::*,
     workload::{past_jobs, script},
-    world::metadata,
 };
 
 pub(crate) const TOKEN: &str = "simulation";
@@ -97,7 +83,7 @@ impl Service {
             let builder = Emulator::builder()
                 .clock(Arc::new(clock))
                 .token(TOKEN)
-                .id_seed(ids.fetch_add(1, Ordering::Relaxed))
+                .id_seed(ids.fetch_add(1, Relaxed))
                 .public_nodes(1000)
                 .cloud(if huawei { Cloud::Huawei } else { Cloud::Otc })
                 .quirks(quirks)

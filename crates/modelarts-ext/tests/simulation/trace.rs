@@ -1,12 +1,6 @@
 //! Trace of a simulation, for the analysis of failures.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex},
-};
-
-use crate::clock::ServiceClock;
+use crate::prelude::*;
 
 /// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
 ///

@@ -1,11 +1,9 @@
 //! Jobs that users ask for, and the comparison with what the service has executed and with what the
 //! client returns. The comparison reads JSON, and uses no function of the client.
 
-use fastrand::Rng;
-use modelarts_ext::{Client, CreateJob};
-use serde_json::Value;
+use modelarts_ext::CreateJob;
 
-use crate::{workload::KINDS, world::one};
+use crate::prelude::*;
 
 /// The settings of a job that users choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +20,9 @@ pub(crate) struct Wish {
     output: Option<String>,
 }
 
-const DESCRIPTIONS: [&str; 3] = ["", "first", "second"];
-const RATES: [Option<&str>; 3] = [None, Some("0.1"), Some("0.01")];
 const FLAVORS: [&str; 2] = ["modelarts.vm.cpu.8u", "modelarts.vm.cpu.2u"];
 const IMAGES: [&str; 2] = ["org/image:1", "org/image:2"];
 const COMMANDS: [&str; 2] = ["run", "run --all"];
-const MODES: [Option<&str>; 3] = [None, Some("quick"), Some("slow")];
-const OUTPUTS: [Option<&str>; 3] = [None, Some("/bucket/out/"), Some("/bucket/other/")];
 /// Names of the workspaces. The first is that of jobs without a workspace.
 pub(crate) const WORKSPACES: [&str; 2] = ["0", "w"];
 
@@ -61,14 +55,19 @@ impl Wish {
     /// Changes one setting at random, or none.
     pub(crate) fn change(&mut self, rng: &mut Rng) {
         match rng.u8(..8) {
-            0 => self.description = one(rng, &DESCRIPTIONS).to_owned(),
-            1 => self.rate = owned(one(rng, &RATES)),
+            0 => self.description = one(rng, &["", "first", "second"]).to_owned(),
+            1 => self.rate = owned(one(rng, &[None, Some("0.1"), Some("0.01")])),
             2 => (self.nodes, self.flavor) = (rng.u64(1..3), FLAVORS[0].to_owned()),
             3 => (self.nodes, self.flavor) = (1, one(rng, &FLAVORS).to_owned()),
             4 => self.image = one(rng, &IMAGES).to_owned(),
             5 => self.command = one(rng, &COMMANDS).to_owned(),
-            6 => self.mode = owned(one(rng, &MODES)),
-            _ => self.output = owned(one(rng, &OUTPUTS)),
+            6 => self.mode = owned(one(rng, &[None, Some("quick"), Some("slow")])),
+            _ => {
+                self.output = owned(one(
+                    rng,
+                    &[None, Some("/bucket/out/"), Some("/bucket/other/")],
+                ))
+            }
         }
     }
 

@@ -1,25 +1,8 @@
 //! State that all users of a simulation share, and the calls that they make.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use modelarts_ext::jobs::logs::LogAccess;
 
-use fastrand::Rng;
-use modelarts_ext::{Client, Error, jobs::logs::LogAccess};
-use serde_json::Value;
-use tokio::time::timeout;
-
-use crate::{
-    calls::{Call, Kind},
-    clock::ServiceClock,
-    conditions::Conditions,
-    service::Service,
-    trace::Trace,
-};
+use crate::prelude::*;
 
 /// Reports a violation, formatted like `format!`, always or if a condition is true.
 macro_rules! fail {
@@ -78,8 +61,14 @@ impl World {
     }
 
     fn begin(&self, kind: Kind) -> Arc<Call> {
-        let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        Call::new(number, kind, self.clock.elapsed())
+        let number = self.calls.fetch_add(1, Relaxed);
+        let (begun, attempts) = (self.clock.elapsed(), Mutex::default());
+        Arc::new(Call {
+            number,
+            kind,
+            begun,
+            attempts,
+        })
     }
 
     /// Makes a call, and checks its requests.

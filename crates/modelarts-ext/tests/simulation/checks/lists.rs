@@ -1,15 +1,9 @@
 //! Compares lists with the rows of the service.
 
-use std::collections::{HashMap, HashSet};
-
-use modelarts_ext::Job;
-use serde_json::Value;
-
 use crate::{
     checks::{shown, wished},
+    prelude::*,
     users::condition::Condition,
-    wish::Wish,
-    world::{Ended, World, fail, metadata},
 };
 
 /// The rows that a list must contain.

@@ -3,18 +3,9 @@
 
 pub(crate) mod lists;
 
-use std::time::Duration;
-
 use modelarts_emulator::jobs::StoredJob;
-use modelarts_ext::{Error, Job, LogItem, Outcome};
-use serde_json::{Value, json};
 
-use crate::{
-    calls::Op,
-    service::Change,
-    wish::Wish,
-    world::{Ended, World, fail},
-};
+use crate::prelude::*;
 
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";

@@ -1,16 +1,8 @@
 //! Conditions of lists.
 
-use std::time::{Duration, SystemTime};
+use modelarts_ext::{Filter, types::Phase};
 
-use fastrand::Rng;
-use modelarts_ext::{Filter, jobs::ListJobs, types::Phase};
-use serde_json::Value;
-
-use crate::{
-    wish::WORKSPACES,
-    workload::{KINDS, PAST},
-    world::{metadata, one, seconds},
-};
+use crate::{prelude::*, workload::PAST};
 
 /// A condition that the rows of a list meet.
 #[derive(Clone, Debug)]

@@ -1,19 +1,10 @@
 //! Users who create, stop, delete and describe jobs.
 
-use std::{sync::Arc, time::Duration};
-
-use fastrand::Rng;
-use futures::future::join_all;
-use modelarts_ext::{Error, ErrorKind, Job};
-use serde_json::json;
-use tokio::time::sleep;
+use modelarts_ext::ErrorKind;
 
 use crate::{
-    calls::Kind,
-    checks,
+    prelude::*,
     users::{lists, watches},
-    wish::Wish,
-    world::{World, one, seconds},
 };
 
 /// User who creates a job, performs two actions on it in parallel, and reads its events.

@@ -1,19 +1,9 @@
 //! Users who read jobs, lists of jobs, and events.
 
-use std::{sync::Arc, time::Duration};
-
-use fastrand::Rng;
-use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Error, Event, Job, jobs::ListJobs};
-use tokio::time::sleep;
-
 use crate::{
-    calls::Kind,
-    checks::{self, lists::Expected},
+    checks::lists::Expected,
+    prelude::*,
     users::{condition::Condition, create, watches},
-    wish::WORKSPACES,
-    workload::JOB_WITH_EVENTS,
-    world::{Ended, World, fail, metadata, one, seconds},
 };
 
 /// Reads the details of a job repeatedly.

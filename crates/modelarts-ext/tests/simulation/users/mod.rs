@@ -6,22 +6,9 @@ mod lists;
 mod sweep;
 mod watches;
 
-use std::{sync::Arc, time::Duration};
+use futures::FutureExt;
 
-use fastrand::Rng;
-use futures::{
-    FutureExt,
-    future::{BoxFuture, join_all},
-};
-use modelarts_ext::Error;
-use tokio::time::sleep;
-
-use crate::{
-    calls::Kind,
-    wish::WORKSPACES,
-    workload::JOB_WITH_EVENTS,
-    world::{World, fail, metadata},
-};
+use crate::prelude::*;
 
 /// Runs all users of a simulation until they have finished, and compares the jobs with those of the
 /// service after the end of all faults.
@@ -71,11 +58,8 @@ async fn finish(world: &World, rng: &mut Rng) {
     }
     let mut open = Vec::new();
     for row in &rows {
-        let phase = row["status"]["phase"].as_str();
-        if !matches!(
-            phase,
-            Some("Completed" | "Failed" | "Terminated" | "Abnormal")
-        ) {
+        let phase = row["status"]["phase"].as_str().unwrap_or_default();
+        if !matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal") {
             let jobs = world.client.training_jobs();
             let read = jobs.get(metadata(row, "id"));
             let ended = world.call("get an open job", Kind::Single, read).await;

@@ -1,19 +1,6 @@
 //! Users who create several jobs and wait for all of them.
 
-use std::{sync::Arc, time::Duration};
-
-use fastrand::Rng;
-use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Error, Job};
-use tokio::time::sleep;
-
-use crate::{
-    calls::Kind,
-    checks,
-    users::create::submit,
-    wish::Wish,
-    world::{World, fail, metadata, seconds},
-};
+use crate::{prelude::*, users::create::submit};
 
 /// Maximum number of jobs for which a wait is not delayed by its rate limit.
 const FEW: usize = 10;

@@ -1,16 +1,8 @@
 //! Users who follow jobs, and wait for their ends.
 
-use std::time::Duration;
+use modelarts_ext::jobs::follow::JobUpdate;
 
-use fastrand::Rng;
-use futures::TryStreamExt;
-use modelarts_ext::{Error, Event, Job, LogItem, jobs::follow::JobUpdate};
-
-use crate::{
-    calls::Kind,
-    checks,
-    world::{Ended, World, fail, one, seconds},
-};
+use crate::prelude::*;
 
 /// Maximum duration of a watch after the end of the job or of the faults, whichever is later. A
 /// watch ends after 15 minutes in which every request has failed, but any successful response
@@ -33,7 +25,8 @@ async fn check<T>(world: &World, job: &Job, ended: &Ended<T>) {
             WATCH
         },
     );
-    ended.sent_at_most(world, 100 + ended.seconds());
+    // Events whose offset counts pages are read again, in up to 30 pages, with each poll.
+    ended.sent_at_most(world, 150 + 5 * ended.seconds());
     ended.require(world, Error::is_not_found);
     checks::gone_if_not_found(world, job, ended).await;
 }
