@@ -1,28 +1,19 @@
 //! Deviations of the service: responses that differ from those of the emulator.
 
-use crate::prelude::*;
-
-/// Page size that is sufficient for all results of a search.
-const WHOLE_PAGE: usize = 50;
+use crate::{network::Network, prelude::*, service::PAGE};
 
 /// Alters the response to a request.
-pub(crate) async fn alter(
-    service: &Service,
-    conditions: &Conditions,
-    rng: &Mutex<Rng>,
-    (op, body): (Op, &Bytes),
-    mut answer: Answer,
-) -> Answer {
+pub(crate) async fn alter(network: &Network, op: Op, asked: &[u8], mut answer: Answer) -> Answer {
     if !answer.status.is_success() {
         return answer;
     }
     let body = match op {
-        Op::Search => page(service, conditions, rng, body, &answer.body).await,
+        Op::Search => page(network, asked, &answer.body).await,
         // The first of these bodies has content.
-        Op::Delete | Op::Change if conditions.answers_null => {
-            Some(one(&mut rng.lock().unwrap(), &EMPTY_BODIES[1..]).to_owned())
+        Op::Delete | Op::Change if network.conditions.answers_null => {
+            Some(one(&mut network.rng.lock().unwrap(), &EMPTY_BODIES[1..]).to_owned())
         }
-        Op::Show if conditions.late_logs => {
+        Op::Show if network.conditions.late_logs => {
             let mut job: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             if let Some(status) = job["status"].as_object_mut() {
                 status.remove("start_time");
@@ -33,7 +24,7 @@ pub(crate) async fn alter(
     };
     if let Some(body) = body {
         answer.body = body.into();
-        answer.headers.remove(http::header::CONTENT_LENGTH);
+        answer.headers.remove(header::CONTENT_LENGTH);
     }
     answer
 }
@@ -41,23 +32,18 @@ pub(crate) async fn alter(
 /// Returns the body of the response to a search by a service that gives fewer rows than requested,
 /// counts the rows of the page, or changes the order of jobs with equal creation times with each
 /// response.
-async fn page(
-    service: &Service,
-    conditions: &Conditions,
-    rng: &Mutex<Rng>,
-    asked: &[u8],
-    page: &[u8],
-) -> Option<String> {
+async fn page(network: &Network, asked: &[u8], page: &[u8]) -> Option<String> {
+    let conditions = &network.conditions;
     let asked: Value = serde_json::from_slice(asked).ok()?;
     let mut page: Value = serde_json::from_slice(page).ok()?;
     let number = |name: &str| asked[name].as_u64().and_then(|n| usize::try_from(n).ok());
-    let limit = number("limit").unwrap_or(WHOLE_PAGE);
+    let limit = number("limit").unwrap_or(PAGE);
     let most = limit.min(conditions.page_cap.unwrap_or(limit));
     if conditions.unordered || most < limit {
-        let mut rows = service.search(asked.clone()).await;
+        let mut rows = network.service.search(asked.clone()).await;
         if conditions.unordered {
             let time = |row: &Value| row["metadata"]["create_time"].as_i64();
-            let mut rng = rng.lock().unwrap();
+            let mut rng = network.rng.lock().unwrap();
             for same in rows.chunk_by_mut(|a, b| time(a) == time(b)) {
                 rng.shuffle(same);
             }

@@ -45,7 +45,7 @@ impl modelarts_emulator::clock::Clock for ServiceClock {
     }
 
     fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
-        Box::pin(tokio::time::sleep(duration))
+        Box::pin(sleep(duration))
     }
 }
 
@@ -73,29 +73,19 @@ impl modelarts_ext::clock::Clock for ClientClock {
         let (now, elapsed) = (self.service.time(), self.service.elapsed());
         let skews = self.skews.iter().take_while(|(from, _)| *from <= elapsed);
         let ahead = skews.last().map_or(0, |(_, ahead)| *ahead);
-        let distance = Duration::from_secs(ahead.unsigned_abs());
-        if ahead < 0 {
-            now - distance
-        } else {
-            now + distance
-        }
+        let (ahead, behind) = (ahead.max(0), ahead.min(0));
+        now + Duration::from_secs(ahead.unsigned_abs()) - Duration::from_secs(behind.unsigned_abs())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(duration))
+        Box::pin(sleep(duration))
     }
 }
 
-/// Keeps the paused clock from advancing while another thread works, until it is dropped. Tokio
-/// does not advance the clock while a blocking task runs.
-pub(crate) struct Hold {
-    _end: mpsc::Sender<()>,
-}
-
-impl Hold {
-    pub(crate) fn new() -> Self {
-        let (end, ended) = mpsc::channel::<()>();
-        tokio::task::spawn_blocking(move || ended.recv());
-        Self { _end: end }
-    }
+/// Keeps the paused clock from advancing while another thread works, until the result is dropped.
+/// Tokio does not advance the clock while a blocking task runs.
+pub(crate) fn hold() -> mpsc::Sender<()> {
+    let (end, ended) = mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || ended.recv());
+    end
 }

@@ -74,6 +74,8 @@ pub(crate) struct Conditions {
     pub(crate) restarts: Vec<Duration>,
     /// Time from which no fault occurs.
     pub(crate) quiet_from: Duration,
+    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
+    pub(crate) huawei: bool,
 }
 
 fn secs(count: u64) -> Duration {
@@ -124,6 +126,7 @@ impl Conditions {
             late_logs: has_few_faults && one_in(rng, 2),
             restarts,
             quiet_from,
+            huawei: rng.bool(),
         }
     }
 

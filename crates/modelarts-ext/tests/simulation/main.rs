@@ -5,9 +5,8 @@
 //! cargo xtask simulate --seed 7        # runs one seed, and prints every request and every call
 //! ```
 //!
-//! The seed determines the jobs and settings of the service, the actions of users, the skew of the
-//! client's clock, and the effect of the network on each request. Client and service share one
-//! timer, which advances when all tasks are idle, so that delays take no real time.
+//! The seed determines everything, so that all its runs have the same trace. Client and service
+//! share one timer, which advances when all tasks are idle, so that delays take no real time.
 //!
 //! Users create jobs, several at once under one name, stop, delete and describe them, list them
 //! with conditions, follow them, wait for them, and give calls up in the middle. The network loses
@@ -27,8 +26,6 @@
 //!   after it was answered. A watch fails only if nothing was answered for 15 minutes. A call with
 //!   a deadline ends by its deadline.
 //! - After the end of all faults, each call succeeds.
-//!
-//! All runs of a seed have the same trace.
 
 #![allow(
     clippy::unwrap_used,
@@ -51,18 +48,12 @@ mod wish;
 mod workload;
 mod world;
 
-use std::{
-    env,
-    panic::catch_unwind,
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::Instant,
-};
+use std::{env, panic::catch_unwind, thread, time::Instant};
 
-use crate::run::{Run, run};
+use crate::{
+    prelude::*,
+    run::{Run, run},
+};
 
 /// Number of seeds that break a rule after which no further seed is run.
 const MOST_BROKEN: usize = 5;
@@ -111,7 +102,7 @@ fn no_seed_breaks_a_rule() {
     let total = Mutex::new((Vec::new(), [0; 3]));
     let work = || {
         while total.lock().unwrap().0.len() < MOST_BROKEN {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
+            let seed = next.fetch_add(1, Relaxed);
             if seed >= end {
                 break;
             }

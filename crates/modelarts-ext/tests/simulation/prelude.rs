@@ -24,7 +24,7 @@ pub(crate) use tokio::time::{sleep, timeout};
 pub(crate) use crate::{
     calls::{Attempt, Call, End, Kind, Op},
     checks,
-    clock::{ClientClock, Hold, ServiceClock},
+    clock::{ClientClock, ServiceClock, hold},
     conditions::{Conditions, EMPTY_BODIES, Fate},
     service::{Answer, AnyError, Change, Service},
     trace::Trace,

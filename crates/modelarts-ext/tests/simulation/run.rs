@@ -38,12 +38,10 @@ async fn simulate(seed: u64) -> Result<Run, AnyError> {
     let clock = ServiceClock::new();
     let trace = Trace::new(clock);
     let conditions = Conditions::draw(&mut rng);
-    let huawei = rng.bool();
     // Seeds two generators: names of temporary directories must differ between runs with the same
     // seed, but the jitter of the client must be the same.
     fastrand::seed(RandomState::new().build_hasher().finish());
-    let restarts = !conditions.restarts.is_empty();
-    let service = Arc::new(Service::start(clock, huawei, restarts, &mut rng).await?);
+    let service = Arc::new(Service::start(clock, &conditions, &mut rng).await?);
     fastrand::seed(seed);
     let network = Network {
         service: Arc::clone(&service),
@@ -58,7 +56,10 @@ async fn simulate(seed: u64) -> Result<Run, AnyError> {
         .endpoint(ENDPOINT)
         .project_id(&service.project)
         .credentials(Credentials::token(TOKEN))
-        .cloud(if huawei { Cloud::Huawei } else { Cloud::Otc })
+        .cloud(match conditions.huawei {
+            true => Cloud::Huawei,
+            false => Cloud::Otc,
+        })
         .clock(ClientClock::new(clock, &conditions.skews))
         .connector(network.clone())
         .build()?;
@@ -66,14 +67,13 @@ async fn simulate(seed: u64) -> Result<Run, AnyError> {
     let world = Arc::new(World {
         service,
         client,
-        huawei,
         clock,
         conditions,
         trace: trace.clone(),
         calls: AtomicUsize::new(0),
     });
     let users = all_users(&world, &mut rng);
-    if tokio::time::timeout(LONGEST, users).await.is_err() {
+    if timeout(LONGEST, users).await.is_err() {
         trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
     }
     let (trace, failures) = trace.lines();

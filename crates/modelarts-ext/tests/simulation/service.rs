@@ -19,7 +19,7 @@ use crate::{
 
 pub(crate) const TOKEN: &str = "simulation";
 /// Number of rows of a page.
-const PAGE: usize = 50;
+pub(crate) const PAGE: usize = 50;
 
 pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -65,10 +65,11 @@ impl Service {
     /// Starts an emulator that already contains jobs with events.
     pub(crate) async fn start(
         clock: ServiceClock,
-        huawei: bool,
-        is_restarted: bool,
+        conditions: &Conditions,
         rng: &mut Rng,
     ) -> Result<Self, AnyError> {
+        let huawei = conditions.huawei;
+        let is_restarted = !conditions.restarts.is_empty();
         let mut quirks = Quirks::default();
         // The unit of the offset of events varies between simulations, because sources disagree
         // about it and the client must detect it.
@@ -116,7 +117,7 @@ impl Service {
     /// Restarts the emulator. Requests meanwhile are refused.
     pub(crate) async fn restart(&self) -> Result<(), AnyError> {
         let mut emulator = self.emulator.write().await;
-        let _hold = Hold::new();
+        let _hold = hold();
         if let Some(emulator) = emulator.take() {
             emulator.suspend().await;
         }
@@ -138,7 +139,7 @@ impl Service {
     ) -> Answer {
         let mut request = head.clone().map(|()| Body::from(body));
         request.headers_mut().insert(header::HOST, host);
-        let _hold = self.is_restarted.then(Hold::new);
+        let _hold = self.is_restarted.then(hold);
         let Ok(response) = router.oneshot(request).await;
         let (parts, body) = response.into_parts();
         Answer {
@@ -186,9 +187,8 @@ impl Service {
     /// Returns the details of a job, as the service shows them.
     pub(crate) async fn details(&self, id: &str) -> Value {
         let path = format!("training-jobs/{id}");
-        self.ask("GET", &path, Bytes::new())
-            .await
-            .unwrap_or_default()
+        let job = self.ask("GET", &path, Bytes::new()).await;
+        job.unwrap_or_default()
     }
 
     /// Returns the stored job, unless it was deleted.

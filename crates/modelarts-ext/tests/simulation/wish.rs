@@ -31,7 +31,7 @@ fn owned(text: Option<&str>) -> Option<String> {
 }
 
 impl Wish {
-    /// Returns a random job of this kind, `KINDS` or another, whose name ends with `suffix`.
+    /// Returns a random job, whose name is its kind and `suffix`.
     pub(crate) fn draw(rng: &mut Rng, suffix: &str) -> Self {
         let kind = one(rng, &KINDS);
         let mut wish = Self {

@@ -21,8 +21,6 @@ pub(crate) use fail;
 pub(crate) struct World {
     pub(crate) service: Arc<Service>,
     pub(crate) client: Client,
-    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
-    pub(crate) huawei: bool,
     pub(crate) clock: ServiceClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
@@ -54,7 +52,7 @@ pub(crate) fn metadata<'a>(row: &'a Value, name: &str) -> &'a str {
 impl World {
     /// Returns a random method of reading logs that the cloud supports.
     pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
-        match rng.bool() && self.huawei {
+        match rng.bool() && self.conditions.huawei {
             true => LogAccess::LineNumbers,
             false => LogAccess::Preview,
         }

@@ -91,11 +91,8 @@ pub(crate) fn events(
         return;
     }
     // New events are written at the end of the list.
-    let equal = listed
-        .iter()
-        .zip(after)
-        .take_while(|(one, other)| one == other)
-        .count();
+    let pairs = listed.iter().zip(after);
+    let equal = pairs.take_while(|(one, other)| one == other).count();
     let is_wrong = count < old || equal < count;
     fail!(world, if is_wrong; "{what}: {count} of {old} before, {new} after, {equal} as expected");
 }

@@ -40,9 +40,8 @@ pub(crate) async fn created(world: &World, wish: &Wish, ended: &Ended<Job>) {
     // A jump of the clock may hide the age of the job.
     let is_again = made.is_some() && own.next().is_some() && ended.jumps(world).is_zero();
     fail!(world, if is_again; "{what} was sent again after it was executed");
-    let has_rival = named
-        .iter()
-        .any(|change| change.is_executed() && !is_own(&change));
+    let is_rival = |change: &Change| change.is_executed() && !is_own(&change);
+    let has_rival = named.iter().any(is_rival);
     ended.require(world, |error| error.is_conflict() && has_rival);
     let made = made.and_then(|made| made.id.as_deref());
     certain(world, made.is_some(), ended);
@@ -241,11 +240,8 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
         }
     }
     let expected: Vec<&str> = log.lines().collect();
-    let equal = lines
-        .iter()
-        .zip(&expected)
-        .take_while(|(a, b)| a == b)
-        .count();
+    let pairs = lines.iter().zip(&expected);
+    let equal = pairs.take_while(|(a, b)| a == b).count();
     let (count, all) = (lines.len(), expected.len());
     fail!(world, if lines != expected; "{what}: {count} lines of {all}, {equal} as expected");
 }

@@ -73,9 +73,8 @@ pub(crate) async fn submit(world: &World, wish: &Wish, rng: &mut Rng) -> Option<
 
 pub(crate) async fn stop(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("stop {}", job.name());
-    let ended = world
-        .hurried(what, Kind::Several, rng, job.terminate())
-        .await;
+    let stop = job.terminate();
+    let ended = world.hurried(what, Kind::Several, rng, stop).await;
     let Some(ended) = ended else { return };
     // The service rejects the request if the job has already ended.
     let is_rejected = |error: &Error| error.is_conflict() || error.kind() == ErrorKind::Service;

@@ -108,9 +108,8 @@ async fn in_parts(world: &World, list: ListJobs, what: &str, rng: &mut Rng) -> E
         }
         Ok(())
     };
-    let first = world
-        .call(format!("start of {what}"), Kind::Several, first)
-        .await;
+    let start = format!("start of {what}");
+    let first = world.call(start, Kind::Several, first).await;
     let error = first.result.err();
     let stopped = error.as_ref().and_then(Error::position).cloned();
     let rest = match stopped.or(position) {
@@ -120,6 +119,7 @@ async fn in_parts(world: &World, list: ListJobs, what: &str, rng: &mut Rng) -> E
             list
         }
     };
+    let what = format!("rest of {what}");
     let rest = async {
         let mut rest = rest.stream();
         while let Some(row) = rest.next().await {
@@ -127,9 +127,7 @@ async fn in_parts(world: &World, list: ListJobs, what: &str, rng: &mut Rng) -> E
         }
         Ok(rows)
     };
-    world
-        .call(format!("rest of {what}"), Kind::Several, rest)
-        .await
+    world.call(what, Kind::Several, rest).await
 }
 
 /// User who reads the events of a job: page by page while the job is being stopped, and by

@@ -16,15 +16,8 @@ async fn check<T>(world: &World, job: &Job, ended: &Ended<T>) {
     let over = world.service.ended_at(job.id()).await.unwrap_or(ended.at);
     let (begun, quiet_from) = (ended.call.begun, world.conditions.quiet_from);
     let since = ended.at.saturating_sub(over.max(begun).max(quiet_from));
-    ended.within(
-        world,
-        since,
-        if begun >= quiet_from {
-            QUIET_WATCH
-        } else {
-            WATCH
-        },
-    );
+    let is_quiet = begun >= quiet_from;
+    ended.within(world, since, if is_quiet { QUIET_WATCH } else { WATCH });
     // Events whose offset counts pages are read again, in up to 30 pages, with each poll.
     ended.sent_at_most(world, 150 + 5 * ended.seconds());
     ended.require(world, Error::is_not_found);
