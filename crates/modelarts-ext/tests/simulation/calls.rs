@@ -3,26 +3,17 @@
 //! The rules follow from the documentation of the client, with its default settings. They are
 //! stated here again, and not taken from the client.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-
-use modelarts_ext::Error;
 use reqwest::Method;
 
-use crate::conditions::Conditions;
+use crate::prelude::*;
 
 tokio::task_local! {
     /// The call that the current task is in.
     static CALL: Arc<Call>;
 }
 
-/// Maximum number of attempts of a request.
+/// Maximum number of attempts of a request. After a lost create request, it is sent as often again.
 const MOST_ATTEMPTS: usize = 5;
-/// Maximum number of attempts of a create request. After a lost one, it is sent again as often.
-const MOST_CREATES: usize = MOST_ATTEMPTS * MOST_ATTEMPTS;
 /// Time after which no attempt is started.
 const RETRY_TIME: Duration = Duration::from_secs(90);
 /// Maximum pause before an attempt without `Retry-After`, and the time of the attempt.
@@ -146,19 +137,10 @@ pub(crate) struct Call {
     pub(crate) number: usize,
     pub(crate) kind: Kind,
     pub(crate) begun: Duration,
-    attempts: Mutex<Vec<Attempt>>,
+    pub(crate) attempts: Mutex<Vec<Attempt>>,
 }
 
 impl Call {
-    pub(crate) fn new(number: usize, kind: Kind, begun: Duration) -> Arc<Self> {
-        Arc::new(Self {
-            number,
-            kind,
-            begun,
-            attempts: Mutex::default(),
-        })
-    }
-
     /// Runs a future as this call.
     pub(crate) async fn run<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> T {
         CALL.scope(Arc::clone(self), future).await
@@ -209,31 +191,31 @@ impl Call {
         let jumps = conditions.jumps(self.begun..now) > Duration::ZERO;
         let runs = self.runs();
         for run in &runs {
-            let most = match run[0].op {
-                Op::Create => MOST_CREATES,
-                _ => MOST_ATTEMPTS,
-            };
+            let is_create = run[0].op == Op::Create;
+            let most = MOST_ATTEMPTS * if is_create { MOST_ATTEMPTS } else { 1 };
             if !self.kind.is_watch() && run.len() > most {
                 broken.push(format!("{} was sent {} times", run[0].source, run.len()));
             }
             // Other requests may be sent concurrently, and dropped.
-            let is_alone = matches!(
-                (self.kind, run[0].op),
-                (Kind::Single, _)
-                    | (Kind::Several, Op::Create | Op::Stop)
-                    | (Kind::WatchAll, Op::Search)
-            );
+            let is_alone = match self.kind {
+                Kind::Single => true,
+                Kind::Several => matches!(run[0].op, Op::Create | Op::Stop),
+                Kind::WatchAll => run[0].op == Op::Search,
+                Kind::Watch => false,
+            };
             if !jumps && is_alone {
-                broken.extend(
-                    run.windows(2)
-                        // A wait polls once more at its time limit.
-                        .filter(|pair| pair[1].sent + Duration::from_secs(1) < now)
-                        .filter_map(|pair| too_early(&pair[0], &pair[1])),
-                );
+                // A wait polls once more at its time limit.
+                let is_last = |next: &Attempt| next.sent + Duration::from_secs(1) >= now;
+                let pairs = run.windows(2).filter(|pair| !is_last(&pair[1]));
+                broken.extend(pairs.filter_map(|pair| too_early(&pair[0], &pair[1])));
             }
         }
         if self.kind == Kind::Single && error.is_none() {
-            broken.extend(self.needless_requests());
+            let attempts = self.attempts();
+            let done = attempts.iter().position(Attempt::is_done);
+            if done.is_some_and(|done| done + 1 < attempts.len()) {
+                broken.push("requests after the one that was answered".to_owned());
+            }
         }
         if let Some(error) = error
             && !jumps
@@ -247,14 +229,6 @@ impl Call {
         broken
     }
 
-    /// Returns a violation if requests follow after the one that was answered.
-    fn needless_requests(&self) -> Option<String> {
-        let attempts = self.attempts();
-        let done = attempts.iter().position(Attempt::is_done)?;
-        let more = attempts.len() - done - 1;
-        (more > 0).then(|| format!("{more} requests after the one that was answered"))
-    }
-
     /// Returns how a call gave up too soon: no request was answered with an error, or was repeated
     /// as often and as long as the policy permits.
     fn gave_up(&self, runs: &[Vec<Attempt>], now: Duration) -> Option<String> {
@@ -263,15 +237,10 @@ impl Call {
         }
         let has_reason = |run: &Vec<Attempt>| {
             let last = &run[run.len() - 1];
-            let is_over = run.len() >= MOST_ATTEMPTS
-                || last.ended - run[0].sent + MAX_PAUSE > RETRY_TIME
-                || last
-                    .retry_after
-                    .is_some_and(|pause| last.ended - run[0].sent + pause + MAX_PAUSE > RETRY_TIME);
-            match last.end {
-                End::Status(..=299) => false,
-                _ => !last.is_repeated() || is_over,
-            }
+            let pause = last.retry_after.unwrap_or_default() + MAX_PAUSE;
+            let next = (last.ended - run[0].sent).saturating_add(pause);
+            let is_over = run.len() >= MOST_ATTEMPTS || next > RETRY_TIME;
+            !matches!(last.end, End::Status(..=299)) && (!last.is_repeated() || is_over)
         };
         let failed = runs.iter().find(|run| run[run.len() - 1].is_repeated())?;
         (!runs.iter().any(has_reason)).then(|| format!("after {} attempts", failed.len()))
@@ -280,16 +249,14 @@ impl Call {
     /// Returns how a watch gave up too soon: its sources were answered in the last minutes.
     fn watch_gave_up(&self, conditions: &Conditions, now: Duration) -> Option<String> {
         let attempts = self.attempts();
+        let is_wrong = |one: &Attempt| one.end == End::Wrong && one.ended + TOLERANCE > now;
         // A response of a gateway with an unknown error ends a watch.
-        let is_wrong =
-            |attempt: &Attempt| attempt.end == End::Wrong && attempt.ended + TOLERANCE > now;
         if attempts.iter().any(is_wrong) {
             return None;
         }
         let mut answers: BTreeMap<&str, Duration> = BTreeMap::new();
         for attempt in &attempts {
-            let first = attempt.sent;
-            let last = answers.entry(&attempt.source).or_insert(first);
+            let last = answers.entry(&attempt.source).or_insert(attempt.sent);
             // The last attempt of several determines whether the client is throttled.
             let is_throttled = attempt.end == End::Status(429) && !conditions.only_throttles();
             if attempt.is_answered() && !is_throttled {
@@ -301,23 +268,18 @@ impl Call {
             _ => answers.values().min()?,
         };
         // A client error is the answer to the request, and not a fault.
-        let is_refused = matches!(attempts.last()?.end, End::Status(400..=499))
-            && attempts.last()?.end != End::Status(429);
+        let last = attempts.last()?.end;
+        let is_refused = matches!(last, End::Status(400..=499)) && last != End::Status(429);
         let failing = now - *oldest;
-        (failing + Duration::from_secs(1) < TOLERANCE && !is_refused)
-            .then(|| format!("{failing:?} after the last answer"))
+        let is_early = failing + Duration::from_secs(1) < TOLERANCE && !is_refused;
+        is_early.then(|| format!("{failing:?} after the last answer"))
     }
 }
 
 /// Returns a violation if an attempt does not respect the `Retry-After` of the one before it.
 fn too_early(one: &Attempt, next: &Attempt) -> Option<String> {
     let pause = one.retry_after?.min(MAX_RETRY_AFTER);
-    let early = one.ended + pause > next.sent + Duration::from_secs(2);
-    early.then(|| {
-        let after = next.sent.saturating_sub(one.ended);
-        format!(
-            "{} was sent {after:?} after a Retry-After of {pause:?}",
-            one.source
-        )
-    })
+    let is_early = one.ended + pause > next.sent + Duration::from_secs(2);
+    let (source, after) = (&one.source, next.sent.saturating_sub(one.ended));
+    is_early.then(|| format!("{source} was sent {after:?} after a Retry-After of {pause:?}"))
 }

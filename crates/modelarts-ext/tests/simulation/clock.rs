@@ -1,12 +1,10 @@
 //! Clocks of a simulation: that of the service, and that of the client, which differs from it.
 
-use std::{
-    sync::{Arc, mpsc},
-    time::{Duration, SystemTime},
-};
+use std::sync::mpsc;
 
-use modelarts_ext::api::BoxFuture;
 use tokio::time::Instant;
+
+use crate::prelude::*;
 
 /// Start of the simulated time, 2026-01-15T08:30:00Z.
 const START: Duration = Duration::from_secs(1_768_465_800);
@@ -21,9 +19,8 @@ pub(crate) struct ServiceClock {
 impl ServiceClock {
     /// Creates a clock that starts at the current time of Tokio.
     pub(crate) fn new() -> Self {
-        Self {
-            start: Instant::now(),
-        }
+        let start = Instant::now();
+        Self { start }
     }
 
     /// Returns the time since the start of the simulation.
@@ -48,54 +45,47 @@ impl modelarts_emulator::clock::Clock for ServiceClock {
     }
 
     fn sleep(&self, duration: Duration) -> modelarts_emulator::clock::Sleep {
-        Box::pin(tokio::time::sleep(duration))
+        Box::pin(sleep(duration))
     }
 }
 
-/// Skew of the client from a time on.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Skew {
-    /// Time from the start of the simulation.
-    pub(crate) from: Duration,
-    /// Seconds by which the client is ahead of the service.
-    pub(crate) ahead: i64,
-}
+/// Skew of the client: the time from the start of the simulation from which it applies, and the
+/// seconds by which the client is ahead of the service.
+pub(crate) type Skew = (Duration, i64);
 
 /// Clock of the client. It is ahead of the service or behind it, and jumps when the skew changes.
 /// Its sleeps last as long as those of the service.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientClock {
-    pub(crate) service: ServiceClock,
-    pub(crate) skews: Arc<[Skew]>,
+    service: ServiceClock,
+    skews: Arc<[Skew]>,
+}
+
+impl ClientClock {
+    pub(crate) fn new(service: ServiceClock, skews: &[Skew]) -> Self {
+        let skews = skews.into();
+        Self { service, skews }
+    }
 }
 
 impl modelarts_ext::clock::Clock for ClientClock {
     fn now(&self) -> SystemTime {
         let (now, elapsed) = (self.service.time(), self.service.elapsed());
-        let skews = self.skews.iter().take_while(|skew| skew.from <= elapsed);
-        let ahead = skews.last().map_or(0, |skew| skew.ahead);
-        let distance = Duration::from_secs(ahead.unsigned_abs());
-        match ahead < 0 {
-            true => now - distance,
-            false => now + distance,
-        }
+        let skews = self.skews.iter().take_while(|(from, _)| *from <= elapsed);
+        let ahead = skews.last().map_or(0, |(_, ahead)| *ahead);
+        let (ahead, behind) = (ahead.max(0), ahead.min(0));
+        now + Duration::from_secs(ahead.unsigned_abs()) - Duration::from_secs(behind.unsigned_abs())
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(tokio::time::sleep(duration))
+        Box::pin(sleep(duration))
     }
 }
 
-/// Keeps the paused clock from advancing while another thread works, until it is dropped. Tokio
-/// does not advance the clock while a blocking task runs.
-pub(crate) struct Hold {
-    _end: mpsc::Sender<()>,
-}
-
-impl Hold {
-    pub(crate) fn new() -> Self {
-        let (end, ended) = mpsc::channel::<()>();
-        tokio::task::spawn_blocking(move || ended.recv());
-        Self { _end: end }
-    }
+/// Keeps the paused clock from advancing while another thread works, until the result is dropped.
+/// Tokio does not advance the clock while a blocking task runs.
+pub(crate) fn hold() -> mpsc::Sender<()> {
+    let (end, ended) = mpsc::channel::<()>();
+    tokio::task::spawn_blocking(move || ended.recv());
+    end
 }

@@ -1,10 +1,6 @@
 //! Conditions of a simulation: the faults of the network, and the deviations of the service.
 
-use std::{ops::Range, time::Duration};
-
-use fastrand::Rng;
-
-use crate::{calls::Op, clock::Skew};
+use crate::{clock::Skew, prelude::*};
 
 /// Effect of the network on one request and its response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +31,6 @@ pub(crate) enum Fate {
 
 /// Statuses with which a faulty proxy replaces the response to a create request.
 const ODD: [u16; 7] = [101, 204, 304, 502, 504, 600, 999];
-/// Statuses that a gateway returns if it cannot reach the service.
-const UNAVAILABLE: [u16; 3] = [502, 503, 504];
 /// Bodies of errors, which a gateway returns with a status of success.
 pub(crate) const ERROR_BODIES: [&str; 3] = [
     r#"{"error_code":"APIG.0602","error_msg":"The backend is not available."}"#,
@@ -69,7 +63,7 @@ pub(crate) struct Conditions {
     /// Skews of the clock of the client, in the order of their times.
     pub(crate) skews: Vec<Skew>,
     /// Maximum number of rows of a page, below the documented one, which responses do not state.
-    pub(crate) page_cap: Option<u64>,
+    pub(crate) page_cap: Option<usize>,
     /// True if `count` of a list without conditions is the number of rows of the page.
     pub(crate) counts_page: bool,
     /// True if the service answers changes with `null` or an empty string.
@@ -80,9 +74,11 @@ pub(crate) struct Conditions {
     pub(crate) restarts: Vec<Duration>,
     /// Time from which no fault occurs.
     pub(crate) quiet_from: Duration,
+    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
+    pub(crate) huawei: bool,
 }
 
-fn seconds(count: u64) -> Duration {
+fn secs(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
@@ -92,28 +88,23 @@ impl Conditions {
         let one_in = |rng: &mut Rng, count: u8| rng.u8(..count) == 0;
         let faulty = !one_in(rng, 5);
         let fails = faulty && !one_in(rng, 3);
-        let failing = match fails {
-            true => [0.02, 0.1, 0.25, 0.5][rng.usize(..4)],
-            false => 0.0,
-        };
-        let outages = match faulty && one_in(rng, 3) {
-            true => outages(rng),
-            false => Vec::new(),
-        };
+        let rates = [0.02, 0.1, 0.25, 0.5];
+        let failing = if fails { one(rng, &rates) } else { 0.0 };
+        let has_outages = faulty && one_in(rng, 3);
+        let count = if has_outages { rng.u8(1..5) } else { 0 };
+        let outages = outages(count, rng);
         let mut throttled = Duration::ZERO..Duration::ZERO;
         if faulty && one_in(rng, 4) {
             let start = rng.u64(..600);
-            throttled = seconds(start)..seconds(start + rng.u64(1800..7200));
+            throttled = secs(start)..secs(start + rng.u64(1800..7200));
         }
-        let faults = [outages.last().map(|last| last.end), Some(throttled.end)];
-        let faults = faults.into_iter().flatten().max().unwrap_or_default();
-        let mut quiet_from = faults.max(seconds(rng.u64(600..4000)));
-        let restarts: Vec<Duration> = match faulty && one_in(rng, 8) {
-            true => (0..rng.u64(1..3))
-                .map(|_| seconds(rng.u64(60..1500)))
-                .collect(),
-            false => Vec::new(),
-        };
+        let last = outages.last().map_or(Duration::ZERO, |last| last.end);
+        let faults = throttled.end.max(last);
+        let mut quiet_from = faults.max(secs(rng.u64(600..4000)));
+        let mut restarts = Vec::new();
+        if faulty && one_in(rng, 8) {
+            restarts.extend((0..rng.u64(1..3)).map(|_| secs(rng.u64(60..1500))));
+        }
         if !faulty {
             quiet_from = Duration::ZERO;
         }
@@ -126,15 +117,16 @@ impl Conditions {
             wrong_bodies: fails && one_in(rng, 2),
             outages,
             throttled,
-            throttling: [0.8, 0.88, 0.94][rng.usize(..3)],
-            slow: [2, 50, 3_000][rng.usize(..3)],
+            throttling: one(rng, &[0.8, 0.88, 0.94]),
+            slow: one(rng, &[2, 50, 3_000]),
             skews: skews(rng),
-            page_cap: one_in(rng, 4).then(|| [1, 5, 7][rng.usize(..3)]),
+            page_cap: one_in(rng, 4).then(|| one(rng, &[1, 5, 7])),
             counts_page: rng.bool(),
             answers_null: rng.bool(),
             late_logs: has_few_faults && one_in(rng, 2),
             restarts,
             quiet_from,
+            huawei: rng.bool(),
         }
     }
 
@@ -151,8 +143,8 @@ impl Conditions {
     /// Returns the sum of the jumps of the client's clock in a period.
     pub(crate) fn jumps(&self, period: Range<Duration>) -> Duration {
         let pairs = self.skews.windows(2);
-        let jumps = pairs.filter(|pair| pair[1].from >= period.start && pair[1].from <= period.end);
-        let jumps = jumps.map(|pair| seconds(pair[0].ahead.abs_diff(pair[1].ahead)));
+        let jumps = pairs.filter(|pair| (period.start..=period.end).contains(&pair[1].0));
+        let jumps = jumps.map(|pair| secs(pair[0].1.abs_diff(pair[1].1)));
         jumps.sum()
     }
 
@@ -161,7 +153,7 @@ impl Conditions {
     /// Responses about other jobs replace only job details, because only these contain the id of
     /// their job.
     pub(crate) fn fate(&self, rng: &mut Rng, at: Duration, op: Op) -> Fate {
-        let unavailable = UNAVAILABLE[rng.usize(..UNAVAILABLE.len())];
+        let unavailable = one(rng, &[502, 503, 504]);
         let kind = rng.u8(..10);
         let chances = (rng.f64(), rng.f64());
         if op == Op::Logs && self.late_logs && at.as_secs() % 75 < 20 {
@@ -196,7 +188,7 @@ impl Conditions {
             2 => Fate::AnswerLost,
             3 => Fate::Truncated,
             4 => Fate::GatewayAnswer(unavailable),
-            5 if op == Op::Create => Fate::StatusReplaced(ODD[rng.usize(..ODD.len())]),
+            5 if op == Op::Create => Fate::StatusReplaced(one(rng, &ODD)),
             5 => Fate::StatusReplaced(unavailable),
             6 => Fate::GatewayAnswer(429),
             7 => Fate::GatewayAnswer(500),
@@ -209,54 +201,32 @@ impl Conditions {
 /// Returns a body with which a gateway answers a request that it lost. An empty body is no error of
 /// operations without content, and an empty page is no error of logs.
 fn wrong_body(rng: &mut Rng, op: Op) -> Fate {
-    let has_content = matches!(
-        op,
-        Op::Create | Op::Search | Op::Show | Op::Stop | Op::Events
-    );
-    Fate::WrongBody(match has_content && rng.bool() {
-        true => EMPTY_BODIES[rng.usize(..EMPTY_BODIES.len())],
-        false => ERROR_BODIES[rng.usize(..ERROR_BODIES.len())],
-    })
+    let has_no_content = matches!(op, Op::Delete | Op::Change | Op::Logs | Op::Other);
+    let is_empty = !has_no_content && rng.bool();
+    let bodies = if is_empty { EMPTY_BODIES } else { ERROR_BODIES };
+    Fate::WrongBody(one(rng, &bodies))
 }
 
-fn outages(rng: &mut Rng) -> Vec<Range<Duration>> {
-    let mut outages = Vec::new();
+fn outages(count: u8, rng: &mut Rng) -> Vec<Range<Duration>> {
     let mut at = 0;
-    for _ in 0..rng.u8(1..5) {
-        at += rng.u64(0..1200);
-        let longest = [40, 300, 1500][rng.usize(..3)];
-        let length = rng.u64(5..longest);
-        outages.push(seconds(at)..seconds(at + length));
-        at += length;
-    }
-    outages
+    let mut outage = |rng: &mut Rng| {
+        let start = at + rng.u64(0..1200);
+        let longest = one(rng, &[40, 300, 1500]);
+        at = start + rng.u64(5..longest);
+        secs(start)..secs(at)
+    };
+    (0..count).map(|_| outage(rng)).collect()
 }
 
 /// Returns the skews of the client: none, a constant one, or one that jumps.
 fn skews(rng: &mut Rng) -> Vec<Skew> {
-    let mut skew = |from| Skew {
-        from,
-        ahead: SKEWS[rng.usize(..SKEWS.len())],
-    };
-    let (first, second, third) = (
-        skew(Duration::ZERO),
-        skew(Duration::ZERO),
-        skew(Duration::ZERO),
-    );
-    match rng.u8(..6) {
-        0..3 => Vec::new(),
-        3 | 4 => vec![first],
-        _ => {
-            let from = seconds(rng.u64(1..1200));
-            let last = from + seconds(rng.u64(1..1200));
-            vec![
-                first,
-                Skew { from, ..second },
-                Skew {
-                    from: last,
-                    ..third
-                },
-            ]
-        }
-    }
+    let ahead: [i64; 3] = std::array::from_fn(|_| one(rng, &SKEWS));
+    let count = [0, 0, 0, 1, 1, 3][usize::from(rng.u8(..6))];
+    let mut from = 0;
+    let skews = ahead.into_iter().take(count).map(|ahead| {
+        let begin = from;
+        from += rng.u64(1..1200);
+        (secs(begin), ahead)
+    });
+    skews.collect()
 }

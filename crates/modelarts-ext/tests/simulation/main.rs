@@ -5,9 +5,8 @@
 //! cargo xtask simulate --seed 7        # runs one seed, and prints every request and every call
 //! ```
 //!
-//! The seed determines the jobs and settings of the service, the actions of users, the skew of the
-//! client's clock, and the effect of the network on each request. Client and service share one
-//! timer, which advances when all tasks are idle, so that delays take no real time.
+//! The seed determines everything, so that all its runs have the same trace. Client and service
+//! share one timer, which advances when all tasks are idle, so that delays take no real time.
 //!
 //! Users create jobs, several at once under one name, stop, delete and describe them, list them
 //! with conditions, follow them, wait for them, and give calls up in the middle. The network loses
@@ -27,8 +26,6 @@
 //!   after it was answered. A watch fails only if nothing was answered for 15 minutes. A call with
 //!   a deadline ends by its deadline.
 //! - After the end of all faults, each call succeeds.
-//!
-//! All runs of a seed have the same trace.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,6 +39,7 @@ mod checks;
 mod clock;
 mod conditions;
 mod network;
+mod prelude;
 mod run;
 mod service;
 mod trace;
@@ -50,58 +48,33 @@ mod wish;
 mod workload;
 mod world;
 
-use std::{
-    env,
-    panic::catch_unwind,
-    sync::{
-        Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
+use std::{env, panic::catch_unwind, thread, time::Instant};
+
+use crate::{
+    prelude::*,
+    run::{Run, run},
 };
 
-use crate::run::{Run, run};
-
-/// Number of seeds that breaks a rule after which no further seed is run.
+/// Number of seeds that break a rule after which no further seed is run.
 const MOST_BROKEN: usize = 5;
 
 /// Reads a number from an environment variable.
 fn variable(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")),
-    )
-}
-
-#[derive(Default)]
-struct Total {
-    seeds: u64,
-    requests: u64,
-    simulated: Duration,
-    failed: Vec<u64>,
-}
-
-impl Total {
-    fn add(&mut self, seed: u64, run: &Run) {
-        self.seeds += 1;
-        self.requests += run.requests;
-        self.simulated += run.simulated;
-        if !run.failures.is_empty() {
-            self.failed.push(seed);
-            println!("seed {seed} broke a rule; see it with: cargo xtask simulate --seed {seed}");
-            println!("    {}", run.failures.join("\n    "));
-        }
-    }
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")))
 }
 
 /// Runs a seed. A panic, or a service that does not start, counts as a broken rule.
 fn run_safely(seed: u64) -> Run {
-    match catch_unwind(|| run(seed)) {
-        Ok(Ok(run)) => run,
-        Ok(Err(error)) => Run::failed(error.to_string()),
-        Err(_) => Run::failed("it panicked".to_owned()),
+    let error = match catch_unwind(|| run(seed)) {
+        Ok(Ok(run)) => return run,
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "it panicked".to_owned(),
+    };
+    Run {
+        failures: vec![error],
+        ..Run::default()
     }
 }
 
@@ -110,30 +83,42 @@ fn run_safely(seed: u64) -> Run {
 #[test]
 fn no_seed_breaks_a_rule() {
     if let Some(seed) = variable("SIMULATION_SEED") {
-        let run = run_safely(seed);
-        println!("{}", run.trace.join("\n"));
+        let Run {
+            failures, trace, ..
+        } = run_safely(seed);
+        println!("{}", trace.join("\n"));
+        let count = failures.len();
         assert!(
-            run.failures.is_empty(),
-            "rules were broken:\n{}",
-            run.failures.join("\n")
+            count == 0,
+            "{count} rules were broken:\n{}",
+            failures.join("\n")
         );
         return;
     }
     let first = variable("SIMULATION_FIRST").unwrap_or(0);
     let end = first + variable("SIMULATION_SEEDS").unwrap_or(20);
-    let (next, total, begun) = (
-        AtomicU64::new(first),
-        Mutex::<Total>::default(),
-        Instant::now(),
-    );
+    let (next, begun) = (AtomicU64::new(first), Instant::now());
+    // The seeds that broke a rule, and the number of seeds, requests and simulated seconds.
+    let total = Mutex::new((Vec::new(), [0; 3]));
     let work = || {
-        while total.lock().unwrap().failed.len() < MOST_BROKEN {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
+        while total.lock().unwrap().0.len() < MOST_BROKEN {
+            let seed = next.fetch_add(1, Relaxed);
             if seed >= end {
                 break;
             }
             let run = run_safely(seed);
-            total.lock().unwrap().add(seed, &run);
+            let (broken, counts) = &mut *total.lock().unwrap();
+            for (sum, count) in counts
+                .iter_mut()
+                .zip([1, run.requests, run.simulated.as_secs()])
+            {
+                *sum += count;
+            }
+            if !run.failures.is_empty() {
+                broken.push(seed);
+                println!("seed {seed} broke a rule; see it: cargo xtask simulate --seed {seed}");
+                println!("    {}", run.failures.join("\n    "));
+            }
         }
     };
     thread::scope(|scope| {
@@ -141,11 +126,10 @@ fn no_seed_breaks_a_rule() {
             scope.spawn(work);
         }
     });
-    let total = total.into_inner().unwrap();
-    let (seeds, requests, failed) = (total.seeds, total.requests, total.failed);
-    let (hours, took) = (total.simulated.as_secs() / 3600, begun.elapsed());
+    let (broken, [seeds, requests, seconds]) = total.into_inner().unwrap();
+    let (hours, took) = (seconds / 3600, begun.elapsed());
     println!("{seeds} seeds from {first}: {requests} requests and {hours} hours in {took:.0?}");
-    assert!(failed.is_empty(), "these seeds broke a rule: {failed:?}");
+    assert!(broken.is_empty(), "these seeds broke a rule: {broken:?}");
 }
 
 /// A failure can be reproduced only if all runs of a seed have the same trace.

@@ -1,35 +1,13 @@
 //! Simulated network between client and service.
 
-use std::{
-    fmt, io,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, SystemTime},
-};
+use std::io;
 
-use bytes::Bytes;
-use fastrand::Rng;
 use futures::stream;
-use http::{
-    HeaderMap, HeaderValue, StatusCode,
-    header::{DATE, RETRY_AFTER},
-};
-use modelarts_ext::{
-    api::BoxFuture,
-    connector::{ConnectorError, HttpConnector},
-};
-use tokio::{sync::oneshot, time::sleep};
+use modelarts_ext::connector::{ConnectorError, HttpConnector};
+use reqwest::{Request, Response};
+use url::{Position, Url};
 
-use crate::{
-    answers::alter,
-    calls::{Attempt, Call, End, Op},
-    clock::ServiceClock,
-    conditions::{Conditions, EMPTY_BODIES, Fate},
-    service::{Answer, Service},
-    trace::Trace,
-};
+use crate::{answers::alter, prelude::*};
 
 /// Maximum number of requests in a simulation. No correct simulation reaches it, so reaching it
 /// indicates a call that does not end.
@@ -53,22 +31,25 @@ pub(crate) struct Network {
     pub(crate) last: Arc<Mutex<Option<(String, Answer)>>>,
 }
 
-/// Random decisions about one request.
+/// A request: its operation and call, and random decisions about it.
+#[derive(Clone)]
 struct Course {
+    op: Op,
+    call: Option<usize>,
+    /// Path of the request, and its description in the trace.
+    path: String,
+    name: String,
     fate: Fate,
     there: Duration,
     back: Duration,
-    /// Seconds of a `Retry-After`, and whether it is a date.
-    retry_after: Option<u64>,
-    is_date: bool,
+    /// A `Retry-After`, and whether it is a date.
+    retry_after: Option<(Duration, bool)>,
 }
 
+/// What the client receives.
+type Received = Result<Response, ConnectorError>;
 /// Result of an attempt: its end for the record, a `Retry-After`, and the result for the client.
-type Exchange = (
-    End,
-    Option<Duration>,
-    Result<reqwest::Response, ConnectorError>,
-);
+type Exchange = (End, Option<Duration>, Received);
 
 impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,10 +58,7 @@ impl fmt::Debug for Network {
 }
 
 impl HttpConnector for Network {
-    fn send(
-        &self,
-        request: reqwest::Request,
-    ) -> BoxFuture<'static, Result<reqwest::Response, ConnectorError>> {
+    fn send(&self, request: Request) -> BoxFuture<'static, Received> {
         let network = self.clone();
         Box::pin(async move { network.transfer(request).await })
     }
@@ -93,217 +71,162 @@ impl HttpConnector for Network {
 
 impl Network {
     /// Sends a request, and records it as an attempt of the current call.
-    async fn transfer(
-        &self,
-        request: reqwest::Request,
-    ) -> Result<reqwest::Response, ConnectorError> {
-        let sent = self.requests.fetch_add(1, Ordering::Relaxed);
-        if sent == MOST_REQUESTS {
-            self.trace.fail(format_args!(
-                "more than {MOST_REQUESTS} requests: a call does not end"
-            ));
-        }
+    async fn transfer(self, request: Request) -> Received {
+        let sent = self.requests.fetch_add(1, Relaxed);
+        fail!(self, if sent == MOST_REQUESTS; "{sent} requests: a call does not end");
         if sent >= MOST_REQUESTS {
             std::future::pending::<()>().await;
         }
-        let op = Op::of(request.method(), request.url().path());
-        let body = request.body().and_then(reqwest::Body::as_bytes);
-        let body = String::from_utf8_lossy(body.unwrap_or_default());
+        let (method, url) = (request.method(), request.url());
+        let op = Op::of(method, url.path());
+        // The parts before are the version and the project.
+        let path = target(url).splitn(4, '/').last().unwrap_or_default();
+        let body = body(&request);
+        let body = String::from_utf8_lossy(&body);
+        let key = format!("{method} {path} {body}");
         let name = match op {
-            Op::Search | Op::Create => format!("{} {body}", brief(&request)),
-            _ => brief(&request),
+            Op::Search | Op::Create => key.clone(),
+            _ => format!("{method} {path}"),
         };
         let call = Call::current();
-        let now = self.clock.elapsed();
-        let attempt = call.as_ref().map(|call| {
-            call.begin(Attempt {
-                op,
-                key: format!("{name} {body}"),
-                source: format!("{} {}", request.method(), request.url().path()),
-                sent: now,
-                ended: Duration::MAX,
-                end: End::Pending,
-                retry_after: None,
-            })
-        });
+        let attempt = Attempt {
+            op,
+            key,
+            source: format!("{method} {}", url.path()),
+            sent: self.clock.elapsed(),
+            ended: Duration::MAX,
+            end: End::Pending,
+            retry_after: None,
+        };
+        let attempt = call.as_ref().map(|call| call.begin(attempt));
         let number = call.as_ref().map(|call| call.number);
-        let (end, retry_after, result) = self.exchange(request, op, number, &name).await;
+        let course = self.course(op, number, url.path().to_owned(), name);
+        let (end, retry_after, result) = self.exchange(request, course).await;
         if let (Some(call), Some(attempt)) = (call, attempt) {
             call.end(attempt, self.clock.elapsed(), end, retry_after);
         }
         result
     }
 
-    fn course(&self, op: Op) -> Course {
+    fn course(&self, op: Op, call: Option<usize>, path: String, name: String) -> Course {
         let mut rng = self.rng.lock().unwrap();
         let fate = self.conditions.fate(&mut rng, self.clock.elapsed(), op);
         let mut way = || Duration::from_millis(rng.u64(1..=self.conditions.slow));
+        let (there, back) = (way(), way());
+        let seconds = rng.choice(RETRY_TIMES).filter(|_| rng.bool());
+        let is_date = rng.bool();
         Course {
+            op,
+            call,
+            path,
+            name,
             fate,
-            there: way(),
-            back: way(),
-            retry_after: rng.choice(RETRY_TIMES).filter(|_| rng.bool()),
-            is_date: rng.bool(),
+            there,
+            back,
+            retry_after: seconds.map(|seconds| (Duration::from_secs(seconds), is_date)),
         }
     }
 
-    async fn exchange(
-        &self,
-        request: reqwest::Request,
-        op: Op,
-        call: Option<usize>,
-        name: &str,
-    ) -> Exchange {
-        let note = |end: &dyn fmt::Display| self.trace.note(format_args!("{name}: {end}"));
-        let course = self.course(op);
-        let (fate, there, back) = (course.fate, course.there, course.back);
-        let early = match fate {
+    async fn exchange(&self, request: Request, course: Course) -> Exchange {
+        let (end, pause, result) = match course.fate {
             Fate::Refused => failed(End::Refused),
             Fate::RequestLost => failed(End::Lost),
             Fate::GatewayAnswer(status) => {
                 let (pause, headers) = self.retry_after(status, &course);
-                let (end, _, response) = responded(status, headers, "");
-                (end, pause, response)
+                let (end, _, result) = responded(status, headers, "");
+                (end, pause, result)
             }
             Fate::WrongBody(body) => {
                 let is_empty = EMPTY_BODIES.contains(&body);
                 let end = if is_empty { End::Empty } else { End::Wrong };
-                let (_, _, response) = responded(200, HeaderMap::new(), body);
-                (end, None, response)
+                (end, None, Ok(response(200, HeaderMap::new(), body)))
             }
             Fate::NotReady => responded(204, HeaderMap::new(), ""),
-            _ => return self.pass(request, (op, call), course, note).await,
+            _ => {
+                let deliver = self.clone().deliver(request, course.clone());
+                // Runs as a separate task, so that the request arrives even if the client no longer
+                // waits for the response.
+                let Ok(Some(got)) = tokio::spawn(deliver).await else {
+                    self.note(&course, "refused: the service is restarted");
+                    return failed(End::Refused);
+                };
+                sleep(course.back).await;
+                return self.receive(got, &course).await;
+            }
         };
-        sleep(there + back).await;
-        note(&format_args!("{fate:?}, retry after {:?}", early.1));
-        early
+        sleep(course.there + course.back).await;
+        self.note(
+            &course,
+            &format!("{:?}, retry after {pause:?}", course.fate),
+        );
+        (end, pause, result)
     }
 
-    /// Passes a request to the service, and returns its response.
-    async fn pass(
-        &self,
-        request: reqwest::Request,
-        (op, call): (Op, Option<usize>),
-        Course {
-            fate, there, back, ..
-        }: Course,
-        note: impl Fn(&dyn fmt::Display),
-    ) -> Exchange {
-        let path = request.url().path().to_owned();
-        let deliver = self.clone().deliver(request, op, call, there);
-        let (send, received) = oneshot::channel();
-        // Runs as a separate task, so that the request arrives even if the client no longer waits
-        // for the response.
-        tokio::spawn(async move {
-            let _ = send.send(deliver.await);
-        });
-        let Ok(Some(got)) = received.await else {
-            note(&"refused: the service is restarted");
-            return failed(End::Refused);
-        };
-        sleep(back).await;
-        self.receive(got, (op, &path), fate, note).await
+    fn note(&self, course: &Course, end: &str) {
+        self.trace.note(format_args!("{}: {end}", course.name));
     }
 
     /// Delivers the response of the service, or what the network makes of it.
-    async fn receive(
-        &self,
-        got: Answer,
-        (op, path): (Op, &str),
-        fate: Fate,
-        note: impl Fn(&dyn fmt::Display),
-    ) -> Exchange {
-        let mixed = match op == Op::Show && got.status.is_success() {
-            true => self
-                .last
-                .lock()
-                .unwrap()
-                .replace((path.to_owned(), got.clone())),
-            false => None,
-        };
-        let mixed = mixed
-            .filter(|(other, _)| other != path)
-            .map(|(_, answer)| answer);
+    async fn receive(&self, got: Answer, course: &Course) -> Exchange {
+        let mut other = None;
+        if course.op == Op::Show && got.status.is_success() {
+            let this = Some((course.path.clone(), got.clone()));
+            let last = std::mem::replace(&mut *self.last.lock().unwrap(), this);
+            other = last.filter(|(path, _)| *path != course.path);
+        }
         let status = got.status.as_u16();
-        match fate {
-            Fate::AnswerLost => {
-                note(&format_args!("{status}, lost on its way back"));
-                failed(End::Lost)
-            }
-            Fate::Silent => {
-                note(&format_args!("{status}, never comes back"));
+        let (how, exchange) = match (course.fate, other) {
+            (Fate::AnswerLost, _) => ("lost on its way back", failed(End::Lost)),
+            (Fate::Silent, _) => {
+                self.note(course, &format!("{status}, never comes back"));
                 std::future::pending().await
             }
-            Fate::StatusReplaced(masked) => {
-                note(&format_args!("{status}, answered as {masked}"));
-                responded(masked, HeaderMap::new(), "")
+            (Fate::StatusReplaced(status), _) => {
+                ("replaced", responded(status, HeaderMap::new(), ""))
             }
-            Fate::Truncated if !got.body.is_empty() => {
+            (Fate::Truncated, _) if !got.body.is_empty() => {
                 let half = got.body.slice(..got.body.len() / 2);
-                note(&format_args!("{status}, cut after {} bytes", half.len()));
                 let cut = io::Error::from(io::ErrorKind::ConnectionReset);
                 let body = reqwest::Body::wrap_stream(stream::iter([Ok(half), Err(cut)]));
-                let (_, _, response) = responded(status, got.headers, body);
-                (End::Lost, None, response)
+                let response = response(status, got.headers, body);
+                ("cut", (End::Lost, None, Ok(response)))
             }
-            Fate::OtherAnswer if mixed.is_some() => {
-                note(&format_args!("{status}, the answer before comes"));
-                let other = mixed.unwrap_or(got);
-                let (_, _, other) = responded(other.status.as_u16(), other.headers, other.body);
-                (End::Wrong, None, other)
+            (Fate::OtherAnswer, Some((_, other))) => {
+                let response = response(other.status.as_u16(), other.headers, other.body);
+                ("the answer before comes", (End::Wrong, None, Ok(response)))
             }
-            _ => {
-                note(&status);
-                responded(status, got.headers, got.body)
-            }
-        }
+            _ => ("", responded(status, got.headers, got.body)),
+        };
+        self.note(course, &format!("{status} {how}"));
+        exchange
     }
 
     /// Delivers a request to the service, and returns the response.
-    async fn deliver(
-        self,
-        request: reqwest::Request,
-        op: Op,
-        call: Option<usize>,
-        there: Duration,
-    ) -> Option<Answer> {
-        sleep(there).await;
-        let url = request.url().clone();
-        let target = match url.query() {
-            Some(query) => format!("{}?{query}", url.path()),
-            None => url.path().to_owned(),
-        };
-        let body = request.body().and_then(reqwest::Body::as_bytes);
-        let body = Bytes::copy_from_slice(body.unwrap_or_default());
+    async fn deliver(self, request: Request, course: Course) -> Option<Answer> {
+        sleep(course.there).await;
+        let body = body(&request);
         let mut head = http::Request::new(());
         *head.method_mut() = request.method().clone();
-        *head.uri_mut() = target.parse().unwrap_or_default();
+        *head.uri_mut() = target(request.url()).parse().ok()?;
         *head.headers_mut() = request.headers().clone();
         let answer = self.service.call(&head, body.clone()).await?;
-        self.service.record(op, call, &body, &answer);
-        alter(
-            &self.service,
-            &self.conditions,
-            &self.rng,
-            (op, &head, &body),
-            answer,
-        )
-        .await
+        self.service.record(course.op, course.call, &body, &answer);
+        Some(alter(&self, course.op, &body, answer).await)
     }
 
     /// Returns the header `Retry-After` of a gateway, which only some statuses have. A date is
     /// compared with the clock of the service.
     fn retry_after(&self, status: u16, course: &Course) -> (Option<Duration>, HeaderMap) {
         let mut headers = HeaderMap::new();
-        let seconds = course.retry_after.filter(|_| matches!(status, 429 | 503));
-        let Some(pause) = seconds.map(Duration::from_secs) else {
+        let Some((pause, is_date)) = course.retry_after.filter(|_| matches!(status, 429 | 503))
+        else {
             return (None, headers);
         };
         let now = self.clock.time();
-        headers.insert(RETRY_AFTER, pause.as_secs().into());
-        if course.is_date {
-            headers.insert(DATE, http_date(now));
-            headers.insert(RETRY_AFTER, http_date(now + pause));
+        headers.insert(header::RETRY_AFTER, pause.as_secs().into());
+        if is_date {
+            headers.insert(header::DATE, http_date(now));
+            headers.insert(header::RETRY_AFTER, http_date(now + pause));
         }
         (Some(pause), headers)
     }
@@ -316,6 +239,16 @@ fn http_date(time: SystemTime) -> HeaderValue {
     HeaderValue::try_from(text).unwrap()
 }
 
+/// Returns the path and the query.
+fn target(url: &Url) -> &str {
+    &url[Position::BeforePath..]
+}
+
+fn body(request: &Request) -> Bytes {
+    let body = request.body().and_then(reqwest::Body::as_bytes);
+    Bytes::copy_from_slice(body.unwrap_or_default())
+}
+
 /// Returns the result of an attempt without a response.
 fn failed(end: End) -> Exchange {
     let error = match end {
@@ -325,20 +258,15 @@ fn failed(end: End) -> Exchange {
     (end, None, Err(error))
 }
 
-/// Returns the method, the part of the path after the project id, and the query.
-fn brief(request: &reqwest::Request) -> String {
-    let url = request.url();
-    let path = url.path().splitn(4, '/').last().unwrap_or_default();
-    let query = url
-        .query()
-        .map_or_else(String::new, |query| format!("?{query}"));
-    format!("{} {path}{query}", request.method())
+fn response(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> Response {
+    let mut response = http::Response::new(body.into());
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
+    *response.headers_mut() = headers;
+    response.into()
 }
 
 /// Returns the result of an attempt with this response.
 fn responded(status: u16, headers: HeaderMap, body: impl Into<reqwest::Body>) -> Exchange {
-    let mut response = http::Response::new(body.into());
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or_default();
-    *response.headers_mut() = headers;
-    (End::Status(status), None, Ok(response.into()))
+    let response = response(status, headers, body);
+    (End::Status(status), None, Ok(response))
 }

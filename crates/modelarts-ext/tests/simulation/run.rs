@@ -1,27 +1,10 @@
 //! Runs one simulation.
 
-use std::{
-    error::Error,
-    hash::{BuildHasher, Hasher, RandomState},
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use std::hash::{BuildHasher, Hasher, RandomState};
 
-use fastrand::Rng;
-use modelarts_ext::{Client, Credentials, config::Cloud};
+use modelarts_ext::{Credentials, config::Cloud};
 
-use crate::{
-    clock::{ClientClock, ServiceClock},
-    conditions::Conditions,
-    network::Network,
-    service::{Service, TOKEN},
-    trace::Trace,
-    users::all_users,
-    world::World,
-};
+use crate::{network::Network, prelude::*, service::TOKEN, users::all_users};
 
 /// Result of a simulation.
 #[derive(Clone, Debug, Default)]
@@ -36,26 +19,13 @@ pub(crate) struct Run {
     pub(crate) simulated: Duration,
 }
 
-impl Run {
-    /// Returns the result of a simulation without a trace.
-    pub(crate) fn failed(failure: String) -> Self {
-        Self {
-            failures: vec![failure],
-            ..Self::default()
-        }
-    }
-}
-
 /// Address of the service, which the messages of errors contain. No server listens on it.
 const ENDPOINT: &str = "http://127.0.0.1:9";
 /// Maximum simulated time until all users must have finished.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs one simulation on this thread.
-///
-/// # Errors
-/// Returned if the emulator cannot be started.
-pub(crate) fn run(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+pub(crate) fn run(seed: u64) -> Result<Run, AnyError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
@@ -63,17 +33,15 @@ pub(crate) fn run(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
     runtime.block_on(simulate(seed))
 }
 
-async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
+async fn simulate(seed: u64) -> Result<Run, AnyError> {
     let mut rng = Rng::with_seed(seed);
     let clock = ServiceClock::new();
     let trace = Trace::new(clock);
     let conditions = Conditions::draw(&mut rng);
-    let huawei = rng.bool();
     // Seeds two generators: names of temporary directories must differ between runs with the same
     // seed, but the jitter of the client must be the same.
     fastrand::seed(RandomState::new().build_hasher().finish());
-    let restarts = !conditions.restarts.is_empty();
-    let service = Arc::new(Service::start(clock, huawei, restarts, &mut rng).await?);
+    let service = Arc::new(Service::start(clock, &conditions, &mut rng).await?);
     fastrand::seed(seed);
     let network = Network {
         service: Arc::clone(&service),
@@ -88,34 +56,31 @@ async fn simulate(seed: u64) -> Result<Run, Box<dyn Error + Send + Sync>> {
         .endpoint(ENDPOINT)
         .project_id(&service.project)
         .credentials(Credentials::token(TOKEN))
-        .cloud(match huawei {
+        .cloud(match conditions.huawei {
             true => Cloud::Huawei,
             false => Cloud::Otc,
         })
-        .clock(ClientClock {
-            service: clock,
-            skews: conditions.skews.clone().into(),
-        })
+        .clock(ClientClock::new(clock, &conditions.skews))
         .connector(network.clone())
         .build()?;
     trace.note(format_args!("{conditions:?}"));
     let world = Arc::new(World {
         service,
         client,
-        huawei,
         clock,
         conditions,
         trace: trace.clone(),
         calls: AtomicUsize::new(0),
     });
     let users = all_users(&world, &mut rng);
-    if tokio::time::timeout(LONGEST, users).await.is_err() {
+    if timeout(LONGEST, users).await.is_err() {
         trace.fail(format_args!("a call has not ended after {LONGEST:?}"));
     }
+    let (trace, failures) = trace.lines();
     Ok(Run {
-        failures: trace.failures(),
-        trace: trace.lines(),
-        requests: network.requests.load(Ordering::Relaxed),
+        failures,
+        trace,
+        requests: network.requests.load(Relaxed),
         simulated: clock.elapsed(),
     })
 }

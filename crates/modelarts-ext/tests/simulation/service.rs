@@ -1,40 +1,27 @@
 //! The service of a simulation: an emulator, which may be restarted, and the record of the changes
 //! that it has executed.
 
-use std::{
-    error::Error,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
-
 use axum::body::{Body, to_bytes};
-use bytes::Bytes;
-use fastrand::Rng;
-use http::{HeaderMap, HeaderValue, StatusCode, header};
 use modelarts_emulator::{
-    Builder, Emulator, Timing,
+    Builder, Cloud, Emulator, Timing,
     jobs::{RunnerKind, StoredJob},
     quirks::{EventsOffset, Quirks},
     script::Script,
     seeds::Seeds,
 };
-use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::sync::RwLock;
 use tower::ServiceExt;
 
 use crate::{
-    calls::Op,
-    clock::{Hold, ServiceClock},
+    prelude::*,
     workload::{past_jobs, script},
 };
 
 pub(crate) const TOKEN: &str = "simulation";
 /// Number of rows of a page.
-const PAGE: usize = 50;
+pub(crate) const PAGE: usize = 50;
+
+pub(crate) type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A response with its complete body.
 #[derive(Clone, Debug)]
@@ -62,51 +49,14 @@ impl Change {
     }
 }
 
-/// Settings that all emulators of a simulation have.
-struct Settings {
-    clock: ServiceClock,
-    huawei: bool,
-    quirks: Quirks,
-    timing: Timing,
-    script: String,
-    ids: u64,
-    /// The directory of the emulators; `None` if the service is never restarted.
-    directory: Option<TempDir>,
-    starts: AtomicU64,
-}
-
-impl Settings {
-    fn builder(&self) -> Result<Builder, Box<dyn Error + Send + Sync>> {
-        let starts = self.starts.fetch_add(1, Ordering::Relaxed);
-        let builder = Emulator::builder()
-            .clock(Arc::new(self.clock))
-            .token(TOKEN)
-            .id_seed(self.ids.wrapping_add(starts))
-            .public_nodes(1000)
-            .cloud(match self.huawei {
-                true => modelarts_emulator::Cloud::Huawei,
-                false => modelarts_emulator::Cloud::Otc,
-            })
-            .quirks(self.quirks)
-            .timing(self.timing.clone())
-            .runner(RunnerKind::Simulated(Script::from_json(&self.script)?));
-        Ok(match &self.directory {
-            Some(directory) => {
-                let path = directory.path();
-                builder
-                    .data_dir(path.join("data"))
-                    .obs_root(path.join("obs"))
-            }
-            None => builder,
-        })
-    }
-}
-
 /// The service. Requests of [`ask`](Self::ask) do not pass the network.
 pub(crate) struct Service {
     /// `None` only while the service is restarted, and after a restart that failed.
     emulator: RwLock<Option<Emulator>>,
-    settings: Settings,
+    /// Returns the settings of each emulator.
+    builder: Box<dyn Fn() -> Result<Builder, AnyError> + Send + Sync>,
+    clock: ServiceClock,
+    is_restarted: bool,
     pub(crate) project: String,
     changes: Mutex<Vec<Change>>,
 }
@@ -115,50 +65,63 @@ impl Service {
     /// Starts an emulator that already contains jobs with events.
     pub(crate) async fn start(
         clock: ServiceClock,
-        huawei: bool,
-        restarts: bool,
+        conditions: &Conditions,
         rng: &mut Rng,
-    ) -> Result<Self, Box<dyn Error + Send + Sync>> {
+    ) -> Result<Self, AnyError> {
+        let huawei = conditions.huawei;
+        let is_restarted = !conditions.restarts.is_empty();
         let mut quirks = Quirks::default();
         // The unit of the offset of events varies between simulations, because sources disagree
         // about it and the client must detect it.
         if rng.bool() {
             quirks.events_offset = EventsOffset::Page;
         }
-        let settings = Settings {
-            clock,
-            huawei,
-            quirks,
-            timing: match rng.bool() {
-                true => Timing::documented(),
-                false => Timing::default(),
-            },
-            script: script(rng).to_string(),
-            ids: rng.u64(..),
-            directory: restarts.then(tempfile::tempdir).transpose()?,
-            starts: AtomicU64::new(0),
+        let is_documented = rng.bool();
+        let script = script(rng).to_string();
+        let ids = AtomicU64::new(rng.u64(..));
+        let directory = is_restarted.then(tempfile::tempdir).transpose()?;
+        let builder = move || -> Result<Builder, AnyError> {
+            let builder = Emulator::builder()
+                .clock(Arc::new(clock))
+                .token(TOKEN)
+                .id_seed(ids.fetch_add(1, Relaxed))
+                .public_nodes(1000)
+                .cloud(if huawei { Cloud::Huawei } else { Cloud::Otc })
+                .quirks(quirks)
+                .timing(match is_documented {
+                    true => Timing::documented(),
+                    false => Timing::default(),
+                })
+                .runner(RunnerKind::Simulated(Script::from_json(&script)?));
+            let Some(directory) = &directory else {
+                return Ok(builder);
+            };
+            let (data, obs) = (directory.path().join("data"), directory.path().join("obs"));
+            Ok(builder.data_dir(data).obs_root(obs))
         };
-        let mut builder = settings.builder()?;
+        let mut first = builder()?;
         for jobs in past_jobs(rng) {
-            builder = builder.seed_jobs(Seeds::from_json(&jobs.to_string())?);
+            first = first.seed_jobs(Seeds::from_json(&jobs.to_string())?);
         }
-        let emulator = builder.start().await?;
+        let emulator = first.start().await?;
         Ok(Self {
             project: emulator.project_id().to_owned(),
             emulator: RwLock::new(Some(emulator)),
-            settings,
+            builder: Box::new(builder),
+            clock,
+            is_restarted,
             changes: Mutex::default(),
         })
     }
 
     /// Restarts the emulator. Requests meanwhile are refused.
-    pub(crate) async fn restart(&self) -> Result<(), Box<dyn Error + Send + Sync>> {
+    pub(crate) async fn restart(&self) -> Result<(), AnyError> {
         let mut emulator = self.emulator.write().await;
-        let _hold = Hold::new();
+        let _hold = hold();
         if let Some(emulator) = emulator.take() {
             emulator.suspend().await;
         }
-        *emulator = Some(self.settings.builder()?.start().await?);
+        *emulator = Some((self.builder)()?.start().await?);
         Ok(())
     }
 
@@ -176,7 +139,7 @@ impl Service {
     ) -> Answer {
         let mut request = head.clone().map(|()| Body::from(body));
         request.headers_mut().insert(header::HOST, host);
-        let _hold = self.settings.directory.as_ref().map(|_| Hold::new());
+        let _hold = self.is_restarted.then(hold);
         let Ok(response) = router.oneshot(request).await;
         let (parts, body) = response.into_parts();
         Answer {
@@ -187,38 +150,27 @@ impl Service {
     }
 
     /// Returns the body of a response to a request that does not pass the network.
-    async fn ask(&self, method: &str, path: &str, body: Option<Value>) -> Value {
+    async fn ask(&self, method: &str, path: &str, body: Bytes) -> Option<Value> {
         let head = http::Request::builder()
             .method(method)
             .uri(format!("/v2/{}/{path}", self.project))
             .header("x-auth-token", TOKEN)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(())
-            .unwrap();
-        let body = body.map_or_else(Bytes::new, |body| body.to_string().into());
-        let target = self.emulator.read().await.as_ref().and_then(target);
-        let Some(target) = target else {
-            return Value::Null;
-        };
-        let answer = self.send(target, &head, body).await;
-        serde_json::from_slice(&answer.body).unwrap_or_default()
+            .header(header::CONTENT_TYPE, "application/json");
+        let target = target(self.emulator.read().await.as_ref()?)?;
+        let answer = self.send(target, &head.body(()).ok()?, body).await;
+        serde_json::from_slice(&answer.body).ok()
     }
 
-    /// Returns all jobs of a workspace, newest first, as the service shows them.
-    pub(crate) async fn rows(&self, workspace: &str) -> Vec<Value> {
+    /// Returns all rows of a search, which does not pass the network.
+    pub(crate) async fn search(&self, mut search: Value) -> Vec<Value> {
         let mut rows: Vec<Value> = Vec::new();
+        search["limit"] = PAGE.into();
         for offset in 0.. {
-            let search = json!({
-                "limit": PAGE, "offset": offset, "order": "desc", "sort_by": "create_time",
-                "workspace_id": workspace,
-            });
-            let mut page = self
-                .ask("POST", "training-job-searches", Some(search))
-                .await;
-            let Some(items) = page["items"].as_array_mut() else {
-                break;
-            };
-            rows.append(items);
+            search["offset"] = offset.into();
+            let body = search.to_string().into();
+            let page = self.ask("POST", "training-job-searches", body).await;
+            let items = page.as_ref().and_then(|page| page["items"].as_array());
+            rows.extend(items.into_iter().flatten().cloned());
             if rows.len() < (offset + 1) * PAGE {
                 break;
             }
@@ -226,9 +178,17 @@ impl Service {
         rows
     }
 
+    /// Returns all jobs of a workspace, newest first, as the service shows them.
+    pub(crate) async fn rows(&self, workspace: &str) -> Vec<Value> {
+        let order = json!({"order": "desc", "sort_by": "create_time", "workspace_id": workspace});
+        self.search(order).await
+    }
+
     /// Returns the details of a job, as the service shows them.
     pub(crate) async fn details(&self, id: &str) -> Value {
-        self.ask("GET", &format!("training-jobs/{id}"), None).await
+        let path = format!("training-jobs/{id}");
+        let job = self.ask("GET", &path, Bytes::new()).await;
+        job.unwrap_or_default()
     }
 
     /// Returns the stored job, unless it was deleted.
@@ -247,7 +207,7 @@ impl Service {
     /// Returns the time from the start of the simulation at which a job reached its final phase.
     pub(crate) async fn ended_at(&self, id: &str) -> Option<Duration> {
         let ended = self.stored(id).await?.ended?;
-        self.settings.clock.since_start(ended)
+        self.clock.since_start(ended)
     }
 
     /// Records a change that a request asked for.
@@ -256,17 +216,14 @@ impl Service {
             return;
         }
         let shown: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        let id = shown.pointer("/metadata/id").and_then(Value::as_str);
-        let change = Change {
+        let is_created = answer.status == StatusCode::CREATED;
+        self.changes.lock().unwrap().push(Change {
             call,
             op,
             body: serde_json::from_slice(body).unwrap_or_default(),
             status: answer.status.as_u16(),
-            id: id
-                .filter(|_| answer.status == StatusCode::CREATED)
-                .map(str::to_owned),
-        };
-        self.changes.lock().unwrap().push(change);
+            id: is_created.then(|| metadata(&shown, "id").to_owned()),
+        });
     }
 
     /// Returns the recorded changes, in the order of their execution.

@@ -1,12 +1,6 @@
 //! Trace of a simulation, for the analysis of failures.
 
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex},
-};
-
-use crate::clock::ServiceClock;
+use crate::prelude::*;
 
 /// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
 ///
@@ -27,10 +21,8 @@ struct Record {
 
 impl Trace {
     pub(crate) fn new(clock: ServiceClock) -> Self {
-        Self {
-            clock,
-            record: Arc::default(),
-        }
+        let record = Arc::default();
+        Self { clock, record }
     }
 
     /// Adds a line to the trace.
@@ -49,12 +41,10 @@ impl Trace {
         record.failures.push(failure);
     }
 
-    pub(crate) fn failures(&self) -> Vec<String> {
-        self.record.lock().unwrap().failures.clone()
-    }
-
-    pub(crate) fn lines(&self) -> Vec<String> {
-        self.record.lock().unwrap().lines.clone()
+    /// Returns all lines, and the violations of rules.
+    pub(crate) fn lines(&self) -> (Vec<String>, Vec<String>) {
+        let record = self.record.lock().unwrap();
+        (record.lines.clone(), record.failures.clone())
     }
 }
 
@@ -71,8 +61,8 @@ impl Record {
             match u128::from_str_radix(&word.replace('-', ""), 16) {
                 Ok(id) if word.len() >= 32 => {
                     let next = self.numbers.len() + 1;
-                    let number = *self.numbers.entry(id).or_insert(next);
-                    plain.push_str(&format!("#{number}"));
+                    let number = self.numbers.entry(id).or_insert(next);
+                    plain += &format!("#{number}");
                 }
                 _ => plain.push_str(word),
             }

@@ -1,11 +1,9 @@
 //! Jobs that users ask for, and the comparison with what the service has executed and with what the
 //! client returns. The comparison reads JSON, and uses no function of the client.
 
-use fastrand::Rng;
-use modelarts_ext::{Client, CreateJob};
-use serde_json::Value;
+use modelarts_ext::CreateJob;
 
-use crate::workload::KINDS;
+use crate::prelude::*;
 
 /// The settings of a job that users choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,26 +20,18 @@ pub(crate) struct Wish {
     output: Option<String>,
 }
 
-const DESCRIPTIONS: [&str; 3] = ["", "first", "second"];
-const RATES: [Option<&str>; 3] = [None, Some("0.1"), Some("0.01")];
 const FLAVORS: [&str; 2] = ["modelarts.vm.cpu.8u", "modelarts.vm.cpu.2u"];
 const IMAGES: [&str; 2] = ["org/image:1", "org/image:2"];
 const COMMANDS: [&str; 2] = ["run", "run --all"];
-const MODES: [Option<&str>; 3] = [None, Some("quick"), Some("slow")];
-const OUTPUTS: [Option<&str>; 3] = [None, Some("/bucket/out/"), Some("/bucket/other/")];
 /// Names of the workspaces. The first is that of jobs without a workspace.
 pub(crate) const WORKSPACES: [&str; 2] = ["0", "w"];
-
-fn one<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
-    values[rng.usize(..values.len())]
-}
 
 fn owned(text: Option<&str>) -> Option<String> {
     text.map(str::to_owned)
 }
 
 impl Wish {
-    /// Returns a random job of this kind, `KINDS` or another, whose name ends with `suffix`.
+    /// Returns a random job, whose name is its kind and `suffix`.
     pub(crate) fn draw(rng: &mut Rng, suffix: &str) -> Self {
         let kind = one(rng, &KINDS);
         let mut wish = Self {
@@ -65,14 +55,19 @@ impl Wish {
     /// Changes one setting at random, or none.
     pub(crate) fn change(&mut self, rng: &mut Rng) {
         match rng.u8(..8) {
-            0 => self.description = one(rng, &DESCRIPTIONS).to_owned(),
-            1 => self.rate = owned(one(rng, &RATES)),
+            0 => self.description = one(rng, &["", "first", "second"]).to_owned(),
+            1 => self.rate = owned(one(rng, &[None, Some("0.1"), Some("0.01")])),
             2 => (self.nodes, self.flavor) = (rng.u64(1..3), FLAVORS[0].to_owned()),
             3 => (self.nodes, self.flavor) = (1, one(rng, &FLAVORS).to_owned()),
             4 => self.image = one(rng, &IMAGES).to_owned(),
             5 => self.command = one(rng, &COMMANDS).to_owned(),
-            6 => self.mode = owned(one(rng, &MODES)),
-            _ => self.output = owned(one(rng, &OUTPUTS)),
+            6 => self.mode = owned(one(rng, &[None, Some("quick"), Some("slow")])),
+            _ => {
+                self.output = owned(one(
+                    rng,
+                    &[None, Some("/bucket/out/"), Some("/bucket/other/")],
+                ))
+            }
         }
     }
 
@@ -106,24 +101,16 @@ impl Wish {
     /// Reads the settings from a request or from the details of a job.
     pub(crate) fn read(job: &Value) -> Self {
         let text = |path: &str| job.pointer(path).and_then(Value::as_str).map(str::to_owned);
-        let parameters = job
-            .pointer("/algorithm/parameters")
-            .and_then(Value::as_array);
-        let rate = parameters
-            .into_iter()
-            .flatten()
-            .find(|one| one["name"] == "rate");
+        let parameters = job["algorithm"]["parameters"].as_array();
+        let mut parameters = parameters.into_iter().flatten();
+        let rate = parameters.find(|one| one["name"] == "rate");
         let output = text("/algorithm/outputs/0/remote/obs/obs_url");
-        let rate = rate.and_then(|rate| rate["value"].as_str());
         Self {
             name: text("/metadata/name").unwrap_or_default(),
             workspace: text("/metadata/workspace_id").unwrap_or_else(|| WORKSPACES[0].to_owned()),
             description: text("/metadata/description").unwrap_or_default(),
-            rate: owned(rate),
-            nodes: job
-                .pointer("/spec/resource/node_count")
-                .and_then(Value::as_u64)
-                .unwrap_or(0),
+            rate: owned(rate.and_then(|rate| rate["value"].as_str())),
+            nodes: job["spec"]["resource"]["node_count"].as_u64().unwrap_or(0),
             flavor: text("/spec/resource/flavor_id").unwrap_or_default(),
             image: text("/algorithm/engine/image_url").unwrap_or_default(),
             command: text("/algorithm/command").unwrap_or_default(),
@@ -132,22 +119,23 @@ impl Wish {
         }
     }
 
+    /// Returns true if the job has the name and workspace of this one.
+    pub(crate) fn is_named_as(&self, other: &Self) -> bool {
+        (&self.name, &self.workspace) == (&other.name, &other.workspace)
+    }
+
     /// Returns true if a job that was created with `other` may be taken for this one. Variables
     /// that the service does not return are unknown.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let mode = self.mode.clone().filter(|_| other.mode.is_some());
-        Self {
-            mode,
-            ..self.clone()
-        } == *other
+        let mut known = self.clone();
+        known.mode = known.mode.filter(|_| other.mode.is_some());
+        known == *other
     }
 
     /// Returns the differences to another job, apart from the description, which users change.
     pub(crate) fn differences(&self, other: &Self) -> Option<String> {
-        let other = Self {
-            description: self.description.clone(),
-            ..other.clone()
-        };
+        let mut other = other.clone();
+        other.description.clone_from(&self.description);
         (*self != other).then(|| format!("{other:?} instead of {self:?}"))
     }
 }

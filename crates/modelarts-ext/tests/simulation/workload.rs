@@ -1,7 +1,6 @@
 //! Jobs of a simulation: those that exist at its start, and the course of those that users create.
 
-use fastrand::Rng;
-use serde_json::{Value, json};
+use crate::prelude::*;
 
 /// Name of the job that has events from the start of the simulation. The job runs until a user
 /// stops it, or has already ended.
@@ -67,12 +66,10 @@ pub(crate) fn script(rng: &mut Rng) -> Value {
     json!({
         "default": [{"seconds": lasts(900), "log": ["begun", batches]}],
         "jobs": [
-            {"name": "steps-*", "runs": [{
-                "seconds": lasts(1200), "log": ["begun", steps, equal]
-            }]},
-            {"name": "fails-*", "runs": [{
-                "seconds": lasts(300), "exit_code": 3, "log": [{"at": lasts(60), "line": "no"}]
-            }]},
+            {"name": "steps-*", "runs": [{"seconds": lasts(1200), "log": ["begun", steps, equal]}]},
+            {"name": "fails-*", "runs": [
+                {"seconds": lasts(300), "exit_code": 3, "log": [{"at": lasts(60), "line": "no"}]}
+            ]},
             {"name": "quick-*", "runs": [{"seconds": 0, "log": ["a", "a", "b"]}]},
             {"name": "faulty-*", "runs": [
                 {"seconds": 400, "fault": {"node_fault": lasts(400)}, "log": runs},

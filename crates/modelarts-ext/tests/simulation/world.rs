@@ -1,29 +1,18 @@
 //! State that all users of a simulation share, and the calls that they make.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
+use modelarts_ext::jobs::logs::LogAccess;
 
-use fastrand::Rng;
-use modelarts_ext::{Client, Error, jobs::logs::LogAccess};
-use tokio::time::timeout;
+use crate::prelude::*;
 
-use crate::{
-    calls::{Call, Kind},
-    clock::ServiceClock,
-    conditions::Conditions,
-    service::Service,
-    trace::Trace,
-};
-
-/// Reports a violation, formatted like `format!`.
+/// Reports a violation, formatted like `format!`, always or if a condition is true.
 macro_rules! fail {
-    ($world:expr, $($text:tt)*) => {
+    ($world:expr; $($text:tt)*) => {
         $world.trace.fail(format_args!($($text)*))
+    };
+    ($world:expr, if $is_broken:expr; $($text:tt)*) => {
+        if $is_broken {
+            $world.trace.fail(format_args!($($text)*))
+        }
     };
 }
 pub(crate) use fail;
@@ -32,8 +21,6 @@ pub(crate) use fail;
 pub(crate) struct World {
     pub(crate) service: Arc<Service>,
     pub(crate) client: Client,
-    /// True for Huawei Cloud, the only cloud whose API reads log lines by number.
-    pub(crate) huawei: bool,
     pub(crate) clock: ServiceClock,
     pub(crate) conditions: Conditions,
     pub(crate) trace: Trace,
@@ -52,18 +39,34 @@ pub(crate) fn seconds(rng: &mut Rng, below: u64) -> Duration {
     Duration::from_millis(rng.u64(..below * 1000))
 }
 
+/// Returns one of the values at random.
+pub(crate) fn one<T: Copy>(rng: &mut Rng, values: &[T]) -> T {
+    values[rng.usize(..values.len())]
+}
+
+/// Returns a text in the metadata of a row.
+pub(crate) fn metadata<'a>(row: &'a Value, name: &str) -> &'a str {
+    row["metadata"][name].as_str().unwrap_or_default()
+}
+
 impl World {
     /// Returns a random method of reading logs that the cloud supports.
     pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
-        match rng.bool() && self.huawei {
+        match rng.bool() && self.conditions.huawei {
             true => LogAccess::LineNumbers,
             false => LogAccess::Preview,
         }
     }
 
     fn begin(&self, kind: Kind) -> Arc<Call> {
-        let number = self.calls.fetch_add(1, Ordering::Relaxed);
-        Call::new(number, kind, self.clock.elapsed())
+        let number = self.calls.fetch_add(1, Relaxed);
+        let (begun, attempts) = (self.clock.elapsed(), Mutex::default());
+        Arc::new(Call {
+            number,
+            kind,
+            begun,
+            attempts,
+        })
     }
 
     /// Makes a call, and checks its requests.
@@ -90,26 +93,25 @@ impl World {
             return Some(self.call(what, kind, future).await);
         }
         let (what, call) = (what.into(), self.begin(kind));
-        let longest = [1, 20, 400][rng.usize(..3)];
-        match timeout(seconds(rng, longest), call.run(future)).await {
-            Ok(result) => Some(self.end(what, call, result)),
-            Err(_) => {
-                self.trace.note(format_args!("{what}: dropped"));
-                None
-            }
+        let longest = one(rng, &[1, 20, 400]);
+        let result = timeout(seconds(rng, longest), call.run(future)).await;
+        if result.is_err() {
+            self.trace.note(format_args!("{what}: dropped"));
         }
+        Some(self.end(what, call, result.ok()?))
     }
 
     fn end<T>(&self, what: String, call: Arc<Call>, result: Result<T, Error>) -> Ended<T> {
         let at = self.clock.elapsed();
-        match &result {
-            Ok(_) => self
+        let error = result.as_ref().err();
+        match error {
+            None => self
                 .trace
                 .note(format_args!("{what}: Ok after {:?}", at - call.begun)),
-            Err(error) => self.trace.note(format_args!("{what}: {error}")),
+            Some(error) => self.trace.note(format_args!("{what}: {error}")),
         }
-        for violation in call.violations(&self.conditions, result.as_ref().err(), at) {
-            fail!(self, "{what}: {violation}");
+        for violation in call.violations(&self.conditions, error, at) {
+            fail!(self; "{what}: {violation}");
         }
         Ended {
             what,
@@ -125,39 +127,45 @@ impl<T> Ended<T> {
         self.at - self.call.begun
     }
 
+    /// Returns the duration of the call in seconds.
+    pub(crate) fn seconds(&self) -> usize {
+        usize::try_from(self.took().as_secs()).unwrap_or(0)
+    }
+
+    /// Returns the sum of the jumps of the client's clock during the call.
+    pub(crate) fn jumps(&self, world: &World) -> Duration {
+        world.conditions.jumps(self.call.begun..self.at)
+    }
+
     /// Reports a violation if the call failed although no fault occurred after its begin. A list
     /// whose order changes, or whose pages are short, may fail with its position.
     pub(crate) fn require(&self, world: &World, is_allowed: impl Fn(&Error) -> bool) {
         let Err(error) = &self.result else { return };
         let is_quiet = self.call.begun >= world.conditions.quiet_from;
         let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
-        let is_list = is_odd && error.position().is_some();
-        if is_quiet && !is_list && !is_allowed(error) {
-            fail!(world, "{} failed without a fault: {error}", self.what);
-        }
+        let is_excused = is_odd && error.position().is_some() || is_allowed(error);
+        let is_wrong = is_quiet && !is_excused;
+        fail!(world, if is_wrong; "{} failed without a fault: {error}", self.what);
     }
 
     /// Reports a violation if `took` is longer than `most`. The time of the client may have jumped.
     pub(crate) fn within(&self, world: &World, took: Duration, most: Duration) {
-        let most = most + world.conditions.jumps(self.call.begun..self.at);
-        if took > most {
-            fail!(
-                world,
-                "{} took {took:?}, must take at most {most:?}",
-                self.what
-            );
+        let most = most + self.jumps(world);
+        fail!(world, if took > most; "{} took {took:?}, must take at most {most:?}", self.what);
+    }
+
+    /// Reports a violation if the call exceeded its time limit.
+    pub(crate) fn within_limit(&self, world: &World, limit: Option<Duration>) {
+        if let Some(limit) = limit {
+            self.within(world, self.took(), limit + Duration::from_secs(1));
         }
     }
 
     /// Reports a violation if the call sent more requests than it needs without a fault.
     pub(crate) fn sent_at_most(&self, world: &World, most: usize) {
         let sent = self.call.attempts().len();
-        if world.conditions.is_calm() && !world.conditions.late_logs && sent > most {
-            fail!(
-                world,
-                "{} sent {sent} requests, must send at most {most}",
-                self.what
-            );
-        }
+        let is_normal = world.conditions.is_calm() && !world.conditions.late_logs;
+        let is_wrong = is_normal && sent > most;
+        fail!(world, if is_wrong; "{} sent {sent} requests, must send at most {most}", self.what);
     }
 }

@@ -3,17 +3,9 @@
 
 pub(crate) mod lists;
 
-use std::time::Duration;
+use modelarts_emulator::jobs::StoredJob;
 
-use modelarts_ext::{Error, Job, LogItem, Outcome};
-use serde_json::{Value, json};
-
-use crate::{
-    calls::Op,
-    service::Change,
-    wish::Wish,
-    world::{Ended, World, fail},
-};
+use crate::prelude::*;
 
 /// Error code for a job name that is in use.
 const NAME_EXISTS: &str = "ModelArts.2751";
@@ -30,7 +22,7 @@ pub(crate) fn shown(job: &Job) -> Value {
 /// Checks that a returned job has the settings that were asked for.
 pub(crate) fn wished(world: &World, what: &str, wish: &Wish, job: &Job) {
     if let Some(difference) = wish.differences(&Wish::read(&shown(job))) {
-        fail!(world, "{what} returned {difference}");
+        fail!(world; "{what} returned {difference}");
     }
 }
 
@@ -40,107 +32,75 @@ pub(crate) fn wished(world: &World, what: &str, wish: &Wish, job: &Job) {
 pub(crate) async fn created(world: &World, wish: &Wish, ended: &Ended<Job>) {
     let what = &ended.what;
     ended.within(world, ended.took(), CALL);
-    let changes = world.service.changes();
-    let is_named = |change: &&Change| {
-        change.op == Op::Create && {
-            let other = Wish::read(&change.body);
-            other.name == wish.name && other.workspace == wish.workspace
-        }
-    };
-    let named: Vec<&Change> = changes.iter().filter(is_named).collect();
-    let is_own = |change: &&&Change| change.call == Some(ended.call.number);
-    let own: Vec<&&Change> = named.iter().filter(is_own).collect();
-    let made = own.iter().position(|change| change.is_executed());
-    let again = made.map_or(0, |made| own.len() - made - 1);
+    let mut named = world.service.changes();
+    named.retain(|change| change.op == Op::Create && Wish::read(&change.body).is_named_as(wish));
+    let is_own = |change: &&Change| change.call == Some(ended.call.number);
+    let mut own = named.iter().filter(is_own);
+    let made = own.find(|change| change.is_executed());
     // A jump of the clock may hide the age of the job.
-    let jumps = world.conditions.jumps(ended.call.begun..ended.at) > Duration::ZERO;
-    if again > 0 && !jumps {
-        fail!(world, "{what} was sent again after it was executed");
-    }
-    let is_rival = |change: &&Change| change.is_executed() && !is_own(&&&**change);
-    let has_rival = named.iter().copied().any(|change| is_rival(&change));
+    let is_again = made.is_some() && own.next().is_some() && ended.jumps(world).is_zero();
+    fail!(world, if is_again; "{what} was sent again after it was executed");
+    let is_rival = |change: &Change| change.is_executed() && !is_own(&change);
+    let has_rival = named.iter().any(is_rival);
     ended.require(world, |error| error.is_conflict() && has_rival);
-    let made = made.and_then(|made| own[made].id.as_deref());
+    let made = made.and_then(|made| made.id.as_deref());
+    certain(world, made.is_some(), ended);
     match &ended.result {
-        Ok(job) => returned(world, wish, ended, (job, made), &named),
-        Err(error) if made.is_some() && !error.is_uncertain() => {
-            fail!(
-                world,
-                "{what} failed for certain, but the job exists: {error}"
-            );
-        }
+        Ok(job) => returned(world, wish, (what, job, made), &named),
         Err(error) if error.code() == Some(NAME_EXISTS) && !has_rival && made.is_none() => {
-            fail!(world, "{what}: no job has the name: {error}");
+            fail!(world; "{what}: no job has the name: {error}");
         }
         Err(_) => {}
     }
 }
 
-/// Checks the job that a creation returned. `made` is the id of the job that its request created.
+/// Checks the job that a creation returned. `made` is the id of the job that its request created,
+/// and `named` are the requests for jobs of its name.
 fn returned(
     world: &World,
     wish: &Wish,
-    ended: &Ended<Job>,
-    (job, made): (&Job, Option<&str>),
-    named: &[&Change],
+    (what, job, made): (&str, &Job, Option<&str>),
+    named: &[Change],
 ) {
-    let what = &ended.what;
-    let origin = named
-        .iter()
-        .find(|change| change.id.as_deref() == Some(job.id()));
-    let Some(origin) = origin else {
-        fail!(world, "{what} returned a job that no request created");
+    let is_origin = |change: &&Change| change.id.as_deref() == Some(job.id());
+    let Some(origin) = named.iter().find(is_origin) else {
+        fail!(world; "{what} returned a job that no request created");
         return;
     };
     let executed = Wish::read(&origin.body);
     let is_own = executed == *wish || made.is_none() && wish.is_like(&executed);
-    if !is_own {
-        fail!(
-            world,
-            "{what} returned the job of {executed:?} instead of {wish:?}"
-        );
-    }
-    if made.is_some_and(|made| made != job.id()) {
-        fail!(
-            world,
-            "{what} returned the job of an equal request, not its own"
-        );
-    }
-    if made.is_none() && world.conditions.is_calm() {
-        fail!(world, "{what} returned a job that it did not create");
-    }
+    fail!(world, if !is_own; "{what} returned the job of {executed:?} instead of {wish:?}");
+    let is_equal = made.is_some_and(|made| made != job.id());
+    fail!(world, if is_equal; "{what} returned the job of an equal request, not its own");
+    let is_found = made.is_none() && world.conditions.is_calm();
+    fail!(world, if is_found; "{what} returned a job that it did not create");
     wished(world, what, &executed, job);
-    if !job.is_final() && shown(job)["metadata"]["description"] != wish.description {
-        fail!(world, "{what} returned another description");
-    }
+    let is_changed = shown(job)["metadata"]["description"] != wish.description;
+    fail!(world, if is_changed && !job.is_final(); "{what} returned another description");
 }
 
 /// Checks that two handles are of the same job, with the same settings.
 pub(crate) fn identity(world: &World, what: &str, one: &Job, other: &Job) {
-    if one.id() != other.id() || one.name() != other.name() {
-        fail!(world, "{what} returned {}", other.name());
-    }
+    let is_other = one.id() != other.id() || one.name() != other.name();
+    fail!(world, if is_other; "{what} returned {}", other.name());
     wished(world, what, &Wish::read(&shown(one)), other);
 }
 
 /// Checks details that were read: they are those of the service before or after the call.
 pub(crate) fn details(world: &World, what: &str, before: &Value, after: &Value, job: &Job) {
+    const PHASE: &str = "/status/phase";
     let got = shown(job);
     for path in [
         "/metadata/id",
         "/metadata/create_time",
         "/metadata/description",
-        "/status/phase",
+        PHASE,
     ] {
         let values = [before, after].map(|job| job.pointer(path));
         let value = got.pointer(path);
-        let is_between = path == "/status/phase" && values[0] != values[1];
-        let is_equal = values
-            .iter()
-            .any(|known| known.is_none() || *known == value);
-        if !is_equal && !is_between {
-            fail!(world, "{what}: {path} is {value:?}, not one of {values:?}");
-        }
+        let is_known = values.contains(&None) || values.contains(&value);
+        let is_between = path == PHASE && values[0] != values[1];
+        fail!(world, if !is_known && !is_between; "{what}: {path} is {value:?}, not of {values:?}");
     }
     if before.pointer("/metadata/id").is_some() {
         wished(world, what, &Wish::read(before), job);
@@ -149,87 +109,59 @@ pub(crate) fn details(world: &World, what: &str, before: &Value, after: &Value, 
 
 /// Checks that the job handle on which the caller started a wait reports the same final state as
 /// the result of the wait.
-pub(crate) fn handle(world: &World, job: &Job, end: &Job) {
-    if end.is_final()
-        && (job.time_run() != end.time_run() || !job.exit_codes().eq(end.exit_codes()))
-    {
-        fail!(
-            world,
-            "{} ran for {:?} after a wait that says {:?}",
-            job.name(),
-            job.time_run(),
-            end.time_run()
-        );
-    }
+pub(crate) fn handle(world: &World, what: &str, job: &Job, end: &Job) {
+    let is_equal = job.time_run() == end.time_run() && job.exit_codes().eq(end.exit_codes());
+    fail!(world, if end.is_final() && !is_equal; "{what}: the handle differs from the result");
 }
 
 /// Returns the change that this call asked for, if the service executed it.
 fn executed<T>(world: &World, op: Op, ended: &Ended<T>) -> Option<Change> {
+    let is_own = |one: &Change| one.call == Some(ended.call.number) && one.op == op;
     let mut changes = world.service.changes().into_iter();
-    changes.find(|change| {
-        change.call == Some(ended.call.number) && change.op == op && change.is_executed()
-    })
+    changes.find(|change| is_own(change) && change.is_executed())
+}
+
+/// Checks that the error of a call whose change was executed is uncertain.
+fn certain<T>(world: &World, is_executed: bool, ended: &Ended<T>) {
+    if let Err(error) = &ended.result {
+        let is_wrong = is_executed && !error.is_uncertain();
+        fail!(world, if is_wrong; "{} was executed, but failed for certain: {error}", ended.what);
+    }
 }
 
 /// Checks that a job was stopped by a successful stop, and by no other.
 pub(crate) async fn stopped(world: &World, job: &Job, ended: &Ended<Job>) {
-    let executed = executed(world, Op::Stop, ended).is_some();
+    let is_executed = executed(world, Op::Stop, ended).is_some();
+    certain(world, is_executed, ended);
     let phase = world.service.stored(job.id()).await.map(|job| job.phase);
-    match &ended.result {
-        Ok(stopped) => {
-            identity(world, &ended.what, job, stopped);
-            if !executed && phase.is_some_and(|phase| phase == "Running" || phase == "Pending") {
-                fail!(world, "{} succeeded, but the job runs", ended.what);
-            }
-        }
-        Err(error) if executed && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
-        }
-        Err(_) => {}
+    let runs = matches!(phase, Some("Running" | "Pending"));
+    if let Ok(stopped) = &ended.result {
+        identity(world, &ended.what, job, stopped);
+        fail!(world, if !is_executed && runs; "{} succeeded, but the job runs", ended.what);
     }
 }
 
 /// Checks that a job does not exist after a successful delete request.
 pub(crate) async fn deleted(world: &World, job: &Job, ended: &Ended<()>) {
+    certain(world, executed(world, Op::Delete, ended).is_some(), ended);
     let exists = world.service.stored(job.id()).await.is_some();
-    match &ended.result {
-        Ok(()) if exists => {
-            fail!(world, "{} succeeded, but the job exists", ended.what);
-        }
-        Err(error) if executed(world, Op::Delete, ended).is_some() && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
-        }
-        _ => {}
-    }
+    let is_wrong = ended.result.is_ok() && exists;
+    fail!(world, if is_wrong; "{} succeeded, but the job exists", ended.what);
 }
 
 /// Checks that a successful change of a description was executed, and that one that failed was not.
 pub(crate) fn described(world: &World, text: &str, ended: &Ended<()>) {
     let change = executed(world, Op::Change, ended);
-    match &ended.result {
-        Ok(())
-            if change
-                .as_ref()
-                .is_none_or(|change| change.body["description"] != text) =>
-        {
-            fail!(world, "{} succeeded, but is not executed", ended.what);
-        }
-        Err(error) if change.is_some() && !error.is_uncertain() => {
-            fail!(world, "{} failed for certain: {error}", ended.what);
-        }
-        _ => {}
-    }
+    certain(world, change.is_some(), ended);
+    let is_made = change.is_some_and(|change| change.body["description"] == text);
+    let is_wrong = ended.result.is_ok() && !is_made;
+    fail!(world, if is_wrong; "{} succeeded, but is not executed", ended.what);
 }
 
 /// Checks that a job does not exist if a call has reported it as missing.
 pub(crate) async fn vanished(world: &World, job: &Job, what: &str) {
-    if world.service.stored(job.id()).await.is_some() {
-        fail!(
-            world,
-            "{what} {}: the job is missing, but it exists",
-            job.name()
-        );
-    }
+    let exists = world.service.stored(job.id()).await.is_some();
+    fail!(world, if exists; "{what} {}: the job is missing, but it exists", job.name());
 }
 
 /// Checks a call that changes or reads a job: its time, and its error.
@@ -251,25 +183,24 @@ pub(crate) async fn gone_if_not_found<T>(world: &World, job: &Job, ended: &Ended
     }
 }
 
+/// Returns the stored job, unless it was deleted. A call that followed the job has ended, so the
+/// job must have.
+async fn followed(world: &World, job: &Job, what: &str) -> Option<StoredJob> {
+    let stored = world.service.stored(job.id()).await?;
+    fail!(world, if stored.ended.is_none(); "{what}: ended before the job did");
+    stored.ended.is_some().then_some(stored)
+}
+
 /// Checks that a call that followed a job to its end returned all events of the job. The billing
 /// event may be missing, because the service writes it after the end.
-pub(crate) async fn followed<'a>(
-    world: &World,
-    job: &Job,
-    what: &str,
-    messages: impl Iterator<Item = &'a str> + Clone,
-) {
-    let Some(stored) = world.service.stored(job.id()).await else {
+pub(crate) async fn events(world: &World, job: &Job, what: &str, messages: &[&str]) {
+    let Some(stored) = followed(world, job, what).await else {
         return;
     };
-    if stored.ended.is_none() {
-        fail!(world, "{what}: ended before the job did");
-        return;
-    }
-    let was_billed = messages.clone().any(|message| message == BILLED);
+    let was_billed = messages.contains(&BILLED);
     let expected = stored.events.iter().map(String::as_str);
     let expected = expected.filter(|message| was_billed || *message != BILLED);
-    each_once(world, what, expected, messages);
+    each_once(world, what, expected, messages.iter().copied());
 }
 
 /// Checks that `came` and `expected` contain the same elements, each with the same number of
@@ -289,22 +220,15 @@ pub(crate) fn each_once<'a, 'b>(
         }
     }
     for (how, which) in [("missing", missing), ("doubled or unknown", extra)] {
-        if !which.is_empty() {
-            let count = which.len();
-            fail!(world, "{what}: {count} {how}: {which:?}");
-        }
+        fail!(world, if !which.is_empty(); "{what}: {} {how}: {which:?}", which.len());
     }
 }
 
 /// Checks that every line of the log of a task was read. The job has ended, and its log is shorter
 /// than a preview and younger than 30 days, so the service still has the complete log.
 pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) {
-    let Some(stored) = world.service.stored(job.id()).await else {
-        return;
-    };
     let what = format!("log of {} worker-{task}", job.name());
-    if stored.ended.is_none() {
-        fail!(world, "{what}: ended before the job did");
+    if followed(world, job, &what).await.is_none() {
         return;
     }
     let log = world.service.log(job.id(), task).await.unwrap_or_default();
@@ -312,32 +236,21 @@ pub(crate) async fn log(world: &World, job: &Job, task: u32, items: &[LogItem]) 
     for item in items {
         match item {
             LogItem::Line(line) => lines.push(line.as_str()),
-            other => fail!(world, "{what}: {other:?}, but no line is missing"),
+            other => fail!(world; "{what}: {other:?}, but no line is missing"),
         }
     }
     let expected: Vec<&str> = log.lines().collect();
-    if lines != expected {
-        let at = lines.iter().zip(&expected).position(|(a, b)| a != b);
-        fail!(
-            world,
-            "{what}: {} lines of {}, which differ from line {:?} on",
-            lines.len(),
-            expected.len(),
-            at.unwrap_or(lines.len().min(expected.len())) + 1
-        );
-    }
+    let pairs = lines.iter().zip(&expected);
+    let equal = pairs.take_while(|(a, b)| a == b).count();
+    let (count, all) = (lines.len(), expected.len());
+    fail!(world, if lines != expected; "{what}: {count} lines of {all}, {equal} as expected");
 }
 
 /// Checks that the last phase that a call returned is that of the service.
 pub(crate) async fn phase(world: &World, job: &Job, what: &str, returned: Option<&str>) {
-    if let Some(stored) = world.service.stored(job.id()).await
-        && returned != Some(stored.phase)
-    {
-        fail!(
-            world,
-            "{what}: returned {returned:?}, but the phase is {}",
-            stored.phase
-        );
+    if let Some(StoredJob { phase, .. }) = world.service.stored(job.id()).await {
+        let is_other = returned != Some(phase);
+        fail!(world, if is_other; "{what}: returned {returned:?}, but the phase is {phase}");
     }
 }
 
@@ -350,37 +263,25 @@ pub(crate) async fn outcome<T>(
     limit: Option<Duration>,
     ended: &Ended<T>,
 ) {
-    let what = &ended.what;
-    let details = world.service.details(job.id()).await;
-    let stored = world.service.stored(job.id()).await;
-    let phase = match outcome {
+    let what = format!("{}: {outcome:?}", ended.what);
+    let expected = match outcome {
         Outcome::Completed => "Completed",
         Outcome::Failed { .. } => "Failed",
         Outcome::Terminated { .. } => "Terminated",
         Outcome::Abnormal { .. } => "Abnormal",
-        Outcome::Vanished => return vanished(world, job, what).await,
+        Outcome::Vanished => return vanished(world, job, &what).await,
         Outcome::TimedOut => {
             let jumps = world.conditions.jumps(ended.call.begun..ended.at);
-            if limit.is_none_or(|limit| ended.took() + jumps < limit) {
-                fail!(world, "{what}: timed out after {:?}", ended.took());
-            }
-            return;
+            let is_early = limit.is_none_or(|limit| ended.took() + jumps < limit);
+            return fail!(world, if is_early; "{what} after {:?}", ended.took());
         }
-        other => return fail!(world, "{what}: {other:?} was not asked for"),
+        _ => return fail!(world; "{what} was not asked for"),
     };
-    if let Some(stored) = stored
-        && stored.phase != phase
-    {
-        fail!(
-            world,
-            "{what}: {outcome:?}, but the phase is {}",
-            stored.phase
-        );
-    }
+    phase(world, job, &what, Some(expected)).await;
     if let Outcome::Failed { exit_code, .. } = outcome {
+        let details = world.service.details(job.id()).await;
         let code = details.pointer("/status/task_statuses/0/exit_code");
-        if code.is_some_and(|code| *code != json!(exit_code)) {
-            fail!(world, "{what}: {outcome:?}, but the exit code is {code:?}");
-        }
+        let is_other = code.is_some_and(|code| *code != json!(exit_code));
+        fail!(world, if is_other; "{what}, but the exit code is {code:?}");
     }
 }

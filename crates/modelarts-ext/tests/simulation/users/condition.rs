@@ -1,16 +1,8 @@
 //! Conditions of lists.
 
-use std::time::{Duration, SystemTime};
+use modelarts_ext::{Filter, types::Phase};
 
-use fastrand::Rng;
-use modelarts_ext::{Filter, jobs::ListJobs, types::Phase};
-use serde_json::Value;
-
-use crate::{
-    wish::WORKSPACES,
-    workload::{KINDS, PAST},
-    world::seconds,
-};
+use crate::{prelude::*, workload::PAST};
 
 /// A condition that the rows of a list meet.
 #[derive(Clone, Debug)]
@@ -29,7 +21,7 @@ impl Condition {
     pub(crate) fn draw(now: SystemTime, rng: &mut Rng) -> Self {
         match rng.u8(..8) {
             0 => Self::Named(format!("{PAST}{}", rng.u8(..10))),
-            1 => Self::Named(KINDS[rng.usize(..KINDS.len())].to_owned()),
+            1 => Self::Named(one(rng, &KINDS).to_owned()),
             2 => Self::Ended,
             3 => Self::CreatedFrom(now - seconds(rng, 1200)),
             4 => Self::Workspace,
@@ -60,17 +52,15 @@ impl Condition {
     pub(crate) fn matches(&self, row: &Value) -> bool {
         match self {
             Self::None | Self::Workspace => true,
-            Self::Named(part) => row["metadata"]["name"]
-                .as_str()
-                .is_some_and(|name| name.contains(part)),
+            Self::Named(part) => metadata(row, "name").contains(part),
             Self::Ended => {
-                row["status"]["phase"] == "Completed" || row["status"]["phase"] == "Failed"
+                let phase = row["status"]["phase"].as_str();
+                matches!(phase, Some("Completed" | "Failed"))
             }
             Self::CreatedFrom(start) => {
-                let start = start
-                    .duration_since(SystemTime::UNIX_EPOCH)
-                    .unwrap_or_default();
-                row["metadata"]["create_time"].as_u64().map(u128::from) >= Some(start.as_millis())
+                let start = start.duration_since(SystemTime::UNIX_EPOCH);
+                let created = row["metadata"]["create_time"].as_u64().unwrap_or(0);
+                start.is_ok_and(|start| u128::from(created) >= start.as_millis())
             }
         }
     }

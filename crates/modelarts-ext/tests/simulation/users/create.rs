@@ -1,31 +1,20 @@
 //! Users who create, stop, delete and describe jobs.
 
-use std::{sync::Arc, time::Duration};
-
-use fastrand::Rng;
-use futures::future::join_all;
-use modelarts_ext::{Error, ErrorKind, Job};
-use serde_json::json;
-use tokio::time::sleep;
+use modelarts_ext::ErrorKind;
 
 use crate::{
-    calls::Kind,
-    checks,
+    prelude::*,
     users::{lists, watches},
-    wish::Wish,
-    world::{World, seconds},
 };
 
 /// User who creates a job, performs two actions on it in parallel, and reads its events.
 pub(crate) async fn train(world: Arc<World>, number: usize, mut rng: Rng) {
     sleep(seconds(&mut rng, 900)).await;
     let wish = Wish::draw(&mut rng, &number.to_string());
-    let Some(job) = submit(&world, &wish, &mut rng).await else {
-        return;
-    };
-    let one = tend(&world, job.clone(), rng.fork());
-    let other = tend(&world, job.clone(), rng.fork());
-    futures::join!(one, other);
+    let job = submit(&world, &wish, &mut rng).await;
+    let Some(job) = job else { return };
+    let first = tend(&world, job.clone(), rng.fork());
+    futures::join!(first, tend(&world, job.clone(), rng.fork()));
     lists::history(&world, &job, &mut rng).await;
 }
 
@@ -51,7 +40,7 @@ async fn tend(world: &World, job: Job, mut rng: Rng) {
 pub(crate) async fn compete(world: Arc<World>, number: usize, mut rng: Rng) {
     sleep(seconds(&mut rng, 900)).await;
     let first = Wish::draw(&mut rng, &format!("rival-{number}"));
-    let longest = [1, 10, 50][rng.usize(..3)];
+    let longest = one(&mut rng, &[1, 10, 50]);
     let rivals = (0..rng.usize(2..6)).map(|_| {
         let mut wish = first.clone();
         for _ in 0..rng.u8(..3) {
@@ -85,9 +74,8 @@ pub(crate) async fn submit(world: &World, wish: &Wish, rng: &mut Rng) -> Option<
 pub(crate) async fn stop(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("stop {}", job.name());
     let stop = job.terminate();
-    let Some(ended) = world.hurried(what, Kind::Several, rng, stop).await else {
-        return;
-    };
+    let ended = world.hurried(what, Kind::Several, rng, stop).await;
+    let Some(ended) = ended else { return };
     // The service rejects the request if the job has already ended.
     let is_rejected = |error: &Error| error.is_conflict() || error.kind() == ErrorKind::Service;
     checks::changed(world, job, &ended, is_rejected).await;

@@ -1,19 +1,9 @@
 //! Users who read jobs, lists of jobs, and events.
 
-use std::{sync::Arc, time::Duration};
-
-use fastrand::Rng;
-use futures::{StreamExt, TryStreamExt};
-use modelarts_ext::{Error, Event, Job, jobs::ListJobs};
-use tokio::time::sleep;
-
 use crate::{
-    calls::Kind,
-    checks::{self, lists::Expected},
+    checks::lists::Expected,
+    prelude::*,
     users::{condition::Condition, create, watches},
-    wish::WORKSPACES,
-    workload::JOB_WITH_EVENTS,
-    world::{Ended, World, fail, seconds},
 };
 
 /// Reads the details of a job repeatedly.
@@ -40,9 +30,8 @@ pub(crate) async fn get_once(world: &World, id: &str, name: &str, rng: &mut Rng)
     match &ended.result {
         Ok(job) => checks::details(world, &what, &before, &after, job),
         Err(error) if error.is_not_found() => {
-            if world.service.stored(id).await.is_some() {
-                fail!(world, "{what}: not found, but it exists");
-            }
+            let exists = world.service.stored(id).await.is_some();
+            fail!(world, if exists; "{what}: not found, but it exists");
             return false;
         }
         Err(_) => {}
@@ -62,29 +51,28 @@ pub(crate) async fn list(world: Arc<World>, mut rng: Rng) {
 pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
     let condition = Condition::draw(world.clock.time(), rng);
     let workspace = condition.workspace();
-    let mut list = condition.apply(world.client.training_jobs().list());
-    let page = [1, 2, 7, 20, 50][rng.usize(..5)];
+    let page = one(rng, &[1, 2, 7, 20, 50]);
     // After small pages, a short page that is counted seems to be the whole list.
     let is_short = world.conditions.page_cap.is_some() && world.conditions.counts_page;
     let page = if is_short { 50 } else { page };
     let in_flight = rng.usize(1..5);
-    list = list.page_size(page).in_flight(in_flight);
+    let list = condition.apply(world.client.training_jobs().list());
+    let mut list = list.page_size(page).in_flight(in_flight);
     let ascending = rng.bool();
     if ascending {
         list = list.oldest_first();
     }
-    let mut what =
-        format!("list with {condition:?} by {page}, {in_flight} in flight, ascending {ascending}");
     let before = world.service.rows(workspace).await;
     let most = (rng.u8(..4) == 0).then(|| rng.usize(1..70));
+    let what = format!(
+        "list with {condition:?} by {page}, {in_flight} in flight, ascending {ascending}, {most:?}"
+    );
     let ended = match (most, rng.u8(..4)) {
         (Some(most), _) => {
-            what = format!("{what}, at most {most}");
-            world
-                .hurried(&what, Kind::Several, rng, list.collect(most))
-                .await
+            let rows = list.collect(most);
+            world.hurried(&what, Kind::Several, rng, rows).await
         }
-        (None, 0) => in_parts(world, list, &what, rng).await,
+        (None, 0) => Some(in_parts(world, list, &what, rng).await),
         (None, _) => {
             let rows = list.stream().try_collect();
             world.hurried(&what, Kind::Several, rng, rows).await
@@ -93,31 +81,26 @@ pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
     let Some(ended) = ended else { return };
     let after = world.service.rows(workspace).await;
     ended.require(world, |_| false);
-    let expected = Expected {
+    Expected {
         before,
         after,
         condition,
         ascending,
         most,
         page,
-    };
-    expected.compare(world, &ended);
+    }
+    .compare(world, &ended);
 }
 
 /// Reads a list in two parts, the second of which continues at the position of the first. The first
 /// part ends where the user drops it, or with an error.
-async fn in_parts(
-    world: &World,
-    list: ListJobs,
-    what: &str,
-    rng: &mut Rng,
-) -> Option<Ended<Vec<Job>>> {
+async fn in_parts(world: &World, list: ListJobs, what: &str, rng: &mut Rng) -> Ended<Vec<Job>> {
     let mut pages = list.clone().pages();
     let mut rows = Vec::new();
     let mut position = None;
-    let parts = rng.usize(1..4);
+    let most = rng.usize(1..4) * 10;
     let first = async {
-        while rows.len() < parts * 10
+        while rows.len() < most
             && let Some(page) = pages.try_next().await?
         {
             rows.extend(page.items);
@@ -125,54 +108,40 @@ async fn in_parts(
         }
         Ok(())
     };
-    let first = world
-        .call(format!("start of {what}"), Kind::Several, first)
-        .await;
+    let start = format!("start of {what}");
+    let first = world.call(start, Kind::Several, first).await;
     let error = first.result.err();
-    let position = error
-        .as_ref()
-        .and_then(Error::position)
-        .cloned()
-        .or(position);
-    let list = match position {
+    let stopped = error.as_ref().and_then(Error::position).cloned();
+    let rest = match stopped.or(position) {
         Some(position) => list.resume(position),
         None => {
             rows.clear();
             list
         }
     };
+    let what = format!("rest of {what}");
     let rest = async {
-        let mut rest = list.stream();
+        let mut rest = rest.stream();
         while let Some(row) = rest.next().await {
             rows.push(row?);
         }
         Ok(rows)
     };
-    Some(
-        world
-            .call(format!("rest of {what}"), Kind::Several, rest)
-            .await,
-    )
+    world.call(what, Kind::Several, rest).await
 }
 
 /// User who reads the events of a job: page by page while the job is being stopped, and by
 /// following the job after it has ended.
 pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
     let rows = world.service.rows(WORKSPACES[0]).await;
-    let job = rows
-        .iter()
-        .find(|row| row["metadata"]["name"] == JOB_WITH_EVENTS);
-    let Some(id) = job.map(|job| {
-        job["metadata"]["id"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    }) else {
+    let mut rows = rows.iter();
+    let row = rows.find(|row| metadata(row, "name") == JOB_WITH_EVENTS);
+    let Some(id) = row.map(|row| metadata(row, "id")) else {
         return;
     };
     for _ in 0..rng.usize(1..4) {
         sleep(seconds(&mut rng, 600)).await;
-        let Ok(job) = world.client.training_jobs().get(&id).await else {
+        let Ok(job) = world.client.training_jobs().get(id).await else {
             continue;
         };
         let is_final = job.is_final();
@@ -194,7 +163,7 @@ pub(crate) async fn read(world: Arc<World>, mut rng: Rng) {
 pub(crate) async fn history(world: &World, job: &Job, rng: &mut Rng) {
     // The service writes the last events some seconds after the end of the job.
     sleep(Duration::from_secs(60)).await;
-    let page = [1, 3, 20, 100][rng.usize(..4)];
+    let page = one(rng, &[1, 3, 20, 100]);
     let mut events = job.events().page_size(page).in_flight(rng.usize(1..5));
     let newest_first = rng.bool();
     if newest_first {
@@ -206,20 +175,14 @@ pub(crate) async fn history(world: &World, job: &Job, rng: &mut Rng) {
     );
     let before = world.service.stored(job.id()).await;
     let events = events.stream().try_collect::<Vec<Event>>();
-    let Some(ended) = world.hurried(&what, Kind::Several, rng, events).await else {
-        return;
-    };
+    let ended = world.hurried(&what, Kind::Several, rng, events).await;
+    let Some(ended) = ended else { return };
     ended.require(world, Error::is_not_found);
     checks::gone_if_not_found(world, job, &ended).await;
     let after = world.service.stored(job.id()).await;
     if let (Ok(events), Some(before), Some(after)) = (&ended.result, before, after) {
         let listed: Vec<&str> = events.iter().map(Event::message).collect();
-        checks::lists::events(
-            world,
-            &what,
-            (&before.events, &after.events),
-            &listed,
-            newest_first,
-        );
+        let known = (before.events.as_slice(), after.events.as_slice());
+        checks::lists::events(world, &what, known, listed, newest_first);
     }
 }

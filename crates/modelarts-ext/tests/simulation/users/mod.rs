@@ -6,28 +6,9 @@ mod lists;
 mod sweep;
 mod watches;
 
-use std::{sync::Arc, time::Duration};
+use futures::FutureExt;
 
-use fastrand::Rng;
-use futures::{
-    FutureExt,
-    future::{BoxFuture, join_all},
-};
-use modelarts_ext::Error;
-use serde_json::Value;
-use tokio::time::sleep;
-
-use crate::{
-    calls::Kind,
-    wish::WORKSPACES,
-    workload::JOB_WITH_EVENTS,
-    world::{World, fail},
-};
-
-/// Returns a text in the metadata of a row.
-fn text<'a>(row: &'a Value, name: &str) -> &'a str {
-    row["metadata"][name].as_str().unwrap_or_default()
-}
+use crate::prelude::*;
 
 /// Runs all users of a simulation until they have finished, and compares the jobs with those of the
 /// service after the end of all faults.
@@ -50,7 +31,7 @@ pub(crate) async fn all_users(world: &Arc<World>, rng: &mut Rng) {
     users.push(restart(shared()).boxed());
     for end in join_all(users.into_iter().map(tokio::spawn)).await {
         if let Err(error) = end {
-            fail!(world, "a call panicked: {error}");
+            fail!(world; "a call panicked: {error}");
         }
     }
     finish(world, rng).await;
@@ -62,7 +43,7 @@ async fn restart(world: Arc<World>) {
         sleep(at.saturating_sub(world.clock.elapsed())).await;
         world.trace.note("the service is restarted");
         if let Err(error) = world.service.restart().await {
-            fail!(world, "the service cannot be restarted: {error}");
+            fail!(world; "the service cannot be restarted: {error}");
         }
     }
 }
@@ -80,7 +61,7 @@ async fn finish(world: &World, rng: &mut Rng) {
         let phase = row["status"]["phase"].as_str().unwrap_or_default();
         if !matches!(phase, "Completed" | "Failed" | "Terminated" | "Abnormal") {
             let jobs = world.client.training_jobs();
-            let read = jobs.get(text(row, "id"));
+            let read = jobs.get(metadata(row, "id"));
             let ended = world.call("get an open job", Kind::Single, read).await;
             ended.require(world, Error::is_not_found);
             open.extend(ended.result);
@@ -100,6 +81,6 @@ async fn finish(world: &World, rng: &mut Rng) {
     lists::list_once(world, rng).await;
     for _ in 0..2 {
         let Some(row) = rng.choice(&rows) else { break };
-        lists::get_once(world, text(row, "id"), text(row, "name"), rng).await;
+        lists::get_once(world, metadata(row, "id"), metadata(row, "name"), rng).await;
     }
 }

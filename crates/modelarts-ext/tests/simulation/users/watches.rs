@@ -1,16 +1,8 @@
 //! Users who follow jobs, and wait for their ends.
 
-use std::time::Duration;
+use modelarts_ext::jobs::follow::JobUpdate;
 
-use fastrand::Rng;
-use futures::TryStreamExt;
-use modelarts_ext::{Error, Event, Job, LogItem, jobs::follow::JobUpdate};
-
-use crate::{
-    calls::Kind,
-    checks,
-    world::{Ended, World, fail, seconds},
-};
+use crate::prelude::*;
 
 /// Maximum duration of a watch after the end of the job or of the faults, whichever is later. A
 /// watch ends after 15 minutes in which every request has failed, but any successful response
@@ -22,17 +14,12 @@ const QUIET_WATCH: Duration = Duration::from_secs(240);
 /// Checks the duration and the requests of a watch.
 async fn check<T>(world: &World, job: &Job, ended: &Ended<T>) {
     let over = world.service.ended_at(job.id()).await.unwrap_or(ended.at);
-    let quiet_from = world.conditions.quiet_from;
-    let since = ended
-        .at
-        .saturating_sub(over.max(ended.call.begun).max(quiet_from));
-    let most = match ended.call.begun >= quiet_from {
-        true => QUIET_WATCH,
-        false => WATCH,
-    };
-    ended.within(world, since, most);
-    let seconds = usize::try_from(ended.took().as_secs()).unwrap_or(0);
-    ended.sent_at_most(world, 100 + seconds);
+    let (begun, quiet_from) = (ended.call.begun, world.conditions.quiet_from);
+    let since = ended.at.saturating_sub(over.max(begun).max(quiet_from));
+    let is_quiet = begun >= quiet_from;
+    ended.within(world, since, if is_quiet { QUIET_WATCH } else { WATCH });
+    // Events whose offset counts pages are read again, in up to 30 pages, with each poll.
+    ended.sent_at_most(world, 150 + 5 * ended.seconds());
     ended.require(world, Error::is_not_found);
     checks::gone_if_not_found(world, job, ended).await;
 }
@@ -56,7 +43,7 @@ async fn repeated<T, F: Future<Output = Result<T, Error>>>(
 
 pub(crate) async fn follow_events(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow events of {}", job.name());
-    let page = [9, 20, 100][rng.usize(..3)];
+    let page = one(rng, &[9, 20, 100]);
     let events = || {
         job.events()
             .page_size(page)
@@ -64,8 +51,8 @@ pub(crate) async fn follow_events(world: &World, job: &Job, rng: &mut Rng) {
             .try_collect::<Vec<_>>()
     };
     if let Some(events) = repeated(world, job, &what, rng, events).await {
-        let messages = events.iter().map(Event::message);
-        checks::followed(world, job, &what, messages).await;
+        let messages: Vec<&str> = events.iter().map(Event::message).collect();
+        checks::events(world, job, &what, &messages).await;
     }
 }
 
@@ -84,7 +71,7 @@ pub(crate) async fn follow_log(world: &World, job: &Job, rng: &mut Rng) {
 }
 
 pub(crate) async fn follow(world: &World, job: &Job, rng: &mut Rng) {
-    let what = format!("follow {}", job.name());
+    let what = &format!("follow {}", job.name());
     let access = world.log_access(rng);
     let updates = || {
         job.updates()
@@ -92,42 +79,29 @@ pub(crate) async fn follow(world: &World, job: &Job, rng: &mut Rng) {
             .follow()
             .try_collect::<Vec<_>>()
     };
-    if let Some(updates) = repeated(world, job, &what, rng, updates).await {
-        followed(world, job, &what, &updates).await;
-    }
-}
-
-async fn followed(world: &World, job: &Job, what: &str, updates: &[JobUpdate]) {
-    if updates
-        .iter()
-        .any(|update| matches!(update, JobUpdate::Vanished))
-    {
-        checks::vanished(world, job, "follow").await;
+    let Some(updates) = repeated(world, job, what, rng, updates).await else {
         return;
+    };
+    let (mut messages, mut phases) = (Vec::new(), Vec::new());
+    let mut logs: Vec<Vec<LogItem>> = vec![Vec::new(); job.tasks().len()];
+    for update in &updates {
+        match update {
+            JobUpdate::Vanished => return checks::vanished(world, job, "follow").await,
+            JobUpdate::Event(event) => messages.push(event.message()),
+            JobUpdate::Phase(job) => phases.push(job.phase().to_string()),
+            JobUpdate::Log { task, item } => match job.tasks().iter().position(|of| of == task) {
+                Some(index) => logs[index].push(item.clone()),
+                None => fail!(world; "{what}: a line of the unknown task {task}"),
+            },
+            _ => {}
+        }
     }
-    let messages = updates.iter().filter_map(|update| match update {
-        JobUpdate::Event(event) => Some(event.message()),
-        _ => None,
-    });
-    checks::followed(world, job, what, messages).await;
-    for (index, task) in job.tasks().iter().enumerate() {
-        let items = updates.iter().filter_map(|update| match update {
-            JobUpdate::Log { task: of, item } if of == task => Some(item.clone()),
-            _ => None,
-        });
-        let items: Vec<LogItem> = items.collect();
-        checks::log(world, job, u32::try_from(index).unwrap_or(0), &items).await;
+    checks::events(world, job, what, &messages).await;
+    for (task, items) in (0..).zip(&logs) {
+        checks::log(world, job, task, items).await;
     }
-    let phases: Vec<String> = updates
-        .iter()
-        .filter_map(|update| match update {
-            JobUpdate::Phase(job) => Some(job.phase().to_string()),
-            _ => None,
-        })
-        .collect();
-    if let Some(pair) = phases.windows(2).find(|pair| pair[0] == pair[1]) {
-        fail!(world, "{what}: the phase {} came twice", pair[0]);
-    }
+    let is_repeated = phases.windows(2).any(|pair| pair[0] == pair[1]);
+    fail!(world, if is_repeated; "{what}: a phase came twice in {phases:?}");
     checks::phase(world, job, what, phases.last().map(String::as_str)).await;
 }
 
@@ -138,18 +112,15 @@ pub(crate) async fn wait(world: &World, job: &Job, rng: &mut Rng) {
         Some(limit) => job.wait().timeout(limit),
         None => job.wait(),
     };
-    let wait = async { wait.await };
-    let Some(ended) = world.hurried(&what, Kind::Watch, rng, wait).await else {
-        return;
-    };
-    if let Some(limit) = limit {
-        ended.within(world, ended.took(), limit + Duration::from_secs(1));
-    }
+    let ended = world
+        .hurried(&what, Kind::Watch, rng, wait.into_future())
+        .await;
+    let Some(ended) = ended else { return };
+    ended.within_limit(world, limit);
     check(world, job, &ended).await;
-    let seconds = usize::try_from(ended.took().as_secs()).unwrap_or(0);
-    ended.sent_at_most(world, 60 + seconds / 10);
+    ended.sent_at_most(world, 60 + ended.seconds() / 10);
     let Ok(waited) = &ended.result else { return };
     checks::identity(world, &what, job, waited.job());
     checks::outcome(world, waited.job(), waited.outcome(), limit, &ended).await;
-    checks::handle(world, job, waited.job());
+    checks::handle(world, &what, job, waited.job());
 }
