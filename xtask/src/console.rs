@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    ci::outcome::{Outcome, passes},
+    outcome::{Outcome, passes},
     tools::node::{self, Optional},
     workspace::{self, cargo},
 };

@@ -4,19 +4,17 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
-mod breaking;
 mod ci;
 mod clients;
 mod console;
 mod dist;
 mod docs;
 mod instructions;
-mod layers;
 mod licences;
 mod markdown;
 mod metadata;
-mod new_operation;
 mod obs;
+mod outcome;
 mod plain;
 mod programs;
 mod readme;
@@ -32,7 +30,7 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Args, Parser, Subcommand};
 
-use crate::{ci::outcome::Outcome, clients::Selection};
+use crate::{clients::Selection, outcome::Outcome};
 
 #[derive(Parser)]
 #[command(
@@ -71,16 +69,6 @@ enum Command {
         /// A description to compare with, instead of the one that the types are generated from
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
-    },
-    /// Fails when the description breaks existing clients without the necessary change of its
-    /// version
-    Breaking {
-        /// A revision to compare with; the committed openapi/base.json if not given
-        #[arg(long, value_name = "REV")]
-        base: Option<String>,
-        /// Make the description the new base, unless its version does not admit the changes
-        #[arg(long, conflicts_with = "base")]
-        accept: bool,
     },
     /// Writes the table of operations in the README
     Readme {
@@ -147,9 +135,6 @@ enum Command {
     /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
     /// as root, installs Slurm if it is missing
     Slurm(slurm::Options),
-    /// Checks that operations added to a copy of the description can be called without new Rust
-    /// code
-    NewOperation,
     /// Builds the reference as one self-contained HTML page
     Docs,
     /// Writes the description without `anyOf`, for generators that lose its values
@@ -165,15 +150,6 @@ enum Command {
         check: bool,
         #[command(subcommand)]
         other: Option<Dist>,
-    },
-    /// Checks the order of modules that CONTRIBUTING.md shows
-    Layers {
-        /// The root of the workspace
-        #[arg(long, value_name = "DIR", default_value_os_t = workspace::root())]
-        root: PathBuf,
-        /// The document with the tables; CONTRIBUTING.md of the workspace if not given
-        #[arg(long, value_name = "FILE")]
-        tables: Option<PathBuf>,
     },
     /// Runs all checks and prints a table of the results
     Ci {
@@ -232,8 +208,6 @@ fn run(command: Command) -> Result<ExitCode> {
             reference,
         } => programs::payload(schema.as_deref(), &files, reference.as_deref()),
         Command::Schema { description } => programs::schema(description.as_deref()),
-        Command::Breaking { accept: true, .. } => breaking::accept(),
-        Command::Breaking { base, .. } => breaking::run(base.as_deref()),
         Command::Readme { check } => readme::run(check),
         Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
@@ -260,7 +234,6 @@ fn run(command: Command) -> Result<ExitCode> {
         }
         Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
         Command::Slurm(options) => slurm::command(&options),
-        Command::NewOperation => new_operation::run(),
         Command::Obs {
             speed: true,
             rounds,
@@ -276,7 +249,6 @@ fn run(command: Command) -> Result<ExitCode> {
             ..
         } => dist::wheel::run(&options),
         Command::Dist { check, other: None } => dist::run(check),
-        Command::Layers { root, tables } => layers::run(&root, tables.as_deref()),
         Command::Ci { only } => ci::run(&only),
     }
 }

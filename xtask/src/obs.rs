@@ -8,8 +8,8 @@ use std::{
 use anyhow::{Context, Result, ensure};
 
 use crate::{
-    ci::outcome::{Outcome, passes},
     clients::emulator,
+    outcome::{Outcome, passes},
     tools::venv,
     workspace::{self, cargo},
 };

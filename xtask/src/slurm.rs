@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::{
-    ci::outcome::{Outcome, passes},
     clients::emulator,
+    outcome::{Outcome, passes},
     programs::replace,
     tools::venv,
     workspace::{self, cargo},

@@ -30,11 +30,6 @@ pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")
 }
 
-/// Returns the path of the base, the description that the working description is compared with.
-pub fn base() -> PathBuf {
-    root().join("openapi/base.json")
-}
-
 /// Returns the folder in which the linter of the description is installed.
 pub fn lint() -> PathBuf {
     root().join("openapi/lint")

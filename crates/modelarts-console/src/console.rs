@@ -17,10 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    access::{
-        guard::{self, guard},
-        keys::Access,
-    },
+    access::keys::Access,
     administration::{Administration, local_root},
     assets,
     choices::Choices,
@@ -28,6 +25,7 @@ use crate::{
     drafts::{Drafts, Limits},
     emulator,
     facts::Facts,
+    guard::{self, guard},
     job, jobs,
     live::{Watches, lists::Lists},
     problem::Problem,

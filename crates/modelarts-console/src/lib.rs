@@ -32,6 +32,7 @@ mod display;
 mod drafts;
 mod emulator;
 mod facts;
+mod guard;
 mod job;
 mod jobs;
 mod live;

@@ -119,6 +119,7 @@ pub mod credentials;
 pub mod error;
 mod http;
 pub mod jobs;
+mod list_position;
 #[doc(hidden)]
 pub mod masking;
 pub mod operations;

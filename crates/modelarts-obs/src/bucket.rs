@@ -13,7 +13,7 @@ use object_store::{
 use crate::{
     address::{self, ObsPath},
     error,
-    obs::store::Store,
+    storage::store::Store,
 };
 
 /// Bucket of OBS, or a subdirectory that is used as a bucket. Clones share connections.

@@ -77,6 +77,7 @@ pub mod bucket;
 mod error;
 pub mod obs;
 pub mod staging;
+mod storage;
 pub mod sync;
 
 pub use address::ObsPath;

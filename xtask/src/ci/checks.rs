@@ -6,15 +6,15 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 use anyhow::{Context, Result, bail};
 
 use super::{
-    citations, clients, features, links,
-    outcome::{Check, Outcome, passes},
-    package, pytest, redocly, schemathesis, vitest, wheel,
+    citations, clients, features, links, package, pytest, redocly, schemathesis, vitest, wheel,
 };
 use crate::{
     console::{self, Tests},
     instructions,
     metadata::Metadata,
-    obs, programs, slurm,
+    obs,
+    outcome::{Check, Outcome, passes},
+    programs, slurm,
     tools::node,
     workspace::{self, cargo},
 };
@@ -38,11 +38,6 @@ pub const ALL: &[Check] = &[
                 "-Dwarnings",
             ]))
         },
-    },
-    Check {
-        name: "layers",
-        about: "modules depend only on modules of lower layers",
-        run: || passes(&mut itself(["layers"])?),
     },
     Check {
         name: "citations",
@@ -82,11 +77,6 @@ pub const ALL: &[Check] = &[
         },
     },
     Check {
-        name: "breaking",
-        about: "the version of the description admits its changes",
-        run: || passes(&mut itself(["breaking"])?),
-    },
-    Check {
         name: "readme",
         about: "the table of operations in the README matches the description",
         run: || passes(&mut itself(["readme", "--check"])?),
@@ -105,11 +95,6 @@ pub const ALL: &[Check] = &[
         name: "payload",
         about: "captured bodies are unchanged by decoding and encoding",
         run: payloads,
-    },
-    Check {
-        name: "new-operation",
-        about: "a new operation in the description needs no Rust code",
-        run: || passes(&mut itself(["new-operation"])?),
     },
     Check {
         name: "clients",

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, fs};
 
 use anyhow::{Context, Result};
 
-use super::outcome::Outcome;
+use crate::outcome::Outcome;
 use crate::workspace;
 
 const SOURCES: &str = "openapi/SOURCES.md";

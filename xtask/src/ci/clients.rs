@@ -3,8 +3,8 @@
 
 use anyhow::Result;
 
-use super::outcome::Outcome;
 use crate::clients::{self, Selection};
+use crate::outcome::Outcome;
 
 pub fn run() -> Result<Outcome> {
     // `.ci/run` installs missing programs if it has permission to do so.

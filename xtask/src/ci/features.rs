@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::outcome::Outcome;
+use crate::outcome::Outcome;
 use crate::{
     metadata::Metadata,
     workspace::{self, cargo},

@@ -12,7 +12,7 @@ use std::{
 
 use anyhow::Result;
 
-use super::outcome::Outcome;
+use crate::outcome::Outcome;
 use crate::{markdown, workspace};
 
 /// Address of the repository.

@@ -6,7 +6,6 @@ mod citations;
 mod clients;
 mod features;
 mod links;
-pub mod outcome;
 mod package;
 mod pytest;
 mod redocly;
@@ -21,8 +20,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::outcome::{Check, Outcome, Row};
 use anyhow::{Result, bail};
-use outcome::{Check, Outcome, Row};
 
 /// Runs the checks named in `only`, or all of them.
 pub fn run(only: &[String]) -> Result<ExitCode> {

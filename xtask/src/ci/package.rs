@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Result, ensure};
 
-use super::outcome::{Outcome, passes};
+use crate::outcome::{Outcome, passes};
 use crate::{
     metadata::Metadata,
     workspace::{self, cargo},

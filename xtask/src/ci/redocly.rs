@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 
-use super::outcome::{Outcome, passes};
+use crate::outcome::{Outcome, passes};
 use crate::{
     plain,
     tools::{node, redocly},

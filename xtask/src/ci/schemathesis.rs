@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
-use super::outcome::{Outcome, passes};
+use crate::outcome::{Outcome, passes};
 use crate::{
     clients::emulator::{self, Emulator},
     regenerate,

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use super::outcome::{Outcome, Row};
+use crate::outcome::{Outcome, Row};
 
 pub fn render(rows: &[Row], in_ci: bool) -> String {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);

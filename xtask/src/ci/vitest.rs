@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::outcome::{Outcome, passes};
+use crate::outcome::{Outcome, passes};
 use crate::{
     clients::emulator,
     tools::node::{self, Optional},

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context, Result, ensure};
 
-use super::outcome::{Outcome, passes};
+use crate::outcome::{Outcome, passes};
 use crate::{dist::wheel, workspace};
 
 /// Scripts of jobs that run on this machine, with the exit code of `modelarts run --local`.

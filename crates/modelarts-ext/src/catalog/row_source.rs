@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::{
     client::Client,
     error::Error,
+    list_position::DetectedOffset,
     pagination::{
         list::List,
-        position::DetectedOffset,
         source::{Counts, ListInfo, RawPage, Source, pagination_of},
     },
 };

@@ -95,7 +95,7 @@ use crate::{
     },
     credentials::{ProvideCredentials, ProviderContext},
     error::{Error, ErrorKind, call_summary::CallSummary},
-    pagination::position::DetectedOffsets,
+    list_position::DetectedOffsets,
     transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy},
 };
 

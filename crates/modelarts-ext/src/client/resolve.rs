@@ -22,7 +22,7 @@ use crate::{
         connection::{self, AGENT},
         url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
     },
-    pagination::position::DetectedOffsets,
+    list_position::DetectedOffsets,
     transport::{
         HttpTransport, Shared,
         connector::{Reach, ReqwestConnector},

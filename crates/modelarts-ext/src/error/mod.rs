@@ -55,7 +55,7 @@ use modelarts_api::{ErrorCode, types::ApiError};
 
 use crate::{
     error::{call_summary::CallSummary, mask::Mask},
-    pagination::position::Position,
+    list_position::Position,
 };
 
 /// A failed call: its cause and the details of the call.

@@ -7,12 +7,11 @@ use modelarts_api::{Offset, Pagination};
 
 use crate::{
     error::Error,
+    list_position::{Position, SearchPosition},
     pagination::{
         options::ReadOptions,
         page::{self, Page, PageStream},
-        pager,
-        position::{Position, SearchPosition},
-        searches,
+        pager, searches,
         source::{Source, pagination_of},
     },
 };

@@ -50,11 +50,10 @@ pub(crate) mod list;
 pub(crate) mod options;
 pub(crate) mod page;
 pub(crate) mod pager;
-pub(crate) mod position;
 mod searches;
 pub(crate) mod source;
 
+pub use crate::list_position::Position;
 pub use list::List;
 pub use modelarts_api::Offset;
 pub use page::{Page, PageStream};
-pub use position::Position;

@@ -2,7 +2,7 @@
 
 use modelarts_api::Offset;
 
-use crate::{error::Error, pagination::position::Position};
+use crate::{error::Error, list_position::Position};
 
 /// Largest supported number of rows before a position. No list is that long, and offsets computed
 /// from this number cannot overflow.

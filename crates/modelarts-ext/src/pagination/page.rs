@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, future, stream, stream::BoxStream};
 
-use crate::{error::Error, pagination::position::Position, transport::call::CallInfo};
+use crate::{error::Error, list_position::Position, transport::call::CallInfo};
 
 /// A stream of results. It is `Unpin`, so callers need not pin it before they poll it.
 pub type PageStream<T> = BoxStream<'static, Result<T, Error>>;

@@ -7,11 +7,11 @@ use modelarts_api::Pagination;
 
 use crate::{
     error::Error,
+    list_position::{Position, SearchPosition},
     pagination::{
         options::ReadOptions,
         page::{Page, PageStream},
         pager,
-        position::{Position, SearchPosition},
         source::Search,
     },
 };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use modelarts_api::{BoxFuture, Pagination};
 
-use crate::{error::Error, pagination::position::DetectedOffset, transport::call::CallInfo};
+use crate::{error::Error, list_position::DetectedOffset, transport::call::CallInfo};
 
 /// The decoded rows of one response.
 pub struct RawPage<T> {

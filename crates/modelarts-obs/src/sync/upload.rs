@@ -17,7 +17,7 @@ use crate::{
     address::ObsPath,
     bucket::{Bucket, SHA256, object_path},
     error,
-    obs::store::Store,
+    storage::store::Store,
     sync::{
         cache,
         digest::{Hasher, Stamp, is_private_key},

@@ -4,11 +4,11 @@ use modelarts_api::{Offset, Pagination};
 
 use crate::{
     error::Error,
+    list_position::{OffsetUnit, Position},
     pagination::{
         options::{MAX_ROWS, ReadOptions},
         page::Page,
         pager::{history::SAVED_KEYS, row_counts::RowCounts},
-        position::{OffsetUnit, Position},
         source::Source,
     },
 };

@@ -4,6 +4,7 @@ use modelarts_api::{Offset, Pagination};
 
 use crate::{
     error::{Error, ErrorKind},
+    list_position::{OffsetUnit, Position},
     pagination::{
         options::ReadOptions,
         pager::{
@@ -12,7 +13,6 @@ use crate::{
             row_counts::RowCounts,
             window::{Relocation, Window, WindowPlan},
         },
-        position::{OffsetUnit, Position},
         source::{Counts, ListInfo},
     },
 };

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use crate::pagination::position::OffsetUnit;
+use crate::list_position::OffsetUnit;
 
 /// The rows of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

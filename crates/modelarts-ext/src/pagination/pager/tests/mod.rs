@@ -12,13 +12,13 @@ use futures::{FutureExt, TryStreamExt, executor::block_on};
 use modelarts_api::Offset;
 use proptest::{prelude::*, test_runner::RngSeed};
 
+use crate::list_position::{OffsetUnit, Position};
 use crate::pagination::{
     page,
     pager::{
         self,
         tests::simulated_list::{Change, List, Rows, Setting},
     },
-    position::{OffsetUnit, Position},
 };
 
 pub(super) const MEANINGS: [Offset; 2] = [Offset::PageIndex, Offset::Record];

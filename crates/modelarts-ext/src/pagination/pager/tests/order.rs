@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use crate::{
     error::Error,
+    list_position::Position,
     pagination::{
         page,
         pager::{
@@ -16,7 +17,6 @@ use crate::{
                 simulated_list::{Change, Count, Rows, Setting, Table},
             },
         },
-        position::Position,
     },
 };
 

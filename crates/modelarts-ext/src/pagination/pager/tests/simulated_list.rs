@@ -10,11 +10,11 @@ use modelarts_api::{BoxFuture, Offset, Pagination};
 
 use crate::{
     error::Error,
+    list_position::DetectedOffset,
     pagination::{
         options::ReadOptions,
         page::{self, Page, PageStream},
         pager,
-        position::DetectedOffset,
         source::{self, Counts, ListInfo, RawPage, Source},
     },
 };

@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::{
     error::{self, ErrorFacts},
-    obs::{credentials::KeyProvider, directory::Directory, http::TimedClient, place::Place},
+    storage::{credentials::KeyProvider, directory::Directory, http::TimedClient, place::Place},
 };
 
 /// Region in signatures if the client has no region. It is the default region of AWS, which servers

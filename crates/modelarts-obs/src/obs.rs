@@ -1,14 +1,4 @@
 //! Connection to OBS.
-//!
-//! `place` parses the address of OBS, `credentials` converts the credentials of the client, and
-//! `http` sends the requests of the crate `object_store`. `store` provides the objects of one
-//! bucket, and `directory` those of a local directory.
-
-mod credentials;
-mod directory;
-mod http;
-mod place;
-pub(crate) mod store;
 
 use std::{
     env, fmt,
@@ -21,7 +11,7 @@ use modelarts_ext::{Client, Error, ErrorKind};
 use crate::{
     address::ObsPath,
     bucket::Bucket,
-    obs::{
+    storage::{
         place::Place,
         store::{Connection, Store},
     },
