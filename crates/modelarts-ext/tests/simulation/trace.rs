@@ -2,10 +2,8 @@
 
 use crate::prelude::*;
 
-/// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
-///
-/// Job ids are random, so they are replaced by numbers. All runs of a seed therefore have the same
-/// trace.
+/// Trace of a simulation: its requests, calls and failures, in order, with numbers instead of the
+/// random ids of jobs. Clones share the same trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     clock: ServiceClock,
@@ -25,7 +23,6 @@ impl Trace {
         Self { clock, record }
     }
 
-    /// Adds a line to the trace.
     pub(crate) fn note(&self, line: impl fmt::Display) {
         let mut record = self.record.lock().unwrap();
         let line = record.without_ids(&line.to_string());
