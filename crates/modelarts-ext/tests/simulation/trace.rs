@@ -30,7 +30,6 @@ impl Trace {
         record.lines.push(format!("{at:>10.3}  {line}"));
     }
 
-    /// Adds a violation of a rule.
     pub(crate) fn fail(&self, failure: impl fmt::Display) {
         self.note(format_args!("FAILURE {failure}"));
         let mut record = self.record.lock().unwrap();
@@ -38,7 +37,6 @@ impl Trace {
         record.failures.push(failure);
     }
 
-    /// Returns all lines, and the violations of rules.
     pub(crate) fn lines(&self) -> (Vec<String>, Vec<String>) {
         let record = self.record.lock().unwrap();
         (record.lines.clone(), record.failures.clone())
