@@ -3,7 +3,12 @@
 use crate::{network::Network, prelude::*, service::PAGE};
 
 /// Alters the response to a request.
-pub(crate) async fn alter(network: &Network, op: Op, asked: &[u8], mut answer: Answer) -> Answer {
+pub(crate) async fn alter(
+    network: &Network,
+    (op, path): (Op, &str),
+    asked: &[u8],
+    mut answer: Answer,
+) -> Answer {
     if !answer.status.is_success() {
         return answer;
     }
@@ -20,6 +25,7 @@ pub(crate) async fn alter(network: &Network, op: Op, asked: &[u8], mut answer: A
             }
             Some(job.to_string())
         }
+        Op::Logs => open_line(network, path, &answer.body).await,
         _ => None,
     };
     if let Some(body) = body {
@@ -27,6 +33,20 @@ pub(crate) async fn alter(network: &Network, op: Op, asked: &[u8], mut answer: A
         answer.headers.remove(header::CONTENT_LENGTH);
     }
     answer
+}
+
+/// Returns the body of a response with lines, without the end of the newest line of the log.
+async fn open_line(network: &Network, path: &str, answer: &[u8]) -> Option<String> {
+    let mut answer: Value = serde_json::from_slice(answer).ok()?;
+    let words: Vec<&str> = path.split('/').collect();
+    let task = words.get(6)?.strip_prefix("worker-")?.parse().ok()?;
+    let log = network.service.log(words.get(4)?, task).await?;
+    let text = answer["content"]
+        .as_str()
+        .filter(|text| log.ends_with(text))?;
+    let is_open = network.conditions.answers_null && answer["end_line"].is_string();
+    answer["content"] = text.strip_suffix('\n').filter(|_| is_open)?.into();
+    Some(answer.to_string())
 }
 
 /// Returns the body of the response to a search by a service that gives fewer rows than requested,

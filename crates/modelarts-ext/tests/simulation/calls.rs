@@ -146,12 +146,10 @@ impl Call {
         CALL.scope(Arc::clone(self), future).await
     }
 
-    /// Returns the call that the current task is in.
     pub(crate) fn current() -> Option<Arc<Self>> {
         CALL.try_with(Arc::clone).ok()
     }
 
-    /// Records an attempt, and returns its number.
     pub(crate) fn begin(&self, attempt: Attempt) -> usize {
         let mut attempts = self.attempts.lock().unwrap();
         attempts.push(attempt);

@@ -17,7 +17,6 @@ pub(crate) struct ServiceClock {
 }
 
 impl ServiceClock {
-    /// Creates a clock that starts at the current time of Tokio.
     pub(crate) fn new() -> Self {
         let start = Instant::now();
         Self { start }
@@ -33,7 +32,6 @@ impl ServiceClock {
         time.duration_since(SystemTime::UNIX_EPOCH + START).ok()
     }
 
-    /// Returns the current time of the service.
     pub(crate) fn time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + START + self.elapsed()
     }

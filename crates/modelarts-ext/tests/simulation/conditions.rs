@@ -66,7 +66,8 @@ pub(crate) struct Conditions {
     pub(crate) page_cap: Option<usize>,
     /// True if `count` of a list without conditions is the number of rows of the page.
     pub(crate) counts_page: bool,
-    /// True if the service answers changes with `null` or an empty string.
+    /// True if the service answers changes with `null` or an empty string, and gives the newest
+    /// line of a log without its end.
     pub(crate) answers_null: bool,
     /// True if details have no start time, and logs are not ready for some seconds of each minute.
     pub(crate) late_logs: bool,

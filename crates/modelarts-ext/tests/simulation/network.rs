@@ -211,7 +211,7 @@ impl Network {
         *head.headers_mut() = request.headers().clone();
         let answer = self.service.call(&head, body.clone()).await?;
         self.service.record(course.op, course.call, &body, &answer);
-        Some(alter(&self, course.op, &body, answer).await)
+        Some(alter(&self, (course.op, &course.path), &body, answer).await)
     }
 
     /// Returns the header `Retry-After` of a gateway, which only some statuses have. A date is

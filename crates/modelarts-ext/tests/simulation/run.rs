@@ -13,7 +13,6 @@ pub(crate) struct Run {
     pub(crate) failures: Vec<String>,
     /// Log of all requests and calls, with the time since the start in seconds.
     pub(crate) trace: Vec<String>,
-    /// Number of requests sent.
     pub(crate) requests: u64,
     /// Elapsed time on the simulated clock.
     pub(crate) simulated: Duration,

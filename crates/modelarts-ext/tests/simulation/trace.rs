@@ -2,10 +2,8 @@
 
 use crate::prelude::*;
 
-/// Trace of a simulation: its requests, calls and failures, in order. Clones share the same trace.
-///
-/// Job ids are random, so they are replaced by numbers. All runs of a seed therefore have the same
-/// trace.
+/// Trace of a simulation: its requests, calls and failures, in order, with numbers instead of the
+/// random ids of jobs. Clones share the same trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     clock: ServiceClock,
@@ -25,7 +23,6 @@ impl Trace {
         Self { clock, record }
     }
 
-    /// Adds a line to the trace.
     pub(crate) fn note(&self, line: impl fmt::Display) {
         let mut record = self.record.lock().unwrap();
         let line = record.without_ids(&line.to_string());
@@ -33,7 +30,6 @@ impl Trace {
         record.lines.push(format!("{at:>10.3}  {line}"));
     }
 
-    /// Adds a violation of a rule.
     pub(crate) fn fail(&self, failure: impl fmt::Display) {
         self.note(format_args!("FAILURE {failure}"));
         let mut record = self.record.lock().unwrap();
@@ -41,7 +37,6 @@ impl Trace {
         record.failures.push(failure);
     }
 
-    /// Returns all lines, and the violations of rules.
     pub(crate) fn lines(&self) -> (Vec<String>, Vec<String>) {
         let record = self.record.lock().unwrap();
         (record.lines.clone(), record.failures.clone())

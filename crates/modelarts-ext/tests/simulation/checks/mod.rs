@@ -143,7 +143,10 @@ pub(crate) async fn stopped(world: &World, job: &Job, ended: &Ended<Job>) {
 
 /// Checks that a job does not exist after a successful delete request.
 pub(crate) async fn deleted(world: &World, job: &Job, ended: &Ended<()>) {
-    certain(world, executed(world, Op::Delete, ended).is_some(), ended);
+    let is_executed = executed(world, Op::Delete, ended).is_some();
+    certain(world, is_executed, ended);
+    let is_gone = ended.result.as_ref().is_err_and(Error::is_not_found);
+    fail!(world, if is_executed && is_gone; "{} failed after it was executed", ended.what);
     let exists = world.service.stored(job.id()).await.is_some();
     let is_wrong = ended.result.is_ok() && exists;
     fail!(world, if is_wrong; "{} succeeded, but the job exists", ended.what);

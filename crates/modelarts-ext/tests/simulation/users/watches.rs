@@ -4,11 +4,9 @@ use modelarts_ext::jobs::follow::JobUpdate;
 
 use crate::prelude::*;
 
-/// Maximum duration of a watch after the end of the job or of the faults, whichever is later. A
-/// watch ends after 15 minutes in which every request has failed, but any successful response
-/// restarts this period.
+/// Maximum duration of a watch after the end of the job or of the faults, whichever is later. Any
+/// successful response restarts the 15 minutes in which every request must fail.
 const WATCH: Duration = Duration::from_secs(3600);
-/// The same without faults.
 const QUIET_WATCH: Duration = Duration::from_secs(240);
 
 /// Checks the duration and the requests of a watch.
