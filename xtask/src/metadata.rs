@@ -47,21 +47,6 @@ impl Metadata {
             .collect()
     }
 
-    /// Returns the root files of libraries, programs and build scripts.
-    pub fn roots(&self) -> Vec<PathBuf> {
-        let targets = self.packages().filter_map(|p| p["targets"].as_array());
-        targets
-            .flatten()
-            .filter(|target| {
-                ["lib", "bin", "proc-macro", "custom-build"]
-                    .iter()
-                    .any(|kind| target["kind"][0] == *kind)
-            })
-            .filter_map(|target| target["src_path"].as_str())
-            .map(PathBuf::from)
-            .collect()
-    }
-
     /// Returns the names of the examples of a package.
     pub fn examples(&self, package: &str) -> Vec<String> {
         self.packages()
