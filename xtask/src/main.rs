@@ -70,7 +70,7 @@ enum Command {
         #[arg(long, value_name = "FILE")]
         description: Option<PathBuf>,
     },
-    /// Writes the table of operations in the README
+    /// Writes the table of operations in openapi/README.md
     Readme {
         /// Fail on any difference instead of rewriting
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! `cargo xtask readme`: generates the table of operations in README.md from the description.
+//! `cargo xtask readme`: generates the table of operations in openapi/README.md from the description.
 
 use std::{collections::BTreeSet, fs, process::ExitCode};
 
@@ -13,28 +13,30 @@ const END: &str = "<!-- cargo xtask readme: end -->\n";
 /// Writes the table between its marks in the document. With `check`, fails if the table is
 /// outdated.
 pub fn run(check: bool) -> Result<ExitCode> {
-    let file = workspace::root().join("README.md");
+    let file = workspace::root().join("openapi/README.md");
     let before = fs::read_to_string(&file).with_context(|| file.display().to_string())?;
     let description = regenerate::read(&workspace::description())?;
     let emulated = fs::read_to_string(workspace::emulated())?;
     let modelled = modelled(&emulated);
     let after = replaced(&before, &table(&description, &modelled)?)?;
     if before == after {
-        println!("the table of operations in README.md matches the description");
+        println!("the table of operations in openapi/README.md matches the description");
         return Ok(ExitCode::SUCCESS);
     }
     if check {
-        println!("the table of operations in README.md is outdated; run `cargo xtask readme`");
+        println!(
+            "the table of operations in openapi/README.md is outdated; run `cargo xtask readme`"
+        );
         return Ok(ExitCode::FAILURE);
     }
     fs::write(&file, after)?;
-    println!("README.md was rewritten");
+    println!("openapi/README.md was rewritten");
     Ok(ExitCode::SUCCESS)
 }
 
 fn replaced(text: &str, table: &str) -> Result<String> {
     markdown::between(text, BEGIN, END, table)
-        .with_context(|| format!("README.md lacks the marks {BEGIN}and {END}"))
+        .with_context(|| format!("openapi/README.md lacks the marks {BEGIN}and {END}"))
 }
 
 /// Returns the operations in the emulator's table, whose lines have the form `StopTrainingJob,

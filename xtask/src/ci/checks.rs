@@ -78,7 +78,7 @@ pub const ALL: &[Check] = &[
     },
     Check {
         name: "readme",
-        about: "the table of operations in the README matches the description",
+        about: "the table of operations in openapi/README.md matches the description",
         run: || passes(&mut itself(["readme", "--check"])?),
     },
     Check {
