@@ -49,12 +49,10 @@ fn lines_of_a_log_are_asked_for_by_a_cursor() {
 
 #[test]
 fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
-    let mut lists = 0;
     for row in OPERATIONS {
         let Some(paging) = row.pagination else {
             continue;
         };
-        lists += 1;
         let has = (
             paging.offset_name.is_some(),
             paging.limit_name.is_some(),
@@ -67,7 +65,6 @@ fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
         };
         assert_eq!(has, needs, "{}", row.id);
     }
-    assert_eq!(lists, 18);
 }
 
 #[test]
