@@ -19,7 +19,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    pub(super) fn parse(address: &str) -> Result<Self, Error> {
+    pub(crate) fn parse(address: &str) -> Result<Self, Error> {
         let address = address.trim();
         let with_scheme = match address.contains("://") {
             true => address.to_owned(),
@@ -72,7 +72,7 @@ impl Place {
 
 impl Place {
     /// Returns the URL of a bucket on a server.
-    pub(super) fn bucket_url(&self, bucket: &str) -> Result<Url, Error> {
+    pub(crate) fn bucket_url(&self, bucket: &str) -> Result<Url, Error> {
         let config = |message: String| Error::new(ErrorKind::Config, message);
         let Self::Service {
             endpoint,

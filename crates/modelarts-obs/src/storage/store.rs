@@ -32,7 +32,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn new(client: &Client, endpoint: &Url) -> Result<Self, Error> {
+    pub(crate) fn new(client: &Client, endpoint: &Url) -> Result<Self, Error> {
         let context = client.provider_context();
         let policy = client.retry_policy();
         Ok(Self {
@@ -77,7 +77,7 @@ pub(crate) struct Service {
 }
 
 impl Store {
-    pub(super) fn service(
+    pub(crate) fn service(
         connection: &Connection,
         place: &Place,
         bucket: &str,
