@@ -4,7 +4,7 @@ use modelarts_obs::{CreateJobExt, JobExt, Staging};
 
 #[tokio::main]
 async fn main() -> Result<(), modelarts_ext::Error> {
-    // Reads region, project and keys from the environment; Client::builder() sets them in code.
+    // Reads region, project and keys from the environment.
     let client = Client::from_env()?;
 
     // Sends what OBS does not have of ./src and ./data; the bucket is that of MODELARTS_OBS_BUCKET.
