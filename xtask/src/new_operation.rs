@@ -6,7 +6,7 @@
 //! through generated code and by name. The command writes only to `target`, and downloads nothing.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
     fs,
     path::Path,
@@ -17,8 +17,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::{
-    codegen::{self, Piece},
-    regenerate,
+    codegen, regenerate,
     workspace::{self, cargo},
 };
 
@@ -100,17 +99,15 @@ fn prepare(root: &Path, copy: &Path) -> Result<()> {
 
 /// Writes the snapshots, from which a build without the generator assembles the code, and removes
 /// all other snapshots.
-fn write_snapshots(api: &Path, pieces: &[Piece]) -> Result<()> {
+fn write_snapshots(api: &Path, snapshots: &BTreeMap<String, String>) -> Result<()> {
     let directory = api.join("snapshots");
-    let files: BTreeSet<_> = pieces
-        .iter()
-        .map(|piece| format!("{}.snap", piece.name))
-        .collect();
-    for piece in pieces {
-        write(&directory.join(format!("{}.snap", piece.name)), &piece.text)?;
+    for (name, text) in snapshots {
+        write(&directory.join(format!("{name}.snap")), text)?;
     }
     remove_others(&directory, |name| {
-        files.contains(name.to_string_lossy().as_ref())
+        let name = name.to_string_lossy();
+        let name = name.strip_suffix(".snap");
+        name.is_some_and(|name| snapshots.contains_key(name))
     })
 }
 
