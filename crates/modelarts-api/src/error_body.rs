@@ -49,8 +49,9 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
-/// Maximum length of an error body, in bytes. Longer bodies are not searched for an error.
-const ERROR_BODY_CAP: usize = 64 << 10;
+/// Maximum length of an error body with a success status, in bytes. Longer bodies are not searched for
+/// an error, which would cost as much as decoding them.
+const ERROR_BODY_CAP: usize = 1 << 10;
 
 /// Returns `true` if the body of a response with a success status is that of an error. No response
 /// of the description has these fields.
