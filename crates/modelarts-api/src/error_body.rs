@@ -5,6 +5,7 @@
 //! request id.
 
 use bytes::Bytes;
+use memchr::memmem;
 use serde_json::{Map, Value, json};
 
 /// Maximum length of the excerpt that serves as the message of a body without a message, in
@@ -49,15 +50,14 @@ pub fn find(body: &[u8]) -> Option<(Option<String>, Option<String>)> {
     ))
 }
 
-/// Maximum length of an error body with a success status, in bytes. Longer bodies are not searched for
-/// an error, which would cost as much as decoding them.
-const ERROR_BODY_CAP: usize = 1 << 10;
+/// Maximum length of an error body, in bytes. Longer bodies are not searched for an error.
+const ERROR_BODY_CAP: usize = 64 << 10;
 
 /// Returns `true` if the body of a response with a success status is that of an error. No response
 /// of the description has these fields.
 pub(crate) fn is_error(body: &[u8]) -> bool {
     const NAMES: [&str; 4] = ["error_code", "errorCode", "error_msg", "errorMsg"];
-    if body.len() > ERROR_BODY_CAP || !body.windows(5).any(|part| part == b"error") {
+    if body.len() > ERROR_BODY_CAP || memmem::find(body, b"error").is_none() {
         return false;
     }
     let Ok(Value::Object(object)) = serde_json::from_slice(body) else {
@@ -220,6 +220,8 @@ mod tests {
         ] {
             assert!(is_error(body.as_bytes()), "{body}");
         }
+        let long = format!(r#"{{"error_msg":"{}"}}"#, "m".repeat(5000));
+        assert!(is_error(long.as_bytes()));
         for body in [
             "",
             "null",
