@@ -46,7 +46,7 @@ struct Course {
     retry_after: Option<(Duration, bool)>,
 }
 
-/// What the client receives.
+/// The response that the client receives.
 type Received = Result<Response, ConnectorError>;
 /// Result of an attempt: its end for the record, a `Retry-After`, and the result for the client.
 type Exchange = (End, Option<Duration>, Received);

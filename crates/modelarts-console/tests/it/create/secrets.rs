@@ -69,7 +69,7 @@ async fn a_copy_keeps_the_values_that_its_form_does_not_show() {
             ("action", "create"),
         ],
     );
-    // What is typed is a secret, too.
+    // Typed values are secrets, too.
     let (body, errors) = check(&fixture, &form).await;
     assert_eq!(errors, [""; 0]);
     let shown = json!({"DB_PASSWORD": "***", "SEED": "2", "API_KEY": "***"});
