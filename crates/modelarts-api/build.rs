@@ -44,7 +44,7 @@ fn write() -> Result<(), Box<dyn Error>> {
 fn generated() -> Result<String, Box<dyn Error>> {
     let generate = || -> Result<String, Box<dyn Error>> {
         let description = codegen::parse(&fs::read_to_string(DESCRIPTION)?)?;
-        Ok(codegen::join(&codegen::generate(&description)?))
+        Ok(codegen::snapshots::join(&codegen::generate(&description)?))
     };
     generate().map_err(|error| format!("{DESCRIPTION}: {error}").into())
 }
@@ -58,5 +58,8 @@ fn generated() -> Result<String, Box<dyn Error>> {
         .map_err(|error| error.to_string())
         .and_then(|text| link::check(&text))
         .map_err(|error| format!("{DESCRIPTION}: {error}"))?;
-    Ok(snapshots::join(Path::new(INPUT)).map_err(|error| format!("{INPUT}: {error}"))?)
+    let snapshots = snapshots::read(Path::new(INPUT));
+    Ok(snapshots::join(
+        &snapshots.map_err(|error| format!("{INPUT}: {error}"))?,
+    ))
 }

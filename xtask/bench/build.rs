@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // for both.
     println!("cargo::rerun-if-changed=../bench/build.rs");
     println!("cargo::rerun-if-changed={SNAPSHOTS}");
-    let file = syn::parse_file(&snapshots::join(Path::new(SNAPSHOTS))?)?;
+    let file = syn::parse_file(&snapshots::join(&snapshots::read(Path::new(SNAPSHOTS))?))?;
     let types = file.items.into_iter().find_map(|item| match item {
         Item::Mod(item) if item.ident == "types" => item.content,
         _ => None,

@@ -20,7 +20,6 @@ mod programs;
 mod readme;
 mod regenerate;
 mod slurm;
-mod snapshots;
 mod spec;
 mod tools;
 mod workspace;
@@ -28,7 +27,7 @@ mod workspace;
 use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
 use crate::{clients::Selection, outcome::Outcome};
 
@@ -45,7 +44,11 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Compiles the description and rewrites the snapshots of the result
-    Codegen(Codegen),
+    Codegen {
+        /// Fail on any difference instead of rewriting
+        #[arg(long)]
+        check: bool,
+    },
     /// Checks that the description compiles and keeps the rules, and that its examples are valid
     Spec {
         /// The OpenAPI description
@@ -172,19 +175,6 @@ enum Dist {
     },
 }
 
-#[derive(Args)]
-struct Codegen {
-    /// Fail on any difference instead of rewriting
-    #[arg(long)]
-    check: bool,
-    /// The OpenAPI description
-    #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
-    description: PathBuf,
-    /// The directory of the snapshots
-    #[arg(long, value_name = "DIR", default_value_os_t = workspace::snapshots())]
-    snapshots: PathBuf,
-}
-
 fn main() -> ExitCode {
     match run(Cli::parse().command) {
         Ok(code) => code,
@@ -197,10 +187,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Codegen(args) if args.check => {
-            regenerate::check(&args.description, &args.snapshots)
-        }
-        Command::Codegen(args) => regenerate::rewrite(&args.description, &args.snapshots),
+        Command::Codegen { check } => regenerate::run(check),
         Command::Spec { description } => spec::check(&description),
         Command::Payload {
             schema,

@@ -1,17 +1,13 @@
 //! `cargo xtask codegen`: regenerates or checks the snapshots of the generated code.
 
-use std::{
-    env, fs,
-    path::{self, Path},
-    process::{Command, ExitCode},
-};
+use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
 
 use crate::{
-    codegen::{self, Piece},
-    snapshots, workspace,
+    codegen,
+    workspace::{self, cargo},
 };
 
 /// Reads and parses the description.
@@ -21,8 +17,8 @@ pub fn read(description: &Path) -> Result<Value> {
     codegen::parse(&yaml).with_context(|| file_name(description))
 }
 
-/// Generates the code of the description in a file.
-pub fn generate(description: &Path) -> Result<Vec<Piece>> {
+/// Generates the code of the description in a file, as the texts of the snapshots by name.
+pub fn generate(description: &Path) -> Result<BTreeMap<String, String>> {
     codegen::generate(&read(description)?).with_context(|| file_name(description))
 }
 
@@ -33,71 +29,44 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// Fails if the snapshots differ from the code that is generated from the description.
-pub fn check(description: &Path, directory: &Path) -> Result<ExitCode> {
-    let pieces = generate(description)?;
-    let difference = snapshots::compare(directory, &pieces)?;
-    if difference.is_none() {
-        println!(
-            "{} snapshots are what the description compiles to",
-            pieces.len()
-        );
-        return Ok(ExitCode::SUCCESS);
+/// Runs the test that compares the snapshots with the generated code, `xtask/tests/codegen.rs`. If
+/// it is no check, insta writes all snapshots again.
+pub fn run(is_check: bool) -> Result<ExitCode> {
+    // A broken description is reported in one sentence, and leaves the snapshots unchanged.
+    let generated = generate(&workspace::description())?;
+    if !is_check {
+        remove_snapshots(&workspace::snapshots())?;
     }
-    print!("{}", difference.report());
-    println!("run `cargo xtask codegen` and commit the result with the description");
-    Ok(ExitCode::FAILURE)
-}
-
-/// Rewrites the snapshots and prints the changes.
-pub fn rewrite(description: &Path, directory: &Path) -> Result<ExitCode> {
-    if !insta_writes() {
-        return again();
+    let test = [
+        "test",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--test",
+        "codegen",
+        "--",
+        "--exact",
+        "the_snapshots_are_the_generated_code",
+    ];
+    let status = cargo(test)
+        .env("INSTA_UPDATE", if is_check { "no" } else { "always" })
+        .status()
+        .context("cargo")?;
+    if !status.success() {
+        return Ok(ExitCode::FAILURE);
     }
-    let pieces = generate(description)?;
-    let before = snapshots::compare(directory, &pieces)?;
-    snapshots::write(&path::absolute(directory)?, &pieces)?;
-    let after = snapshots::compare(directory, &pieces)?;
-    anyhow::ensure!(
-        after.is_none(),
-        "the snapshots just written are not the generated file\n{}",
-        after.report()
-    );
-
-    let changed: Vec<_> = before.changed.into_iter().map(|c| c.name).collect();
-    let kept = pieces.len() - before.added.len() - changed.len();
-    for (what, names) in [
-        ("added", before.added),
-        ("changed", changed),
-        ("removed", before.orphans),
-    ] {
-        if !names.is_empty() {
-            println!("{} {what}: {}", names.len(), names.join(", "));
-        }
-    }
-    println!("{kept} as before");
+    let done = if is_check { "match" } else { "contain" };
+    println!("{} snapshots {done} the generated code", generated.len());
     Ok(ExitCode::SUCCESS)
 }
 
-fn insta_writes() -> bool {
-    let says = |name: &str, value: &Path| env::var_os(name).is_some_and(|set| *set == *value);
-    snapshots::WRITING
-        .iter()
-        .all(|(name, value)| says(name, Path::new(value)))
-        && says("INSTA_WORKSPACE_ROOT", &workspace::root())
-}
-
-/// Restarts this program with the environment variables that insta needs, because a program cannot
-/// change its own environment safely.
-fn again() -> Result<ExitCode> {
-    let status = Command::new(env::current_exe()?)
-        .args(env::args_os().skip(1))
-        .envs(snapshots::WRITING)
-        .env("INSTA_WORKSPACE_ROOT", workspace::root())
-        .status()?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+fn remove_snapshots(directory: &Path) -> Result<()> {
+    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
+        let path = entry?.path();
+        let name = path.to_string_lossy();
+        if name.ends_with(".snap") || name.ends_with(".snap.new") {
+            fs::remove_file(&path)?;
+        }
+    }
+    Ok(())
 }

@@ -141,22 +141,28 @@ impl Usage {
     pub fn of(description: &Value) -> Result<Self, Error> {
         let mut usage = Self::default();
         for operation in operations(description)? {
-            for parameter in operation.parameters(description) {
-                references(description, parameter, &mut usage.in_requests)?;
-                if text(parameter, "in") == Some("path") {
-                    let schema = parameter.get("schema").and_then(reference);
-                    usage.identifiers.extend(schema.map(str::to_owned));
-                }
-            }
-            if let Some(body) = operation.body(description) {
-                references(description, body, &mut usage.in_requests)?;
-            }
-            for (_, response) in members(operation.definition, "responses") {
-                let response = resolve(description, response);
-                references(description, response, &mut usage.in_answers)?;
-            }
+            usage.add(description, &operation)?;
         }
         Ok(usage)
+    }
+
+    /// Adds the schemas that an operation uses.
+    pub fn add(&mut self, description: &Value, operation: &Operation<'_>) -> Result<(), Error> {
+        for parameter in operation.parameters(description) {
+            references(description, parameter, &mut self.in_requests)?;
+            if text(parameter, "in") == Some("path") {
+                let schema = parameter.get("schema").and_then(reference);
+                self.identifiers.extend(schema.map(str::to_owned));
+            }
+        }
+        if let Some(body) = operation.body(description) {
+            references(description, body, &mut self.in_requests)?;
+        }
+        for (_, response) in members(operation.definition, "responses") {
+            let response = resolve(description, response);
+            references(description, response, &mut self.in_answers)?;
+        }
+        Ok(())
     }
 
     /// Returns whether the schema occurs in requests only.

@@ -9,7 +9,7 @@
 //! 5. [`rewrite`] changes the code: types of responses implement `crate::decode`, calls use
 //!    `crate::send`, and large objects in responses are boxed. It adds open enumerations and
 //!    identifiers, and removes the builders of types that only responses contain.
-//! 6. [`pieces`] divides the code into pieces, such as one for each schema and each operation.
+//! 6. [`pieces`] divides the code into the texts of the snapshots, by resource and kind.
 
 mod description;
 mod error;
@@ -23,14 +23,16 @@ mod rewrite;
 pub mod snapshots;
 mod tables;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 // Used by xtask, not by the build script.
 #[allow(unused_imports)]
 pub use description::METHODS;
 use description::Usage;
 use error::Error;
-pub use pieces::Piece;
 use progenitor::{GenerationSettings, Generator, HooksMode, InterfaceStyle, TagStyle, TypeImpl};
 use quote::quote;
 use serde_json::Value;
@@ -46,14 +48,15 @@ pub fn parse(yaml: &str) -> Result<Value, Error> {
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 
-/// Generates the Rust code, as pieces in the order of the generated file.
-pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
+/// Generates the Rust code, as the texts of the snapshots by name. [`snapshots::join`] makes them
+/// one file.
+pub fn generate(description: &Value) -> Result<BTreeMap<String, String>, Error> {
     let mut description = description.clone();
     lower::portable_forms::undo(&mut description);
     let usage = Usage::of(&description)?;
     let tables = tables::tables(&description, &usage)?;
     let documentation = tables::docs::builders(&description)?;
-    let lowered = lower::lower(description, &usage)?;
+    let lowered = lower::lower(description.clone(), &usage)?;
     let openapi: openapiv3::OpenAPI =
         serde_json::from_value(lowered.description.clone()).map_err(|error| {
             Error(format!(
@@ -93,10 +96,5 @@ pub fn generate(description: &Value) -> Result<Vec<Piece>, Error> {
         .map_err(|error| Error(format!("progenitor's output is not Rust: {error}")))?;
 
     let file = rewrite::rewrite(file, &lowered, &usage)?;
-    pieces::cut(file, tables, &usage, &documentation)
-}
-
-/// Returns the generated file, joined from its pieces.
-pub fn join(pieces: &[Piece]) -> String {
-    pieces.iter().map(|piece| piece.text.as_str()).collect()
+    pieces::cut(file, tables, &description, &usage, &documentation)
 }

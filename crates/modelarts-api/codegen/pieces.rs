@@ -1,85 +1,68 @@
-//! Division of the generated file into pieces of reviewable size: one per schema, one per
-//! operation, and the beginning and end of each module. The pieces, joined in order, are identical
-//! to the generated file.
+//! Division of the generated code into snapshots of reviewable size: for each resource its types,
+//! the builders of these types and its operations; and the client and each table.
 
-use std::{collections::BTreeMap, mem};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem,
+};
 
 use proc_macro2::TokenStream;
+use serde_json::Value;
 use syn::{File, Item, parse_quote};
 
 use super::{
-    description::Usage,
+    description::{Usage, elements, operations, text, texts},
     error::Error,
     rewrite::syntax::{content, item_type},
 };
 
-/// A part of the generated file.
-#[derive(Debug)]
-pub struct Piece {
-    /// Name of the piece, such as `schema.TrainingJob` or `operation.StopTrainingJob`.
-    #[allow(dead_code)]
-    pub name: String,
-    /// Code of the piece, which ends with a newline.
-    pub text: String,
-}
+/// Name of the resource of schemas that three or more resources use, or none.
+const SHARED: &str = "shared";
 
-/// Cuts the generated file into its pieces, and adds the tables and the documentation of the
-/// operation builders.
+/// Cuts the generated file into the texts of the snapshots, and adds the tables and the
+/// documentation of the operation builders.
 pub fn cut(
     mut file: File,
     tables: impl IntoIterator<Item = (&'static str, TokenStream)>,
+    description: &Value,
     usage: &Usage,
     documentation: &BTreeMap<String, String>,
-) -> Result<Vec<Piece>, Error> {
+) -> Result<BTreeMap<String, String>, Error> {
     let mut types = take_module(&mut file.items, "types")?;
     let type_builders = take_module(&mut types, "builder")?;
-    let builders = take_module(&mut file.items, "builder")?;
+    let mut operations = take_module(&mut file.items, "builder")?;
+    for item in &mut operations {
+        if let Item::Struct(item) = item
+            && let Some(text) = documentation.get(&item.ident.to_string())
+        {
+            item.attrs.insert(0, parse_quote!(#[doc = #text]));
+        }
+    }
+    let schemas = for_each_schema(&types, usage);
 
-    let mut pieces = vec![piece("client", file.items)];
+    let mut pieces = BTreeMap::from([("client".to_owned(), file.items)]);
     for (name, table) in tables {
         let table: File = syn::parse2(table).map_err(Error::new)?;
-        pieces.push(piece(name, table.items));
+        pieces.insert(name.to_owned(), table.items);
     }
-    let types = by_type(types);
-    let is_defined = |items: &[Item]| {
-        let mut items = items.iter();
-        items.any(|item| matches!(item, Item::Struct(_) | Item::Enum(_)))
-    };
-    let names = types.iter().filter(|(_, items)| is_defined(items));
-    let names = names.map(|(name, _)| name.as_str());
-    let schemas = for_each_schema(names.partition(|name| usage.in_answers.contains(*name)));
-    pieces.push(frame(
-        "types.begin",
-        "/// The types of requests and answers.\npub mod types {",
-    ));
-    for (name, items) in types {
-        pieces.push(match name.as_str() {
-            "" => piece("types.common", items),
-            name => piece(&format!("schema.{name}"), items),
-        });
-    }
-    let begin = "/// Builders of the types that requests need.\npub mod builder {";
-    pieces.push(frame("types.builder.begin", begin));
-    for (name, items) in by_type(type_builders) {
-        pieces.push(piece(&format!("schema.{name}.builder"), items));
-    }
-    pieces.push(frame("types.end", "}\n}"));
-    pieces.push(frame("schemas", &schemas));
-    let begin = "/// Builders of the calls, one per operation.\npub mod builder {";
-    pieces.push(frame("operations.begin", begin));
-    for (name, mut items) in by_type(builders) {
-        for item in &mut items {
-            if let (Item::Struct(item), Some(text)) = (item, documentation.get(&name)) {
-                item.attrs.insert(0, parse_quote!(#[doc = #text]));
-            }
+    let resources = resources(description)?;
+    for (kind, items) in [
+        ("types", types),
+        ("builders", type_builders),
+        ("operations", operations),
+    ] {
+        for (name, items) in by_type(items) {
+            let resource = resources.get(&name).map_or(SHARED, String::as_str);
+            let piece = pieces.entry(format!("{kind}.{resource}"));
+            piece.or_default().extend(items);
         }
-        pieces.push(match name.as_str() {
-            "" => piece("operations.common", items),
-            name => piece(&format!("operation.{name}"), items),
-        });
     }
-    pieces.push(frame("operations.end", "}"));
-    Ok(pieces)
+    let mut texts: BTreeMap<_, _> = pieces
+        .into_iter()
+        .map(|(name, items)| (name, unparse(items)))
+        .collect();
+    texts.insert("schemas".to_owned(), schemas);
+    Ok(texts)
 }
 
 /// Removes a module from the items, and returns its content.
@@ -91,25 +74,38 @@ fn take_module(items: &mut Vec<Item>, name: &str) -> Result<Vec<Item>, Error> {
     }
 }
 
-fn piece(name: &str, items: Vec<Item>) -> Piece {
-    let text = prettyplease::unparse(&File {
+/// Returns the resource of each operation and schema by its name. Resources are the tags of the
+/// description. A schema belongs to the first resource that uses it.
+fn resources(description: &Value) -> Result<BTreeMap<String, String>, Error> {
+    let mut of_schemas: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut resources = BTreeMap::new();
+    for tag in elements(description, "tags").filter_map(|tag| text(tag, "name")) {
+        let mut usage = Usage::default();
+        for operation in operations(description)? {
+            if texts(operation.definition, "tags").next() == Some(tag) {
+                usage.add(description, &operation)?;
+                resources.insert(operation.id.to_owned(), tag.to_owned());
+            }
+        }
+        for schema in usage.in_requests.union(&usage.in_answers) {
+            of_schemas.entry(schema.clone()).or_default().push(tag);
+        }
+    }
+    for (schema, tags) in of_schemas {
+        if let [tag] | [tag, _] = tags[..] {
+            resources.insert(schema, tag.to_owned());
+        }
+    }
+    Ok(resources)
+}
+
+fn unparse(items: Vec<Item>) -> String {
+    prettyplease::unparse(&File {
         shebang: None,
         frontmatter: None,
         attrs: Vec::new(),
         items,
-    });
-    Piece {
-        name: name.to_owned(),
-        text,
-    }
-}
-
-/// Returns the piece for the beginning or end of a module.
-fn frame(name: &str, text: &str) -> Piece {
-    Piece {
-        name: name.to_owned(),
-        text: format!("{text}\n"),
-    }
+    })
 }
 
 /// Groups items by the type that they define or implement; the key of all other items is the empty
@@ -125,7 +121,15 @@ fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
 
 /// Returns the source of a macro that passes the names of all generated types to another macro.
 /// Each name is on its own line, so a new schema adds one line to a diff.
-fn for_each_schema((answers, others): (Vec<&str>, Vec<&str>)) -> String {
+fn for_each_schema(types: &[Item], usage: &Usage) -> String {
+    let defined = types
+        .iter()
+        .filter(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
+    let names: BTreeSet<String> = defined.filter_map(item_type).collect();
+    let (answers, others): (Vec<_>, Vec<_>) = names
+        .iter()
+        .map(String::as_str)
+        .partition(|name| usage.in_answers.contains(*name));
     format!(
         "/// Calls a macro with the names of all generated types: those of answers, then the others.\n\
          #[doc(hidden)]\n\
@@ -134,7 +138,7 @@ fn for_each_schema((answers, others): (Vec<&str>, Vec<&str>)) -> String {
              ($callback:ident) => {{\n        \
                  $callback! {{\n            {};\n            {}\n        }}\n    \
              }};\n\
-         }}",
+         }}\n",
         answers.join("\n            "),
         others.join("\n            ")
     )

@@ -3,62 +3,64 @@
 //! A build script without the generator includes this file directly, so the file depends only on
 //! the standard library.
 
-use std::{
-    fs,
-    io::{Error, ErrorKind, Result},
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, io::Result, path::Path};
 
-/// Joins the snapshots in a directory, in the order of their pieces.
-pub fn join(directory: &Path) -> Result<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let file = entry?.file_name();
-        // Pending snapshots end with `.snap.new`.
-        if let Some(name) = file.to_string_lossy().strip_suffix(".snap") {
-            names.push((position(name)?, name.to_owned()));
-        }
-    }
-    names.sort();
+/// Kinds of snapshots in the order of the generated file, each with the text before and after it.
+/// The snapshots of a kind are named after it, such as `types.Algorithms`.
+const KINDS: [(&str, &str, &str); 9] = [
+    ("client", "", ""),
+    ("tables", "", ""),
+    ("error_codes", "", ""),
+    ("fields", "", ""),
+    ("request_path", "", ""),
+    ("schemas", "", ""),
+    (
+        "types",
+        "/// The types of requests and answers.\npub mod types {\n",
+        "",
+    ),
+    (
+        "builders",
+        "/// Builders of the types that requests need.\npub mod builder {\n",
+        "}\n}\n",
+    ),
+    (
+        "operations",
+        "/// Builders of the calls, one per operation.\npub mod builder {\n",
+        "}\n",
+    ),
+];
+
+/// Joins the texts of all snapshots into the generated file.
+pub fn join(snapshots: &BTreeMap<String, String>) -> String {
     let mut joined = String::new();
-    for (_, name) in names {
-        let stored = fs::read_to_string(directory.join(format!("{name}.snap")))?;
-        joined += text(&stored);
-    }
-    Ok(joined)
-}
-
-/// Removes the header that insta adds before the content of a piece.
-pub fn text(stored: &str) -> &str {
-    stored
-        .strip_prefix("---\n")
-        .and_then(|rest| rest.split_once("\n---\n"))
-        .map_or(stored, |(_, text)| text)
-}
-
-/// Returns the position of a piece in the file. Schemas, operations and three tables share one
-/// position each, and are sorted by name.
-fn position(name: &str) -> Result<u8> {
-    Ok(match name {
-        "client" => 0,
-        "tables" => 1,
-        "error_codes" | "fields" | "request_path" => 2,
-        "types.begin" => 3,
-        "types.common" => 4,
-        _ if name.starts_with("schema.") && !name.ends_with(".builder") => 5,
-        "types.builder.begin" => 6,
-        _ if name.starts_with("schema.") => 7,
-        "types.end" => 8,
-        "schemas" => 9,
-        "operations.begin" => 10,
-        "operations.common" => 11,
-        _ if name.starts_with("operation.") => 12,
-        "operations.end" => 13,
-        _ => {
-            return Err(Error::new(
-                ErrorKind::InvalidData,
-                format!("{name}.snap is no piece of the generated file"),
-            ));
+    for (kind, before, after) in KINDS {
+        joined += before;
+        for (name, text) in snapshots {
+            if name.split('.').next() == Some(kind) {
+                joined += text;
+            }
         }
-    })
+        joined += after;
+    }
+    joined
+}
+
+/// Reads the texts of all snapshots in a directory, without the headers that insta adds.
+pub fn read(directory: &Path) -> Result<BTreeMap<String, String>> {
+    let mut snapshots = BTreeMap::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        // Pending snapshots end with `.snap.new`.
+        if path.extension().is_none_or(|extension| extension != "snap") {
+            continue;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let stored = fs::read_to_string(&path)?;
+        let header = stored.strip_prefix("---\n");
+        let text = header.and_then(|rest| rest.split_once("\n---\n"));
+        let text = text.map_or(stored.as_str(), |(_, text)| text);
+        snapshots.insert(name.into_owned(), text.to_owned());
+    }
+    Ok(snapshots)
 }

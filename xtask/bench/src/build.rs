@@ -92,7 +92,8 @@ type Case = (&'static str, String, &'static str, &'static str);
 /// with reqwest and serde_json alone.
 pub fn compare(rounds: usize, only: Option<Crate>) -> Result<()> {
     ensure!(rounds > 0, "--rounds must be at least 1");
-    let generated = snapshots::join(&root().join("crates/modelarts-api/snapshots"))?;
+    let generated = snapshots::read(&root().join("crates/modelarts-api/snapshots"))?;
+    let generated = snapshots::join(&generated);
     println!(
         "Clean debug builds, offline, rounds in turn: {rounds}; medians. Generated lines: {}.\n",
         generated.lines().count()
