@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, env, error::Error, fs, path::Path};
 
 use quote::quote;
 use syn::{
-    Attribute, Field, Fields, Ident, Item, ItemStruct, LitStr, TypePath, parse_quote,
+    Attribute, Expr, Field, Ident, Item, ItemStruct, Meta, TypePath, parse_quote,
     visit_mut::{self, VisitMut},
 };
 
@@ -28,11 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let objects: BTreeMap<String, ItemStruct> = items
         .into_iter()
         .filter_map(|item| match item {
-            Item::Struct(item) if matches!(item.fields, Fields::Named(_)) => {
-                Some((item.ident.to_string(), item))
-            }
+            // `object! { pub struct X { .. } }`
+            Item::Macro(item) => item.mac.parse_body::<ItemStruct>().ok(),
             _ => None,
         })
+        .map(|item| (item.ident.to_string(), item))
         .collect();
 
     let mut plain = Plain {
@@ -99,20 +99,9 @@ fn is_ours(ty: &TypePath, last: &Ident) -> bool {
     ty.path.leading_colon.is_none() && (first == "crate" || first == "super" || !primitive)
 }
 
-fn name_on_the_wire(attribute: &Attribute) -> Option<LitStr> {
-    let mut name = None;
-    if attribute.path().is_ident("serde") {
-        // An error only means that the attribute has another form, which is not relevant here.
-        let _ = attribute.parse_nested_meta(|meta| {
-            let renames = meta.path.is_ident("rename");
-            if let Ok(value) = meta.value() {
-                let text = value.parse()?;
-                if renames {
-                    name = Some(text);
-                }
-            }
-            Ok(())
-        });
+fn name_on_the_wire(attribute: &Attribute) -> Option<Expr> {
+    match &attribute.meta {
+        Meta::NameValue(meta) if meta.path.is_ident("json") => Some(meta.value.clone()),
+        _ => None,
     }
-    name
 }

@@ -1,5 +1,5 @@
-//! Division of the generated code into snapshots of reviewable size: for each resource its types,
-//! the builders of these types and its operations; and the client and each table.
+//! Division of the generated code into snapshots of reviewable size: for each resource its types
+//! and its operations; and the client, the builders of types, and each table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,13 +7,15 @@ use std::{
 };
 
 use proc_macro2::TokenStream;
+use quote::ToTokens;
 use serde_json::Value;
-use syn::{File, Item, parse_quote};
+use syn::{Attribute, File, Item, parse_quote};
 
 use super::{
     description::{Usage, elements, operations, text, texts},
     error::Error,
     rewrite::syntax::{content, item_type},
+    tables::request_paths,
 };
 
 /// Name of the resource of schemas that three or more resources use, or none.
@@ -40,17 +42,16 @@ pub fn cut(
     }
     let schemas = for_each_schema(&types, usage);
 
-    let mut pieces = BTreeMap::from([("client".to_owned(), file.items)]);
+    let mut pieces = BTreeMap::from([
+        ("client".to_owned(), file.items),
+        ("builders".to_owned(), type_builders),
+    ]);
     for (name, table) in tables {
         let table: File = syn::parse2(table).map_err(Error::new)?;
         pieces.insert(name.to_owned(), table.items);
     }
     let resources = resources(description)?;
-    for (kind, items) in [
-        ("types", types),
-        ("builders", type_builders),
-        ("operations", operations),
-    ] {
+    for (kind, items) in [("types", types), ("operations", operations)] {
         for (name, items) in by_type(items) {
             let resource = resources.get(&name).map_or(SHARED, String::as_str);
             let piece = pieces.entry(format!("{kind}.{resource}"));
@@ -59,9 +60,14 @@ pub fn cut(
     }
     let mut texts: BTreeMap<_, _> = pieces
         .into_iter()
+        .filter(|(_, items)| !items.is_empty())
         .map(|(name, items)| (name, unparse(items)))
         .collect();
     texts.insert("schemas".to_owned(), schemas);
+    texts.insert(
+        "request_path".to_owned(),
+        request_paths::module(description)?,
+    );
     Ok(texts)
 }
 
@@ -99,13 +105,35 @@ fn resources(description: &Value) -> Result<BTreeMap<String, String>, Error> {
     Ok(resources)
 }
 
+/// Formats the items. A struct with an attribute in `crate` becomes the argument of this macro, so
+/// that the text names each field once.
 fn unparse(items: Vec<Item>) -> String {
-    prettyplease::unparse(&File {
-        shebang: None,
-        frontmatter: None,
-        attrs: Vec::new(),
-        items,
-    })
+    let mut text = String::new();
+    for mut item in items {
+        let name = take_macro(&mut item);
+        let item = prettyplease::unparse(&File {
+            shebang: None,
+            frontmatter: None,
+            attrs: Vec::new(),
+            items: vec![item],
+        });
+        text += &match name {
+            Some(name) => format!("{name}! {{\n{item}}}\n"),
+            None => item,
+        };
+    }
+    text
+}
+
+/// Removes the attribute that names a macro.
+fn take_macro(item: &mut Item) -> Option<String> {
+    let Item::Struct(item) = item else {
+        return None;
+    };
+    let is_macro = |attribute: &Attribute| attribute.path().segments[0].ident == "crate";
+    let at = item.attrs.iter().position(is_macro)?;
+    let name = item.attrs.remove(at).path().to_token_stream().to_string();
+    Some(name.replace(' ', ""))
 }
 
 /// Groups items by the type that they define or implement; the key of all other items is the empty

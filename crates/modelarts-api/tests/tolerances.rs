@@ -12,50 +12,33 @@ use modelarts_api::{
 };
 use serde_json::{Map, Value, json};
 
-/// One field of each kind, in the form of generated structs.
-#[derive(Debug, Default, PartialEq)]
-struct Fields {
-    integer: Option<i64>,
-    number: Option<f64>,
-    flag: Option<bool>,
-    text: Option<String>,
-    object: Option<Inner>,
-    boxed: Option<Box<Inner>>,
-    anything: Option<Value>,
-    texts: Vec<String>,
-    integers: Vec<i64>,
-    rows: Vec<Inner>,
-    nested: Vec<Vec<i64>>,
-    map: BTreeMap<String, String>,
-    free: Map<String, Value>,
+object! {
+    /// One field of each kind, in the form of generated structs.
+    #[derive(Debug, Default, PartialEq)]
+    struct Fields {
+        integer: Option<i64>,
+        number: Option<f64>,
+        flag: Option<bool>,
+        text: Option<String>,
+        object: Option<Inner>,
+        boxed: Option<Box<Inner>>,
+        anything: Option<Value>,
+        texts: Vec<String>,
+        integers: Vec<i64>,
+        rows: Vec<Inner>,
+        nested: Vec<Vec<i64>>,
+        map: BTreeMap<String, String>,
+        free: Map<String, Value>,
+    }
 }
 
-#[derive(Debug, Default, PartialEq)]
-struct Inner {
-    size: Option<i64>,
-    sizes: Vec<i64>,
+object! {
+    #[derive(Debug, Default, PartialEq)]
+    struct Inner {
+        size: Option<i64>,
+        sizes: Vec<i64>,
+    }
 }
-
-// The list of fields, as codegen writes it for each struct.
-object!(Fields {
-    integer: "integer",
-    number: "number",
-    flag: "flag",
-    text: "text",
-    object: "object",
-    boxed: "boxed",
-    anything: "anything",
-    texts: "texts",
-    integers: "integers",
-    rows: "rows",
-    nested: "nested",
-    map: "map",
-    free: "free",
-});
-object!(Inner {
-    size: "size",
-    sizes: "sizes"
-});
 
 fn inner(size: i64) -> Inner {
     Inner {
@@ -294,11 +277,12 @@ fn a_map() {
 
 #[test]
 fn cells_of_a_table_keep_their_places() {
-    #[derive(Default, PartialEq, Debug)]
-    struct Table {
-        data: Vec<Vec<Value>>,
+    object! {
+        #[derive(Default, PartialEq, Debug)]
+        struct Table {
+            data: Vec<Vec<Value>>,
+        }
     }
-    object!(Table { data: "data" });
     let table: Table = serde_json::from_str(r#"{"data":[["a",null,"",{"b":1}]]}"#).unwrap();
     assert_eq!(
         table.data,
@@ -417,11 +401,12 @@ fn absent_fields_are_not_written() {
 
 #[test]
 fn outside_of_lists_an_error_names_its_place() {
-    #[derive(Debug, Default)]
-    struct Job {
-        status: Option<Inner>,
+    object! {
+        #[derive(Debug, Default)]
+        struct Job {
+            status: Option<Inner>,
+        }
     }
-    object!(Job { status: "status" });
     let error = decode::body::<Job>(br#"{"status":{"size":{}}}"#).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -1,26 +1,112 @@
-//! Rewriting of the methods of builders, so that they take `impl Argument<T>`.
+//! Rewriting of the builders of types, so that their methods take `impl Argument<T>`.
 //!
 //! progenitor's methods take `impl TryInto<T>`, which does not accept text for optional fields, nor
-//! builders for optional objects, nor arrays for lists and maps.
+//! builders for optional objects, nor arrays for lists and maps. The macros of `crate::argument`
+//! make a builder from its fields, so the generated file names each field once.
 
-use quote::ToTokens;
-use syn::{GenericParam, ImplItem, ImplItemFn, ItemImpl, Type, WherePredicate, parse_quote};
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::{
+    Expr, FieldValue, Item, ItemStruct, Member, Path, Type, parse_quote,
+    visit_mut::{self, VisitMut},
+};
 
 use super::{
     super::error::Error,
-    syntax::{is_named, type_argument, type_name},
+    syntax::{is_named, item_type, type_argument, type_name},
 };
 
-/// Rewrites the methods of a builder, and returns the names of the objects in its lists.
-pub fn rewrite(builder: &mut ItemImpl) -> Result<Vec<String>, Error> {
-    let mut in_lists = Vec::new();
-    for item in &mut builder.items {
-        if let ImplItem::Fn(method) = item {
-            let ty = rewrite_method(method)?;
+/// Removes the builders from their module, and returns an argument of `crate::argument::builder!`
+/// for each, and the names of the objects in their lists.
+pub fn take(
+    items: &mut Vec<Item>,
+) -> Result<(BTreeMap<String, ItemStruct>, BTreeSet<String>), Error> {
+    let mut required = BTreeSet::new();
+    for item in items.iter_mut() {
+        let mut fields = RequiredFields(BTreeSet::new());
+        fields.visit_item_mut(item);
+        let name = item_type(item).unwrap_or_default();
+        required.extend(fields.0.into_iter().map(|field| (name.clone(), field)));
+    }
+    let (mut builders, mut in_lists) = (BTreeMap::new(), BTreeSet::new());
+    for item in items.drain(..) {
+        let Item::Struct(mut builder) = item else {
+            continue;
+        };
+        let name = builder.ident.to_string();
+        builder.attrs = vec![parse_quote!(#[crate::argument::builder])];
+        for field in &mut builder.fields {
+            let Some(ty) = result(&field.ty) else {
+                return Err(Error(format!(
+                    "a field of the builder {name} is not of the form that \
+                     codegen/rewrite/arguments.rs knows"
+                )));
+            };
             in_lists.extend(listed_object(&ty));
+            field.ty = ty;
+            let ident = field.ident.iter().map(ToString::to_string);
+            if ident
+                .map(|field| (name.clone(), field))
+                .any(|key| required.contains(&key))
+            {
+                field.attrs.push(parse_quote!(#[required = true]));
+            }
+        }
+        AbsolutePaths.visit_item_struct_mut(&mut builder);
+        builders.insert(name, builder);
+    }
+    Ok((builders, in_lists))
+}
+
+/// Adds a builder to its object: the object becomes the argument of `crate::argument::request!`,
+/// which defines a macro of the name of the object. Returns the call that makes the builder.
+pub fn join(object: &mut ItemStruct, builder: &ItemStruct) -> Item {
+    for (field, argument) in object.fields.iter_mut().zip(&builder.fields) {
+        field.ty = argument.ty.clone();
+        field.attrs.extend(argument.attrs.iter().cloned());
+    }
+    object.attrs.push(parse_quote!(#[crate::argument::request]));
+    let name = &object.ident;
+    parse_quote!(#name! {})
+}
+
+/// Visitor that replaces `super::X` by a path that is correct in every module.
+struct AbsolutePaths;
+
+impl VisitMut for AbsolutePaths {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        visit_mut::visit_path_mut(self, path);
+        if path
+            .segments
+            .first()
+            .is_some_and(|first| first.ident == "super")
+        {
+            let rest = path.segments.iter().skip(1);
+            *path = parse_quote!(crate::types::#(#rest)::*);
         }
     }
-    Ok(in_lists)
+}
+
+/// Visitor that collects the fields whose value in a struct is `Err(..)`: those without a default.
+struct RequiredFields(BTreeSet<String>);
+
+impl VisitMut for RequiredFields {
+    fn visit_field_value_mut(&mut self, field: &mut FieldValue) {
+        if let (Member::Named(name), Expr::Call(call)) = (&field.member, &field.expr)
+            && let Expr::Path(function) = &*call.func
+            && function.path.is_ident("Err")
+        {
+            self.0.insert(name.to_string());
+        }
+    }
+}
+
+/// Returns `T` of a type `Result<T, String>`.
+fn result(ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Path(path) if is_named(ty, "Result") => type_argument(&path.path).cloned(),
+        _ => None,
+    }
 }
 
 /// Returns the name `X` of a type `Vec<super::X>`.
@@ -33,42 +119,4 @@ fn listed_object(ty: &Type) -> Option<String> {
     };
     let is_object = object.path.segments.first()?.ident == "super";
     (is_named(ty, "Vec") && is_object).then(|| type_name(&Type::Path(object.clone())))?
-}
-
-/// Rewrites a method, and returns the type of its field.
-fn rewrite_method(method: &mut ImplItemFn) -> Result<Type, Error> {
-    let Some(ty) = target(method) else {
-        let text = method.to_token_stream();
-        return Err(Error(format!(
-            "a builder's method is not of the form that codegen/rewrite/arguments.rs knows: {text}"
-        )));
-    };
-    let (attributes, ident) = (&method.attrs, &method.sig.ident);
-    let name = ident.to_string();
-    let name = name.trim_start_matches("r#");
-    *method = parse_quote! {
-        #(#attributes)*
-        pub fn #ident(mut self, value: impl crate::argument::Argument<#ty>) -> Self {
-            self.#ident = crate::argument::value_of(value, #name);
-            self
-        }
-    };
-    Ok(ty)
-}
-
-/// Returns `X` of a method with the generic parameter `T: TryInto<X>`.
-fn target(method: &ImplItemFn) -> Option<Type> {
-    let generics = &method.sig.generics;
-    let Some(GenericParam::Type(_)) = generics.params.first() else {
-        return None;
-    };
-    let predicate = generics.where_clause.as_ref()?.predicates.first()?;
-    let WherePredicate::Type(predicate) = predicate else {
-        return None;
-    };
-    let syn::TypeParamBound::Trait(bound) = predicate.bounds.first()? else {
-        return None;
-    };
-    let is_conversion = bound.path.segments.last()?.ident == "TryInto";
-    is_conversion.then(|| type_argument(&bound.path).cloned())?
 }

@@ -1,28 +1,28 @@
 //! Replacement of serde's derives by `crate::object!`, for the objects of responses.
 
-use syn::{
-    Attribute, Field, Fields, Item, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated,
-};
+use syn::{Attribute, Field, Fields, ItemStruct, Path, Token, parse_quote, punctuated::Punctuated};
 
 use super::syntax::{type_name, wire_name};
 
-/// Removes serde's derives from an object, and returns the implementations that replace them;
-/// `None` for a type without named fields.
-pub fn replace_derives(object: &mut ItemStruct) -> Option<Item> {
+/// Replaces serde's derives of an object by the macro, which reads the JSON names in `#[json]`.
+/// Returns false for a type without named fields.
+pub fn replace_derives(object: &mut ItemStruct) -> bool {
     let Fields::Named(fields) = &mut object.fields else {
-        return None;
+        return false;
     };
     object.attrs.iter_mut().for_each(remove_serde);
-    let (idents, names): (Vec<_>, Vec<_>) = fields
-        .named
-        .iter()
-        .map(|field| (field.ident.clone(), wire_name(field)))
-        .unzip();
-    fields.named.iter_mut().for_each(keep_for_schemars);
-    let ident = &object.ident;
-    Some(parse_quote! {
-        crate::object! { #ident { #(#idents: #names),* } }
-    })
+    object.attrs.push(parse_quote!(#[crate::object]));
+    for field in &mut fields.named {
+        let name = wire_name(field);
+        keep_for_schemars(field);
+        if field.ident.as_ref().is_none_or(|ident| *ident != name) {
+            let mut attributes = field.attrs.iter();
+            let after_docs = attributes.position(|attribute| !attribute.path().is_ident("doc"));
+            let at = after_docs.unwrap_or(field.attrs.len());
+            field.attrs.insert(at, parse_quote!(#[json = #name]));
+        }
+    }
+    true
 }
 
 /// Keeps the serde attributes that schemars reads: the name, and the default of a list.

@@ -32,7 +32,7 @@ pub fn item_type(item: &Item) -> Option<String> {
     match item {
         Item::Struct(item) => Some(item.ident.to_string()),
         Item::Enum(item) => Some(item.ident.to_string()),
-        // `object! { X { .. } }` belongs to X.
+        // `open_enum! { X { .. } }` belongs to X.
         Item::Macro(item) => match item.mac.tokens.clone().into_iter().next()? {
             TokenTree::Ident(ident) => Some(ident.to_string()),
             _ => None,

@@ -1,7 +1,7 @@
 //! Rewriting of the types that progenitor generates. Types of responses are decoded by
 //! `crate::decode`. Types that occur only in requests keep serde's derives, and have builders.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heck::ToUpperCamelCase;
 use quote::format_ident;
@@ -26,7 +26,8 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     items.retain(|item| !is_replaced(item, lowered));
     let objects = Objects::new(items);
     let mut added = Vec::new();
-    let mut in_lists = BTreeSet::new();
+    let (mut builders, in_lists) = take_builders(items, usage)?;
+    let mut built = Vec::new();
     for item in items.iter_mut() {
         match item {
             Item::Struct(item) => {
@@ -36,12 +37,18 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     objects.shrink(item);
                 }
                 if !usage.is_only_sent(&name) {
-                    added.push(decode_impl(item)?);
+                    added.extend(decode_impl(item)?);
                 }
                 derive_schema(&mut item.attrs);
                 if matches!(item.fields, Fields::Named(_)) {
                     // The service regularly adds fields; an added field must not break programs.
                     item.attrs.push(parse_quote!(#[non_exhaustive]));
+                }
+                if let Some(builder) = builders.remove(&name) {
+                    built.push(match usage.is_only_sent(&name) {
+                        true => arguments::join(item, &builder),
+                        false => Item::Struct(builder),
+                    });
                 }
             }
             Item::Enum(item) => {
@@ -63,22 +70,6 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
                     !is_builder || in_requests(&name)
                 });
             }
-            Item::Mod(item) if item.ident == "builder" => {
-                let items = content(item)?;
-                items.retain(|item| item_type(item).is_none_or(|name| in_requests(&name)));
-                for item in items {
-                    match item {
-                        Item::Struct(builder) => {
-                            let name = &builder.ident;
-                            added.push(parse_quote! { crate::argument::built! { #name } });
-                        }
-                        Item::Impl(builder) if builder.trait_.is_none() => {
-                            in_lists.extend(arguments::rewrite(builder)?);
-                        }
-                        _ => {}
-                    }
-                }
-            }
             _ => {}
         }
     }
@@ -90,6 +81,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
         parse_quote! { crate::argument::built_list! { #name } }
     }));
     items.extend(added);
+    items.push(parse_quote!(pub mod builder { #(#built)* }));
     for (name, pattern) in &lowered.identifiers {
         let (name, runs) = (format_ident!("{name}"), identifiers::runs(pattern)?);
         items.push(parse_quote! {
@@ -98,6 +90,23 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
     }
     items.extend(lowered.open_enums.iter().flat_map(open_enum));
     Ok(())
+}
+
+/// Removes the module of the builders, and returns those that requests need, and the names of the
+/// objects in their lists.
+fn take_builders(
+    items: &mut Vec<Item>,
+    usage: &Usage,
+) -> Result<(BTreeMap<String, ItemStruct>, BTreeSet<String>), Error> {
+    let is_builder = |item: &mut Item| matches!(item, Item::Mod(item) if item.ident == "builder");
+    let mut builders = Vec::new();
+    for module in items.extract_if(.., is_builder) {
+        if let Item::Mod(mut module) = module {
+            builders.append(content(&mut module)?);
+        }
+    }
+    builders.retain(|item| item_type(item).is_some_and(|name| usage.in_requests.contains(&name)));
+    arguments::take(&mut builders)
 }
 
 /// Returns whether generated code of this crate replaces the item: open enumerations, secrets, and
@@ -114,10 +123,11 @@ fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
         || lowered.identifiers.contains_key(&name) && matches!(item, Item::Impl(_))
 }
 
-/// Returns the `crate::decode` implementation for a struct of responses.
-fn decode_impl(item: &mut ItemStruct) -> Result<Item, Error> {
-    if let Some(item) = objects::replace_derives(item) {
-        return Ok(item);
+/// Returns the `crate::decode` implementation for a struct of responses; `None` if a macro makes it
+/// from the struct.
+fn decode_impl(item: &mut ItemStruct) -> Result<Option<Item>, Error> {
+    if objects::replace_derives(item) {
+        return Ok(None);
     }
     let ident = &item.ident;
     let Some(inner) = item.fields.iter().next() else {
@@ -127,24 +137,24 @@ fn decode_impl(item: &mut ItemStruct) -> Result<Item, Error> {
         Some("Vec") => format_ident!("List"),
         Some("BTreeMap" | "Map") => format_ident!("Map"),
         _ => {
-            return Ok(parse_quote! {
+            return Ok(Some(parse_quote! {
                 impl crate::decode::slot::Decode for #ident {
                     fn slot(value: &mut Option<Self>) -> crate::decode::slot::Slot<'_> {
                         crate::decode::slot::Slot::FromText(value)
                     }
                 }
-            });
+            }));
         }
     };
     item.attrs.push(parse_quote!(#[derive(Default)]));
-    Ok(parse_quote! {
+    Ok(Some(parse_quote! {
         impl crate::decode::slot::Holder for #ident {
             type Content = dyn crate::decode::slot::#content;
             fn content(&mut self) -> &mut Self::Content {
                 &mut self.0
             }
         }
-    })
+    }))
 }
 
 fn derive_schema(attributes: &mut Vec<Attribute>) {

@@ -6,7 +6,7 @@ mod fields;
 mod limits;
 mod operations;
 mod parameters;
-mod request_paths;
+pub mod request_paths;
 mod response_only;
 mod shape;
 
@@ -19,7 +19,7 @@ use super::{description::Usage, error::Error};
 pub fn tables(
     description: &Value,
     usage: &Usage,
-) -> Result<[(&'static str, TokenStream); 4], Error> {
+) -> Result<[(&'static str, TokenStream); 3], Error> {
     let mut tables = operations::table(description)?;
     tables.extend(limits::table(description)?);
     tables.extend(parameters::table(description)?);
@@ -27,6 +27,5 @@ pub fn tables(
         ("tables", tables),
         ("error_codes", error_codes::table(description)?),
         ("fields", fields::table(description, usage)?),
-        ("request_path", request_paths::module(description)?),
     ])
 }

@@ -1,12 +1,10 @@
 //! Paths of request fields, as constants. If the description renames a field, code that uses its
 //! path no longer compiles.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heck::{ToShoutySnakeCase, ToSnakeCase};
-use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::super::{
     description::{members, reference, references, schemas},
@@ -17,88 +15,107 @@ use super::super::{
 /// validate and edit as JSON.
 const BODIES: [&str; 2] = ["AlgorithmRequest", "CreateTrainingJobRequest"];
 
-/// Returns the module with the paths as an item of the generated file.
-pub fn module(description: &Value) -> Result<TokenStream, Error> {
+/// Returns the source of the module with the paths. A macro names each field once, however many
+/// paths lead through it.
+pub fn module(description: &Value) -> Result<String, Error> {
     let mut inside: BTreeSet<_> = BODIES.map(str::to_owned).into();
-    for body in schemas(description)?
+    let schemas = schemas(description)?;
+    for (_, body) in schemas
         .iter()
-        .filter(|(schema, _)| BODIES.contains(&schema.as_str()))
+        .filter(|(name, _)| BODIES.contains(&name.as_str()))
     {
-        references(description, body.1, &mut inside)?;
+        references(description, body, &mut inside)?;
     }
-    let roots = schemas(description)?.iter().filter(|(schema, definition)| {
-        inside.contains(*schema) && definition.get("properties").is_some()
-    });
-    let roots = roots.map(|(schema, definition)| {
+    let mut objects = BTreeMap::new();
+    for (schema, definition) in schemas {
+        if inside.contains(schema) && definition.get("properties").is_some() {
+            let mut parts = BTreeSet::new();
+            references(description, definition, &mut parts)?;
+            // A recursive schema would have an infinite number of paths.
+            objects.insert(schema.as_str(), !parts.contains(schema));
+        }
+    }
+    let paths = Paths { schemas, objects };
+    let (mut arms, mut modules) = (String::new(), String::new());
+    for schema in paths.objects.keys() {
+        let fields = paths.of(&schemas[*schema], "", 3);
+        arms += &format!("        ({schema} $at:expr) => {{\n{fields}        }};\n");
         let module = schema.strip_suffix("Request").unwrap_or(schema);
-        let module = format_ident!("{}", module.to_snake_case());
-        let documentation = format!(" Paths in `{schema}`.");
-        let paths = paths(description, definition, "", &[schema]);
-        quote! {
-            #[doc = #documentation]
-            pub mod #module {
-                /// The name of the schema.
-                pub const SCHEMA: &str = #schema;
-                #paths
-            }
-        }
-    });
-    Ok(quote! {
-        /// The paths of the fields of requests that create jobs and algorithms.
-        ///
-        /// Each schema in them has a module with the paths in its values: `create_training_job` those in
-        /// `CreateTrainingJobRequest`, `input` those in an element of `algorithm.inputs`. A field
-        /// with fields of its own has a constant and a module:
-        /// `create_training_job::spec::RESOURCE` and
-        /// `create_training_job::spec::resource::FLAVOR_ID`, which is `spec.resource.flavor_id`.
-        /// `ELEMENT` is any element of a list, `ENTRY` any value of a map:
-        /// `algorithm.inputs[].name`, `algorithm.environments{}`.
-        pub mod request_path {
-            #(#roots)*
-        }
-    })
+        modules += &format!(
+            "    /// Paths in `{schema}`.\n    \
+                 pub mod {} {{\n        \
+                     /// The name of the schema.\n        \
+                     pub const SCHEMA: &str = \"{schema}\";\n        \
+                     paths! {{ {schema} \"\" }}\n    \
+                 }}\n",
+            module.to_snake_case()
+        );
+    }
+    Ok(format!(
+        "{DOCUMENTATION}pub mod request_path {{\n    \
+         macro_rules! paths {{\n{arms}    }}\n{modules}}}\n"
+    ))
 }
 
-/// Returns the constants and modules for the fields of a definition at the path `prefix`.
-fn paths(description: &Value, definition: &Value, prefix: &str, ancestors: &[&str]) -> TokenStream {
-    if let Some(schema) = reference(definition) {
-        // A recursive schema would have an infinite number of paths.
-        let is_new = !ancestors.contains(&schema);
-        let target = description.pointer(&format!("/components/schemas/{schema}"));
-        return match target.filter(|_| is_new) {
-            Some(target) => paths(
-                description,
-                target,
-                prefix,
-                &[ancestors, &[schema]].concat(),
-            ),
-            None => TokenStream::new(),
-        };
-    }
-    let mut items = TokenStream::new();
-    for (key, mark, name) in [
-        ("items", "[]", "ELEMENT"),
-        ("additionalProperties", "{}", "ENTRY"),
-    ] {
-        if let Some(inner) = definition.get(key).filter(|inner| inner.is_object()) {
-            let path = format!("{prefix}{mark}");
-            let name = format_ident!("{name}");
-            items.extend(quote!(pub const #name: &str = #path;));
-            items.extend(paths(description, inner, &path, ancestors));
+const DOCUMENTATION: &str = "\
+/// The paths of the fields of requests that create jobs and algorithms.
+///
+/// Each schema in them has a module with the paths in its values: `create_training_job` those in
+/// `CreateTrainingJobRequest`, `input` those in an element of `algorithm.inputs`. A field
+/// with fields of its own has a constant and a module:
+/// `create_training_job::spec::RESOURCE` and
+/// `create_training_job::spec::resource::FLAVOR_ID`, which is `spec.resource.flavor_id`.
+/// `ELEMENT` is any element of a list, `ENTRY` any value of a map:
+/// `algorithm.inputs[].name`, `algorithm.environments{}`.
+";
+
+/// Schemas, and the objects among them for which the macro has paths: true if it has them inside
+/// other objects as well.
+struct Paths<'a> {
+    schemas: &'a Map<String, Value>,
+    objects: BTreeMap<&'a str, bool>,
+}
+
+impl Paths<'_> {
+    /// Returns the constants and modules for the fields of a definition at the path `prefix` of an
+    /// object.
+    fn of(&self, definition: &Value, prefix: &str, depth: usize) -> String {
+        let indent = "    ".repeat(depth);
+        if let Some(schema) = reference(definition) {
+            return match (self.objects.get(schema), self.schemas.get(schema)) {
+                (Some(true), _) => {
+                    format!("{indent}paths! {{ {schema} concat!($at, \"{prefix}.\") }}\n")
+                }
+                (None, Some(target)) => self.of(target, prefix, depth),
+                _ => String::new(),
+            };
         }
-    }
-    for (name, property) in members(definition, "properties") {
-        let path = match prefix {
-            "" => name.clone(),
-            prefix => format!("{prefix}.{name}"),
+        let constant = |name: &str, path: &str| {
+            format!("{indent}pub const {name}: &str = concat!($at, \"{path}\");\n")
         };
-        let constant = format_ident!("{}", name.to_shouty_snake_case());
-        items.extend(quote!(pub const #constant: &str = #path;));
-        let inner = paths(description, property, &path, ancestors);
-        if !inner.is_empty() {
-            let module = format_ident!("{}", name.to_snake_case());
-            items.extend(quote!(pub mod #module { #inner }));
+        let mut items = String::new();
+        for (key, mark, name) in [
+            ("items", "[]", "ELEMENT"),
+            ("additionalProperties", "{}", "ENTRY"),
+        ] {
+            if let Some(inner) = definition.get(key).filter(|inner| inner.is_object()) {
+                let path = format!("{prefix}{mark}");
+                items += &constant(name, &path);
+                items += &self.of(inner, &path, depth);
+            }
         }
+        for (name, property) in members(definition, "properties") {
+            let path = match prefix {
+                "" => name.clone(),
+                prefix => format!("{prefix}.{name}"),
+            };
+            items += &constant(&name.to_shouty_snake_case(), &path);
+            let inner = self.of(property, &path, depth + 1);
+            if !inner.is_empty() {
+                let module = name.to_snake_case();
+                items += &format!("{indent}pub mod {module} {{\n{inner}{indent}}}\n");
+            }
+        }
+        items
     }
-    items
 }

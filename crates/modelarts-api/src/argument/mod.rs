@@ -81,19 +81,100 @@ macro_rules! from_text {
     };
 }
 
-/// Implements [`Argument`] for the builder of an object.
-macro_rules! built {
-    ($name:ident) => {
-        impl crate::argument::Argument<$name> for builder::$name {
-            fn convert(self) -> Result<$name, String> {
-                $name::try_from(self).map_err(|error| error.to_string())
+/// Defines the builder of an object from a struct with its fields. Those with `#[required = true]`
+/// have no default.
+macro_rules! builder {
+    (pub struct $name:ident { $($(#[required = $required:tt])? $field:ident: $ty:ty,)* }) => {
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            $($field: ::std::result::Result<$ty, ::std::string::String>,)*
+        }
+        impl ::std::default::Default for $name {
+            fn default() -> Self {
+                Self {
+                    $($field: crate::argument::initial!($field $($required)?),)*
+                }
             }
         }
-        impl crate::argument::Argument<Option<$name>> for builder::$name {
-            fn convert(self) -> Result<Option<$name>, String> {
-                crate::argument::Argument::<$name>::convert(self).map(Some)
+        impl $name {
+            $(
+                pub fn $field(mut self, value: impl crate::argument::Argument<$ty>) -> Self {
+                    self.$field = crate::argument::value_of(value, stringify!($field));
+                    self
+                }
+            )*
+        }
+        impl ::std::convert::TryFrom<$name> for super::$name {
+            type Error = super::error::ConversionError;
+            fn try_from(value: $name) -> ::std::result::Result<Self, Self::Error> {
+                Ok(Self {
+                    $($field: value.$field?,)*
+                })
             }
         }
+        impl ::std::convert::From<super::$name> for $name {
+            fn from(value: super::$name) -> Self {
+                Self {
+                    $($field: Ok(value.$field),)*
+                }
+            }
+        }
+        impl crate::argument::Argument<super::$name> for $name {
+            fn convert(self) -> ::std::result::Result<super::$name, ::std::string::String> {
+                super::$name::try_from(self).map_err(|error| error.to_string())
+            }
+        }
+        impl crate::argument::Argument<::std::option::Option<super::$name>> for $name {
+            fn convert(
+                self,
+            ) -> ::std::result::Result<::std::option::Option<super::$name>, ::std::string::String>
+            {
+                crate::argument::Argument::<super::$name>::convert(self).map(Some)
+            }
+        }
+    };
+}
+
+/// Defines an object of requests, and a macro of the same name that defines its builder.
+macro_rules! request {
+    (
+        $(#[$attribute:meta])*
+        pub struct $name:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[serde($($serde:tt)*)])*
+                $(#[required = $required:tt])?
+                pub $field:ident: $ty:ty,
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        pub struct $name {
+            $(
+                $(#[doc = $doc])*
+                $(#[serde($($serde)*)])*
+                pub $field: $ty,
+            )*
+        }
+        macro_rules! $name {
+            () => {
+                crate::argument::builder! {
+                    pub struct $name {
+                        $($(#[required = $required])? $field: $ty,)*
+                    }
+                }
+            };
+        }
+    };
+}
+
+/// Returns the value of a field of a new builder.
+macro_rules! initial {
+    ($field:ident) => {
+        Ok(::std::default::Default::default())
+    };
+    ($field:ident true) => {
+        Err(concat!("no value supplied for ", stringify!($field)).to_owned())
     };
 }
 
@@ -109,4 +190,4 @@ macro_rules! built_list {
     };
 }
 
-pub(crate) use {built, built_list, from_text};
+pub(crate) use {builder, built_list, from_text, initial, request};

@@ -1,5 +1,4 @@
-//! Macro that implements decoding and encoding for generated structs, and the functions that the
-//! macro calls.
+//! Macro that implements decoding and encoding for generated structs, and what the macro calls.
 //!
 //! The derives of serde generate a local variable for each field. For all types of this crate,
 //! derived code doubled the compile time and exceeded the instruction cache. For a single type,
@@ -18,18 +17,41 @@ use super::{pass::Pass, slot::Container, visitor::read_object};
 pub use super::slot::{FieldValue, Holder, Object, Slot};
 
 /// Implements [`Decode`](crate::decode::Decode) and serde's traits for a struct whose fields are
-/// all optional. The argument is the list of its fields, each with its JSON name.
+/// all optional. The argument is the struct. A field whose JSON name differs has it in `#[json]`,
+/// after its documentation.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! object {
-    ($object:ident { $($field:ident: $name:literal),* $(,)? }) => {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $object:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $(#[json = $json:literal])?
+                $(#[cfg_attr($($cfg:tt)*)])*
+                $field_visibility:vis $field:ident: $ty:ty,
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $object {
+            $(
+                $(#[doc = $doc])*
+                $(#[cfg_attr($($cfg)*)])*
+                $field_visibility $field: $ty,
+            )*
+        }
         impl $crate::decode::object::Object for $object {
             fn field(
                 &mut self,
                 name: &str,
             ) -> ::std::option::Option<$crate::decode::object::Slot<'_>> {
                 ::std::option::Option::Some(match name {
-                    $($name => $crate::decode::object::FieldValue::slot(&mut self.$field),)*
+                    $(
+                        $crate::json_name!($field $($json)?) => {
+                            $crate::decode::object::FieldValue::slot(&mut self.$field)
+                        }
+                    )*
                     _ => return ::std::option::Option::None,
                 })
             }
@@ -56,10 +78,25 @@ macro_rules! object {
                     serializer,
                     ::std::option::Option::None,
                 )?;
-                $($crate::decode::object::write(&self.$field, $name, &mut map)?;)*
+                $(
+                    let name = $crate::json_name!($field $($json)?);
+                    $crate::decode::object::write(&self.$field, name, &mut map)?;
+                )*
                 ::serde::ser::SerializeMap::end(map)
             }
         }
+    };
+}
+
+/// Returns the JSON name of a field.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! json_name {
+    ($field:ident) => {
+        stringify!($field)
+    };
+    ($field:ident $json:literal) => {
+        $json
     };
 }
 

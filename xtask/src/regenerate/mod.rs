@@ -1,5 +1,8 @@
 //! `cargo xtask codegen`: regenerates or checks the snapshots of the generated code.
 
+#[cfg(test)]
+mod tests;
+
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result};
@@ -9,6 +12,9 @@ use crate::{
     codegen,
     workspace::{self, cargo},
 };
+
+/// Test that compares the snapshots with the generated code.
+const TEST: &str = "regenerate::tests::the_snapshots_are_the_generated_code";
 
 /// Reads and parses the description.
 pub fn read(description: &Path) -> Result<Value> {
@@ -29,27 +35,18 @@ fn file_name(path: &Path) -> String {
         .into_owned()
 }
 
-/// Runs the test that compares the snapshots with the generated code, `xtask/tests/codegen.rs`. If
-/// it is no check, insta writes all snapshots again.
+/// Compares the snapshots with the generated code. If it is no check, insta writes them again.
 pub fn run(is_check: bool) -> Result<ExitCode> {
     // A broken description is reported in one sentence, and leaves the snapshots unchanged.
     let generated = generate(&workspace::description())?;
     if !is_check {
         remove_snapshots(&workspace::snapshots())?;
     }
-    let test = [
-        "test",
-        "--quiet",
-        "--package",
-        "xtask",
-        "--test",
-        "codegen",
-        "--",
-        "--exact",
-        "the_snapshots_are_the_generated_code",
-    ];
-    let status = cargo(test)
+    // `--bin` leaves the running program in its place.
+    let status = cargo(["test", "--quiet", "--package", "xtask", "--bin", "xtask"])
+        .args(["--", "--exact", TEST])
         .env("INSTA_UPDATE", if is_check { "no" } else { "always" })
+        .env("RUST_BACKTRACE", "0")
         .status()
         .context("cargo")?;
     if !status.success() {

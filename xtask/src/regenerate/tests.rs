@@ -1,44 +1,24 @@
 //! Comparison of the snapshots in `crates/modelarts-api/snapshots` with the generated code.
-// clippy exempts only functions with a test attribute, but not the functions that they call.
-#![allow(clippy::unwrap_used)]
 
-#[allow(dead_code)]
-#[path = "../../crates/modelarts-api/codegen/mod.rs"]
-mod codegen;
+use std::{collections::BTreeMap, env, fs, panic::catch_unwind, path::PathBuf, process::Command};
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    panic::catch_unwind,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
-use serde_json::Value;
 use tempfile::TempDir;
+
+use super::{TEST, generate, read};
+use crate::{codegen, workspace};
 
 /// Variables with which a test replaces the description and the directory of the snapshots.
 const DESCRIPTION: &str = "CODEGEN_DESCRIPTION";
 const SNAPSHOTS: &str = "CODEGEN_SNAPSHOTS";
 
-fn path(variable: &str, default: &str) -> PathBuf {
-    let default = || {
-        Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("..")
-            .join(default)
-    };
-    env::var_os(variable).map_or_else(default, PathBuf::from)
-}
-
-fn description() -> Value {
-    let yaml = fs::read_to_string(path(DESCRIPTION, "openapi/modelarts.yaml")).unwrap();
-    codegen::parse(&yaml).unwrap()
+fn path(variable: &str, default: PathBuf) -> PathBuf {
+    env::var_os(variable).map_or(default, PathBuf::from)
 }
 
 #[test]
 fn the_snapshots_are_the_generated_code() {
-    let generated = codegen::generate(&description()).unwrap();
-    let directory = path(SNAPSHOTS, "crates/modelarts-api/snapshots");
+    let generated = generate(&path(DESCRIPTION, workspace::description())).unwrap();
+    let directory = path(SNAPSHOTS, workspace::snapshots());
     let mut settings = insta::Settings::new();
     settings.set_snapshot_path(&directory);
     settings.set_prepend_module_to_snapshot(false);
@@ -69,7 +49,7 @@ fn the_snapshots_are_the_generated_code() {
 /// The documentation of each operation must state its method and path, its effect and its sources.
 #[test]
 fn every_page_of_an_operation_says_method_path_effect_and_source() {
-    let description = description();
+    let description = read(&workspace::description()).unwrap();
     let generated = codegen::snapshots::join(&codegen::generate(&description).unwrap());
     for (path, item) in description["paths"].as_object().unwrap() {
         for method in codegen::METHODS
@@ -150,11 +130,12 @@ impl Project {
     /// Runs the comparison with this mode of insta, and returns its output if it fails.
     fn run(&self, update: &str) -> Option<String> {
         let output = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "the_snapshots_are_the_generated_code"])
+            .args(["--exact", TEST])
             .env(DESCRIPTION, self.0.path().join("small.yaml"))
             .env(SNAPSHOTS, self.0.path().join("snapshots"))
             .env("INSTA_UPDATE", update)
             .env("NO_COLOR", "1")
+            .env("RUST_BACKTRACE", "0")
             .output()
             .unwrap();
         let text =
