@@ -10,9 +10,7 @@ mod console;
 mod dist;
 mod docs;
 mod instructions;
-mod licences;
 mod markdown;
-mod metadata;
 mod obs;
 mod outcome;
 mod plain;
@@ -75,12 +73,6 @@ enum Command {
     },
     /// Writes the table of operations in openapi/README.md
     Readme {
-        /// Fail on any difference instead of rewriting
-        #[arg(long)]
-        check: bool,
-    },
-    /// Writes the table of licences in THIRD-PARTY.md, and fails on a licence that is not admitted
-    Licences {
         /// Fail on any difference instead of rewriting
         #[arg(long)]
         check: bool,
@@ -196,7 +188,6 @@ fn run(command: Command) -> Result<ExitCode> {
         } => programs::payload(schema.as_deref(), &files, reference.as_deref()),
         Command::Schema { description } => programs::schema(description.as_deref()),
         Command::Readme { check } => readme::run(check),
-        Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
         Command::Bench { args } => match args.split_first() {
             Some((name, args)) if name == "instructions" => instructions::run(args),

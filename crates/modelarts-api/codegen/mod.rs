@@ -42,9 +42,8 @@ pub use tables::docs::SOURCES;
 /// Parses the YAML text of the description.
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
-    // `yaml_serde::Value` rejects duplicate keys, whereas `serde_json::Value` keeps the last value.
-    yaml_serde::from_str(yaml)
-        .and_then(yaml_serde::from_value::<Value>)
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::from_str_with_options(yaml, options)
         .map_err(|error| Error(format!("not YAML: {error}")))
 }
 

@@ -5,13 +5,10 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use super::{
-    citations, clients, features, links, package, pytest, redocly, schemathesis, vitest, wheel,
-};
+use super::{clients, pytest, redocly, schemathesis, vitest, wheel};
 use crate::{
     console::{self, Tests},
     instructions,
-    metadata::Metadata,
     obs,
     outcome::{Check, Outcome, passes},
     programs, slurm,
@@ -38,16 +35,6 @@ pub const ALL: &[Check] = &[
                 "-Dwarnings",
             ]))
         },
-    },
-    Check {
-        name: "citations",
-        about: "cited sources and documents exist",
-        run: citations::run,
-    },
-    Check {
-        name: "links",
-        about: "links between documents lead to files and headings that exist",
-        run: links::run,
     },
     Check {
         name: "spec",
@@ -80,11 +67,6 @@ pub const ALL: &[Check] = &[
         name: "readme",
         about: "the table of operations in openapi/README.md matches the description",
         run: || passes(&mut itself(["readme", "--check"])?),
-    },
-    Check {
-        name: "licences",
-        about: "every dependency has an admitted licence, and THIRD-PARTY.md lists the unusual ones",
-        run: || passes(&mut itself(["licences", "--check"])?),
     },
     Check {
         name: "schema",
@@ -160,21 +142,6 @@ pub const ALL: &[Check] = &[
         name: "instructions",
         about: "calls cost no more instructions than BENCH.md records",
         run: instructions,
-    },
-    Check {
-        name: "examples",
-        about: "every example runs and exits with 0",
-        run: examples,
-    },
-    Check {
-        name: "features",
-        about: "tests of optional features pass",
-        run: features::run,
-    },
-    Check {
-        name: "package",
-        about: "the published packages are complete and build on their own",
-        run: package::run,
     },
 ];
 
@@ -275,30 +242,6 @@ fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn examples() -> Result<Outcome> {
-    const PACKAGES: [&str; 2] = ["modelarts-ext", "modelarts-obs"];
-    let metadata = Metadata::read(&workspace::root())?;
-    let mut failed = Vec::new();
-    for package in PACKAGES {
-        let examples = metadata.examples(package);
-        if examples.is_empty() {
-            failed.push(format!("{package} has no examples"));
-        }
-        for example in examples {
-            println!("-- {example}");
-            let mut command = cargo(["run", "--quiet", "--package", package, "--example"]);
-            if let Outcome::Failed(why) = passes(command.arg(&example))? {
-                failed.push(format!("{example} ({why})"));
-            }
-        }
-    }
-    Ok(if failed.is_empty() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed(failed.join(", "))
-    })
 }
 
 #[cfg(test)]

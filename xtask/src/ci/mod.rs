@@ -2,11 +2,7 @@
 //! the results.
 
 mod checks;
-mod citations;
 mod clients;
-mod features;
-mod links;
-mod package;
 mod pytest;
 mod redocly;
 mod schemathesis;

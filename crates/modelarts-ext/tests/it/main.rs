@@ -9,16 +9,13 @@
 )]
 
 mod attested;
-#[cfg(feature = "blocking")]
 mod blocking;
 mod catalog;
-#[cfg(feature = "chrono")]
 mod chrono;
 mod config;
 mod credentials;
 mod emulator_vars;
 mod error;
-#[cfg(feature = "jiff")]
 mod jiff;
 mod jobs;
 mod pages;

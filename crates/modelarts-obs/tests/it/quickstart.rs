@@ -1,7 +1,7 @@
 //! Tests of the quick start: the accuracy of its model depends on the data, and equals the accuracy
 //! that Python computes from the bundled data.
 
-#[path = "../../examples/quickstart/job.rs"]
+#[path = "../../../modelarts-quickstart/job.rs"]
 mod job;
 
 use std::{
@@ -17,7 +17,7 @@ use modelarts_obs::JobExt;
 use crate::staging::Site;
 
 fn sample() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../modelarts-quickstart/sample")
 }
 
 fn copy(from: &Path, to: &Path) {

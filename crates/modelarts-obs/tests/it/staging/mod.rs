@@ -3,7 +3,6 @@
 
 mod code;
 mod data;
-#[cfg(feature = "http-tests")]
 mod http;
 mod job;
 mod outputs;

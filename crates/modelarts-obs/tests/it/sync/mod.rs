@@ -2,7 +2,6 @@
 
 mod bad_input;
 mod copy;
-#[cfg(feature = "http-tests")]
 mod encoded;
 mod files;
 #[cfg(target_os = "linux")]
@@ -10,9 +9,7 @@ mod limited;
 mod local;
 mod progress;
 mod safety;
-#[cfg(feature = "http-tests")]
 mod service;
-#[cfg(feature = "http-tests")]
 mod service_safety;
 
 use std::{

@@ -57,7 +57,7 @@ The same program runs on the service, with these variables:
 /// Uploads code and data, submits the job, waits for its end, and downloads the model. Returns
 /// `true` if the job completed.
 async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool, Box<dyn Error>> {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/quickstart/sample");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
     let staged = job::job(client, staging, &sample, flavor).upload().await?;
     let directories = staged
         .code
