@@ -1,9 +1,9 @@
 //! List of checks. All checks use the same target directory and profile, so that later checks reuse
 //! the artefacts of earlier checks.
 
-use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
+use std::{env, process::Command};
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
 use super::{
     citations, clients, features, links, package, pytest, redocly, schemathesis, vitest, wheel,
@@ -87,16 +87,6 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut itself(["licences", "--check"])?),
     },
     Check {
-        name: "schema",
-        about: "the generated types match the description",
-        run: || passes(&mut programs::schema_command()),
-    },
-    Check {
-        name: "payload",
-        about: "captured bodies are unchanged by decoding and encoding",
-        run: payloads,
-    },
-    Check {
         name: "clients",
         about: "generated clients in other languages work, and so does the official SDK",
         run: clients::run,
@@ -178,44 +168,6 @@ pub const ALL: &[Check] = &[
     },
 ];
 
-/// Names of the fixtures of each schema.
-const FIXTURES: &[(&str, &[&str])] = &[
-    (
-        "TrainingJob",
-        &[
-            "create_response.json",
-            "details_environments_list.json",
-            "details_newer.json",
-            "details_older.json",
-            "stop.json",
-        ],
-    ),
-    ("Algorithm", &["algorithm_nulls.json"]),
-    ("ListTrainingJobsResponse", &["list.json"]),
-    (
-        "ListTrainingJobEventsResponse",
-        &[
-            "events_null.json",
-            "events_numbers.json",
-            "events_text.json",
-        ],
-    ),
-    ("LogPreview", &["logs_preview.json"]),
-    ("ShowAutoSearchTrialsResponse", &["trials.json"]),
-    ("ShowTrainJobTagsResponse", &["tags.json"]),
-    ("ShowTrainingJobEnginesResponse", &["engines_filler.json"]),
-    ("ShowTrainingJobFlavorsResponse", &["flavors.json"]),
-    ("TrainingJobMetrics", &["metrics.json"]),
-    ("Empty", &["delete_empty_string.json", "delete_null.json"]),
-    ("ApiError", &["error_events.json", "error_train.json"]),
-];
-
-/// Fixtures that no generated type decodes directly.
-const NO_SCHEMA: &[&str] = &[
-    // The transport converts this body to an ApiError first.
-    "error_iam_nested.json",
-];
-
 fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
@@ -242,41 +194,6 @@ fn instructions() -> Result<Outcome> {
     }
 }
 
-fn payloads() -> Result<Outcome> {
-    let directory = workspace::fixtures();
-    every_fixture_has_a_schema(&directory)?;
-    let mut failed = Vec::new();
-    for (schema, files) in FIXTURES {
-        let mut command = programs::payload_command(schema);
-        command.current_dir(&directory).args(*files);
-        if passes(&mut command)? != Outcome::Passed {
-            failed.push(*schema);
-        }
-    }
-    Ok(if failed.is_empty() {
-        Outcome::Passed
-    } else {
-        Outcome::Failed(format!("bodies of {}", failed.join(", ")))
-    })
-}
-
-/// Fails if no schema lists a fixture, because this fixture would remain unchecked.
-fn every_fixture_has_a_schema(directory: &Path) -> Result<()> {
-    let named: BTreeSet<&str> = FIXTURES
-        .iter()
-        .flat_map(|(_, files)| files.iter())
-        .chain(NO_SCHEMA)
-        .copied()
-        .collect();
-    for entry in fs::read_dir(directory).with_context(|| directory.display().to_string())? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        if !named.contains(name.as_str()) {
-            bail!("fixture {name} has no schema; add it to FIXTURES in xtask");
-        }
-    }
-    Ok(())
-}
-
 fn examples() -> Result<Outcome> {
     const PACKAGES: [&str; 2] = ["modelarts-ext", "modelarts-obs"];
     let metadata = Metadata::read(&workspace::root())?;
@@ -299,25 +216,4 @@ fn examples() -> Result<Outcome> {
     } else {
         Outcome::Failed(failed.join(", "))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_of_fixtures_is_complete() {
-        every_fixture_has_a_schema(&workspace::fixtures()).unwrap();
-    }
-
-    #[test]
-    fn a_fixture_without_a_schema_is_an_error() {
-        let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("new.json"), "{}").unwrap();
-        let error = every_fixture_has_a_schema(directory.path()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "fixture new.json has no schema; add it to FIXTURES in xtask"
-        );
-    }
 }

@@ -1,93 +1,60 @@
-//! The program that `cargo xtask payload` starts.
+//! Decodes captured bodies with the type of a schema, encodes them again and lists the differences:
+//! `cargo xtask payload SCHEMA FILE…` starts this program.
 
-mod reference;
+mod comparison;
+#[path = "../../tests/answers/types.rs"]
+mod types;
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{env, fs, io, process::ExitCode};
 
-use anyhow::{Context, Result, bail};
-use clap::Parser;
-use modelarts_payload::{
-    Report,
-    compare::{self, Finding},
-    schemas,
-};
+use serde_json::Value;
 
-#[derive(Parser)]
-#[command(name = "cargo xtask payload")]
-struct Cli {
-    /// The name of a schema, or Empty
-    #[arg(required_unless_present = "reference")]
-    schema: Option<String>,
-    /// Files with one JSON body each; - is standard input
-    #[arg(required_unless_present = "reference")]
-    files: Vec<PathBuf>,
-    /// A directory with the bodies that are shown in the API references and guides, one file per body
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
-    reference: Option<PathBuf>,
-}
+/// Kinds of findings that are faults.
+const FAULTS: [&str; 3] = ["dropped", "lost", "changed"];
 
 fn main() -> ExitCode {
-    match run(Cli::parse()) {
-        Ok(code) => code,
+    let mut arguments = env::args().skip(1);
+    match run(&arguments.next().unwrap_or_default(), arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(cli: Cli) -> Result<ExitCode> {
-    let mut failed = 0;
-    if let Some(directory) = cli.reference {
-        let bodies = reference::bodies(&directory)?;
-        for (name, schema) in bodies {
-            failed += usize::from(!passes(schema, &directory.join(format!("{name}.json")))?);
-        }
-        println!("{} bodies, {failed} failed", bodies.len());
-    } else {
-        for file in &cli.files {
-            let schema = cli.schema.as_deref().unwrap_or_default();
-            failed += usize::from(!passes(schema, file)?);
-        }
-    }
-    Ok(match failed {
-        0 => ExitCode::SUCCESS,
-        _ => ExitCode::FAILURE,
-    })
-}
-
-/// Decodes a file with the type of a schema, and prints the differences. Returns true if no value
-/// was lost or changed.
-fn passes(schema: &str, file: &Path) -> Result<bool> {
-    let Some(trip) = schemas::find(schema) else {
-        bail!("{}", schemas::unknown(schema));
-    };
-    println!("{} as {schema}", file.display());
-    Ok(match read(file).and_then(|body| trip(&body)) {
-        Ok(Report { findings, dropped }) => {
-            for finding in &findings {
-                println!("  {finding}");
+/// Returns true if no value of any file was lost or changed.
+fn run(schema: &str, files: impl Iterator<Item = String>) -> Result<bool, String> {
+    types::find(schema)?;
+    let description = serde_saphyr::from_str(modelarts_api::DESCRIPTION);
+    let description: Value = description.map_err(|error| error.to_string())?;
+    let mut passed = true;
+    for file in files {
+        println!("{file} as {schema}");
+        let body = match file.as_str() {
+            "-" => io::read_to_string(io::stdin()).map(String::into_bytes),
+            file => fs::read(file),
+        };
+        let body = body.map_err(|error| format!("the file cannot be read: {error}"));
+        match body.and_then(|body| comparison::of(&description, schema, &body)) {
+            Ok((findings, skipped)) => {
+                findings.iter().for_each(|finding| println!("  {finding}"));
+                if let Some(error) = skipped.first_error {
+                    println!("  left out of a list: {error}");
+                }
+                let faults = findings
+                    .iter()
+                    .filter(|it| FAULTS.contains(&it.kind))
+                    .count();
+                println!("  {}", if faults > 0 { "FAILED" } else { "ok" });
+                passed &= faults == 0;
             }
-            println!("  {}", compare::summary(&findings, &dropped));
-            !findings.iter().any(Finding::is_failure)
+            Err(error) => {
+                println!("  FAILED: {error}");
+                passed = false;
+            }
         }
-        Err(error) => {
-            println!("  FAILED: {error:#}");
-            false
-        }
-    })
-}
-
-fn read(file: &Path) -> Result<Vec<u8>> {
-    if file == Path::new("-") {
-        let mut body = Vec::new();
-        io::stdin().read_to_end(&mut body)?;
-        return Ok(body);
     }
-    fs::read(file).context("the file cannot be read")
+    Ok(passed)
 }
