@@ -4,7 +4,6 @@
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
-mod ci;
 mod clients;
 mod console;
 mod dist;
@@ -56,20 +55,10 @@ enum Command {
     /// Decodes captured bodies, encodes them again and lists the differences
     Payload {
         /// The name of a schema, or Empty
-        #[arg(required_unless_present = "reference")]
-        schema: Option<String>,
+        schema: String,
         /// Files with one JSON body each; - is standard input
-        #[arg(required_unless_present = "reference")]
+        #[arg(required = true)]
         files: Vec<PathBuf>,
-        /// A directory with the bodies printed in the API references, which the repository lacks
-        #[arg(long, value_name = "DIR", conflicts_with_all = ["schema", "files"])]
-        reference: Option<PathBuf>,
-    },
-    /// Compares the generated types with the description, name by name and field by field
-    Schema {
-        /// A description to compare with, instead of the one that the types are generated from
-        #[arg(long, value_name = "FILE")]
-        description: Option<PathBuf>,
     },
     /// Writes the table of operations in openapi/README.md
     Readme {
@@ -77,8 +66,6 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Records the requests of the official Python SDK again, for the tests of modelarts-api
-    Requests,
     /// Measures the client in comparison with reqwest and serde by hand, and prints tables
     Bench {
         /// A measurement, such as get, instructions or build; all those of time and memory if not given
@@ -146,12 +133,6 @@ enum Command {
         #[command(subcommand)]
         other: Option<Dist>,
     },
-    /// Runs all checks and prints a table of the results
-    Ci {
-        /// Run only this check; may be given more than once
-        #[arg(long, value_name = "NAME")]
-        only: Vec<String>,
-    },
 }
 
 /// Releases other than that of the description.
@@ -181,14 +162,8 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Codegen { check } => regenerate::run(check),
         Command::Spec { description } => spec::check(&description),
-        Command::Payload {
-            schema,
-            files,
-            reference,
-        } => programs::payload(schema.as_deref(), &files, reference.as_deref()),
-        Command::Schema { description } => programs::schema(description.as_deref()),
+        Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
-        Command::Requests => programs::requests(),
         Command::Bench { args } => match args.split_first() {
             Some((name, args)) if name == "instructions" => instructions::run(args),
             _ => programs::bench(&args),
@@ -227,6 +202,5 @@ fn run(command: Command) -> Result<ExitCode> {
             ..
         } => dist::wheel::run(&options),
         Command::Dist { check, other: None } => dist::run(check),
-        Command::Ci { only } => ci::run(&only),
     }
 }

@@ -1,20 +1,16 @@
 //! Commands that run other programs. Programs that need the generated types are separate, so that
 //! xtask builds even if the description does not compile. Benchmarks are separate because they need
-//! an optimised build. A Python program records the requests of the official SDK.
+//! an optimised build.
 
 use std::{
-    fs,
-    path::{self, Path, PathBuf},
-    process::{Command, ExitCode, Stdio},
+    path::PathBuf,
+    process::{Command, ExitCode},
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::{
-    tools::venv,
-    workspace::{self, cargo, cargo_here},
-};
+use crate::workspace::{self, cargo, cargo_here};
 
 /// Returns the command for a program of the workspace. The program runs in the current directory,
 /// so that its arguments may contain relative paths.
@@ -67,76 +63,10 @@ pub fn replace(mut command: Command) -> Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Compares bodies with `schema`, or all bodies in a directory of printed references.
-pub fn payload(
-    schema: Option<&str>,
-    files: &[PathBuf],
-    reference: Option<&Path>,
-) -> Result<ExitCode> {
-    let mut command = program(&[], "modelarts-payload");
-    command.args(schema).args(files);
-    if let Some(directory) = reference {
-        command.arg("--reference").arg(directory);
-    }
-    run(&mut command)
-}
-
-/// Returns the command that compares bodies with `schema`. The caller adds the files as arguments.
-pub fn payload_command(schema: &str) -> Command {
-    let mut command = program(&[], "modelarts-payload");
-    command.arg(schema);
-    command
-}
-
-/// Compares the types with the description that they are generated from, or with another one.
-pub fn schema(description: Option<&Path>) -> Result<ExitCode> {
-    let mut command = schema_command();
-    if let Some(description) = description {
-        command
-            .arg("--description")
-            .arg(path::absolute(description)?);
-    }
-    run(&mut command)
-}
-
-/// Returns the command that compares the types with the description that they are generated from.
-pub fn schema_command() -> Command {
-    program(&[], "modelarts-schema")
-}
-
-/// Python scripts, each with the name of the file for its output.
-const RECORDS: [(&str, &str); 2] = [
-    ("record.py", "recorded.json"),
-    ("classes.py", "classes.json"),
-];
-
-/// Records the requests of the official SDK again, and the classes that it sends and receives.
-/// Tests of modelarts-api compare generated requests and the description with these records.
-pub fn requests() -> Result<ExitCode> {
-    let directory = workspace::requests();
-    let python = venv::python("sdk", &directory.join("requirements.txt"))?;
-    for (script, kept) in RECORDS {
-        let output = Command::new(&python)
-            .arg(directory.join(script))
-            .arg(workspace::description())
-            .stderr(Stdio::inherit())
-            .output()
-            .with_context(|| format!("{} could not be started", python.display()))?;
-        ensure!(
-            output.status.success(),
-            "{script} ended with {}",
-            output.status
-        );
-        let file = directory.join(kept);
-        let before = fs::read(&file).unwrap_or_default();
-        let message = match before == output.stdout {
-            true => "is what it was",
-            false => "was rewritten; review the difference, then run the tests of modelarts-api",
-        };
-        fs::write(&file, output.stdout).with_context(|| file.display().to_string())?;
-        println!("{kept} {message}");
-    }
-    Ok(ExitCode::SUCCESS)
+/// Decodes bodies as `schema` by the example `payload` of modelarts-api, and lists the differences.
+pub fn payload(schema: &str, files: &[PathBuf]) -> Result<ExitCode> {
+    let mut command = program(&["--example", "payload"], "modelarts-api");
+    run(command.arg(schema).args(files))
 }
 
 /// Options of `cargo xtask simulate`: the seeds, and their number.

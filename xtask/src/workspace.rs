@@ -45,16 +45,6 @@ pub fn snapshots() -> PathBuf {
     root().join("crates/modelarts-api/snapshots")
 }
 
-/// Returns the folder with the captured bodies that the tests of modelarts-api decode.
-pub fn fixtures() -> PathBuf {
-    root().join("crates/modelarts-api/tests/fixtures")
-}
-
-/// Returns the folder with the requests of the official SDK and the scripts that record them.
-pub fn requests() -> PathBuf {
-    root().join("crates/modelarts-api/tests/requests")
-}
-
 /// Returns a cargo command that runs at the root of the workspace.
 pub fn cargo<const N: usize>(arguments: [&str; N]) -> Command {
     let mut command = cargo_here();

@@ -1,10 +1,10 @@
 //! Compares a transcript with the description, the generated types and the emulator.
 
 use anyhow::Result;
-use modelarts_payload::{compare::Kind, schemas};
 use serde_json::Value;
 
 use crate::{
+    comparison,
     description::{Declared, Description, Operation},
     differences::{Differences, Party, label, shown},
     replay,
@@ -121,20 +121,17 @@ fn both(
             format!("{prefix}{place} {}", difference.text),
         );
     }
-    let Some(through) = Description::name(schema).and_then(schemas::find) else {
+    let Some(name) = Description::name(schema) else {
         return;
     };
-    match through(body.to_string().as_bytes()) {
-        Ok(report) => {
-            for finding in report.findings.iter().filter(|it| it.kind() != Kind::Note) {
-                let place = any_element(finding.pointer());
-                say(
-                    Party::Types,
-                    format!("{prefix}{place} is {}", finding.kind().name()),
-                );
+    match comparison::of(&description.root, name, body.to_string().as_bytes()) {
+        Ok((findings, _)) => {
+            for finding in findings.iter().filter(|it| it.kind != "note") {
+                let place = any_element(&finding.pointer);
+                say(Party::Types, format!("{prefix}{place} is {}", finding.kind));
             }
         }
-        Err(error) => say(Party::Types, format!("{prefix}{error:#}")),
+        Err(error) => say(Party::Types, format!("{prefix}{error}")),
     }
 }
 

@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 
 /// The OpenAPI description from which the types are generated.
 pub struct Description {
-    root: Value,
+    /// The description as JSON.
+    pub root: Value,
     operations: Vec<Operation>,
 }
 

@@ -2,6 +2,10 @@
 //! and the emulator. Started by `cargo xtask live`.
 
 mod compare;
+// Not all items of the comparison are used here.
+#[allow(dead_code)]
+#[path = "../../../crates/modelarts-api/examples/payload/comparison.rs"]
+mod comparison;
 mod create;
 mod description;
 mod differences;
@@ -13,6 +17,8 @@ mod replay;
 mod shape;
 mod text;
 mod transcript;
+#[path = "../../../crates/modelarts-api/tests/answers/types.rs"]
+mod types;
 
 use std::{
     env, fs,

@@ -47,7 +47,7 @@ fn bodies_in_any_spelling_decode_to_the_expected_value() {
     let (description, documents) = (Description::read(), Documents::default());
     for root in roots(&description) {
         let bodies = documents.object(&description, root, DEPTH);
-        let trip = types::of(root);
+        let trip = types::find(root).unwrap();
         run(48, &bodies, |case| {
             let body = case.sent.to_string();
             let (returned, skipped) = trip(body.as_bytes()).expect(&body);
@@ -66,7 +66,7 @@ fn bodies_with_junk_are_refused_or_decode_to_a_stable_value() {
     let (mut read, mut refused) = (0_usize, 0_usize);
     for root in roots(&description) {
         let bodies = (documents.object(&description, root, DEPTH), junk_places());
-        let trip = types::of(root);
+        let trip = types::find(root).unwrap();
         let (reads, refusals) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
         run(48, &bodies, |(case, junk)| {
             let body = replace_by_junk(case.sent, junk).to_string();
@@ -100,7 +100,7 @@ fn damaged_bodies_never_panic() {
     for root in roots(&description) {
         let bodies = documents.object(&description, root, 3);
         let damage = vec((any::<Index>(), any::<u8>()), 0..4);
-        let trip = types::of(root);
+        let trip = types::find(root).unwrap();
         run(
             32,
             &(bodies, damage, any::<Index>()),
@@ -138,7 +138,7 @@ fn one_invalid_element_in_a_hundred_is_skipped_and_counted() {
                     kept.is_some() && skipped == 0
                 })
             };
-            let trip = types::of(schema);
+            let trip = types::find(schema).unwrap();
             run(2, &(vec(whole, 99), any::<Index>()), |(elements, at)| {
                 let expected = list(&inner, elements.clone()).returned;
                 let mut sent: Vec<Value> = elements.into_iter().map(|case| case.sent).collect();

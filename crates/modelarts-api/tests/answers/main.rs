@@ -7,13 +7,17 @@
 
 mod attested;
 mod cases;
+#[path = "../../examples/payload/comparison.rs"]
+mod comparison;
 mod description;
 mod documents;
 mod every_field;
 mod examples;
 mod fuzz;
 mod job_times;
+mod payload;
 #[path = "../../codegen/lower/portable_forms.rs"]
 mod portable_forms;
 mod provider;
+mod schema;
 mod types;

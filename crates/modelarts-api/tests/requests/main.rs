@@ -1,6 +1,6 @@
 //! Comparison of the requests of all operations with the official SDK's requests for the same
 //! calls, and of the SDK's classes with the description. `record.py` and `classes.py` record the
-//! requests and classes; `cargo xtask requests` runs both again.
+//! requests and classes; `crates/modelarts-api/tests/requests/record` runs both again.
 // clippy's exemption for tests covers only functions with a test attribute, not the helper
 // functions that they call.
 #![allow(clippy::unwrap_used, clippy::panic)]
@@ -132,14 +132,14 @@ fn strict_reading_refuses_the_sdks_values_of_other_types() {
 fn every_recorded_operation_is_described_and_the_others_are_listed() {
     let described: BTreeSet<_> = OPERATIONS.iter().map(|row| row.id.to_owned()).collect();
     let recorded = recorded();
-    // An operation that is added to the description has no record before `cargo xtask requests`.
+    // An operation that is added to the description has no record until `record` runs.
     let unknown: Vec<_> = recorded
         .keys()
         .filter(|id| !described.contains(*id))
         .collect();
     assert_eq!(
         unknown, [""; 0],
-        "the description lacks them; run `cargo xtask requests`"
+        "the description lacks them; run crates/modelarts-api/tests/requests/record"
     );
     let missing: Vec<_> = recorded
         .iter()
