@@ -110,19 +110,17 @@ pub enum Retry {
 /// that is wrong.
 pub fn read<T: DeserializeOwned>(place: &str, value: &Value) -> Result<T, Error> {
     serde_path_to_error::deserialize(value).map_err(|error| {
-        let place = error
-            .path()
-            .iter()
-            .fold(place.to_owned(), |place, part| match part {
-                Segment::Seq { index } => join(&place, &index.to_string()),
-                Segment::Map { key } => join(&place, key),
-                Segment::Enum { .. } | Segment::Unknown => place,
-            });
-        let place = if place.is_empty() {
-            "(description)"
-        } else {
-            &place
-        };
+        let mut place = place.to_owned();
+        for part in error.path() {
+            match part {
+                Segment::Seq { index } => place = join(&place, &index.to_string()),
+                Segment::Map { key } => place = join(&place, key),
+                Segment::Enum { .. } | Segment::Unknown => {}
+            }
+        }
+        if place.is_empty() {
+            place += "(description)";
+        }
         Error(format!("{place}: {}", error.inner()))
     })
 }

@@ -1,6 +1,7 @@
-//! `cargo xtask spec`: checks that the description complies with the rules in [`rules`], and that
-//! Rust code can be generated from it. Rules that are no matter of this project, and the examples,
-//! are checked by Redocly (`openapi/lint/redocly.yaml`).
+//! `cargo xtask spec`: checks that the extensions of the description have their form, that the
+//! description complies with the rules in [`rules`], and that Rust code can be generated from it.
+//! Redocly checks examples and the constructs that generators of other languages cannot take
+//! (`openapi/lint/redocly.yaml`).
 
 mod document;
 mod report;

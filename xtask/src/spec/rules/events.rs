@@ -17,8 +17,10 @@ pub fn check(document: &Document, report: &mut Report) {
     let matches = |pattern: &str, text: &str| {
         Regex::new(pattern).is_ok_and(|pattern| pattern.find(text).is_some())
     };
-    let kinds = || events.kinds.iter().enumerate();
-    let kinds = || kinds().map(|(index, kind)| (format!("/x-events/kinds/{index}"), kind));
+    let kinds = || {
+        let kinds = events.kinds.iter().enumerate();
+        kinds.map(|(index, kind)| (format!("/x-events/kinds/{index}"), kind))
+    };
     let texts = || {
         kinds().flat_map(|(place, kind)| {
             let wordings = [("guide", &kind.texts.guide), ("api", &kind.texts.api)];
