@@ -46,7 +46,7 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Checks that the description compiles and keeps the rules, and that its examples are valid
+    /// Checks that the description compiles, and that its extensions keep the rules
     Spec {
         /// The OpenAPI description
         #[arg(long, value_name = "FILE", default_value_os_t = workspace::description())]
@@ -117,8 +117,6 @@ enum Command {
     /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
     /// as root, installs Slurm if it is missing
     Slurm(slurm::Options),
-    /// Builds the reference as one self-contained HTML page
-    Docs,
     /// Writes the description without `anyOf`, for generators that lose its values
     Plain {
         #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]
@@ -195,7 +193,6 @@ fn run(command: Command) -> Result<ExitCode> {
             Outcome::Passed => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,
         }),
-        Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),
         Command::Dist {
             other: Some(Dist::Wheel { options }),

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_plain_variant_keeps_the_rules_and_its_examples_fit() {
-        assert_eq!(spec::offences(&plain(&described())).unwrap(), [""; 0]);
+    fn the_plain_variant_keeps_the_rules() {
+        assert_eq!(spec::offences(&plain(&described())), [""; 0]);
     }
 }

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::error::Error;
+use super::{
+    error::Error,
+    extensions::{self, Extensions},
+    pointer::join,
+};
 
 /// HTTP methods of operations in a path item. All other keys of a path item are ignored.
 pub const METHODS: [&str; 5] = ["get", "put", "post", "delete", "patch"];
@@ -44,6 +48,15 @@ pub fn operations(description: &Value) -> Result<Vec<Operation<'_>>, Error> {
 }
 
 impl<'a> Operation<'a> {
+    /// Returns the JSON pointer to the operation.
+    pub fn place(&self) -> String {
+        join(&join("/paths", self.path), self.method)
+    }
+
+    pub fn extensions(&self) -> Result<Extensions, Error> {
+        extensions::of(&self.place(), self.definition)
+    }
+
     /// Returns the parameters: those of the path item, then those of the operation.
     pub fn parameters(&self, description: &'a Value) -> impl Iterator<Item = &'a Value> {
         let (shared, own) = (self.item, self.definition);

@@ -11,12 +11,14 @@
 //!    identifiers, and removes the builders of types that only responses contain.
 //! 6. [`pieces`] divides the code into the texts of the snapshots, by resource and kind.
 
-mod description;
+pub mod description;
 mod error;
+pub mod extensions;
 // Compiled also without the generator: the build script then includes this file directly.
 pub mod link;
 mod lower;
 mod pieces;
+pub mod pointer;
 mod rewrite;
 // Compiled also without the generator: the build script then includes this file directly.
 #[allow(dead_code)]

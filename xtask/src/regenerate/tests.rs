@@ -80,6 +80,9 @@ paths:
       operationId: ShowJob
       tags: [Jobs]
       x-effect: read
+      x-clouds: [huawei]
+      x-sources: [O]
+      x-error-codes: []
       parameters:
         - {name: id, in: path, required: true, schema: {type: string}}
       responses:
@@ -182,13 +185,14 @@ fn a_broken_description_is_one_sentence() {
         (
             "x-effect: read",
             "x-effect: reads",
-            "operation ShowJob: x-effect is \"reads\"; it must be read, idempotent or create",
+            "/paths/~1jobs~1{id}/get/x-effect: unknown variant `reads`, expected one of `read`, \
+             `idempotent`, `create`",
         ),
         (
             "        name: {type: string}",
             "        name: {type: string}\n        name: {type: integer}",
             "not YAML: components.schemas.Job.properties: duplicate entry with key \"name\" at \
-             line 25 column 9",
+             line 28 column 9",
         ),
         (
             "title: Small",

@@ -1,318 +1,237 @@
-//! Parts of the description that rules check: schemas, parameters, operations and bodies, each with
-//! its JSON pointer.
+//! Parts of the description that rules check, each with its JSON pointer.
 
-use std::collections::BTreeSet;
-
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::pointer::join;
+use crate::codegen::{
+    description::{self, json_schema, members, resolve, text},
+    extensions::{self, ErrorRow, Extensions, Location},
+    pointer::join,
+};
 
-const METHODS: [&str; 8] = [
-    "get", "put", "post", "delete", "patch", "head", "options", "trace",
-];
-const SCHEMAS: &str = "#/components/schemas/";
-
-/// Description with its parts.
+/// Description with its typed extensions.
 pub struct Document<'a> {
     pub root: &'a Value,
-    pub schemas: Vec<Schema<'a>>,
-    pub parameters: Vec<Parameter<'a>>,
     pub operations: Vec<Operation<'a>>,
-    /// Bodies of requests and responses, by media type.
-    pub bodies: Vec<Body<'a>>,
-    /// Names of the schemas that responses use.
-    pub in_answers: BTreeSet<&'a str>,
+    /// Objects at any depth of the paths and components, without examples and other data.
+    pub objects: Vec<(String, &'a Map<String, Value>)>,
+    pub extensions: OfDescription,
 }
 
-/// A schema at any depth.
-pub struct Schema<'a> {
-    pub place: String,
-    pub value: &'a Value,
-    pub role: Role<'a>,
-}
-
-/// Position of a schema in the description.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Role<'a> {
-    /// A named schema under `components/schemas`.
-    Named(&'a str),
-    /// The schema of a property.
-    Property,
-    /// The schema of the elements of a list, or of the values of a map.
-    Element,
-    /// A subschema of `allOf`, `anyOf`, `oneOf` or `not`.
-    Part,
-    /// The schema of a parameter or a header.
-    Parameter,
-    /// The schema of a request or a response.
-    Body,
-}
-
-/// Parameter, with the JSON pointer to its definition.
-pub struct Parameter<'a> {
-    pub place: String,
-    pub value: &'a Value,
-}
-
-/// Operation of the description.
+/// Operation with its typed extensions.
 pub struct Operation<'a> {
     pub place: String,
-    pub value: &'a Value,
-    /// Parameters of the operation and of its path, with references resolved.
-    pub parameters: Vec<&'a Value>,
+    pub inner: description::Operation<'a>,
+    pub extensions: Extensions,
 }
 
-/// A media type of a request or a response.
-pub struct Body<'a> {
-    pub place: String,
-    pub value: &'a Value,
+/// Extensions of the whole description.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct OfDescription {
+    pub x_error_table: Vec<ErrorRow>,
+    pub x_events: Events,
+    pub x_waiters: Vec<Waiter>,
+}
+
+/// Events of a job, which clients parse and the emulator writes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Events {
+    pub placeholders: Vec<Placeholder>,
+    pub kinds: Vec<Kind>,
+}
+
+/// Variable part of the texts of events.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Placeholder {
+    pub name: String,
+    pub pattern: String,
+    pub example: String,
+    pub description: String,
+}
+
+/// Kind of an event.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kind {
+    pub kind: String,
+    pub source: String,
+    pub level: String,
+    pub when: String,
+    #[serde(default)]
+    pub r#final: bool,
+    pub texts: Texts,
+    #[serde(default)]
+    pub examples: Vec<EventExample>,
+}
+
+/// Texts of a kind of event: those of the user guide, and different wordings in responses.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Texts {
+    pub guide: Vec<String>,
+    pub api: Vec<String>,
+}
+
+/// Event that the documents print.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventExample {
+    pub source: String,
+    #[serde(rename = "text")]
+    _text: String,
+}
+
+/// Operation that clients repeat until a field of the response has a final value.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Waiter {
+    pub name: String,
+    pub description: String,
+    pub operation: String,
+    pub field: String,
+    pub outcomes: Vec<Outcome>,
+}
+
+/// End of a waiter: a value of the field, or an error code.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    pub value: Option<String>,
+    pub error: Option<String>,
+    pub outcome: OutcomeKind,
+}
+
+/// Meaning of the end of a waiter.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum OutcomeKind {
+    Success,
+    Failure,
+    Terminated,
+    Gone,
 }
 
 impl<'a> Document<'a> {
-    pub fn new(root: &'a Value) -> Self {
-        let mut document = Self {
-            root,
-            schemas: Vec::new(),
-            parameters: Vec::new(),
-            operations: Vec::new(),
-            bodies: Vec::new(),
-            in_answers: BTreeSet::new(),
-        };
-        for (name, schema) in document.section("schemas") {
-            let place = join("/components/schemas", name);
-            document.schema(place, schema, Role::Named(name));
+    /// Reads the description. The errors are those of the form of the extensions.
+    pub fn read(root: &'a Value) -> Result<Self, Vec<String>> {
+        let mut errors = Vec::new();
+        let mut operations = Vec::new();
+        match description::operations(root) {
+            Err(error) => errors.push(error.to_string()),
+            Ok(all) => {
+                for inner in all {
+                    match inner.extensions() {
+                        Err(error) => errors.push(error.to_string()),
+                        Ok(extensions) => operations.push(Operation {
+                            place: inner.place(),
+                            inner,
+                            extensions,
+                        }),
+                    }
+                }
+            }
         }
-        for (name, parameter) in document.section("parameters") {
-            document.parameter(join("/components/parameters", name), parameter);
+        let extensions = extensions::of("", root).map_err(|error| errors.push(error.to_string()));
+        let mut objects = Vec::new();
+        for part in ["paths", "components"] {
+            if let Some(part_of) = root.get(part) {
+                collect(part_of, format!("/{part}"), &mut objects);
+            }
         }
-        for (name, header) in document.section("headers") {
-            let place = join("/components/headers", name);
-            document.schema_of(&place, header, Role::Parameter);
+        match extensions {
+            Ok(extensions) if errors.is_empty() => Ok(Self {
+                root,
+                operations,
+                objects,
+                extensions,
+            }),
+            _ => Err(errors),
         }
-        for (name, body) in document.section("requestBodies") {
-            document.content(&join("/components/requestBodies", name), body);
-        }
-        let mut answers = BTreeSet::new();
-        for (name, response) in document.section("responses") {
-            document.content(&join("/components/responses", name), response);
-            references(response, &mut answers);
-        }
-        for (path, item) in entries(root.get("paths")) {
-            document.path(&join("/paths", path), item, &mut answers);
-        }
-        document.in_answers = document.reachable(answers);
-        document
     }
 
-    /// Returns the target of a local reference.
-    pub fn follow(&self, value: &'a Value) -> &'a Value {
-        value
-            .get("$ref")
-            .and_then(Value::as_str)
-            .and_then(|reference| self.root.pointer(reference.strip_prefix('#')?))
-            .unwrap_or(value)
+    /// Returns the definitions of parameters.
+    pub fn parameters(&self) -> impl Iterator<Item = (&String, &'a Map<String, Value>)> {
+        let objects = self.objects.iter().map(|(place, object)| (place, *object));
+        objects.filter(|(_, object)| object.contains_key("in") && object.contains_key("schema"))
+    }
+
+    /// Returns the values of an enumeration.
+    pub fn values(&self, schema: &str) -> impl Iterator<Item = &'a str> + use<'a> {
+        let schema = self.root.pointer(&join("/components/schemas", schema));
+        schema
+            .into_iter()
+            .flat_map(|schema| description::texts(schema, "enum"))
     }
 
     /// Returns the known values of a schema: those of a closed or an open enumeration, or of the
     /// enumeration that `x-open-enum` names.
-    pub fn known_values(&self, schema: &'a Value) -> &'a [Value] {
-        let schema = self.resolve(schema);
-        let named = schema.get("x-open-enum").and_then(Value::as_str);
-        let named = named.and_then(|name| self.at(&join("/components/schemas", name)));
-        let open = list(schema.get("anyOf")).iter();
-        let part = open.clone().find(|part| reference(part).is_some());
-        match named.or(part) {
-            Some(known) => self.known_values(known),
-            None => list(schema.get("enum")),
+    pub fn known_values(&self, schema: &'a Value) -> Vec<&'a str> {
+        let schema = resolve(self.root, schema);
+        let part = schema.pointer("/anyOf/0").and_then(description::reference);
+        match text(schema, "x-open-enum").or(part) {
+            Some(known) => self.values(known).collect(),
+            None => description::texts(schema, "enum").collect(),
         }
     }
 
-    /// Returns the value at a JSON pointer of the description.
-    pub fn at(&self, place: &str) -> Option<&'a Value> {
-        self.root.pointer(place)
+    /// Returns the schema of a parameter of an operation.
+    pub fn parameter(&self, of: &Operation<'a>, at: Location, name: &str) -> Option<&'a Value> {
+        if at == Location::Body {
+            let body = of.inner.body(self.root).and_then(json_schema)?;
+            return self.property(body, name);
+        }
+        let at = format!("{at:?}").to_lowercase();
+        let mut parameters = of.inner.parameters(self.root);
+        let found = parameters.find(|it| it["in"] == *at && it["name"] == *name);
+        found?.get("schema")
     }
 
-    /// Returns all documentation texts with their JSON pointers, except for those in examples.
-    pub fn texts(&self) -> Vec<(String, &'a str)> {
-        let mut found = Vec::new();
-        texts(self.root, "", &mut found);
-        found
+    /// Returns the schema of the successful response of an operation.
+    pub fn answer(&self, of: &Operation<'a>) -> Option<&'a Value> {
+        let mut responses = members(of.inner.definition, "responses");
+        let schema = responses.find_map(|(_, response)| json_schema(response))?;
+        Some(resolve(self.root, schema))
     }
 
-    /// Resolves a reference to a named schema, direct or by `allOf`.
-    pub fn resolve(&self, schema: &'a Value) -> &'a Value {
-        let wrapped = schema
-            .get("allOf")
-            .and_then(Value::as_array)
-            .and_then(|parts| parts.first())
-            .unwrap_or(schema);
-        self.follow(wrapped)
+    /// Returns the schema of a field of the response. `path` joins the names of nested fields by
+    /// dots; an empty path denotes the response itself.
+    pub fn field(&self, of: &Operation<'a>, path: &str) -> Option<&'a Value> {
+        let names = path.split('.').filter(|name| !name.is_empty());
+        names
+            .into_iter()
+            .try_fold(self.answer(of)?, |schema, name| self.property(schema, name))
     }
 
-    fn section(&self, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
-        entries(self.root.pointer(&join("/components", name)))
-    }
-
-    fn path(&mut self, place: &str, item: &'a Value, answers: &mut BTreeSet<&'a str>) {
-        let shared = list(item.get("parameters"));
-        self.parameters_at(&join(place, "parameters"), shared);
-        for (method, operation) in entries(Some(item)) {
-            if !METHODS.contains(&method.as_str()) {
-                continue;
-            }
-            let place = join(place, method);
-            let own = list(operation.get("parameters"));
-            self.parameters_at(&join(&place, "parameters"), own);
-            if let Some(body) = operation.get("requestBody") {
-                self.content(&join(&place, "requestBody"), body);
-            }
-            for (status, response) in entries(operation.get("responses")) {
-                let place = join(&join(&place, "responses"), status);
-                self.content(&place, response);
-                references(response, answers);
-            }
-            let parameters = shared.iter().chain(own).map(|p| self.follow(p)).collect();
-            self.operations.push(Operation {
-                place,
-                value: operation,
-                parameters,
-            });
-        }
-    }
-
-    fn parameters_at(&mut self, place: &str, parameters: &'a [Value]) {
-        for (index, parameter) in parameters.iter().enumerate() {
-            if parameter.get("$ref").is_none() {
-                self.parameter(join(place, &index.to_string()), parameter);
-            }
-        }
-    }
-
-    fn parameter(&mut self, place: String, value: &'a Value) {
-        self.schema_of(&place, value, Role::Parameter);
-        self.parameters.push(Parameter { place, value });
-    }
-
-    /// Collects the media types and headers of a request or a response.
-    fn content(&mut self, place: &str, holder: &'a Value) {
-        for (name, header) in entries(holder.get("headers")) {
-            let place = join(&join(place, "headers"), name);
-            self.schema_of(&place, header, Role::Parameter);
-        }
-        for (media_type, value) in entries(holder.get("content")) {
-            let place = join(&join(place, "content"), media_type);
-            self.schema_of(&place, value, Role::Body);
-            self.bodies.push(Body { place, value });
-        }
-    }
-
-    fn schema_of(&mut self, place: &str, holder: &'a Value, role: Role<'a>) {
-        if let Some(schema) = holder.get("schema") {
-            self.schema(join(place, "schema"), schema, role);
-        }
-    }
-
-    fn schema(&mut self, place: String, value: &'a Value, role: Role<'a>) {
-        for key in ["items", "additionalProperties"] {
-            if let Some(inner) = value.get(key).filter(|inner| inner.is_object()) {
-                self.schema(join(&place, key), inner, Role::Element);
-            }
-        }
-        if let Some(inner) = value.get("not") {
-            self.schema(join(&place, "not"), inner, Role::Part);
-        }
-        for key in ["allOf", "anyOf", "oneOf"] {
-            for (index, part) in list(value.get(key)).iter().enumerate() {
-                let place = join(&join(&place, key), &index.to_string());
-                self.schema(place, part, Role::Part);
-            }
-        }
-        for (name, property) in entries(value.get("properties")) {
-            let place = join(&join(&place, "properties"), name);
-            self.schema(place, property, Role::Property);
-        }
-        self.schemas.push(Schema { place, value, role });
-    }
-
-    fn reachable(&self, roots: BTreeSet<&'a str>) -> BTreeSet<&'a str> {
-        let mut found = BTreeSet::new();
-        let mut open: Vec<&str> = roots.into_iter().collect();
-        while let Some(name) = open.pop() {
-            if found.insert(name) {
-                let mut next = BTreeSet::new();
-                if let Some(schema) = self.at(&join("/components/schemas", name)) {
-                    references(schema, &mut next);
-                }
-                open.extend(next);
-            }
-        }
-        found
+    fn property(&self, schema: &'a Value, name: &str) -> Option<&'a Value> {
+        resolve(self.root, schema).get("properties")?.get(name)
     }
 }
 
-/// Returns the name of the schema that a reference points to.
-pub fn reference(value: &Value) -> Option<&str> {
-    value.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
-}
-
-/// Returns the entries of an object. The result is empty if the value is missing or not an object.
-pub fn entries(value: Option<&Value>) -> impl Iterator<Item = (&String, &Value)> {
-    value
-        .and_then(Value::as_object)
-        .into_iter()
-        .flat_map(Map::iter)
-}
-
-/// Returns the elements of a list. The result is empty if the value is missing or not a list.
-pub fn list(value: Option<&Value>) -> &[Value] {
-    value
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-}
-
-/// Keys of documentation texts. The last three occur in `x-error-table` and `x-events`.
-const TEXTS: [&str; 5] = ["description", "summary", "meaning", "advice", "when"];
-
-/// Collects the documentation texts in `value`, whose JSON pointer is `place`.
-fn texts<'a>(value: &'a Value, place: &str, found: &mut Vec<(String, &'a str)>) {
+/// Collects the objects in `value`, whose JSON pointer is `place`.
+fn collect<'a>(
+    value: &'a Value,
+    place: String,
+    objects: &mut Vec<(String, &'a Map<String, Value>)>,
+) {
     match value {
         Value::Object(object) => {
+            let is_data = |key: &str| ["example", "examples", "enum"].contains(&key);
             for (key, inner) in object {
-                let place = join(place, key);
-                match inner {
-                    Value::String(text) if TEXTS.contains(&key.as_str()) => {
-                        found.push((place, text));
-                    }
-                    // Under `properties`, such a key is the name of a property.
-                    _ if ["example", "examples", "enum"].contains(&key.as_str())
-                        && !place.ends_with(&format!("/properties/{key}")) => {}
-                    _ => texts(inner, &place, found),
+                // Under `properties`, such a key is the name of a property.
+                if !key.starts_with("x-") && (!is_data(key) || place.ends_with("/properties")) {
+                    collect(inner, join(&place, key), objects);
                 }
             }
+            objects.push((place, object));
         }
         Value::Array(list) => {
             for (index, inner) in list.iter().enumerate() {
-                texts(inner, &join(place, &index.to_string()), found);
+                collect(inner, join(&place, &index.to_string()), objects);
             }
         }
-        _ => {}
-    }
-}
-
-/// Collects the names of the schemas that `value` refers to.
-fn references<'a>(value: &'a Value, names: &mut BTreeSet<&'a str>) {
-    match value {
-        Value::Object(object) => {
-            names.extend(reference(value));
-            for (key, inner) in object {
-                // Skips examples, which are data even if they have the form of a reference.
-                if key != "example" && key != "examples" {
-                    references(inner, names);
-                }
-            }
-        }
-        Value::Array(list) => list.iter().for_each(|inner| references(inner, names)),
         _ => {}
     }
 }

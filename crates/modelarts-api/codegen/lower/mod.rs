@@ -18,6 +18,8 @@ pub use self::open_enums::OpenEnum;
 use super::{
     description::{METHODS, Usage, schemas, text},
     error::Error,
+    extensions,
+    pointer::join,
     tables::docs,
 };
 
@@ -87,10 +89,10 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
         }
     }
     description["components"] = components;
-    for (_, path) in description["paths"].as_object_mut().into_iter().flatten() {
-        for (key, value) in path.as_object_mut().into_iter().flatten() {
+    for (path, item) in description["paths"].as_object_mut().into_iter().flatten() {
+        for (key, value) in item.as_object_mut().into_iter().flatten() {
             if METHODS.contains(&key.as_str()) {
-                lower_operation(value)?;
+                lower_operation(&join(&join("/paths", path), key), value)?;
             } else if key == "parameters" {
                 lower_holder(value)?;
             }
@@ -107,15 +109,13 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
 /// required fields of a named schema; fields of unnamed inner objects always become optional.
 fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
     /// Keywords that lowering preserves.
-    const KEPT: [&str; 10] = [
+    const KEPT: [&str; 8] = [
         "$ref",
         "additionalProperties",
         "allOf",
-        "anyOf",
         "description",
         "enum",
         "items",
-        "oneOf",
         "properties",
         "type",
     ];
@@ -212,12 +212,13 @@ fn lower_holder(holder: &mut Value) -> Result<(), Error> {
     Ok(())
 }
 
-fn lower_operation(operation: &mut Value) -> Result<(), Error> {
+fn lower_operation(place: &str, operation: &mut Value) -> Result<(), Error> {
     let id = text(operation, "operationId")
         .unwrap_or_default()
         .to_owned();
     let description = text(operation, "description").unwrap_or_default();
-    let description = format!("{description}\n\n{}", docs::list(operation));
+    let list = docs::list(&extensions::of(place, operation)?);
+    let description = format!("{description}\n\n{list}");
     let Some(object) = operation.as_object_mut() else {
         return Ok(());
     };
@@ -230,6 +231,10 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
     }
     let responses = object.get("responses").and_then(Value::as_object);
     let responses = responses.ok_or_else(|| Error(format!("operation {id}: no responses")))?;
+    let is_body = |(status, response): (&String, &Value)| {
+        status.starts_with('2') && response.get("content").is_some()
+    };
+    let has_body = responses.iter().any(is_body);
     let mut kept = BTreeMap::new();
     for (status, response) in responses {
         let mut response = response.clone();
@@ -237,11 +242,11 @@ fn lower_operation(operation: &mut Value) -> Result<(), Error> {
         match status.as_bytes() {
             // If another success status has a body, 204 means "not ready". The service confuses its
             // success statuses, so one status range covers all of them.
-            b"204" if responses.keys().any(|s| s.starts_with('2') && s != "204") => {}
+            b"204" if has_body => {}
             [b'2', ..] => {
                 if kept.insert("2XX".to_owned(), response).is_some() {
                     return Err(Error(format!(
-                        "operation {id}: more than one success with a body"
+                        "operation {id}: more than one success, apart from 204 beside a body"
                     )));
                 }
             }

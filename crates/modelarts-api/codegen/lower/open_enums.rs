@@ -5,7 +5,7 @@
 //! values and `Other`.
 
 use heck::ToUpperCamelCase;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::{
     description::{elements, reference, text},
@@ -32,14 +32,15 @@ impl OpenEnum {
             return Ok(None);
         };
         let known = match parts.as_slice() {
-            [known, other] if text(other, "type") == Some("string") => reference(known),
+            [known, other] if *other == json!({ "type": "string" }) => reference(known),
             _ => None,
         };
+        let known = known.filter(|known| *known == format!("Known{name}"));
         let values = known.and_then(|known| schemas.get(known));
         let values = values.filter(|values| values.get("enum").is_some());
         let (Some(known), Some(values)) = (known, values) else {
             return Err(Error(format!(
-                "schema {name}: anyOf is only for open enumerations, as [$ref to a schema with \
+                "schema {name}: anyOf is only for open enumerations, as [$ref to Known{name} with \
                  the known values, {{type: string}}]"
             )));
         };

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::super::{
-    description::{operations, text, texts},
+    description::operations,
     error::Error,
+    extensions::{Cloud, Effect, Extensions},
 };
 
 /// Names of the sources of facts, by their identifiers in `openapi/SOURCES.md`.
@@ -35,50 +36,36 @@ pub const SOURCES: &[(&str, &str)] = &[
     ("V", "Airflow provider"),
 ];
 
-const EFFECTS: &[(&str, &str)] = &[
-    ("read", "read; it changes nothing"),
-    (
-        "idempotent",
-        "idempotent; sending it again changes nothing more",
-    ),
-    ("create", "create; each execution creates a new object"),
-];
-
-const CLOUDS: &[(&str, &str)] = &[("huawei", "Huawei Cloud"), ("otc", "Open Telekom Cloud")];
-
 /// Returns the documentation of the builder of each operation, by the name of the operation.
 pub fn builders(description: &Value) -> Result<BTreeMap<String, String>, Error> {
     let operations = operations(description)?.into_iter().map(|operation| {
         let method = operation.method.to_uppercase();
-        let text = format!(
-            "`{method} {}`\n\n{}",
-            operation.path,
-            list(operation.definition)
-        );
-        (operation.id.to_owned(), text)
+        let list = list(&operation.extensions()?);
+        let text = format!("`{method} {}`\n\n{list}", operation.path);
+        Ok((operation.id.to_owned(), text))
     });
-    Ok(operations.collect())
+    operations.collect()
 }
 
 /// Returns a Markdown list of the extensions of an operation.
-pub fn list(operation: &Value) -> String {
-    let row = |title: &str, key: &str, names: &[(&'static str, &'static str)]| {
-        let tags = text(operation, key)
-            .into_iter()
-            .chain(texts(operation, key));
-        let name = |tag| {
-            names
-                .iter()
-                .find(|(known, _)| *known == tag)
-                .map_or(tag, |row| row.1)
-        };
-        let words: Vec<_> = tags.map(name).collect();
-        match words.is_empty() {
-            true => String::new(),
-            false => format!("- {title}: {}\n", words.join(", ")),
-        }
+pub fn list(extensions: &Extensions) -> String {
+    let effect = match extensions.x_effect {
+        Effect::Read => "read; it changes nothing",
+        Effect::Idempotent => "idempotent; sending it again changes nothing more",
+        Effect::Create => "create; each execution creates a new object",
     };
-    row("Effect", "x-effect", EFFECTS)
-        + &row("Clouds", "x-clouds", CLOUDS)
-        + &row("Sources", "x-sources", SOURCES)
+    let clouds = extensions.x_clouds.iter().map(|cloud| match cloud {
+        Cloud::Huawei => "Huawei Cloud",
+        Cloud::Otc => "Open Telekom Cloud",
+    });
+    let clouds = clouds.collect::<Vec<_>>().join(", ");
+    let name = |tag: &String| {
+        SOURCES
+            .iter()
+            .find(|(known, _)| known == tag)
+            .map(|row| row.1)
+    };
+    let sources: Vec<_> = extensions.x_sources.iter().filter_map(name).collect();
+    let sources = sources.join(", ");
+    format!("- Effect: {effect}\n- Clouds: {clouds}\n- Sources: {sources}\n")
 }

@@ -1,14 +1,17 @@
 //! Table of operations, with effects and paging, which generated types do not contain.
 
-use heck::{ToSnakeCase, ToUpperCamelCase};
-use proc_macro2::TokenStream;
+use std::fmt::Debug;
+
+use heck::ToSnakeCase;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use serde_json::Value;
 
 use super::{
     super::{
-        description::{Operation, elements, is_true, operations, text},
+        description::{Operation, operations},
         error::Error,
+        extensions::Pagination,
     },
     response_only,
 };
@@ -28,29 +31,13 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
 
 fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Error> {
     let Operation {
-        id,
-        method,
-        path,
-        definition,
-        ..
+        id, method, path, ..
     } = operation;
-    let effects = ["read", "idempotent", "create"];
-    let effect = variant(text(definition, "x-effect"), &effects).ok_or_else(|| {
-        Error(format!(
-            "operation {id}: x-effect is {}; it must be read, idempotent or create",
-            value_text(definition, "x-effect")
-        ))
-    })?;
-    let pagination = match definition.get("x-pagination") {
-        Some(value) => option(Some(pagination_of(id, value)?)),
-        None => quote!(None),
-    };
-    let own_error_codes = elements(definition, "x-error-codes").map(|code| {
-        let wrong = || Error(format!("operation {id}: x-error-codes must list codes"));
-        code.as_str().ok_or_else(wrong)
-    });
-    let own_error_codes = own_error_codes.collect::<Result<Vec<_>, _>>()?;
-    let response_only = response_only::paths(description, operation);
+    let extensions = operation.extensions()?;
+    let effect = variant(extensions.x_effect);
+    let pagination = option(extensions.x_pagination.map(pagination_of));
+    let own_error_codes = extensions.x_error_codes;
+    let response_only = response_only::paths(description, operation, extensions.x_effect);
     let (method_name, method) = (id.to_snake_case(), method.to_uppercase());
     Ok(quote!(crate::Operation {
         id: #id,
@@ -64,52 +51,27 @@ fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Er
     }))
 }
 
-fn pagination_of(id: &str, value: &Value) -> Result<TokenStream, Error> {
-    const PARAMETER: &str = "the name of a parameter";
-    const FIELD: &str = "the name of a field";
-    let wrong = |key: &str, admitted: &str| {
-        Error(format!(
-            "operation {id}: x-pagination.{key} is {}; it must be {admitted}",
-            value_text(value, key)
-        ))
+fn pagination_of(paging: Pagination) -> TokenStream {
+    let (offset, location) = (variant(paging.offset), variant(paging.r#in));
+    let offset_name = option(paging.offset_name);
+    let limit_name = option(paging.limit_name);
+    let max_limit = option(paging.max_limit);
+    let cursor = match (
+        paging.cursor_name,
+        paging.order_name,
+        paging.first,
+        paging.last,
+    ) {
+        (Some(name), Some(order_name), Some(first), Some(last)) => quote!(Some(crate::Cursor {
+            name: #name,
+            order_name: #order_name,
+            first: #first,
+            last: #last,
+        })),
+        _ => quote!(None),
     };
-    let needed = |key: &str, what: &str| text(value, key).ok_or_else(|| wrong(key, what));
-    let kinds = ["page-index", "record", "line-cursor", "single-page"];
-    let kind = text(value, "offset");
-    let offset = variant(kind, &kinds)
-        .ok_or_else(|| wrong("offset", "page-index, record, line-cursor or single-page"))?;
-    let location = variant(text(value, "in"), &["query", "body"])
-        .ok_or_else(|| wrong("in", "query or body"))?;
-    let needed_if = |condition: bool, key: &str| {
-        let name = condition.then(|| needed(key, PARAMETER)).transpose()?;
-        Ok(option(name))
-    };
-    let is_cursor = kind == Some("line-cursor");
-    let has_limit = kind != Some("single-page");
-    let offset_name = needed_if(has_limit && !is_cursor, "offset-name")?;
-    let limit_name = needed_if(has_limit, "limit-name")?;
-    let cursor = match is_cursor {
-        false => quote!(None),
-        true => {
-            let name = needed("cursor-name", PARAMETER)?;
-            let order_name = needed("order-name", PARAMETER)?;
-            let (first, last) = (needed("first", FIELD)?, needed("last", FIELD)?);
-            quote!(Some(crate::Cursor {
-                name: #name,
-                order_name: #order_name,
-                first: #first,
-                last: #last,
-            }))
-        }
-    };
-    let max_limit = value.get("max-limit").map(|limit| {
-        let limit = limit.as_u64().and_then(|limit| u32::try_from(limit).ok());
-        limit.ok_or_else(|| wrong("max-limit", "a whole number"))
-    });
-    let (max_limit, total) = (option(max_limit.transpose()?), option(text(value, "total")));
-    let disputed = is_true(value, "disputed");
-    let items = needed("items", "the name of the field that holds the entries")?;
-    Ok(quote!(crate::Pagination {
+    let (disputed, items, total) = (paging.disputed, paging.items, option(paging.total));
+    quote!(crate::Pagination {
         offset: crate::Offset::#offset,
         disputed: #disputed,
         location: crate::ParameterLocation::#location,
@@ -119,21 +81,12 @@ fn pagination_of(id: &str, value: &Value) -> Result<TokenStream, Error> {
         cursor: #cursor,
         items: #items,
         total: #total,
-    }))
+    })
 }
 
-/// Returns the enum variant for a value of the description, such as `PageIndex` for `page-index`;
-/// `None` unless `admitted` contains the value.
-pub fn variant(word: Option<&str>, admitted: &[&str]) -> Option<TokenStream> {
-    let word = word.filter(|word| admitted.contains(word))?;
-    Some(format_ident!("{}", word.to_upper_camel_case()).into_token_stream())
-}
-
-/// Formats the value at this key for error messages.
-fn value_text(value: &Value, key: &str) -> String {
-    value
-        .get(key)
-        .map_or_else(|| "missing".to_owned(), Value::to_string)
+/// Returns the name of an enum variant of the description, which is that of the crate.
+pub fn variant(value: impl Debug) -> Ident {
+    format_ident!("{value:?}")
 }
 
 pub fn option<T: ToTokens>(value: Option<T>) -> TokenStream {

@@ -1,7 +1,7 @@
 //! The table of the parameters and bodies of operations. Programs use it to call an operation by
 //! its name.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
@@ -9,6 +9,7 @@ use super::{
     super::{
         description::{is_true, json_schema, operations, reference, text},
         error::Error,
+        extensions::{Location, read},
     },
     operations::variant,
     shape::shape,
@@ -20,7 +21,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let mut rows = Vec::new();
     for operation in operations(description)? {
         let id = operation.id;
-        let mut row = |name: &str, location: TokenStream, definition: &Value, schema: &Value| {
+        let mut row = |name: &str, location: Ident, definition: &Value, schema: &Value| {
             let required = is_true(definition, "required");
             let shape = shape(description, schema)
                 .map_err(|error| Error(format!("operation {id}, parameter {name}: {error}")))?;
@@ -36,13 +37,8 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
             Ok(())
         };
         for parameter in operation.parameters(description) {
-            let location = variant(text(parameter, "in"), &["path", "query", "header"]);
-            let location = location.ok_or_else(|| {
-                Error(format!(
-                    "operation {id}: a parameter is in {:?}; it must be in path, query or header",
-                    text(parameter, "in")
-                ))
-            })?;
+            let place = format!("{}/parameters/in", operation.place());
+            let location = variant(read::<Location>(&place, &parameter["in"])?);
             if let (Some(name), Some(schema)) = (text(parameter, "name"), json_schema(parameter)) {
                 row(name, location, parameter, schema)?;
             }
@@ -53,7 +49,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
                     "operation {id}: its body must be application/json with a schema"
                 ))
             })?;
-            row("body", quote!(Body), body, schema)?;
+            row("body", variant(Location::Body), body, schema)?;
         }
     }
     Ok(quote! {

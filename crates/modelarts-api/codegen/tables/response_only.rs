@@ -2,13 +2,16 @@
 
 use serde_json::Value;
 
-use super::super::description::{Operation, json_schema, members, resolve, text};
+use super::super::{
+    description::{Operation, json_schema, members, resolve},
+    extensions::Effect,
+};
 
 /// Returns the paths of these fields for an operation that creates an object, and an empty list for
 /// any other operation. Fields inside a listed field are omitted.
-pub fn paths(description: &Value, operation: &Operation<'_>) -> Vec<String> {
+pub fn paths(description: &Value, operation: &Operation<'_>, effect: Effect) -> Vec<String> {
     let mut paths = Vec::new();
-    if text(operation.definition, "x-effect") == Some("create")
+    if effect == Effect::Create
         && let Some(sent) = operation.body(description).and_then(json_schema)
     {
         let responses = members(operation.definition, "responses");
