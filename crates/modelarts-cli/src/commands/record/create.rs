@@ -22,8 +22,6 @@ use crate::{
     terminal::note,
 };
 
-/// Maximum number of flavors that are read.
-const FLAVORS: usize = 1_000;
 /// Time after which the service stops the job even if this program cannot.
 const AUTO_STOP: Duration = Duration::from_secs(3_600);
 /// Maximum time in which the service stops a job.
@@ -34,8 +32,8 @@ const CHECKS: (u32, Duration) = (120, Duration::from_secs(1));
 /// Arguments of the job.
 #[derive(Debug, Args)]
 pub(super) struct Create {
-    /// Also creates a job with the cheapest flavor, reads it at its end, and deletes it. The service
-    /// may charge for it.
+    /// Also creates a job with the cheapest flavor, reads it at its end, and deletes it. The
+    /// service may charge for it.
     #[arg(long)]
     create: bool,
     /// Time after which the job is stopped and deleted: 10m, 1h.
@@ -48,33 +46,28 @@ pub(super) struct Create {
 }
 
 impl Create {
-    /// Returns the job if one is wanted and the user agrees. Without a terminal, nothing is sent
-    /// before the refusal.
+    /// Returns the job if one is wanted and the user agrees.
     pub(super) async fn plan(&self, session: &Session) -> Result<Option<CreateJob>, Failure> {
-        let terminal = session.terminal;
         if !self.create {
             return Ok(None);
         }
-        if !terminal.interactive {
-            confirm(terminal, self.yes, "create a job, which may cost money")?;
-        }
         let client = session.client().await?;
-        let flavors = client.flavors(None).collect(FLAVORS).await?.into_iter();
+        let flavors = client.flavors(None).collect(usize::MAX).await?.into_iter();
         let flavor = flavors.filter(|it| it.pool_id.is_none()).min_by_key(rank);
         let refusal = "the service lists no flavor; --create must be left out";
         let flavor = flavor.ok_or_else(|| Failure::usage(refusal))?;
         let (name, version) = default_engine(client).await?;
         let id = flavor.flavor_id.as_deref().unwrap_or_default();
         let code = flavor.billing.as_ref().and_then(|it| it.code.as_deref());
-        let action = format!(
-            "create a job in {}; it uses 1 x {id} ({}) for at most {}, which the operator charges as \
-             {}",
-            Session::place(client),
-            hardware(&flavor),
-            output::duration(self.timeout),
-            code.unwrap_or(id),
-        );
-        confirm(terminal, self.yes, action)?;
+        let (hardware, code) = (hardware(&flavor), code.unwrap_or(id));
+        let limit = output::duration(self.timeout);
+        let cost = format!("1 x {id} ({hardware}) for at most {limit}, charged as {code}");
+        let place = Session::place(client);
+        confirm(
+            session.terminal,
+            self.yes,
+            format!("create a job in {place}: {cost}"),
+        )?;
         let job = client.training_jobs().create_unnamed().flavor(id);
         let job = job.preset_image(name, version).command("echo started");
         Ok(Some(job.auto_stop(AUTO_STOP)))
@@ -135,14 +128,14 @@ async fn delete(recorder: &mut Recorder<'_>, job: &JobHandle) -> Result<(), Fail
         }
         sleep(CHECKS.1).await;
     }
-    let id = job.id();
-    Err(Failure::local(format_args!(
-        "the job {id} still exists, and may cost money; `modelarts rm {id}` deletes it"
+    let advice = format!("`modelarts rm {}` deletes it", job.id());
+    Err(Failure::local(format!(
+        "the job still exists, and may cost money; {advice}"
     )))
 }
 
-/// Returns the order of a flavor by price, which the service does not tell: free ones, those without
-/// cards, and those with the fewest units, cores and memory come first.
+/// Returns the order of a flavor by price, which the service does not tell: free ones, those
+/// without cards, and those with the fewest units, cores and memory come first.
 fn rank(flavor: &TrainingFlavor) -> (bool, bool, [i64; 3]) {
     let info = flavor.flavor_info.as_ref();
     let id = flavor.flavor_id.as_deref().unwrap_or_default();

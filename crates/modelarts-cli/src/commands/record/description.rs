@@ -8,12 +8,12 @@ use serde_json::Value;
 
 use crate::commands::api::{DOCUMENT, documented};
 
-/// Returns the schema of a parameter; `None` if the operation does not have it.
-pub(super) fn parameter(operation: &Operation, name: &str) -> Option<&'static Value> {
+pub(super) fn parameter(operation: &Operation, name: &str) -> &'static Value {
     let path = &DOCUMENT["paths"][operation.path];
     let lists = [path, documented(operation)].map(|it| it["parameters"].as_array());
     let mut parameters = lists.into_iter().flatten().flatten().map(resolve);
-    parameters.find(|it| it["name"] == name)?.get("schema")
+    let found = parameters.find(|it| it["name"] == name);
+    found.map_or(&Value::Null, |it| &it["schema"])
 }
 
 pub(super) fn request(operation: &Operation) -> &'static Value {
@@ -21,7 +21,7 @@ pub(super) fn request(operation: &Operation) -> &'static Value {
 }
 
 /// Returns the schema of a response; `None` for a status that is not described.
-pub(super) fn response(operation: &Operation, status: u64) -> Option<&'static Value> {
+pub(super) fn response(operation: &Operation, status: u16) -> Option<&'static Value> {
     let mut keys = [status.to_string(), format!("{}XX", status / 100)].into_iter();
     keys.find_map(|key| documented(operation)["responses"].get(key))
         .map(content)
@@ -74,10 +74,11 @@ impl Schema {
         (!entries.is_null() || self.get("properties").is_null()).then_some(entries)
     }
 
-    /// Returns `true` for a value of the enumeration. The service also spells `K8S` as `K8s`.
-    pub(super) fn knows(&self, text: &str) -> bool {
-        let mut known = self.texts("enum").into_iter();
-        known.any(|it| it.eq_ignore_ascii_case(text))
+    /// Returns whether the enumeration has a value; `None` if the schema is no enumeration. The
+    /// service also spells `K8S` as `K8s`.
+    pub(super) fn knows(&self, text: &str) -> Option<bool> {
+        let known = self.texts("enum");
+        (!known.is_empty()).then(|| known.iter().any(|it| it.eq_ignore_ascii_case(text)))
     }
 
     /// Returns the described types if a value has another one.

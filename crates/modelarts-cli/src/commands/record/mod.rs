@@ -40,12 +40,7 @@ codes; also booleans and numbers of at most three digits. Placeholders replace e
 names, ids, keys, paths, addresses, times, texts of logs. Read FILE before you send it.
 
 Differences between calls and the description are printed. With --compare, no account is needed,
-and the exit code is 1 if there is a difference.
-
-Examples:
-  modelarts record session.json
-  modelarts record session.json --create --timeout 10m
-  modelarts record --compare session.json";
+and the exit code is 1 if there is a difference.";
 
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
@@ -77,7 +72,7 @@ impl Record {
         }
         let job = self.create.plan(session).await?;
         let client = session.client().await?;
-        // From here on, a signal does not end the program: the file is written, and a job is deleted.
+        // From here on, a signal does not end the program: the file is written, a job is deleted.
         let mut interrupt = Interrupt::new();
         let calls = Vec::new();
         let mut recorder = Recorder { client, calls };

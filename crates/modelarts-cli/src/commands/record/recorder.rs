@@ -14,6 +14,8 @@ use crate::{commands::api::documented, failure::Failure, job_reference::JobArgum
 /// Number of rows of a page. It is small, so that most lists have a second page.
 const ROWS: usize = 10;
 pub(super) const JOB: &str = "training_job_id";
+/// Operation whose rows are jobs.
+const LIST: &str = "ListTrainingJobs";
 /// Parameters that need no value.
 const GIVEN: [&str; 2] = ["project_id", "body"];
 
@@ -31,9 +33,13 @@ impl Recorder<'_> {
     /// Calls the operations that read. Fails if all further calls would fail.
     pub(super) async fn read(&mut self, jobs: &[String]) -> Result<(), Failure> {
         self.read_with(&Values::new()).await?;
-        let (mut phases, mut rows) = (BTreeSet::new(), self.rows("ListTrainingJobs"));
-        rows.retain(|row| phases.insert(row["status"]["phase"].to_string()));
-        let mut ids: Vec<String> = rows.iter().filter_map(id).collect();
+        let mut phases = BTreeSet::new();
+        let calls = self.calls.iter().filter(|it| it["operation"] == LIST);
+        let rows = calls.filter_map(|it| it["response"]["items"].as_array());
+        let is_first = |row: &&Value| phases.insert(row["status"]["phase"].to_string());
+        let newest = rows.flatten().filter(is_first);
+        let ids = newest.filter_map(|it| it["metadata"]["id"].as_str());
+        let mut ids: Vec<String> = ids.map(str::to_owned).collect();
         if !jobs.is_empty() {
             let jobs = JobArguments::new(jobs.to_vec()).find(self.client).await?;
             ids = jobs.iter().map(|job| job.id().to_owned()).collect();
@@ -84,12 +90,9 @@ impl Recorder<'_> {
         values: &Values,
     ) -> Result<(), Failure> {
         let list = operation.pagination.filter(|it| it.offset_name.is_some());
-        let second = list.map(|it| {
-            if it.offset == Offset::PageIndex {
-                1
-            } else {
-                ROWS
-            }
+        let second = list.map(|it| match it.offset {
+            Offset::PageIndex => 1,
+            _ => ROWS,
         });
         for offset in std::iter::once(0).chain(second) {
             let takes_body = operation.parameters().any(|it| it.name == "body");
@@ -104,28 +107,22 @@ impl Recorder<'_> {
                     }
                 }
             }
-            // An error of one operation is part of the recording.
+            // Other errors are part of the recording. Five rejected signatures in a row lock a key.
             if let Err(error) = self.call(operation.id, values, body).await
-                && self.is_hopeless(&error)
+                && error
+                    .status()
+                    .map_or(error.kind() != ErrorKind::Timeout, |it| it == 401)
             {
                 return Err(error.into());
             }
-            if self.calls.last().is_none_or(|it| rows(it).len() < ROWS) {
+            let path = format!("/{}", list.map_or("", |list| list.items).replace('.', "/"));
+            let page = self.calls.last().map(|it| &it["response"]);
+            let rows = page.and_then(|page| page.pointer(&path)?.as_array());
+            if rows.is_none_or(|rows| rows.len() < ROWS) {
                 break;
             }
         }
         Ok(())
-    }
-
-    /// Returns `true` if further calls would fail, too. Five rejected signatures in a row lock the
-    /// access key.
-    fn is_hopeless(&self, error: &Error) -> bool {
-        let is_first = self.calls.len() <= 1;
-        let is_of_service = error.code().is_some_and(|it| it.starts_with("ModelArts."));
-        match error.status() {
-            None => is_first || error.kind() != ErrorKind::Timeout,
-            Some(status) => status == 401 || is_first && status == 403 && !is_of_service,
-        }
     }
 
     /// Calls an operation, and returns the body of its response.
@@ -167,25 +164,4 @@ impl Recorder<'_> {
         self.calls.push(record);
         sent.map(|_| response)
     }
-
-    /// Returns the rows of a list.
-    fn rows(&self, list: &str) -> Vec<Value> {
-        let pages = self.calls.iter().filter(|call| call["operation"] == list);
-        pages.flat_map(rows).cloned().collect()
-    }
-}
-
-/// Returns the rows of a page of a list.
-fn rows(call: &Value) -> &[Value] {
-    let operation = OPERATIONS.iter().find(|it| call["operation"] == it.id);
-    let path = operation
-        .and_then(|it| it.pagination)
-        .map_or("", |list| list.items);
-    let names = path.split('.').filter(|name| !name.is_empty());
-    let rows = names.fold(&call["response"], |value, name| &value[name]);
-    rows.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn id(row: &Value) -> Option<String> {
-    row["metadata"]["id"].as_str().map(str::to_owned)
 }
