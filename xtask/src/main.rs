@@ -74,14 +74,6 @@ enum Command {
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(programs::Simulate),
-    /// Records calls to the real service, or compares a recording with the description and the
-    /// emulator
-    #[command(disable_help_flag = true)]
-    Live {
-        /// --record FILE or --compare FILE; `cargo xtask live --help` lists the other options
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
     /// Generates clients in other languages, and runs them against the emulator
     Clients {
         /// python, typescript, go, java or official; all if not given
@@ -167,7 +159,6 @@ fn run(command: Command) -> Result<ExitCode> {
             _ => programs::bench(&args),
         },
         Command::Simulate(args) => programs::simulate(&args),
-        Command::Live { args } => programs::live(&args),
         Command::Clients {
             languages,
             all,

@@ -41,13 +41,6 @@ pub fn bench(args: &[String]) -> Result<ExitCode> {
     run(program(&["--release"], "modelarts-bench").args(args))
 }
 
-/// Records calls to the real service, or compares such a recording.
-pub fn live(args: &[String]) -> Result<ExitCode> {
-    let mut command = program(&[], "modelarts-live");
-    command.args(args);
-    replace(command)
-}
-
 /// Replaces this process by the program, so that the program receives Ctrl-C and can delete what it
 /// has created.
 #[cfg(unix)]

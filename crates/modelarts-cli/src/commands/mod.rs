@@ -5,6 +5,7 @@ mod catalog;
 mod console;
 mod create;
 mod jobs;
+mod record;
 mod schemas;
 mod setup;
 mod sync;
@@ -51,6 +52,8 @@ pub(crate) enum Command {
     Algorithms(catalog::algorithms::Algorithms),
     /// Calls any operation of the service.
     Api(api::Api),
+    /// Records calls to the service without names, and compares such a file with the description.
+    Record(record::Record),
     /// Manages contexts: named settings of clouds and emulators.
     Context(setup::context::ContextCommand),
     /// Starts the emulator of the service on this machine.
@@ -99,6 +102,7 @@ impl Command {
             Self::Engines(command) => command.run(session).await,
             Self::Algorithms(command) => command.run(session).await,
             Self::Api(command) => command.run(session).await,
+            Self::Record(command) => command.run(session).await,
             Self::Context(command) => command.run(session).await,
             Self::Dev(command) => command.run(session).await,
             Self::Console(command) => command.run(session).await,

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema};
 
 use crate::{
-    commands::{api, catalog, console, create, jobs, setup, sync},
+    commands::{api, catalog, console, create, jobs, record, setup, sync},
     failure::ErrorDocument,
     follow::{Item, JobEnd},
     output::{Row, schema},
@@ -33,6 +33,7 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.list::<api::OperationRow>();
     all.document::<api::OperationDetails>("operation");
     all.document::<api::PreparedRequest>("request");
+    all.list::<record::Difference>();
     all.document::<sync::SyncReport>("sync");
     all.document::<sync::SyncLine>("sync.line");
     all.list::<setup::context::ContextRow>();

@@ -15,6 +15,7 @@ mod emulator;
 mod from_zero;
 mod jobs;
 mod manners;
+mod record;
 mod schemas;
 mod setup;
 mod support;

@@ -69,14 +69,14 @@ pub(crate) struct OperationParameter {
 /// The OpenAPI description, compressed to a sixth by the build script.
 const COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/modelarts.yaml.deflate"));
 
-/// The description, which is parsed only for its texts and examples.
-static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+/// The description. `api` takes only texts and examples from it.
+pub(crate) static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let description = io::read_to_string(DeflateDecoder::new(COMPRESSED)).unwrap_or_default();
     yaml_serde::from_str(&description).unwrap_or_default()
 });
 
 /// Returns the part of the description on an operation.
-fn documented(operation: &Operation) -> &'static Value {
+pub(crate) fn documented(operation: &Operation) -> &'static Value {
     &DOCUMENT["paths"][operation.path][operation.method.to_ascii_lowercase()]
 }
 

@@ -4,7 +4,7 @@ mod body;
 mod description;
 mod request;
 
-pub(crate) use description::{OperationDetails, OperationRow};
+pub(crate) use description::{DOCUMENT, OperationDetails, OperationRow, documented};
 pub(crate) use request::PreparedRequest;
 
 use clap::Args;

@@ -31,7 +31,7 @@ pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Resul
 }
 
 /// Returns the name and the version of the newest engine for PyTorch.
-async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
+pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
     let engines = client.engines().collect(MAX_ROWS).await?;
     let named = engines.iter().filter_map(|engine| {
         let (name, version) = (
@@ -88,7 +88,7 @@ async fn missing_flavor(client: &Client) -> Failure {
 }
 
 /// Returns the hardware of a flavor, such as `8 cores, 32 GB, 1 × GP-Vnt1`.
-fn hardware(flavor: &TrainingFlavor) -> String {
+pub(crate) fn hardware(flavor: &TrainingFlavor) -> String {
     let Some(info) = flavor.flavor_info.as_deref() else {
         return String::new();
     };

@@ -6,7 +6,7 @@
 //! and `outputs` protects the files of other jobs.
 
 pub(crate) mod check;
-mod choices;
+pub(crate) mod choices;
 mod draft;
 mod flags;
 mod job_file;

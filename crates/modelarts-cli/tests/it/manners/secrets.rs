@@ -143,6 +143,7 @@ async fn no_command_prints_a_secret() {
             "api",
             format!("CreateTrainingJob -f algorithm.environments.DB_PASSWORD={PASSWORD} --dry-run"),
         ),
+        (0, "record", "session.json".to_owned()),
         (0, "context", "set team region=eu-de".to_owned()),
         (2, "context", format!("set team sk={PASSWORD}")),
         (0, "context", "list -o json".to_owned()),
