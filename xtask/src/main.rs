@@ -9,7 +9,6 @@ mod clients;
 mod console;
 mod dist;
 mod docs;
-mod instructions;
 mod licences;
 mod markdown;
 mod metadata;
@@ -87,12 +86,6 @@ enum Command {
     },
     /// Records the requests of the official Python SDK again, for the tests of modelarts-api
     Requests,
-    /// Measures the client in comparison with reqwest and serde by hand, and prints tables
-    Bench {
-        /// A measurement, such as get, instructions or build; all those of time and memory if not given
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
-    },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(programs::Simulate),
     /// Records calls to the real service, or compares a recording with the description and the
@@ -198,10 +191,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Readme { check } => readme::run(check),
         Command::Licences { check } => licences::run(check),
         Command::Requests => programs::requests(),
-        Command::Bench { args } => match args.split_first() {
-            Some((name, args)) if name == "instructions" => instructions::run(args),
-            _ => programs::bench(&args),
-        },
         Command::Simulate(args) => programs::simulate(&args),
         Command::Live { args } => programs::live(&args),
         Command::Clients {

@@ -40,11 +40,6 @@ fn run(command: &mut Command) -> Result<ExitCode> {
     })
 }
 
-/// Runs the benchmarks as an optimised build.
-pub fn bench(args: &[String]) -> Result<ExitCode> {
-    run(program(&["--release"], "modelarts-bench").args(args))
-}
-
 /// Records calls to the real service, or compares such a recording.
 pub fn live(args: &[String]) -> Result<ExitCode> {
     let mut command = program(&[], "modelarts-live");

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::{
     console::{self, Tests},
-    instructions,
     metadata::Metadata,
     obs,
     outcome::{Check, Outcome, passes},
@@ -157,11 +156,6 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut programs::simulation_of(100)?),
     },
     Check {
-        name: "instructions",
-        about: "calls cost no more instructions than BENCH.md records",
-        run: instructions,
-    },
-    Check {
         name: "examples",
         about: "every example runs and exits with 0",
         run: examples,
@@ -229,16 +223,6 @@ fn dist() -> Result<Outcome> {
             also_in_ci: false,
         }),
         None => passes(&mut itself(["dist", "--check"])?),
-    }
-}
-
-fn instructions() -> Result<Outcome> {
-    match instructions::unavailable() {
-        Some(why) => Ok(Outcome::Skipped {
-            why,
-            also_in_ci: false,
-        }),
-        None => passes(&mut itself(["bench", "instructions"])?),
     }
 }
 

@@ -1,24 +1,56 @@
-//! Canned job that all client benchmarks use.
+//! Bodies of responses that benchmarks decode, and plain structs for them. The benchmarks of
+//! modelarts-ext use this module, too.
 
-use anyhow::Result;
-use serde_json::json;
+pub mod plain;
 
-/// Project id in the request paths.
-pub const PROJECT: &str = "0123456789abcdef0123456789abcdef";
-pub const JOB_ID: &str = "5e1c7b52-5d1d-4a35-9c1b-6f3a3c9d0a11";
-/// Job details as JSON, with the fields that most jobs have.
+use std::fmt::Write;
+
+/// Details of a job, with the fields that most jobs have.
 pub const JOB: &str = include_str!("job.json");
 
+/// Messages of the events; consecutive events use them in turn.
+const TEXTS: [&str; 4] = [
+    "[worker-0][time used: 1.204s] Upload training output(parameter name: train_url) finished.",
+    "Training job is running.",
+    "[worker-0] Training finished. Exit code 2.",
+    "[worker-0] Training output(parameter name: train_url) Uploading.",
+];
+
 /// Returns a page of 50 jobs.
-pub fn jobs() -> Result<String> {
-    let mut job: serde_json::Value = serde_json::from_str(JOB)?;
-    let mut jobs = Vec::new();
-    for number in 0..50 {
-        job["metadata"]["name"] = format!("leaves-{number}").into();
-        jobs.push(job.clone());
+pub fn jobs() -> String {
+    let jobs: Vec<_> = (0..50)
+        .map(|number| {
+            let name = format!(r#""name":"leaves-{number}""#);
+            JOB.trim().replacen(r#""name":"leaves""#, &name, 1)
+        })
+        .collect();
+    format!(
+        r#"{{"total":5059,"count":50,"limit":50,"offset":0,"sort_by":"create_time","order":"desc","group_by":"","workspace_id":"0","items":[{}]}}"#,
+        jobs.join(",")
+    )
+}
+
+/// Returns a page of a list of `total` events: `limit` events from `offset` on. Events are one
+/// second apart; every tenth event is equal to its predecessor.
+pub fn events(total: u64, offset: u64, limit: u64) -> String {
+    let mut body = format!(
+        r#"{{"total":{total},"limit":{limit},"offset":{offset},"order":"asc","start_time":"2024-06-10T14:13:20+08:00","end_time":"2024-06-10T15:13:20+08:00","events":["#
+    );
+    for number in offset..total.min(offset.saturating_add(limit)) {
+        let number = if number % 10 == 9 { number - 1 } else { number };
+        let text = TEXTS[number as usize % TEXTS.len()];
+        let (hours, minute, second) = (number / 3600, number / 60 % 60, number % 60);
+        let (day, hour) = (hours / 24, hours % 24);
+        let (month, day) = (day / 28 + 1, day % 28 + 1);
+        if body.ends_with('}') {
+            body.push(',');
+        }
+        // Writing to a `String` cannot fail.
+        let _ = write!(
+            body,
+            r#"{{"time":"2024-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+08:00","level":"Info","source":"Task","message":"{text}"}}"#
+        );
     }
-    let page = json!({"total": 5059, "count": 50, "limit": 50, "offset": 0,
-        "sort_by": "create_time", "order": "desc", "group_by": "", "workspace_id": "0",
-        "items": jobs});
-    Ok(page.to_string())
+    body.push_str("]}");
+    body
 }

@@ -5,170 +5,23 @@
 //! the status, and returns errors with the message of the service. Unlike the SDK, it does not
 //! retry requests, does not limit the length of responses, and accepts only documented JSON.
 
-// A real program would read the decoded fields; this benchmark does not.
-#![allow(dead_code)]
-
-use std::{collections::BTreeMap, time::SystemTime};
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use hmac::{Hmac, KeyInit, Mac};
-use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use crate::canned::PROJECT;
+use crate::{get::PROJECT, pages::plain::Job};
 
-#[derive(Deserialize)]
-pub struct Job {
-    pub kind: String,
-    pub metadata: Metadata,
-    pub status: Status,
-    pub algorithm: Algorithm,
-    pub spec: Spec,
-}
-
-#[derive(Deserialize)]
-pub struct Metadata {
-    pub id: String,
-    pub name: String,
-    pub description: String,
-    pub create_time: i64,
-    pub workspace_id: String,
-    pub user_name: String,
-    pub annotations: BTreeMap<String, String>,
-}
-
-#[derive(Deserialize)]
-pub struct Status {
-    pub phase: String,
-    pub secondary_phase: String,
-    pub duration: i64,
-    pub start_time: i64,
-    pub node_count_metrics: Vec<Vec<i64>>,
-    pub tasks: Vec<String>,
-}
-
-#[derive(Deserialize)]
-pub struct Algorithm {
-    pub code_dir: String,
-    pub boot_file: String,
-    pub parameters: Vec<Parameter>,
-    pub inputs: Vec<Channel>,
-    pub outputs: Vec<Channel>,
-    pub engine: Engine,
-}
-
-#[derive(Deserialize)]
-pub struct Parameter {
-    pub name: String,
-    pub value: String,
-    pub description: String,
-    pub constraint: Constraint,
-}
-
-#[derive(Deserialize)]
-pub struct Constraint {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub editable: bool,
-    pub required: bool,
-    pub sensitive: bool,
-    pub valid_type: String,
-    pub valid_range: Vec<String>,
-}
-
-#[derive(Deserialize)]
-pub struct Channel {
-    pub name: String,
-    pub local_dir: String,
-    pub remote: Remote,
-    pub mode: Option<String>,
-    pub period: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub struct Remote {
-    pub obs: Obs,
-}
-
-#[derive(Deserialize)]
-pub struct Obs {
-    pub obs_url: String,
-}
-
-#[derive(Deserialize)]
-pub struct Engine {
-    pub engine_id: String,
-    pub engine_name: String,
-    pub engine_version: String,
-    pub usage: String,
-    pub v1_compatible: bool,
-    pub run_user: String,
-}
-
-#[derive(Deserialize)]
-pub struct Spec {
-    pub resource: Resource,
-    pub log_export_path: LogExportPath,
-    pub is_hosted_log: bool,
-}
-
-#[derive(Deserialize)]
-pub struct LogExportPath {
-    pub obs_url: Option<String>,
-}
-
-#[derive(Deserialize)]
-pub struct Resource {
-    pub flavor_id: String,
-    pub flavor_name: String,
-    pub node_count: i64,
-    pub flavor_detail: FlavorDetail,
-}
-
-#[derive(Deserialize)]
-pub struct FlavorDetail {
-    pub flavor_type: String,
-    pub billing: Billing,
-    pub flavor_info: FlavorInfo,
-}
-
-#[derive(Deserialize)]
-pub struct Billing {
-    pub code: String,
-    pub unit_num: i64,
-}
-
-#[derive(Deserialize)]
-pub struct FlavorInfo {
-    pub cpu: Cpu,
-    pub memory: Size,
-    pub disk: Size,
-}
-
-#[derive(Deserialize)]
-pub struct Cpu {
-    pub arch: String,
-    pub core_num: i64,
-}
-
-#[derive(Deserialize)]
-pub struct Size {
-    pub size: i64,
-    pub unit: String,
-}
-
-/// Encodes bytes as hexadecimal digits; `format!` for each byte would be slow.
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
-    let bytes = bytes.as_ref();
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)]);
-        text.push(DIGITS[usize::from(byte & 0xf)]);
-    }
-    text
+/// Creates a reqwest client with the timeouts of the SDK.
+pub fn client() -> Result<reqwest::Client> {
+    Ok(reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(10))
+        .timeout(Duration::from_secs(120))
+        .user_agent("by-hand/1.0")
+        .build()?)
 }
 
 /// Gets a job with a signed request. Also returns the request id, by which the provider's support
@@ -176,6 +29,18 @@ fn hex(bytes: impl AsRef<[u8]>) -> String {
 pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job, String)> {
     let request = signed(http.get(format!("{base}{path}")), base, path)?;
     read(request.send().await?).await
+}
+
+/// Encodes bytes as hexadecimal digits; `format!` for each byte would be slow.
+fn hex(bytes: impl AsRef<[u8]>) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let bytes = bytes.as_ref();
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+    }
+    text
 }
 
 /// Adds the headers of a signed request.

@@ -1,79 +1,45 @@
-//! Processor time and elapsed time of rounds, and their medians.
+//! Processor time and elapsed time of rounds, and medians.
 
 use std::time::{Duration, Instant};
 
-use nix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_gettime};
 
-/// Processor time and elapsed time of one round.
-#[derive(Clone, Copy, Debug)]
+/// Processor time and elapsed time of one round, in microseconds per call.
+#[derive(Clone, Copy)]
 pub struct Spent {
-    pub wall: Duration,
-    pub cpu: Duration,
+    pub cpu: f64,
+    pub elapsed: f64,
 }
 
 /// Measurement of a round in progress.
 pub struct Round {
-    wall: Instant,
     cpu: Duration,
+    begin: Instant,
 }
 
 impl Round {
     pub fn start() -> Self {
-        Self {
-            wall: Instant::now(),
-            cpu: cpu(),
-        }
+        let begin = Instant::now();
+        Self { cpu: cpu(), begin }
     }
 
-    pub fn end(self) -> Spent {
-        Spent {
-            wall: self.wall.elapsed(),
-            cpu: cpu().saturating_sub(self.cpu),
-        }
+    pub fn end(self, calls: u32) -> Spent {
+        let micros = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(calls);
+        let elapsed = micros(self.begin.elapsed());
+        let cpu = micros(cpu().saturating_sub(self.cpu));
+        Spent { cpu, elapsed }
     }
 }
 
-/// Returns the processor time of this process.
+/// Returns the processor time of this thread. The server runs on another one.
 fn cpu() -> Duration {
-    // The call cannot fail: the clock exists on every system for which this code compiles.
-    clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Returns the median of the figures; NaN for an empty list.
-pub fn median(mut figures: Vec<f64>) -> f64 {
+/// Returns the median of a figure of the rounds; NaN if there are none.
+pub fn median<T>(rounds: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    let mut figures: Vec<_> = rounds.iter().map(figure).collect();
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
-/// Ratios of the times of two programs: medians of the ratios of paired rounds.
-pub struct Ratio {
-    pub wall: f64,
-    pub cpu: f64,
-}
-
-impl Ratio {
-    pub fn of(ours: &[Spent], floor: &[Spent]) -> Self {
-        let ratio = |part: fn(&Spent) -> Duration| {
-            let pairs = ours.iter().zip(floor);
-            median(
-                pairs
-                    .map(|(a, b)| part(a).as_secs_f64() / part(b).as_secs_f64())
-                    .collect(),
-            )
-        };
-        Self {
-            wall: ratio(|spent| spent.wall),
-            cpu: ratio(|spent| spent.cpu),
-        }
-    }
-}
-
-/// Returns the median over all rounds of the time per call, in microseconds.
-pub fn micros(rounds: &[Spent], calls: u32, part: fn(&Spent) -> Duration) -> f64 {
-    median(
-        rounds
-            .iter()
-            .map(|spent| part(spent).as_secs_f64() * 1e6 / f64::from(calls))
-            .collect(),
-    )
 }
