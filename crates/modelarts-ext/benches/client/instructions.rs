@@ -90,7 +90,7 @@ fn count() -> Result<[(f64, f64); 4]> {
         let total = total.context("callgrind reports no total")?;
         Ok(total.trim().parse::<f64>()? / f64::from(CALLS))
     };
-    let pair = |number| Ok((count(number)?, count(number + 1)?));
+    let pair = |number| anyhow::Ok((count(number)?, count(number + 1)?));
     Ok([pair(1)?, pair(3)?, pair(5)?, pair(7)?])
 }
 
