@@ -8,7 +8,6 @@ mod clients;
 mod console;
 mod dist;
 mod docs;
-mod instructions;
 mod markdown;
 mod obs;
 mod outcome;
@@ -65,12 +64,6 @@ enum Command {
         /// Fail on any difference instead of rewriting
         #[arg(long)]
         check: bool,
-    },
-    /// Measures the client in comparison with reqwest and serde by hand, and prints tables
-    Bench {
-        /// A measurement, such as get, instructions or build; all those of time and memory if not given
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<String>,
     },
     /// Simulates client, network and emulator from seeds, and compares calls with the database
     Simulate(programs::Simulate),
@@ -154,10 +147,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
-        Command::Bench { args } => match args.split_first() {
-            Some((name, args)) if name == "instructions" => instructions::run(args),
-            _ => programs::bench(&args),
-        },
         Command::Simulate(args) => programs::simulate(&args),
         Command::Clients {
             languages,

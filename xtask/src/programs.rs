@@ -36,11 +36,6 @@ fn run(command: &mut Command) -> Result<ExitCode> {
     })
 }
 
-/// Runs the benchmarks as an optimised build.
-pub fn bench(args: &[String]) -> Result<ExitCode> {
-    run(program(&["--release"], "modelarts-bench").args(args))
-}
-
 /// Replaces this process by the program, so that the program receives Ctrl-C and can delete what it
 /// has created.
 #[cfg(unix)]

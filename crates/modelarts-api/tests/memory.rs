@@ -89,7 +89,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
     assert!(!decoded::<ListTrainingJobEventsResponse>("events", events));
 
     // Realistic bodies can be decoded at any length.
-    let job = include_str!("../../../xtask/bench/src/job.json").trim();
+    let job = include_str!("../benches/pages/job.json").trim();
     for length in [0, 1 << 20, LONG] {
         let jobs = list_of(r#"{"total":1,"items":["#, job, "]}", length);
         assert!(decoded::<ListTrainingJobsResponse>("real jobs", jobs));
