@@ -65,8 +65,6 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Simulates client, network and emulator from seeds, and compares calls with the database
-    Simulate(programs::Simulate),
     /// Generates clients in other languages, and runs them against the emulator
     Clients {
         /// python, typescript, go, java or official; all if not given
@@ -147,7 +145,6 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
-        Command::Simulate(args) => programs::simulate(&args),
         Command::Clients {
             languages,
             all,
