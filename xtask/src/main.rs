@@ -5,15 +5,12 @@
 mod codegen;
 
 mod ci;
-mod clients;
-mod console;
 mod dist;
 mod docs;
 mod instructions;
 mod licences;
 mod markdown;
 mod metadata;
-mod obs;
 mod outcome;
 mod plain;
 mod programs;
@@ -28,8 +25,6 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-
-use crate::{clients::Selection, outcome::Outcome};
 
 #[derive(Parser)]
 #[command(
@@ -103,38 +98,6 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Generates clients in other languages, and runs them against the emulator
-    Clients {
-        /// python, typescript, go, java or official; all if not given
-        #[arg(value_name = "LANG")]
-        languages: Vec<String>,
-        /// Run further generators as well; this installs their requirements, and takes minutes
-        #[arg(long, conflicts_with = "languages")]
-        all: bool,
-        /// Update the tables in openapi/README.md instead of comparing them
-        #[arg(long)]
-        write: bool,
-    },
-    /// Runs clients of OBS against servers of the same API: boto3, the vendor's SDK, rclone, the AWS
-    /// CLI and modelarts-obs; the emulator, moto and SeaweedFS
-    Obs {
-        /// Measure transfers beside rclone and the AWS CLI instead; takes minutes
-        #[arg(long)]
-        speed: bool,
-        /// Number of rounds of each program, with --speed
-        #[arg(long, default_value_t = 5, requires = "speed")]
-        rounds: u32,
-    },
-    /// Runs the browser tests of the page, which need Chromium, and writes its screenshots to
-    /// target/console
-    Console {
-        /// Measure first paint, delay and memory instead, with an optimised build
-        #[arg(long)]
-        figures: bool,
-        /// Run only the tests whose names match this regular expression
-        #[arg(value_name = "PATTERN")]
-        pattern: Option<String>,
-    },
     /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
     /// as root, installs Slurm if it is missing
     Slurm(slurm::Options),
@@ -162,17 +125,11 @@ enum Command {
     },
 }
 
-/// Releases other than that of the description.
+/// Files of other releases.
 #[derive(Subcommand)]
 enum Dist {
-    /// Builds the package for Python in target/wheels: the programs modelarts and
-    /// modelarts-emulator, and a pytest plugin
-    Wheel {
-        /// Options of `maturin build`, such as --compatibility manylinux2014 --zig for a wheel that
-        /// runs on older systems than this one
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        options: Vec<String>,
-    },
+    /// Writes the licences of the packages in the programs, for the package for Python
+    Notices,
 }
 
 fn main() -> ExitCode {
@@ -204,37 +161,13 @@ fn run(command: Command) -> Result<ExitCode> {
         },
         Command::Simulate(args) => programs::simulate(&args),
         Command::Live { args } => programs::live(&args),
-        Command::Clients {
-            languages,
-            all,
-            write,
-        } => {
-            let selection = Selection {
-                names: languages,
-                all_generators: all,
-            };
-            Ok(if clients::all_work(&selection, write)? {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            })
-        }
-        Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
         Command::Slurm(options) => slurm::command(&options),
-        Command::Obs {
-            speed: true,
-            rounds,
-        } => obs::measure(rounds),
-        Command::Obs { .. } => Ok(match obs::run(true)? {
-            Outcome::Passed => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
-        }),
         Command::Docs => docs::run(),
         Command::Plain { file } => plain::run(&file),
         Command::Dist {
-            other: Some(Dist::Wheel { options }),
+            other: Some(Dist::Notices),
             ..
-        } => dist::wheel::run(&options),
+        } => dist::notices().map(|()| ExitCode::SUCCESS),
         Command::Dist { check, other: None } => dist::run(check),
         Command::Ci { only } => ci::run(&only),
     }

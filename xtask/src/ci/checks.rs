@@ -5,17 +5,12 @@ use std::{collections::BTreeSet, env, fs, path::Path, process::Command};
 
 use anyhow::{Context, Result, bail};
 
-use super::{
-    citations, clients, features, links, package, pytest, redocly, schemathesis, vitest, wheel,
-};
+use super::{citations, features, links, package};
 use crate::{
-    console::{self, Tests},
     instructions,
     metadata::Metadata,
-    obs,
     outcome::{Check, Outcome, passes},
     programs, slurm,
-    tools::node,
     workspace::{self, cargo},
 };
 
@@ -55,11 +50,6 @@ pub const ALL: &[Check] = &[
         run: || passes(&mut itself(["spec"])?),
     },
     Check {
-        name: "redocly",
-        about: "Redocly's linter reports nothing about the description",
-        run: redocly::run,
-    },
-    Check {
         name: "codegen",
         about: "the snapshots match the generated code",
         run: || passes(&mut itself(["codegen", "--check"])?),
@@ -97,14 +87,9 @@ pub const ALL: &[Check] = &[
         run: payloads,
     },
     Check {
-        name: "clients",
-        about: "generated clients in other languages work, and so does the official SDK",
-        run: clients::run,
-    },
-    Check {
         name: "dist",
         about: "a release of the description can be built, and its files are reproducible",
-        run: dist,
+        run: || passes(&mut itself(["dist", "--check"])?),
     },
     Check {
         name: "docs",
@@ -115,36 +100,6 @@ pub const ALL: &[Check] = &[
                     .env("RUSTDOCFLAGS", "-Dwarnings"),
             )
         },
-    },
-    Check {
-        name: "schemathesis",
-        about: "the emulator answers valid and invalid requests as described",
-        run: schemathesis::run,
-    },
-    Check {
-        name: "pytest",
-        about: "the suite on the emulator's page for testers passes",
-        run: pytest::run,
-    },
-    Check {
-        name: "vitest",
-        about: "the same suite for Node passes",
-        run: vitest::run,
-    },
-    Check {
-        name: "console",
-        about: "the page works in a browser, and keeps the rules of axe",
-        run: || console::run(Tests::InCi, None),
-    },
-    Check {
-        name: "wheel",
-        about: "the package for Python can be installed, and its programs and fixture work",
-        run: wheel::run,
-    },
-    Check {
-        name: "obs",
-        about: "clients of OBS and modelarts-obs read what the others wrote",
-        run: || obs::run(false),
     },
     Check {
         name: "slurm",
@@ -220,16 +175,6 @@ fn itself<const N: usize>(arguments: [&str; N]) -> Result<Command> {
     let mut command = Command::new(env::current_exe()?);
     command.args(arguments).current_dir(workspace::root());
     Ok(command)
-}
-
-fn dist() -> Result<Outcome> {
-    match node::unavailable() {
-        Some(why) => Ok(Outcome::Skipped {
-            why,
-            also_in_ci: false,
-        }),
-        None => passes(&mut itself(["dist", "--check"])?),
-    }
 }
 
 fn instructions() -> Result<Outcome> {

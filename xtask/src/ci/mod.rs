@@ -3,16 +3,10 @@
 
 mod checks;
 mod citations;
-mod clients;
 mod features;
 mod links;
 mod package;
-mod pytest;
-mod redocly;
-mod schemathesis;
 mod table;
-mod vitest;
-mod wheel;
 
 use std::{
     env,

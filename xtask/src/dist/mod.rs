@@ -1,10 +1,10 @@
 //! `cargo xtask dist`: builds a release of the description in `target/dist`, as a folder and as an
-//! archive with checksums. `cargo xtask dist wheel` builds the package for Python.
+//! archive with checksums. `cargo xtask dist notices` writes the licences for the
+//! package for Python.
 
 mod archive;
 mod files;
 mod notices;
-pub mod wheel;
 
 use std::{fs, path::Path, process::ExitCode};
 
@@ -26,6 +26,11 @@ pub fn run(check: bool) -> Result<ExitCode> {
     }
     print!("{sums}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the licences of the packages in the programs to a file of the package for Python.
+pub fn notices() -> Result<()> {
+    notices::write(&workspace::root().join("crates/modelarts-cli/THIRD-PARTY-NOTICES.txt"))
 }
 
 /// Builds the release, and returns the checksums of its files and of the archive.

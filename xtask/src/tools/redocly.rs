@@ -1,4 +1,4 @@
-//! Redocly commands, which lint the description and build pages and bundles from it.
+//! Redocly commands, which build pages and bundles from the description.
 
 use std::{
     fs,
@@ -6,41 +6,33 @@ use std::{
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
-use super::node;
 use crate::workspace;
 
-/// The folder of the package.
-const PACKAGE: &str = "node_modules/@redocly/cli";
-
-/// Installs Redocly, and returns its command, which runs in the directory of its configuration.
-pub fn command() -> Result<Command> {
-    node::install(&workspace::lint(), PACKAGE, node::Optional::LeftOut)?;
-    let mut command = Command::new("node");
-    command
-        .arg(format!("{PACKAGE}/bin/cli.js"))
-        .env("REDOCLY_TELEMETRY", "off")
-        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
-        .current_dir(workspace::lint());
-    Ok(command)
-}
+/// Program of Redocly, which `.ci/npm` installs.
+const PROGRAM: &str = "node_modules/.bin/redocly";
 
 /// Runs a command of Redocly that writes one file from a description.
 pub fn make(arguments: &[&str], description: &Path, file: &Path) -> Result<()> {
-    if let Some(why) = node::unavailable() {
-        bail!("Redocly cannot run: {why}");
-    }
-    let mut command = command()?;
+    let status = Command::new(workspace::root().join(".ci/npm"))
+        .arg(workspace::lint())
+        .arg("--omit=optional")
+        .status()
+        .context(".ci/npm could not be started")?;
+    ensure!(status.success(), ".ci/npm: {status}");
     let directory = file.parent().map(PathBuf::from).unwrap_or_default();
     fs::create_dir_all(directory)?;
-    let output = command
+    let output = Command::new(workspace::lint().join(PROGRAM))
         .args(arguments)
         .arg(description)
         .arg("-o")
         .arg(file)
+        .env("REDOCLY_TELEMETRY", "off")
+        .env("REDOCLY_SUPPRESS_UPDATE_NOTICE", "true")
+        .current_dir(workspace::lint())
         .output()
-        .context("node could not be started")?;
+        .context("Redocly could not be started")?;
     ensure!(
         output.status.success(),
         "redocly ended with {}\n{}",

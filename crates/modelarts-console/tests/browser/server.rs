@@ -1,10 +1,13 @@
-//! Server of the browser tests: an emulator with the page beside it. Commands on stdin stop the page
-//! and start it again on the same port.
+//! Server of the browser tests: an emulator with the page beside it. Commands on stdin stop the
+//! page, and start it again on the same port.
 //!
-//! The program prints one line of JSON when it is ready, and one for each command. It ends with
-//! stdin.
+//! The only argument is a JSON document with the settings. The program prints one line of JSON when
+//! it is ready, and one for each command. It ends with stdin.
 
 use std::{
+    env,
+    error::Error,
+    fs,
     io::Write,
     net::SocketAddr,
     path::PathBuf,
@@ -12,8 +15,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use anyhow::{Context, Result};
-use clap::Parser;
 use modelarts_console::Console;
 use modelarts_emulator::{
     Emulator, Timing,
@@ -34,21 +35,21 @@ const TOKEN: &str = "a-token";
 /// Key of sessions. Browsers stay logged in when the page starts again.
 const KEY: &[u8] = b"key of the browser tests";
 
+type Result<T, E = Box<dyn Error>> = std::result::Result<T, E>;
+
 /// Settings of the server.
-#[derive(Parser)]
-struct Arguments {
-    /// Factor by which the steps of jobs are faster than on the service; no delays if not given
-    #[arg(long)]
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Settings {
+    /// Factor by which the steps of jobs are faster than on the service; no delays if not given.
     speed: Option<f64>,
-    /// Script of simulated jobs; code runs as processes if not given
-    #[arg(long, value_name = "FILE")]
+    /// File with a script of simulated jobs; code runs as processes if not given.
     script: Option<PathBuf>,
     /// Seconds by which the clock of the service, which then stands still, is ahead of that of this
-    /// machine; negative if it is behind
-    #[arg(long, allow_hyphen_values = true)]
+    /// machine; negative if it is behind.
     clock_ahead: Option<i64>,
-    /// Reject all changes
-    #[arg(long)]
+    /// Reject all changes.
+    #[serde(default)]
     read_only: bool,
 }
 
@@ -81,7 +82,7 @@ impl Page {
         if let Some(address) = self.address {
             builder = builder.listen(address);
         }
-        let console = builder.start().await.context("the page does not start")?;
+        let console = builder.start().await?;
         let url = console.url();
         let address = url.strip_prefix("http://").unwrap_or(&url);
         self.address = Some(address.parse()?);
@@ -105,15 +106,17 @@ impl Page {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    let timing = arguments.speed.map_or(Timing::instant(), Timing::faster);
+    let settings = env::args().nth(1);
+    let settings = settings.ok_or("usage: console-server SETTINGS, a document of JSON")?;
+    let settings: Settings = serde_json::from_str(&settings)?;
+    let timing = settings.speed.map_or(Timing::instant(), Timing::faster);
     let mut builder = Emulator::builder()
         .timing(timing)
         .token(TOKEN)
         // Programs of jobs wait for files in the temporary directory of this machine.
         .container(Container::None)
         .install_packages(false);
-    if let Some(ahead) = arguments.clock_ahead {
+    if let Some(ahead) = settings.clock_ahead {
         let difference = Duration::from_secs(ahead.unsigned_abs());
         let now = SystemTime::now();
         let time = if ahead > 0 {
@@ -123,8 +126,8 @@ async fn main() -> Result<()> {
         };
         builder = builder.clock(Arc::new(ManualClock::at(time)));
     }
-    if let Some(file) = &arguments.script {
-        let script = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    if let Some(file) = &settings.script {
+        let script = fs::read_to_string(file)?;
         builder = builder.runner(RunnerKind::Simulated(Script::from_json(&script)?));
     }
     let emulator = builder.start().await?;
@@ -137,7 +140,7 @@ async fn main() -> Result<()> {
     let mut page = Page {
         staging,
         client,
-        is_read_only: arguments.read_only,
+        is_read_only: settings.read_only,
         address: None,
         console: None,
     };
@@ -150,7 +153,7 @@ async fn main() -> Result<()> {
     say(&ready)?;
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
-        match serde_json::from_str(&line).with_context(|| format!("no command: {line}"))? {
+        match serde_json::from_str(&line)? {
             Command::Stop => page.stop().await,
             Command::Start => page.start().await?,
         }

@@ -6,7 +6,7 @@ import { Browser } from "../support/browser.mjs";
 import { seed } from "../support/sample.mjs";
 import { Server } from "../support/server.mjs";
 
-const DOCS = fileURLToPath(new URL("../../../../docs/", import.meta.url));
+const DOCS = fileURLToPath(new URL("../../../../../docs/", import.meta.url));
 
 let server;
 let browser;

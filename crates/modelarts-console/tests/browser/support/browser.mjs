@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 
-const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
-const SCREENSHOTS = join(ROOT, "target/console/screenshots");
+/** Directory of the screenshots; the script `run` sets the variable. */
+const SCREENSHOTS = process.env.CONSOLE_SCREENSHOTS;
 
 /** Widths of the screenshots, in CSS pixels. */
 export const WIDE = { width: 1400, height: 900 };
@@ -118,7 +117,7 @@ export async function assertFits(page) {
   assert.deepEqual(await page.evaluate(tooWide), [], `${page.url()} is wider than its window`);
 }
 
-/** Writes a screenshot of the whole page to target/console/screenshots. */
+/** Writes a screenshot of the whole page. */
 export async function shoot(page, name) {
   await mkdir(SCREENSHOTS, { recursive: true });
   await page.screenshot({

@@ -4,10 +4,9 @@ import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 
-const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
-const PROGRAM = process.env.CONSOLE_SERVER ?? join(ROOT, "target/debug/modelarts-console-tests");
+/** Program of `server.rs`; the script `run` sets the variable. */
+const PROGRAM = process.env.CONSOLE_SERVER;
 
 /** Server of the tests. The code of its jobs runs as processes, unless a script is given. */
 export class Server {
@@ -17,14 +16,10 @@ export class Server {
   #ended = false;
 
   /** Starts a server. Options: `speed`, `script` (file), `readOnly`, `clockAhead` (seconds). */
-  static async start({ speed, script, readOnly, clockAhead } = {}) {
-    const flags = [];
-    if (speed) flags.push("--speed", String(speed));
-    if (script) flags.push("--script", script);
-    if (readOnly) flags.push("--read-only");
-    if (clockAhead) flags.push("--clock-ahead", String(clockAhead));
+  static async start(settings = {}) {
     const server = new Server();
-    server.#child = spawn(PROGRAM, flags, { stdio: ["pipe", "pipe", "inherit"] });
+    const stdio = ["pipe", "pipe", "inherit"];
+    server.#child = spawn(PROGRAM, [JSON.stringify(settings)], { stdio });
     // Node waits for neither the process nor its pipes, so a failed test ends the run.
     server.#child.once("exit", () => (server.#ended = true));
     server.#lines = createInterface(server.#child.stdout)[Symbol.asyncIterator]();
