@@ -1,23 +1,17 @@
-//! `cargo xtask`: commands that regenerate files of the workspace, run its checks and measure its
-//! performance.
+//! `cargo xtask`: commands that regenerate files from the description, check it, and release it.
 
 #[path = "../../crates/modelarts-api/codegen/mod.rs"]
 mod codegen;
 
-mod clients;
-mod console;
 mod dist;
 mod docs;
 mod markdown;
-mod obs;
-mod outcome;
 mod plain;
 mod programs;
 mod readme;
 mod regenerate;
-mod slurm;
 mod spec;
-mod tools;
+mod redocly;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -25,12 +19,10 @@ use std::{path::PathBuf, process::ExitCode};
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::{clients::Selection, outcome::Outcome};
-
 #[derive(Parser)]
 #[command(
     name = "cargo xtask",
-    about = "Regenerates, checks and measures the workspace"
+    about = "Generates code and documents from the description, checks it, and releases it"
 )]
 struct Cli {
     #[command(subcommand)]
@@ -65,37 +57,6 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
-    /// Generates clients in other languages, and runs them against the emulator
-    Clients {
-        /// python, typescript, go, java or official; all if not given
-        #[arg(value_name = "LANG")]
-        languages: Vec<String>,
-        /// Run further generators as well; this installs their requirements, and takes minutes
-        #[arg(long, conflicts_with = "languages")]
-        all: bool,
-        /// Update the tables in openapi/README.md instead of comparing them
-        #[arg(long)]
-        write: bool,
-    },
-    /// Runs clients of OBS against servers of the same API: boto3, the vendor's SDK, rclone, the AWS
-    /// CLI and modelarts-obs; the emulator, moto and SeaweedFS
-    Obs {
-        /// Measure transfers beside rclone and the AWS CLI instead; takes minutes
-        #[arg(long)]
-        speed: bool,
-        /// Number of rounds of each program, with --speed
-        #[arg(long, default_value_t = 5, requires = "speed")]
-        rounds: u32,
-    },
-    /// Runs the browser tests of the page, which need Chromium, and writes its screenshots to
-    /// target/console
-    Console {
-        /// Measure first paint, delay and memory instead, with an optimised build
-        #[arg(long)]
-        figures: bool,
-        /// Run only the tests whose names match this regular expression
-        #[arg(value_name = "PATTERN")]
-        pattern: Option<String>,
     },
     /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
     /// as root, installs Slurm if it is missing
@@ -116,17 +77,11 @@ enum Command {
     },
 }
 
-/// Releases other than that of the description.
+/// Files of other releases.
 #[derive(Subcommand)]
 enum Dist {
-    /// Builds the package for Python in target/wheels: the programs modelarts and
-    /// modelarts-emulator, and a pytest plugin
-    Wheel {
-        /// Options of `maturin build`, such as --compatibility manylinux2014 --zig for a wheel that
-        /// runs on older systems than this one
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        options: Vec<String>,
-    },
+    /// Writes the licences of the packages in the programs, for the package for Python
+    Notices,
 }
 
 fn main() -> ExitCode {
@@ -145,36 +100,11 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
-        Command::Clients {
-            languages,
-            all,
-            write,
-        } => {
-            let selection = Selection {
-                names: languages,
-                all_generators: all,
-            };
-            Ok(if clients::all_work(&selection, write)? {
-                ExitCode::SUCCESS
-            } else {
-                ExitCode::FAILURE
-            })
-        }
-        Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
-        Command::Slurm(options) => slurm::command(&options),
-        Command::Obs {
-            speed: true,
-            rounds,
-        } => obs::measure(rounds),
-        Command::Obs { .. } => Ok(match obs::run(true)? {
-            Outcome::Passed => ExitCode::SUCCESS,
-            _ => ExitCode::FAILURE,
-        }),
         Command::Plain { file } => plain::run(&file),
         Command::Dist {
-            other: Some(Dist::Wheel { options }),
+            other: Some(Dist::Notices),
             ..
-        } => dist::wheel::run(&options),
+        } => dist::notices().map(|()| ExitCode::SUCCESS),
         Command::Dist { check, other: None } => dist::run(check),
     }
 }

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::{
-    clients::emulator,
     outcome::{Outcome, passes},
     programs::replace,
     tools::venv,
@@ -84,7 +83,7 @@ fn build(is_measured: bool) -> Result<Command> {
     ensure!(status.success(), "the scenarios do not build: {status}");
     let program = match is_measured {
         true => workspace::root().join("target/release/modelarts-emulator"),
-        false => emulator::program()?,
+        false => env::current_exe()?.with_file_name("modelarts-emulator"),
     };
     let directory = program.parent().context("the program is in no directory")?;
     let mut command = Command::new(directory.join(PACKAGE));

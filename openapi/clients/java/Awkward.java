@@ -10,7 +10,7 @@ import modelarts.model.TrainingJob;
 
 /**
  * Prints the value that the generated client reads from each unusual response, as {@code CASE JSON}
- * or {@code CASE ! EXCEPTION}. {@code cargo xtask clients} compares the lines with the table in the
+ * or {@code CASE ! EXCEPTION}. {@code openapi/clients/run} compares the lines with the table in the
  * README.
  */
 public final class Awkward {

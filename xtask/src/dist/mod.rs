@@ -1,16 +1,16 @@
 //! `cargo xtask dist`: builds a release of the description in `target/dist`, as a folder and as an
-//! archive with checksums. `cargo xtask dist wheel` builds the package for Python.
+//! archive with checksums. `cargo xtask dist notices` writes the licences for the
+//! package for Python.
 
 mod archive;
 mod files;
 mod notices;
-pub mod wheel;
 
 use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{docs, plain, regenerate, tools::redocly, workspace};
+use crate::{docs, plain, regenerate, redocly, workspace};
 
 /// Creates `target/dist`: a folder with the description in all its forms and its documents, and an
 /// archive of this folder. The same commit produces the same bytes; `check` verifies that.
@@ -26,6 +26,11 @@ pub fn run(check: bool) -> Result<ExitCode> {
     }
     print!("{sums}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the licences of the packages in the programs to a file of the package for Python.
+pub fn notices() -> Result<()> {
+    notices::write(&workspace::root().join("crates/modelarts-cli/THIRD-PARTY-NOTICES.txt"))
 }
 
 /// Builds the release, and returns the checksums of its files and of the archive.

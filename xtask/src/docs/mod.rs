@@ -9,7 +9,7 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{tools::redocly, workspace};
+use crate::{redocly, workspace};
 
 /// Content security policy of the page. It prevents a browser from loading any resource, such as
 /// the logo whose address Redoc's script contains. It permits the worker that the script creates

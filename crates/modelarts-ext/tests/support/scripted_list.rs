@@ -1,6 +1,4 @@
 //! Scripted list: the pages of a case in `openapi/vectors/pagination.json`.
-//!
-//! xtask also uses this file, for clients in other languages.
 
 use std::collections::BTreeMap;
 
@@ -29,10 +27,6 @@ pub(crate) struct ListCase {
     pub(crate) name: String,
     pub(crate) operation: String,
     offset: OffsetUnit,
-    #[allow(
-        dead_code,
-        reason = "the programs of other languages read it themselves"
-    )]
     pub(crate) limit: u32,
     states: Vec<ListState>,
 }

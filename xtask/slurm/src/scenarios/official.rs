@@ -1,4 +1,4 @@
-//! The official Python SDK: the driver of `cargo xtask clients`.
+//! The official Python SDK: the driver of `openapi/clients/run`.
 
 use std::{env, fs, path::Path};
 

@@ -1,1 +1,0 @@
-openapi-generator-cli generate -g csharp -i ../../$DESCRIPTION -o generated $OPTIONS

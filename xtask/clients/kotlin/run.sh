@@ -1,1 +1,0 @@
-openapi-generator-cli generate -g kotlin -i ../../$DESCRIPTION -o generated $OPTIONS

@@ -1,5 +1,0 @@
-//! Installation of the npm and PyPI programs that checks run.
-
-pub mod node;
-pub mod redocly;
-pub mod venv;
