@@ -19,7 +19,6 @@ mod plain;
 mod programs;
 mod readme;
 mod regenerate;
-mod slurm;
 mod spec;
 mod tools;
 mod workspace;
@@ -135,9 +134,6 @@ enum Command {
         #[arg(value_name = "PATTERN")]
         pattern: Option<String>,
     },
-    /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
-    /// as root, installs Slurm if it is missing
-    Slurm(slurm::Options),
     /// Builds the reference as one self-contained HTML page
     Docs,
     /// Writes the description without `anyOf`, for generators that lose its values
@@ -220,7 +216,6 @@ fn run(command: Command) -> Result<ExitCode> {
             })
         }
         Command::Console { figures, pattern } => console::command(figures, pattern.as_deref()),
-        Command::Slurm(options) => slurm::command(&options),
         Command::Obs {
             speed: true,
             rounds,

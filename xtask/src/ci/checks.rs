@@ -14,7 +14,7 @@ use crate::{
     metadata::Metadata,
     obs,
     outcome::{Check, Outcome, passes},
-    programs, slurm,
+    programs,
     tools::node,
     workspace::{self, cargo},
 };
@@ -145,11 +145,6 @@ pub const ALL: &[Check] = &[
         name: "obs",
         about: "clients of OBS and modelarts-obs read what the others wrote",
         run: || obs::run(false),
-    },
-    Check {
-        name: "slurm",
-        about: "jobs of the emulator run on a Slurm cluster",
-        run: slurm::check,
     },
     Check {
         name: "simulate",
