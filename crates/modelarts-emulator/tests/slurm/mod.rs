@@ -131,7 +131,7 @@ impl Lab {
 
     /// Waits until an event of a job contains a text, and returns its message.
     async fn event(&self, id: &str, part: &str) -> String {
-        until(part, async || {
+        until(&format!("event with {part:?}"), async || {
             let messages = self.site.messages(id).await;
             messages.into_iter().find(|message| message.contains(part))
         })
