@@ -58,9 +58,6 @@ enum Command {
         check: bool,
     },
     },
-    /// Runs jobs of the emulator on a Slurm cluster of three nodes, which it starts on this machine;
-    /// as root, installs Slurm if it is missing
-    Slurm(slurm::Options),
     /// Writes the description without `anyOf`, for generators that lose its values
     Plain {
         #[arg(value_name = "FILE", default_value_os_t = workspace::plain())]

@@ -25,6 +25,10 @@ mod obs;
 mod pages;
 mod runner;
 mod server;
+/// Scenarios on a cluster, in a folder with the script that starts it.
+#[cfg(all(feature = "cli", target_os = "linux"))]
+#[path = "../slurm/mod.rs"]
+mod slurm;
 mod store;
 mod support;
 mod validation;

@@ -3,7 +3,7 @@
 #[cfg(feature = "cli")]
 pub(crate) mod program;
 #[cfg(feature = "slurm")]
-mod slurm;
+pub(crate) mod slurm;
 pub(crate) mod traffic;
 
 use std::{

@@ -1,4 +1,5 @@
-//! Tests on a Slurm cluster: `cargo xtask slurm` repeats those that do not depend on the launcher.
+//! Tests on a Slurm cluster: a scenario of `tests/slurm` repeats those that do not depend on the
+//! launcher.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use modelarts_emulator::{
 
 /// Variable with a directory that the nodes of the cluster share. If it is set, jobs of the tests run
 /// on the cluster of `SLURM_CONF`.
-const SHARED: &str = "MODELARTS_TEST_SLURM";
+pub(crate) const SHARED: &str = "MODELARTS_TEST_SLURM";
 
 /// Options of jobs: nodes of a test cluster are small.
 const CONFIG: &str = r#"

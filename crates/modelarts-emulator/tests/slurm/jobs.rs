@@ -1,0 +1,222 @@
+//! Jobs that run to their end: one worker, several workers, GPUs, other clients.
+
+use std::net::TcpListener;
+
+use super::*;
+
+/// Root of the repository.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// The job of the quick start, with the command of SLURM.md: code and data through OBS, log and
+/// output. Without a configuration, the flavor asks for its own 8 CPUs, 64 GB and one GPU.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn the_tool_submits_follows_and_downloads() {
+    let lab = Lab::start("").await;
+    fs::create_dir(lab.site.emulator.obs_root().join("bucket")).unwrap();
+    let sample = Path::new(ROOT).join("crates/modelarts-obs/examples/quickstart/sample");
+    let out = lab.cluster.shared.join("download");
+    let (sample, download) = (sample.display(), out.display());
+    let text = lab
+        .tool(&format!(
+            "submit {sample}/code/train.py --bucket bucket --flavor modelarts.p3.large.public \
+             --data {sample}/data --out train_url --param epochs=40 --download {download}"
+        ))
+        .await;
+    for part in [
+        "400 rows, 4 features",
+        "accuracy 0.9083 on 120 rows",
+        "[worker-0] training started.",
+        "[worker-0] Training finished. Exit code 0.",
+    ] {
+        assert!(text.contains(part), "{part:?} must be in\n{text}");
+    }
+    let id = lab.tool("ls --output id").await;
+    let id = id.trim();
+    assert_eq!(lab.log(id, 0).await.lines().count(), 42);
+    let metrics = fs::read_to_string(out.join("train_url/metrics.json")).unwrap();
+    assert!(metrics.contains("\"accuracy\": 0.9083"), "{metrics}");
+    assert!(out.join("train_url/model.json").is_file());
+    lab.states(id, &["COMPLETED"]).await;
+    assert_eq!(jobs_of(id, "%C %m %b").await, ["8 64G gres:gpu:1"]);
+}
+
+/// The first worker listens at the first of `VC_WORKER_HOSTS`. The others connect to it. Each
+/// receives the sum of the indexes.
+const MEETING: &str = "
+import os, socket
+hosts = os.environ['VC_WORKER_HOSTS'].split(',')
+index = int(os.environ['VC_TASK_INDEX'])
+address = (hosts[0], int(os.environ['MEETING_PORT']))
+server = socket.create_server(address) if index == 0 else None
+gate()
+if server:
+    others = [server.accept()[0] for _ in hosts[1:]]
+    total = sum(int(other.recv(1)) for other in others)
+    for other in others:
+        other.sendall(str(total).encode())
+else:
+    connection = socket.create_connection(address)
+    connection.sendall(str(index).encode())
+    total = int(connection.recv(9))
+print('worker', index, 'of', os.environ['MA_NUM_HOSTS'], 'received', total)
+";
+
+/// Three workers on three nodes meet over TCP.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn three_workers_meet_over_tcp() {
+    let lab = Lab::start("").await;
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let port = free.unwrap().port();
+    let mut job = lab.job("meeting", 3, MEETING);
+    job["algorithm"]["environments"]["MEETING_PORT"] = port.to_string().into();
+    let id = lab.site.create(&job).await;
+    let_through(lab.reached(3).await).await;
+    lab.reach(&id, "Completed").await;
+    let tasks = &lab.status(&id).await["tasks"];
+    assert_eq!(*tasks, json!(["worker-0", "worker-1", "worker-2"]));
+    for index in 0..3 {
+        let line = format!("worker {index} of 3 received 3\n");
+        assert_eq!(lab.log(&id, index).await, line);
+    }
+    lab.states(&id, &["COMPLETED"]).await;
+    assert_eq!(jobs_of(&id, "%N %C %m %b").await, ["n[1-3] 24 32G N/A"]);
+}
+
+/// A worker exits with 7 when all have started: the job fails with its name, and the others end.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn the_exit_code_of_a_worker_is_that_of_the_job() {
+    let lab = Lab::start("").await;
+    let script = "
+import os, time
+gate()
+if os.environ['VC_TASK_INDEX'] == '1':
+    exit(7)
+time.sleep(600)
+";
+    let id = lab.submit("exit", 3, script).await;
+    let_through(lab.reached(3).await).await;
+    lab.reach(&id, "Failed").await;
+    let exit = json!([{"task": "worker-1", "exit_code": 7, "message": "exit with 7"}]);
+    assert_eq!(lab.status(&id).await["task_statuses"], exit);
+    let diagnosis = lab.explain(&id).await;
+    assert_eq!(diagnosis["task"], "worker-1");
+    assert_eq!(diagnosis["exit_code"], 7);
+    assert_eq!(processes(&lab.cluster.shared), [""; 0]);
+    // The shims end by themselves when they have copied the outputs.
+    lab.states(&id, &["COMPLETED"]).await;
+}
+
+/// The flavor asks for two of the eight CPUs of a node, so that three jobs fit on it by CPUs, and
+/// two by GPUs. All jobs run on the same node.
+const ONE_NODE: &str = r#"
+[default]
+constraint = "n2"
+
+[flavors."modelarts.p3.large.public"]
+cpus-per-task = 2
+mem = "1G"
+gres = "gpu:1"
+
+[flavors."modelarts.vm.cpu.8u"]
+cpus-per-task = 1
+mem = "1G"
+"#;
+
+const DEVICES: &str = "
+import os
+devices = os.environ.get('CUDA_VISIBLE_DEVICES', 'none')
+print('devices', devices, flush=True)
+if devices != 'none':
+    gate()
+";
+
+/// Two jobs with one GPU each get different ones of a node. A third waits. A job without GPUs sees
+/// none.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn jobs_on_a_node_get_different_gpus() {
+    let lab = Lab::start(ONE_NODE).await;
+    let submit = async |name: &str| {
+        let mut job = lab.job(name, 1, DEVICES);
+        job["spec"]["resource"]["flavor_id"] = "modelarts.p3.large.public".into();
+        lab.site.create(&job).await
+    };
+    let ids = [submit("first").await, submit("second").await];
+    let running = lab.reached(2).await;
+    let mut devices = [lab.log(&ids[0], 0).await, lab.log(&ids[1], 0).await];
+    devices.sort();
+    assert_eq!(devices, ["devices 0\n", "devices 1\n"]);
+    let third = submit("third").await;
+    lab.event(&third, "Slurm: Resources").await;
+    let without = lab.submit("without", 1, DEVICES).await;
+    lab.reach(&without, "Completed").await;
+    assert_eq!(lab.log(&without, 0).await, "devices none\n");
+    assert_eq!(lab.status(&third).await["phase"], "Pending");
+    let_through(running).await;
+    let_through(lab.reached(1).await).await;
+    for id in ids.iter().chain([&third]) {
+        lab.reach(id, "Completed").await;
+        assert_eq!(jobs_of(id, "%N %C %m %b").await, ["n2 2 1G gres:gpu:1"]);
+    }
+}
+
+/// The official Python SDK creates, lists, follows, stops and deletes jobs.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn the_official_sdk_works() {
+    let lab = Lab::start("").await;
+    let code = "
+import sys, time
+given = dict(argument.lstrip('-').split('=') for argument in sys.argv[1:])
+for epoch in range(int(given['epochs'])):
+    print('epoch', epoch + 1, flush=True)
+    time.sleep(float(given.get('pause', 0)))
+";
+    lab.site.put("example/code/train.py", code);
+    let official = Path::new(ROOT).join("openapi/clients/official");
+    let mut venv = Command::new(Path::new(ROOT).join(".ci/venv"));
+    venv.arg("official").arg(official.join("requirements.txt"));
+    let python = output(&mut venv).await;
+    let mut driver = Command::new(python.trim());
+    driver.arg("-B").arg(official.join("drive.py"));
+    driver.envs(lab.site.emulator.envs());
+    // The SDK writes an id into the home directory.
+    driver.env("HOME", &lab.cluster.shared);
+    output(driver.env("MODELARTS_OBS", "obs://example")).await;
+    assert_eq!(queue().await, [""; 0]);
+}
+
+/// Modules of this program with tests of jobs that run as processes.
+const MODULES: [&str; 2] = ["execution::", "runner::"];
+/// Tests of what differs by the launcher, as the README of the emulator lists it.
+const SKIPPED: [&str; 9] = [
+    // They start no processes, or have stand-ins for the commands.
+    "runner::simulated::",
+    "runner::slurm::",
+    // Jobs on a cluster have no container view.
+    "runner::view::",
+    // The emulator's own pools have nodes.
+    "a_job_that_waits_too_long_to_run_again_fails",
+    "a_preempted_job_waits_and_runs_again",
+    // Each worker has an address of its own on one machine.
+    "roles_run_their_own_code_with_their_own_data",
+    "a_boot_file_gets_its_code_arguments_and_directories",
+    "several_workers_run_at_once_and_the_first_failure_ends_all",
+    // Trials have process ids.
+    "each_algorithm_searches_with_real_trials",
+];
+
+/// Tests of this program that do not depend on the launcher pass with their jobs on the cluster.
+#[tokio::test]
+#[ignore = "needs a Slurm cluster; see SLURM.md"]
+async fn tests_of_one_machine_pass_on_the_cluster() {
+    let cluster = Cluster::new().await;
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(MODULES).args(["--test-threads", "4"]);
+    command.args(SKIPPED.iter().flat_map(|test| ["--skip", *test]));
+    let text = output(command.env(SHARED, &cluster.shared)).await;
+    assert!(!text.contains(" 0 passed"), "{text}");
+}
