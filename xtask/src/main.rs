@@ -9,9 +9,9 @@ mod markdown;
 mod plain;
 mod programs;
 mod readme;
+mod redocly;
 mod regenerate;
 mod spec;
-mod redocly;
 mod workspace;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -56,7 +56,6 @@ enum Command {
         /// Fail on any difference instead of rewriting
         #[arg(long)]
         check: bool,
-    },
     },
     /// Writes the description without `anyOf`, for generators that lose its values
     Plain {

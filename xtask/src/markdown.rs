@@ -1,7 +1,5 @@
 //! Functions that read and write Markdown.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result};
 
 /// Escapes a string as a table cell: a vertical bar would begin another cell, and a newline another
@@ -88,46 +86,6 @@ fn is_relative(target: &str) -> bool {
     !target.contains("://")
 }
 
-/// Returns the targets of the links of a text.
-pub fn targets(text: &str) -> Vec<&str> {
-    let (links, _) = links(text);
-    links.iter().map(|link| link.target).collect()
-}
-
-/// Returns the text without its fenced blocks of code.
-pub fn without_code_blocks(text: &str) -> String {
-    let mut is_code = false;
-    let lines = text.lines().filter(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        !is_fence && !is_code
-    });
-    lines.map(|line| format!("{line}\n")).collect()
-}
-
-/// Returns the fragments that lead to the headings of a text, as GitHub forms them.
-pub fn anchors(text: &str) -> BTreeSet<String> {
-    let mut anchors = BTreeSet::new();
-    for line in without_code_blocks(text).lines() {
-        let heading = line.trim_start_matches('#');
-        if heading.len() == line.len() || !heading.starts_with(' ') {
-            continue;
-        }
-        let heading = heading.trim().to_lowercase();
-        let heading = heading.chars().filter_map(|c| match c {
-            ' ' => Some('-'),
-            '-' | '_' => Some(c),
-            c => c.is_alphanumeric().then_some(c),
-        });
-        let anchor: String = heading.collect();
-        // GitHub numbers headings with the same text.
-        let numbered = (1..).map(|number| format!("{anchor}-{number}"));
-        let mut names = std::iter::once(anchor.clone()).chain(numbered);
-        anchors.extend(names.find(|name| !anchors.contains(name)));
-    }
-    anchors
-}
-
 /// Returns the targets of links to files, without fragments.
 pub fn linked_files(text: &str) -> Vec<&str> {
     let (links, _) = links(text);
@@ -207,13 +165,6 @@ mod tests {
         ] {
             assert_eq!(without_relative_links(text), without);
         }
-    }
-
-    #[test]
-    fn headings_outside_of_code_have_anchors() {
-        let text = "# A `b`, c_d\n```sh\n# comment\n```\n## E-f (g)\n### E-f g\n#no heading\n";
-        let expected = ["a-b-c_d", "e-f-g", "e-f-g-1"].map(str::to_owned);
-        assert_eq!(anchors(text), BTreeSet::from(expected));
     }
 
     #[test]

@@ -11,7 +11,14 @@ use crate::workspace::{cargo_here, root};
 /// xtask builds even if the description does not compile.
 pub fn payload(schema: &str, files: &[PathBuf]) -> Result<ExitCode> {
     let status = cargo_here()
-        .args(["run", "--quiet", "--package", "modelarts-api", "--example", "payload"])
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "modelarts-api",
+            "--example",
+            "payload",
+        ])
         .arg("--manifest-path")
         .arg(root().join("Cargo.toml"))
         .args(["--", schema])

@@ -10,7 +10,7 @@ use std::{fs, path::Path, process::ExitCode};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{docs, plain, regenerate, redocly, workspace};
+use crate::{docs, plain, redocly, regenerate, workspace};
 
 /// Creates `target/dist`: a folder with the description in all its forms and its documents, and an
 /// archive of this folder. The same commit produces the same bytes; `check` verifies that.

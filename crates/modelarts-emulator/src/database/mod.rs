@@ -104,7 +104,7 @@ impl Database {
     }
 
     fn open_with(path: Option<&Path>, migrations: &[Migration]) -> Result<Self, DatabaseError> {
-        let mut connection = match path {
+        let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
                 // The file contains keys and tokens, so that only the current user may read it.
@@ -123,7 +123,7 @@ impl Database {
                 Connection::open(path)?
             }
         };
-        prepare(&mut connection, migrations).map_err(|error| match error {
+        prepare(&connection, migrations).map_err(|error| match error {
             DatabaseError::Sqlite(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
             {
@@ -375,7 +375,7 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Locks the file for this process, checks it, and migrates it to the current layout. All steps are
 /// in one transaction.
-fn prepare(connection: &mut Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
+fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -386,7 +386,7 @@ fn prepare(connection: &mut Connection, migrations: &[Migration]) -> Result<(), 
     // Only a commit writes to the disk, so that only a commit fails if the disk is full.
     connection.pragma_update(None, "cache_spill", false)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    redo::enable(connection)?;
+    redo::enable(connection);
     // This statement acquires the lock, which is held until the file is closed in this locking
     // mode.
     connection.execute_batch("BEGIN EXCLUSIVE")?;

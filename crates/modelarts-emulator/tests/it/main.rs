@@ -16,8 +16,6 @@ mod cli;
 mod emulator;
 mod execution;
 mod handlers;
-/// Module shared with `cargo xtask spec`.
-#[path = "../../../../xtask/src/spec/json_schema.rs"]
 mod json_schema;
 #[cfg(feature = "obs")]
 mod obs;

@@ -14,7 +14,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 async fn the_tool_submits_follows_and_downloads() {
     let lab = Lab::start("").await;
     fs::create_dir(lab.site.emulator.obs_root().join("bucket")).unwrap();
-    let sample = Path::new(ROOT).join("crates/modelarts-obs/examples/quickstart/sample");
+    let sample = Path::new(ROOT).join("crates/modelarts-quickstart/sample");
     let out = lab.cluster.shared.join("download");
     let (sample, download) = (sample.display(), out.display());
     let text = lab

@@ -24,6 +24,18 @@ gate()
     )
 }
 
+/// Returns the log of a job of [`family`] with the IDs of its three processes. A job reaches the gate
+/// possibly before the emulator has read what it printed.
+async fn process_ids(site: &Site, id: &str) -> String {
+    loop {
+        let log = site.log(id).await;
+        if log.split_whitespace().count() >= 3 {
+            return log;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test]
 async fn terminate_ends_the_whole_process_group() {
     let site = Site::start().await;
@@ -39,7 +51,7 @@ async fn terminate_ends_the_whole_process_group() {
         json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
-    let log = site.log(&id).await;
+    let log = process_ids(&site, &id).await;
     let pids: Vec<&str> = log.split_whitespace().collect();
     assert_eq!(pids.len(), 3, "{log}");
     assert!(pids.iter().all(|pid| is_alive(pid)));
@@ -174,7 +186,7 @@ async fn a_running_job_can_be_deleted() {
         .create(&site.script("deleted", &family(&gate, "")))
         .await;
     let waiting = gate.reached().await;
-    let log = site.log(&id).await;
+    let log = process_ids(&site, &id).await;
     assert_eq!(
         site.client
             .delete(&format!("/training-jobs/{id}"))
@@ -301,7 +313,7 @@ async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
             .create(&site.script("orphan", &family(&gate, "")))
             .await;
         let waiting = gate.reached().await;
-        let log = site.log(&id).await;
+        let log = process_ids(&site, &id).await;
         if orderly {
             site.emulator.shutdown().await;
             assert!(log.split_whitespace().all(|pid| !is_alive(pid)));
