@@ -31,7 +31,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compiles the description and rewrites the snapshots of the result
+    /// Compiles the description, and rewrites the snapshots of the result and the table of operations
     Codegen {
         /// Fail on any difference instead of rewriting
         #[arg(long)]
@@ -92,7 +92,15 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
-        Command::Codegen { check } => regenerate::run(check),
+        Command::Codegen { check } => {
+            let code = regenerate::run(check)?;
+            let readme = readme::run(check)?;
+            Ok(if code == ExitCode::SUCCESS {
+                readme
+            } else {
+                code
+            })
+        }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),

@@ -25,7 +25,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
     }
     if check {
         println!(
-            "the table of operations in openapi/README.md is outdated; run `cargo xtask readme`"
+            "the table of operations in openapi/README.md is outdated; run `cargo xtask codegen`"
         );
         return Ok(ExitCode::FAILURE);
     }
@@ -124,6 +124,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_table_is_that_of_the_description() {
+        let code = run(true).unwrap();
+        assert_eq!(code, ExitCode::SUCCESS, "run `cargo xtask codegen`");
+    }
 
     #[test]
     fn a_row_has_the_facts_of_the_description() {
