@@ -10,7 +10,6 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Returns the verb.
     pub(crate) fn verb(self) -> &'static str {
         match self {
             Self::Stop => "Stop",

@@ -34,7 +34,6 @@ pub(crate) struct ClockState {
 /// A request that the emulator received.
 #[derive(Deserialize)]
 pub(crate) struct ReceivedRequest {
-    /// Name of the operation.
     pub(crate) operation: String,
     /// Path, as sent.
     pub(crate) path: String,
@@ -75,7 +74,6 @@ impl Administration {
         (health.status == "ok").then_some(emulator)
     }
 
-    /// Returns the clock.
     pub(crate) async fn clock(&self) -> Result<ClockState, Problem> {
         self.read("clock").await
     }

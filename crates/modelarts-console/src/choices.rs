@@ -94,13 +94,11 @@ impl Lists {
         })
     }
 
-    /// Returns a flavor by its id.
     pub(crate) fn flavor(&self, id: &str) -> Option<&TrainingFlavor> {
         let mut flavors = self.flavors.iter().flatten();
         flavors.find(|flavor| flavor.flavor_id.as_deref() == Some(id))
     }
 
-    /// Returns an algorithm by its id.
     pub(crate) fn algorithm(&self, id: &str) -> Option<&Algorithm> {
         let mut algorithms = self.algorithms.iter().flatten();
         algorithms.find(|algorithm| {

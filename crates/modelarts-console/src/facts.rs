@@ -109,7 +109,6 @@ impl Facts {
         self.summaries.get(key, self.interval * polls, read).await
     }
 
-    /// Reads the usage of a task.
     pub(crate) async fn usage(&self, job: &Job, task: &str) -> Arc<Usage> {
         let key = (job.id().to_owned(), format!("{task} {}", job.phase()));
         let read = async {

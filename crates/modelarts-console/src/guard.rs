@@ -183,7 +183,6 @@ fn is_own(host: &str, port: u16) -> bool {
             || name.parse::<Ipv4Addr>().is_ok_and(|ip| ip.is_loopback()))
 }
 
-/// Returns the value of a cookie.
 fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let headers = headers.get_all(COOKIE).iter();
     let texts = headers.filter_map(|value| value.to_str().ok());

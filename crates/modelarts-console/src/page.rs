@@ -81,7 +81,6 @@ pub(crate) fn fragment(template: &impl Template) -> Result<String, Problem> {
         .map_err(|error| Problem::internal(format!("the page cannot be rendered: {error}")))
 }
 
-/// Page of a problem.
 #[derive(Template)]
 #[template(path = "problem.html")]
 struct ProblemPage {

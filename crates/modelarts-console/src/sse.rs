@@ -16,7 +16,6 @@ use crate::access::visitor::Fields;
 /// Pause after which a comment shows that the connection is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Returns an event with data.
 pub(crate) fn message(name: &str, data: &str) -> Event {
     // A carriage return ends a line of the stream, and is a blank in HTML.
     Event::default().event(name).data(data.replace('\r', " "))

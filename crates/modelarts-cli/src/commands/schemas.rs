@@ -45,7 +45,6 @@ pub fn schemas() -> Vec<(String, Schema)> {
     all.0
 }
 
-/// Schemas by name.
 struct Schemas(Vec<(String, Schema)>);
 
 impl Schemas {

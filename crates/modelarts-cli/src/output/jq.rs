@@ -60,7 +60,6 @@ impl Filter {
         Ok(Self { filter })
     }
 
-    /// Returns the results for a value.
     pub(crate) fn apply(&self, value: Value) -> Result<Vec<Value>, Failure> {
         let input: Val = serde_json::from_value(value).map_err(Failure::local)?;
         let context = Ctx::<JustLut<Val>>::new(&self.filter.lut, Vars::new([]));

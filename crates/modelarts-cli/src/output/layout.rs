@@ -92,7 +92,6 @@ impl Layout {
         widths
     }
 
-    /// Returns a row as a line.
     pub(super) fn line(&self, row: &[String]) -> String {
         let mut line = String::new();
         for (position, (cell, width)) in row.iter().zip(&self.fitted).enumerate() {

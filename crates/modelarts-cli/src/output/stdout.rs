@@ -18,12 +18,10 @@ impl Stdout {
         Self(BufWriter::with_capacity(1 << 16, stream))
     }
 
-    /// Writes text as it is.
     pub(crate) fn write(&mut self, text: &str) -> Result<(), Failure> {
         Ok(self.0.write_all(text.as_bytes())?)
     }
 
-    /// Writes a line.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), Failure> {
         self.write(text)?;
         self.write("\n")

@@ -61,7 +61,6 @@ fn blocks(heading: &str) -> Vec<Block> {
     blocks
 }
 
-/// Returns the text with wildcards.
 fn with_wildcards(text: &str) -> String {
     let text = text.replace(HOME, "[HOME]");
     WILDCARDS.iter().fold(text, |text, (pattern, wildcard)| {

@@ -308,7 +308,6 @@ pub(super) fn controls() -> impl Iterator<Item = &'static Control> {
     })
 }
 
-/// Returns all lists.
 pub(super) fn lists() -> impl Iterator<Item = &'static List> {
     let items = GROUPS.iter().flat_map(|group| group.items);
     items.filter_map(|item| match item {

@@ -203,7 +203,6 @@ mod tests {
     use super::*;
     use crate::create::plan::Plan;
 
-    /// Returns the body of the form of a body.
     fn again(body: &Value) -> (Form, Value) {
         let client = Client::builder()
             .endpoint("https://modelarts.example.com")

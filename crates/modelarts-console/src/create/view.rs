@@ -34,7 +34,6 @@ const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this for
                          OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the context, \
                          sets one.";
 
-/// Page of the form.
 #[derive(Template)]
 #[template(path = "create/form.html")]
 pub(super) struct FormPage {
@@ -104,7 +103,6 @@ struct ListView {
     item: &'static str,
     help: &'static str,
     rows: Vec<RowView>,
-    /// Template of a new row.
     template: RowView,
 }
 
@@ -383,7 +381,6 @@ fn blank() -> Options {
     }
 }
 
-/// Adds a choice to the group with this title.
 fn add(groups: &mut Vec<Options>, title: &str, choice: Choice) {
     match groups.iter_mut().find(|group| group.title == title) {
         Some(group) => group.choices.push(choice),

@@ -148,7 +148,6 @@ impl Changes {
     }
 }
 
-/// Stream of one page.
 struct PageStream {
     state: State,
     visitor: Visitor,

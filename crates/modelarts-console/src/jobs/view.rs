@@ -44,7 +44,6 @@ pub(crate) struct Summary {
 #[derive(Hash)]
 pub(crate) struct Pages {
     pub(crate) page: String,
-    /// Number of pages.
     pub(crate) last_page: Option<String>,
     pub(crate) first: Option<String>,
     pub(crate) previous: Option<String>,

@@ -89,7 +89,6 @@ impl JobWatch {
         self.state.borrow().clone()
     }
 
-    /// Returns the changes of the state.
     pub(crate) fn changes(&self) -> watch::Receiver<JobState> {
         self.state.subscribe()
     }

@@ -24,7 +24,6 @@ pub(super) struct Description {
 
 /// A setting.
 pub(super) struct Piece {
-    /// Flag with its value.
     pub(super) flag: Option<(&'static str, String)>,
     /// Call of the builder of a job, such as `.nodes(2)`.
     pub(super) call: Option<String>,

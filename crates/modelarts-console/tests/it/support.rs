@@ -156,7 +156,6 @@ pub(crate) fn browser() -> reqwest::Client {
     builder.no_proxy().build().unwrap()
 }
 
-/// Returns a client of an emulator.
 pub(crate) fn client(emulator: &Emulator) -> Client {
     ClientBuilder::from_vars(emulator.vars()).build().unwrap()
 }

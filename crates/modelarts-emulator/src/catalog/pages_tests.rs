@@ -67,7 +67,6 @@ static PATTERNS: LazyLock<Vec<(Regex, Create)>> = LazyLock::new(|| {
     patterns.collect()
 });
 
-/// Returns the names in code.
 fn names(code: &str) -> BTreeSet<Named> {
     let mut names = BTreeSet::new();
     for (pattern, create) in &*PATTERNS {

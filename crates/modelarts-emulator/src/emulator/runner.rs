@@ -57,7 +57,6 @@ impl RunnerKind {
     }
 }
 
-/// Settings of a runner.
 pub(super) struct RunnerSettings<'a> {
     pub(super) kind: RunnerKind,
     pub(super) data_dir: &'a Path,
@@ -75,7 +74,6 @@ pub(super) struct RunnerSettings<'a> {
     pub(super) metrics: &'a Arc<Metrics>,
 }
 
-/// Creates the runner.
 pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartError> {
     let data_dir = given.data_dir;
     let unusable = |error| StartError::Directory(data_dir.to_owned(), error);

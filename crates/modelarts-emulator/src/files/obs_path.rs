@@ -45,7 +45,6 @@ impl ObsPath {
         self.folder
     }
 
-    /// Returns the name of the bucket.
     pub(crate) fn bucket(&self) -> &str {
         self.parts.first().map_or("", String::as_str)
     }

@@ -17,7 +17,6 @@ use crate::{
     handlers::call::{ApiCall, ApiResult},
 };
 
-/// Executes an operation.
 #[rustfmt::skip]
 pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResult {
     use Operation as O;

@@ -66,7 +66,6 @@ pub(crate) struct Volume {
     pub(crate) local_path: String,
 }
 
-/// The source of a volume.
 #[derive(Clone, Debug)]
 pub(crate) enum VolumeSource {
     /// NFS export, written as `server:/path`.

@@ -13,7 +13,6 @@ use crate::{
     },
 };
 
-/// Returns the name of the task with this role and index.
 pub(super) fn task_name(role: &str, index: u32) -> String {
     format!("{role}-{index}")
 }

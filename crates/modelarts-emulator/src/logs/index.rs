@@ -37,7 +37,6 @@ pub(crate) struct LogIndexes(Mutex<VecDeque<(String, SharedIndex)>>);
 pub(super) type SharedIndex = Arc<tokio::sync::Mutex<LineIndex>>;
 
 impl LogIndexes {
-    /// Returns the index of the log with this name.
     pub(crate) fn of(&self, log: &str) -> SharedIndex {
         let mut all = self.0.lock();
         let found = all.iter().position(|(name, _)| name == log);

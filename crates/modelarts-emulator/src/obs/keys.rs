@@ -74,7 +74,6 @@ pub(super) fn may_be_bucket(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-/// Checks the name of a new bucket.
 pub(super) fn check_new_bucket(name: &str) -> S3Result<()> {
     if s3s::path::check_bucket_name(name) {
         return Ok(());

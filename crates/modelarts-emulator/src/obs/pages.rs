@@ -56,7 +56,6 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-/// Returns a page of the objects of a bucket.
 pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
     let _guard = store.lock.read();
     store.bucket(bucket)?;

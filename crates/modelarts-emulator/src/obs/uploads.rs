@@ -85,7 +85,6 @@ impl ObjectStore {
         Ok(id)
     }
 
-    /// Returns the headers of an upload of this object.
     pub(super) fn upload(&self, name: &ObjectName, id: &str) -> S3Result<StoredHeaders> {
         self.bucket(&name.bucket)?;
         let found = self.query(|connection| {

@@ -247,7 +247,6 @@ fn parse_range(text: &str) -> Option<Range<u64>> {
     (start < end).then_some(start..end)
 }
 
-/// Returns a part of a log as a body.
 fn log_part(state: Arc<EmulatorState>, worker: Worker, part: Range<u64>) -> Body {
     let start = (state, worker, part.start);
     let pieces = stream::try_unfold(start, move |(state, worker, at)| async move {

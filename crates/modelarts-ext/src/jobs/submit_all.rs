@@ -233,7 +233,6 @@ impl SubmitAllState {
         }
     }
 
-    /// Returns the next result.
     async fn next(&mut self) -> Option<IndexedResult> {
         loop {
             if let Some((index, error)) = self.errors.pop_front() {

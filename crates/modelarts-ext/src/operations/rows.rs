@@ -22,7 +22,6 @@ impl OperationRows {
         pagination_of(self.0.operation.id)
     }
 
-    /// Returns the call for one page.
     pub(super) fn page(&self, pagination: Pagination, offset: i64, limit: u32) -> OperationCall {
         let mut call = self.0.clone();
         let (offset_name, limit_name) = (pagination.offset_name, pagination.limit_name);

@@ -29,12 +29,10 @@ pub(crate) const BODY: &str = create_training_job::SCHEMA;
 /// Error code that the service returns for most violated limits.
 pub(crate) const INVALID: &str = "ModelArts.2788";
 
-/// Returns the fields of a schema.
 pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
     FIELDS.iter().filter(move |field| field.schema == schema)
 }
 
-/// Returns the field of this name in a schema.
 pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
     fields(schema).find(|field| field.name == name)
 }

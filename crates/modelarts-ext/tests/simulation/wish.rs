@@ -71,7 +71,6 @@ impl Wish {
         }
     }
 
-    /// Returns the request for this job.
     pub(crate) fn request(&self, client: &Client) -> CreateJob {
         let mut job = client
             .training_jobs()

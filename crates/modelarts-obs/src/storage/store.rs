@@ -179,7 +179,6 @@ impl Store {
         }
     }
 
-    /// Creates the bucket.
     pub(crate) async fn create_bucket(&self, bucket: &str) -> Result<(), Error> {
         let created = match self {
             Self::Service(service) => self.with_renewal(|| service.create_bucket()).await,

@@ -489,12 +489,10 @@ impl Uploads {
 }
 
 impl UploadHeader {
-    /// Returns the number of parts.
     fn parts(&self) -> usize {
         usize::try_from(self.size.div_ceil(self.part_size)).unwrap_or(usize::MAX)
     }
 
-    /// Returns the length of a part.
     fn length(&self, part: usize) -> u64 {
         let start = (part as u64).saturating_mul(self.part_size);
         self.size.saturating_sub(start).min(self.part_size)

@@ -35,7 +35,6 @@ type_until("", b"=END\r")
 print(seen.split(b"RESULT43=")[1].split(b"=END")[0].decode())
 "#;
 
-/// Writes the script of a shell. Returns its path.
 fn script(directory: &TempDir, shell: &str) -> PathBuf {
     let output = isolated(directory.path()).args(["completion", shell]);
     let output = output.assert().code(0).stderr_eq("");

@@ -290,7 +290,6 @@ fn access(job: &Job) -> Settings {
     settings
 }
 
-/// Returns the inputs of a job.
 pub(crate) fn inputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
     algorithm.inputs.iter().map(input).collect()
 }
@@ -314,7 +313,6 @@ fn input(input: &Input) -> Channel {
     }
 }
 
-/// Returns the outputs of a job.
 pub(crate) fn outputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
     algorithm.outputs.iter().map(output).collect()
 }

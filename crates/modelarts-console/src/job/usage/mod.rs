@@ -48,7 +48,6 @@ struct UsagePage {
     tables: String,
 }
 
-/// Tables of the usage.
 #[derive(Template)]
 #[template(path = "job/usage_tables.html")]
 struct UsageTables<'a> {

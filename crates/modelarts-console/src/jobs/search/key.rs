@@ -20,7 +20,6 @@ pub(crate) enum Key {
     Workspace,
 }
 
-/// A key with its help.
 pub(crate) struct KeyHelp {
     pub(crate) key: Key,
     /// Name before the colon.

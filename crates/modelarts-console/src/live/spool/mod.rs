@@ -52,12 +52,10 @@ struct Index {
     len: u64,
 }
 
-/// Lines of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TaskLines {
     /// Name of the task, such as `worker-0`.
     pub(crate) task: String,
-    /// Number of lines.
     pub(crate) lines: u64,
 }
 
@@ -171,7 +169,6 @@ impl Spool {
         u16::try_from(at).ok()
     }
 
-    /// Returns the number of lines of a view.
     pub(crate) fn lines(&self, view: View) -> u64 {
         let index = self.index.read();
         match view {

@@ -8,7 +8,6 @@ use crate::{
     support::Fixture,
 };
 
-/// Returns the number on a chip.
 fn number<'a>(page: &'a str, chip: &str) -> &'a str {
     let chip = between(page, &format!("<a id=\"chip-{chip}\""), "</a>");
     between(chip, "<span class=\"number\">", "</span>")

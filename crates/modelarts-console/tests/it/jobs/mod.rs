@@ -76,7 +76,6 @@ fn names(page: &str) -> Vec<&str> {
     rows.map(|row| between(row, ">", "</a>")).collect()
 }
 
-/// Returns the address of the stream of a page.
 fn stream_address(page: &str) -> String {
     between(page, "data-stream=\"", "\"").replace("&#38;", "&")
 }
@@ -133,7 +132,6 @@ impl Events {
         }
     }
 
-    /// Returns the next event with this name.
     async fn next_named(&mut self, name: &str) -> Event {
         loop {
             let event = self.next().await.expect("the stream must not end");

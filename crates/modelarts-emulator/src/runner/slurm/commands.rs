@@ -70,7 +70,6 @@ impl QueueReader {
     }
 }
 
-/// Reads the queue.
 pub(super) async fn read_queue() -> Result<Queue, String> {
     let user = rustix::process::getuid().as_raw().to_string();
     // The reason is last, because it may contain any character.

@@ -255,7 +255,6 @@ impl ObsReply {
     }
 }
 
-/// Returns the signature of a text by the key of its scope.
 pub(super) fn signature(secret_key: &str, scope: &str, text: &str) -> String {
     let mut key = format!("AWS4{secret_key}").into_bytes();
     for part in scope.split('/').chain([text]) {

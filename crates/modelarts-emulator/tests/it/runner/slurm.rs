@@ -82,7 +82,6 @@ impl Cluster {
         gate
     }
 
-    /// Returns the calls of a command.
     fn calls(&self, command: &str) -> Vec<Value> {
         let calls = fs::read_to_string(self.bin("state").join(format!("{command}.calls")));
         let calls = calls.unwrap_or_default();

@@ -128,12 +128,10 @@ impl Facts {
         facts
     }
 
-    /// Returns the last run.
     pub(super) fn last_run(&self) -> Option<&Run> {
         self.runs.last()
     }
 
-    /// Returns the number of restarts.
     pub(super) fn restarts(&self) -> usize {
         self.runs.len().saturating_sub(1)
     }
@@ -262,7 +260,6 @@ const MAX_EVENTS: usize = 5;
 /// Number of runs in the evidence: the last ones.
 const MAX_RUNS: usize = 5;
 
-/// Returns an event as evidence.
 pub(super) fn event_evidence(event: &Event) -> Evidence {
     let fact = Fact::Event {
         level: event.level().clone(),

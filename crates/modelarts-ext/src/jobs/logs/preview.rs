@@ -215,7 +215,6 @@ impl PreviewReader {
     }
 }
 
-/// Returns the content of a preview.
 pub(super) fn content(preview: &LogPreview) -> &str {
     // Before 2022, the field was named `context`.
     let content = preview.content.as_deref().or(preview.context.as_deref());

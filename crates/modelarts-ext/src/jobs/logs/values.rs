@@ -149,7 +149,6 @@ fn line_values(line: &str, regex: &Regex) -> Vec<LogValue> {
     found.collect()
 }
 
-/// Returns the number in a match.
 fn value(line: &str, found: &Match) -> Option<f64> {
     let range = match found.named_group("value") {
         Some(range) => range,

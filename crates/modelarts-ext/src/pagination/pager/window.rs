@@ -45,7 +45,6 @@ pub(super) struct WindowPlan {
 }
 
 impl WindowPlan {
-    /// Returns the window with this offset and limit.
     pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
         Window {
             offset,

@@ -25,7 +25,6 @@ async fn site() -> SimulatedSite {
     SimulatedSite::start(script, seconds(60)).await
 }
 
-/// Returns one word for each result.
 fn words(results: &[Result<Waited, Error>]) -> Vec<String> {
     let words = results.iter().map(|result| match result {
         Ok(end) => end.outcome().to_string(),

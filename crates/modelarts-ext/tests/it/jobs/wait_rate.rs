@@ -27,7 +27,6 @@ const LOG: &str = "ShowTrainingJobLogsPreview";
 /// Allowed deviation of calculated pauses.
 const ROUNDING: Duration = Duration::from_millis(1);
 
-/// Submits a job for each name.
 async fn submit(site: &SimulatedSite, names: impl IntoIterator<Item = String>) -> Vec<Job> {
     let jobs = stream::iter(names).map(|name| {
         let job = site.job(&name).unchecked();

@@ -30,7 +30,6 @@ use crate::{
 
 const EFFECTS: [Effect; 3] = [Effect::Read, Effect::Stop, Effect::Create];
 
-/// Returns the values of a header in all requests.
 fn header(requests: &[String], name: &str) -> Vec<String> {
     let value = |request: &String| {
         let (head, _) = request.split_once("\r\n\r\n")?;

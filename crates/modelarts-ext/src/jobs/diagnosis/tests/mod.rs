@@ -33,7 +33,6 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
     client.build().unwrap()
 });
 
-/// Returns a job with this status.
 pub(super) fn job(status: Value) -> Job {
     let details = json!({
         "metadata": {"id": "j", "name": "leaves", "create_time": 1_768_464_000_000_i64},
