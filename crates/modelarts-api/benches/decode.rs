@@ -1,4 +1,5 @@
-//! Decoding of pages, compared with plain structs: `cargo bench -p modelarts-api --bench decode`.
+//! Decoding of pages, compared with plain structs:
+//! `cargo bench -p modelarts-api --no-default-features --bench decode`.
 
 mod pages;
 

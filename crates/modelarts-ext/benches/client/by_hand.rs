@@ -33,12 +33,14 @@ pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job,
 
 /// Encodes bytes as hexadecimal digits; `format!` for each byte would be slow.
 fn hex(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
     let bytes = bytes.as_ref();
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 0xf)]));
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 0xf)]);
     }
     text
 }
