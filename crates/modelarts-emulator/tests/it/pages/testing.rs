@@ -11,7 +11,7 @@ async fn the_session_of_the_page_runs() {
     for block in blocks(include_str!("../../../TESTING.md")) {
         console.push(steps(&block));
     }
-    // `cargo xtask ci` runs the two test suites.
+    // `examples/run` runs the two test suites.
     let suites: Vec<_> = console.drain(..2).flatten().collect();
     let last = ["examples/pytest", "npx vitest run"];
     for (suite, end) in suites
