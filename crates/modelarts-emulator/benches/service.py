@@ -20,8 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 HEADERS = {"x-auth-token": "bench", "content-type": "application/json"}
-CONNECTIONS = 32
-JOBS = 10_000
+CONNECTIONS, JOBS = 32, 10_000
 # Events of a simulated job, from its creation to its bill.
 EVENTS = 10
 FEW, MANY = 10_000, 1_000_000

@@ -68,8 +68,7 @@ def ours(name, *features):
     return crate(name, *features, source=f'path = "{ROOT}/crates/{name}"')
 
 
-# The features of reqwest that modelarts-api uses, without TLS, and those that modelarts-ext uses:
-# TLS by rustls with ring and the certificates of the platform.
+# The features that modelarts-api uses, without TLS, and those that modelarts-ext uses, with rustls.
 PLAIN = crate("reqwest", "json", "query", "stream")
 TLS = (crate("reqwest", "json", "query", "stream", "gzip", "system-proxy", "rustls-no-provider")
        + crate("rustls", "std", "ring", "tls12", "logging") + crate("rustls-platform-verifier"))

@@ -85,8 +85,7 @@ fn resident() -> Result<f64> {
     Ok(number.context("there is no VmRSS")?.parse::<f64>()? / 1024.0)
 }
 
-/// Prints the names of the first page of jobs of the service in the environment, for the benchmark
-/// of the tool.
+/// Prints the first page of jobs of the service in the environment, for `tool.py`.
 pub async fn first_page() -> Result<()> {
     let client = Client::from_env()?;
     let page = client.training_jobs().list().pages().try_next().await?;
@@ -96,7 +95,7 @@ pub async fn first_page() -> Result<()> {
     Ok(())
 }
 
-/// Prints the log of the job `long`, for the benchmark of the tool.
+/// Prints the log of the job `long`, for `tool.py`.
 pub async fn follow_log() -> Result<()> {
     let client = Client::from_env()?;
     let job = client.training_jobs().get_by_name("long").await?;
