@@ -102,6 +102,7 @@ pub trait FromText {
 
 /// Content that decoding writes to a slot: `dyn Object`, `dyn List` or `dyn Map`.
 pub trait Content: 'static {
+    /// Returns the slot with this container.
     fn slot(container: &mut dyn Container<Self>) -> Slot<'_>;
 }
 
@@ -125,6 +126,7 @@ pub trait Holder: Default + 'static {
     /// Heap memory of empty content, in bytes.
     const HEAP_SIZE: usize = 0;
 
+    /// Returns the content.
     fn content(&mut self) -> &mut Self::Content;
 
     /// Returns whether a field of this type counts as absent.

@@ -120,6 +120,7 @@ pub enum Fact {
     Run {
         /// Number of the run, from 1 on.
         run: usize,
+        /// Number of runs.
         runs: usize,
         /// Reason for the end of the run.
         reason: String,
