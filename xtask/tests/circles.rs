@@ -229,6 +229,8 @@ fn no_files_or_folders_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     let crates = fs::read_dir(root.join("crates")).unwrap();
     let sources = crates.map(|entry| entry.unwrap().path().join("src"));
+    // The package of the quick start has no crate.
+    let sources = sources.filter(|source| source.exists());
     let more = ["xtask/src", "crates/modelarts-api/codegen"];
     for source in sources.chain(more.map(|folder| root.join(folder))) {
         let mut all = Crate(BTreeMap::new());

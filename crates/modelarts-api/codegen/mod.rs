@@ -45,8 +45,10 @@ pub use tables::docs::SOURCES;
 pub fn parse(yaml: &str) -> Result<Value, Error> {
     link::check(yaml).map_err(Error::new)?;
     let options = serde_saphyr::options! { with_snippet: false };
-    serde_saphyr::from_str_with_options(yaml, options)
-        .map_err(|error| Error(format!("not YAML: {error}")))
+    serde_saphyr::from_str_with_options(yaml, options).map_err(|error| {
+        let message = error.render_with_formatter(&serde_saphyr::UserMessageFormatter);
+        Error(format!("not YAML: {message}"))
+    })
 }
 
 /// Generates the Rust code, as the texts of the snapshots by name. [`snapshots::join`] makes them

@@ -191,14 +191,12 @@ fn a_broken_description_is_one_sentence() {
         (
             "        name: {type: string}",
             "        name: {type: string}\n        name: {type: integer}",
-            "not YAML: components.schemas.Job.properties: duplicate entry with key \"name\" at \
-             line 28 column 9",
+            "not YAML: duplicate mapping key `name` is not allowed here at line 29, column 9",
         ),
         (
             "title: Small",
             "title: [Small",
-            "not YAML: did not find expected ',' or ']' at line 3 column 35, while parsing a flow \
-             sequence at line 3 column 15",
+            "not YAML: mismatched bracket '[' closed by '}' at line 3, column 15",
         ),
     ] {
         let description = codegen::parse(&SMALL.replace(before, after));

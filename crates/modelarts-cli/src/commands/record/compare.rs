@@ -97,10 +97,12 @@ fn compare_value(path: &str, schema: &'static Value, value: &Value, add: &mut Ad
     }
     match value {
         // Codes are compared together with the status.
-        Value::String(text) if !text.is_empty() && !path.ends_with("/error_code") => {
-            if schema.knows(text) == Some(false) {
-                add(path, format!("{text:?} is no known value"));
-            }
+        Value::String(text)
+            if !text.is_empty()
+                && !path.ends_with("/error_code")
+                && schema.knows(text) == Some(false) =>
+        {
+            add(path, format!("{text:?} is no known value"));
         }
         Value::Array(items) => {
             for item in items {
