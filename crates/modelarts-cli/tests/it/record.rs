@@ -86,7 +86,7 @@ async fn a_created_job_is_deleted_in_any_case() {
     );
     let running = fixture.spawn("record session.json --create --yes");
     while count("CreateTrainingJob") < 2 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::task::yield_now().await;
     }
     running.signal("INT");
     assert_eq!(running.end().0, Some(130));
