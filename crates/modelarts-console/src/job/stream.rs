@@ -5,7 +5,7 @@
 //! | `reset` | none: rows that the page has are no longer valid; all rows follow |
 //! | `head` | HTML of the header of the job |
 //! | `events` | HTML of rows of the table of events |
-//! | `log` | JSON: number of lines of each task and of all of them |
+//! | `log` | JSON: number of lines of each task and of all of them, and whether more follow |
 //! | `interrupted`, `resumed` | reason as text; none |
 //! | `vanished` | none: the job was deleted |
 //! | `end` | none: the job has ended, and everything was read |
@@ -98,6 +98,7 @@ async fn open(
         shown_problem: None,
         is_vanished: false,
         has_ended: false,
+        log_has_ended: None,
     };
     let messages = stream::unfold(
         (pages, changes, VecDeque::new()),
@@ -161,6 +162,8 @@ struct PageStream {
     shown_problem: Option<String>,
     is_vanished: bool,
     has_ended: bool,
+    /// Whether the log had ended in the last message about it; `None` before the first.
+    log_has_ended: Option<bool>,
 }
 
 impl PageStream {
@@ -197,9 +200,12 @@ impl PageStream {
             }
         }
         if let Some(log) = &log
-            && (known.lines != now.lines || known == Position::default())
+            && (known.lines != now.lines
+                || known == Position::default()
+                || self.log_has_ended != Some(log.has_ended))
             && let Ok(counts) = serde_json::to_string(&LogCounts::of(log))
         {
+            self.log_has_ended = Some(log.has_ended);
             messages.push(message("log", &counts));
         }
         self.position = Some(now);

@@ -50,18 +50,18 @@ impl Logs {
             .await
     }
 
-    /// Waits until all lines were read. Returns their number.
+    /// Waits until all lines were read. Returns their number, of which no more follow.
     async fn read_all(&self) -> u64 {
         let mut stream = self.stream().await;
-        let mut lines = 0;
+        let mut counts = Value::Null;
         loop {
             let message = stream.next().await.unwrap();
             match message.event.as_str() {
-                "log" => {
-                    let counts: Value = serde_json::from_str(&message.data).unwrap();
-                    lines = counts["lines"].as_u64().unwrap();
+                "log" => counts = serde_json::from_str(&message.data).unwrap(),
+                "end" => {
+                    assert_eq!(counts["has_ended"], true, "{counts}");
+                    return counts["lines"].as_u64().unwrap();
                 }
-                "end" => return lines,
                 _ => {}
             }
         }
