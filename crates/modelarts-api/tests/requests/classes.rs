@@ -1,6 +1,6 @@
 //! Comparison of the official SDK's classes with the description, which must contain every
-//! attribute that the SDK sends or receives. `classes.py` lists the attributes; `cargo xtask
-//! requests` runs it again.
+//! attribute that the SDK sends or receives. `classes.py` lists the attributes; the script `record`
+//! runs it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,8 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// The operations and classes of the SDK.
 #[derive(Deserialize)]
 struct Sdk {
-    /// The classes of the request and of the response, by operation.
+    /// The classes of the request and of the response, by operation. `None` for an operation that the
+    /// SDK lacks, as is one that was described later.
     operations: BTreeMap<String, Option<[String; 2]>>,
     /// The attributes of each class, by their name on the wire, with their types.
     classes: BTreeMap<String, BTreeMap<String, String>>,
@@ -59,7 +60,7 @@ impl<'a> Walk<'a> {
                 let Some(id) = operation["operationId"].as_str() else {
                     continue;
                 };
-                if let Some([request, response]) = &self.sdk.operations[id] {
+                if let Some(Some([request, response])) = self.sdk.operations.get(id) {
                     self.request(request, item, operation);
                     self.response(response, operation);
                 }

@@ -115,20 +115,19 @@ mod tests {
             let methods = item.as_object().unwrap().values();
             methods.map(move |operation| (path, operation))
         });
-        let mut checked = 0;
         for (path, described) in operations.filter(|(_, it)| it["operationId"].is_string()) {
             let id = described["operationId"].as_str().unwrap();
             let clouds = described["x-clouds"].as_array().unwrap();
             for (cloud, name) in [(Cloud::Huawei, "huawei"), (Cloud::Otc, "otc")] {
-                let there = match Operation::ALL.iter().find(|it| it.id() == id) {
-                    Some(operation) => cloud.has(*operation),
-                    None => cloud.may_have(path),
-                };
-                assert_eq!(there, clouds.contains(&json!(name)), "{id} of {name}");
+                let described = clouds.contains(&json!(name));
+                match Operation::ALL.iter().find(|it| it.id() == id) {
+                    Some(operation) => {
+                        assert_eq!(cloud.has(*operation), described, "{id} of {name}");
+                    }
+                    None => assert!(cloud.may_have(path) || !described, "{id} of {name}"),
+                }
             }
-            checked += 1;
         }
-        assert!(checked >= 55, "{checked}");
     }
 
     #[test]
