@@ -1,4 +1,4 @@
-//! Measurements of the client: `cargo bench -p modelarts-ext --bench client -- NAME`.
+//! Measurements of the client: `cargo bench -p modelarts-bench -- NAME`.
 //!
 //! Most report the ratio of two programs, which are measured in alternating rounds of one run.
 //! Absolute figures would vary on a shared machine. `BENCH.md` contains results.
@@ -7,7 +7,7 @@ mod by_hand;
 mod get;
 mod instructions;
 mod lists;
-#[path = "../../../modelarts-api/benches/pages/mod.rs"]
+#[path = "../../modelarts-api/benches/pages/mod.rs"]
 mod pages;
 mod server;
 mod timing;
