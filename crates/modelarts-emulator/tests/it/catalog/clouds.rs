@@ -44,7 +44,8 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
     let otc = Site::with(|builder| builder.cloud(Cloud::Otc)).await;
     let huawei = Site::start().await;
     let operations = operations(&huawei);
-    assert_eq!(operations.len(), huawei.emulator.requests().len());
+    assert!(operations.iter().any(|(.., both)| *both));
+    assert!(operations.iter().any(|(.., both)| !both));
     for (method, path, both) in operations {
         for (site, there) in [(&otc, both), (&huawei, true)] {
             let body = match method {
