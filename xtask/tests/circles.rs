@@ -85,7 +85,7 @@ impl Crate {
 
     /// Returns the modules that each module uses.
     fn graph(&self) -> BTreeMap<&Names, BTreeSet<Names>> {
-        let edges = |(from, module): (&Names, &Module)| {
+        let edges = self.0.iter().map(|(from, module)| {
             let imports = module.imports.iter().filter(|(name, path, public)| {
                 // A facade re-exports names of modules below it.
                 let target = self.resolve(from, path, false, 8);
@@ -97,8 +97,8 @@ impl Crate {
             // The import of a module counts where a path begins with its name.
             let items = found.filter(|(to, is_module)| !is_module && to != from);
             (from, items.map(|(to, _)| to).collect())
-        };
-        self.0.iter().map(edges).collect()
+        });
+        edges.collect()
     }
 }
 

@@ -39,21 +39,29 @@ fn file_name(path: &Path) -> String {
 pub fn run(is_check: bool) -> Result<ExitCode> {
     // A broken description is reported in one sentence, and leaves the snapshots unchanged.
     let generated = generate(&workspace::description())?;
+    let directory = workspace::snapshots();
+    let before = codegen::snapshots::read(&directory).unwrap_or_default();
     if !is_check {
-        remove_snapshots(&workspace::snapshots())?;
+        remove_snapshots(&directory)?;
     }
     // `--bin` leaves the running program in its place.
     let status = cargo(["test", "--quiet", "--package", "xtask", "--bin", "xtask"])
         .args(["--", "--exact", TEST])
         .env("INSTA_UPDATE", if is_check { "no" } else { "always" })
+        .env("INSTA_OUTPUT", if is_check { "diff" } else { "none" })
         .env("RUST_BACKTRACE", "0")
         .status()
         .context("cargo")?;
     if !status.success() {
         return Ok(ExitCode::FAILURE);
     }
-    let done = if is_check { "match" } else { "contain" };
-    println!("{} snapshots {done} the generated code", generated.len());
+    let is_changed = |(name, text): &(&String, &String)| before.get(*name) != Some(*text);
+    let changed = generated.iter().filter(is_changed);
+    let changed: Vec<_> = changed.map(|(name, _)| name.as_str()).collect();
+    println!("{} snapshots match the generated code", generated.len());
+    if !changed.is_empty() {
+        println!("changed: {}", changed.join(", "));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
