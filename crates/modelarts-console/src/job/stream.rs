@@ -162,7 +162,7 @@ struct PageStream {
     shown_problem: Option<String>,
     is_vanished: bool,
     has_ended: bool,
-    /// Whether the log had ended in the last message about it; `None` before the first.
+    /// End of the log in the last message about it: `true` if it had ended; `None` before the first.
     log_has_ended: Option<bool>,
 }
 

@@ -115,19 +115,26 @@ mod tests {
             let methods = item.as_object().unwrap().values();
             methods.map(move |operation| (path, operation))
         });
+        let mut checked = 0;
         for (path, described) in operations.filter(|(_, it)| it["operationId"].is_string()) {
             let id = described["operationId"].as_str().unwrap();
             let clouds = described["x-clouds"].as_array().unwrap();
+            let first = path.split('/').nth(3);
+            let mut modelled = Operation::ALL.iter().map(|it| it.path());
+            let is_known = modelled.any(|known| known.split('/').nth(1) == first);
             for (cloud, name) in [(Cloud::Huawei, "huawei"), (Cloud::Otc, "otc")] {
-                let described = clouds.contains(&json!(name));
-                match Operation::ALL.iter().find(|it| it.id() == id) {
-                    Some(operation) => {
-                        assert_eq!(cloud.has(*operation), described, "{id} of {name}");
-                    }
-                    None => assert!(cloud.may_have(path) || !described, "{id} of {name}"),
-                }
+                let there = match Operation::ALL.iter().find(|it| it.id() == id) {
+                    Some(operation) => cloud.has(*operation),
+                    None if is_known => cloud.may_have(path),
+                    // The emulator has no operation in this part of the service, so that it denies
+                    // none.
+                    None => continue,
+                };
+                assert_eq!(there, clouds.contains(&json!(name)), "{id} of {name}");
             }
+            checked += 1;
         }
+        assert!(checked >= 55, "{checked}");
     }
 
     #[test]

@@ -403,7 +403,7 @@ mod tests {
     fn all_indexes_together_do_not_grow_beyond_their_size() {
         let indexes = LogIndexes::default();
         let kept = || indexes.0.lock().len();
-        for number in 0..MAX_LOGS + 10 {
+        for number in 0..10_000 {
             indexes.of(&format!("log {number}"));
         }
         assert_eq!(kept(), MAX_LOGS);

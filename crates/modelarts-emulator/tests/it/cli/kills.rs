@@ -1,6 +1,5 @@
-//! Durability of the program. The test kills the program again and again under load, and verifies
-//! after each kill that no acknowledged change is missing. The environment variable `KILLS` sets
-//! the number of kills.
+//! Durability of the program. The test kills the program a hundred times under load, and verifies
+//! after each kill that no acknowledged change is missing.
 //!
 //! Three clients create, change, read and delete jobs. A kill follows a random number of responses,
 //! while further requests are in flight. After the next start, each client verifies all
@@ -34,8 +33,7 @@ use crate::support::{
 };
 
 const SEED: u64 = 20_260_115;
-/// Number of kills without the variable.
-const KILLS: usize = 30;
+const KILLS: usize = 100;
 const CLIENTS: usize = 3;
 /// Maximum number of responses before a kill.
 const ANSWERS: usize = 20;
@@ -492,9 +490,8 @@ async fn kills_lose_nothing_of_simulated_jobs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn kills_under_load_lose_nothing() {
-    let kills = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
-    println!("seed {SEED}, {kills} kills");
+async fn a_hundred_kills_lose_nothing() {
+    println!("seed {SEED}");
     let place = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(place.path().join("obs")).unwrap();
     let gate = Gate::default();
@@ -504,7 +501,7 @@ async fn kills_under_load_lose_nothing() {
         .map(|name| LoadClient::new(name, port))
         .collect();
     let (mut unanswered, mut left) = (0, 0);
-    for round in 0..kills {
+    for round in 0..KILLS {
         let mut program = start(place.path(), &[]).await;
         left += gate.only_children_of(&program.client.url).await;
         let client = &program.client;
@@ -554,10 +551,6 @@ async fn kills_under_load_lose_nothing() {
     );
     println!("{summary}");
     // The test is meaningful only if the load is heavy enough.
-    let load = kept > 0
-        && [deleted, interrupted, left]
-            .iter()
-            .all(|count| *count > kills / 5)
-        && unanswered > kills / 2;
+    let load = kept > 0 && deleted > 20 && interrupted > 20 && unanswered > 50 && left > 20;
     assert!(load, "{summary}");
 }
