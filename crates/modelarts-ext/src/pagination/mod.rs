@@ -33,25 +33,37 @@
 //!
 //! After the first page, up to four pages are requested [concurrently](List::in_flight). A dropped
 //! stream sends no further requests. If the order of a list changes, or if the list returns fewer
-//! rows than the service counts, the client reads the list again. The stream ends with an error if
-//! rows may still be missing. [`Error::position`](crate::Error::position) then returns the position
-//! from which the list can be resumed.
+//! rows than the service counts, the client reads the list a second time, and returns the rows that
+//! it has not returned yet. The stream ends with an error if rows may still be missing, or if the
+//! list has taken three requests for each page of its rows and eight more, because it changes too
+//! much. [`Error::position`](crate::Error::position) then returns the position from which the list
+//! can be resumed.
 //!
 //! All lists have the type [`List`]. Lists of [jobs](crate::jobs::ListJobs),
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also
 //! support conditions.
 
-// A list is a `source::Source`, which requests the rows of one window. `pager` chooses the windows,
-// recognises rows of earlier pages, and searches for its position when the list shifts while it is
-// read. `searches` joins the pages of several searches. `list` defines `List`, the public type of
-// all lists.
+// A list is a `source::Source`, which requests the rows of one window. `reader` is the state of a
+// list: it chooses the windows, and determines which rows are returned. `end` determines whether a
+// list is complete. `pager` sends the requests.
+// `searches` joins the pages of several searches. `list` defines `List`, the public type of all
+// lists.
 
+mod answer;
+mod end;
 pub(crate) mod list;
 pub(crate) mod options;
 pub(crate) mod page;
-pub(crate) mod pager;
+mod pager;
+mod previous_window;
+mod reader;
+mod row_history;
+mod search;
 mod searches;
 pub(crate) mod source;
+#[cfg(test)]
+pub(crate) mod tests;
+mod window;
 
 pub use crate::list_position::Position;
 pub use list::List;

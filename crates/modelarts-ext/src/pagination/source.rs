@@ -43,6 +43,45 @@ impl Counts {
     }
 }
 
+/// The number of rows of a list, as the counts of one response state it. As documented, `total`
+/// counts all rows and `count` those that match the conditions; in some responses, `count` is the
+/// number of rows on the page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowCounts {
+    /// The number of rows of the list; `None` if it is not stated, or if the response contradicts
+    /// it.
+    pub(crate) required: Option<u64>,
+    /// The maximum number of rows that the list may contain.
+    pub(crate) most: Option<u64>,
+}
+
+impl RowCounts {
+    /// Returns the counts of a page with `rows` rows, the last of which is row `end` of the list.
+    /// `is_whole` is `true` for a first page with fewer rows than requested.
+    pub(crate) fn new(
+        counts: &Counts,
+        rows: u64,
+        end: u64,
+        is_whole: bool,
+        filtered: bool,
+    ) -> Self {
+        let Counts { total, count, .. } = *counts;
+        let matching = count.filter(|count| *count > rows || *count == rows && is_whole);
+        // The total may include rows that the conditions exclude.
+        let own_total = total.filter(|_| !filtered);
+        let required = match (matching, count) {
+            (Some(matching), _) => Some(matching),
+            (None, Some(_)) => own_total,
+            (None, None) => total,
+        };
+        // A page behind the end of the list contradicts no count.
+        let end = if rows > 0 { end } else { 0 };
+        let required = required.filter(|required| *required >= end);
+        let most = required.max(own_total).filter(|most| *most >= end);
+        Self { required, most }
+    }
+}
+
 /// The properties of a list that the pager needs.
 #[derive(Default)]
 pub struct ListInfo {

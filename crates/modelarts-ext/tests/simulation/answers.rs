@@ -1,6 +1,6 @@
 //! Deviations of the service: responses that differ from those of the emulator.
 
-use crate::{network::Network, prelude::*, service::PAGE};
+use crate::{conditions::StatedTotal, network::Network, prelude::*, service::PAGE};
 
 /// Alters the response to a request.
 pub(crate) async fn alter(
@@ -24,6 +24,11 @@ pub(crate) async fn alter(
                 status.remove("start_time");
             }
             Some(job.to_string())
+        }
+        Op::Events if network.conditions.stated_total != StatedTotal::Right => {
+            let mut page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+            network.conditions.stated_total.set(&mut page, PAGE);
+            Some(page.to_string())
         }
         Op::Logs => open_line(network, path, &answer.body).await,
         _ => None,
@@ -84,5 +89,6 @@ async fn page(network: &Network, asked: &[u8], page: &[u8]) -> Option<String> {
     if most < limit {
         page.as_object_mut()?.remove("limit");
     }
+    conditions.stated_total.set(&mut page, most);
     Some(page.to_string())
 }

@@ -42,6 +42,60 @@ pub(crate) const EMPTY_BODIES: [&str; 3] = ["{}", "null", "\"\""];
 /// Skews of the client, in seconds. A gateway accepts up to 15 minutes.
 const SKEWS: [i64; 12] = [-1500, -840, -300, -90, -50, -5, 5, 50, 90, 300, 840, 1500];
 
+/// The number of rows that a response with a page of a list states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatedTotal {
+    Right,
+    /// Half of the number of rows, and one more.
+    Low,
+    /// Seven more than the number of rows.
+    High,
+    Huge,
+    Absent,
+    Negative,
+    Zero,
+    Text,
+    /// The number of pages.
+    Pages,
+}
+
+const WRONG_TOTALS: [StatedTotal; 8] = [
+    StatedTotal::Low,
+    StatedTotal::High,
+    StatedTotal::Huge,
+    StatedTotal::Absent,
+    StatedTotal::Negative,
+    StatedTotal::Zero,
+    StatedTotal::Text,
+    StatedTotal::Pages,
+];
+
+impl StatedTotal {
+    /// Sets the total in the response with a page of a list.
+    pub(crate) fn set(self, page: &mut Value, limit: usize) {
+        let Some(right) = page["total"].as_i64() else {
+            return;
+        };
+        let pages = right / i64::try_from(limit).unwrap_or(1).max(1) + 1;
+        let wrong = match self {
+            Self::Right => return,
+            Self::Low => (right / 2 + 1).into(),
+            Self::High => (right + 7).into(),
+            Self::Huge => i64::MAX.into(),
+            Self::Absent => Value::Null,
+            Self::Negative => (-1).into(),
+            Self::Zero => 0.into(),
+            Self::Text => "many".into(),
+            Self::Pages => pages.into(),
+        };
+        if let Some(page) = page.as_object_mut() {
+            page.remove("count");
+            page.insert("total".to_owned(), wrong);
+            page.retain(|_, value| !value.is_null());
+        }
+    }
+}
+
 /// Properties of the network, of the clocks and of the service in one simulation.
 #[derive(Clone, Debug)]
 pub(crate) struct Conditions {
@@ -66,6 +120,8 @@ pub(crate) struct Conditions {
     pub(crate) page_cap: Option<usize>,
     /// True if `count` of a list without conditions is the number of rows of the page.
     pub(crate) counts_page: bool,
+    /// The total that lists state.
+    pub(crate) stated_total: StatedTotal,
     /// True if the service answers changes with `null` or an empty string, and gives the newest
     /// line of a log without its end.
     pub(crate) answers_null: bool,
@@ -123,12 +179,23 @@ impl Conditions {
             skews: skews(rng),
             page_cap: one_in(rng, 4).then(|| one(rng, &[1, 5, 7])),
             counts_page: rng.bool(),
+            stated_total: match one_in(rng, 4) {
+                true => one(rng, &WRONG_TOTALS),
+                false => StatedTotal::Right,
+            },
             answers_null: rng.bool(),
             late_logs: has_few_faults && one_in(rng, 2),
             restarts,
             quiet_from,
             huawei: rng.bool(),
         }
+    }
+
+    /// Returns true if the order or the number of rows that lists state is wrong, or if pages are
+    /// shorter than requested.
+    pub(crate) fn has_odd_lists(&self) -> bool {
+        let has_total = self.stated_total == StatedTotal::Right;
+        self.unordered || self.page_cap.is_some() || !has_total
     }
 
     /// Returns true if no network faults are simulated.

@@ -138,11 +138,12 @@ impl<T> Ended<T> {
     }
 
     /// Reports a violation if the call failed although no fault occurred after its begin. A list
-    /// whose order changes, or whose pages are short, may fail with its position.
+    /// whose order changes, whose pages are short, or whose total is wrong, may fail with its
+    /// position.
     pub(crate) fn require(&self, world: &World, is_allowed: impl Fn(&Error) -> bool) {
         let Err(error) = &self.result else { return };
         let is_quiet = self.call.begun >= world.conditions.quiet_from;
-        let is_odd = world.conditions.unordered || world.conditions.page_cap.is_some();
+        let is_odd = world.conditions.has_odd_lists();
         let is_excused = is_odd && error.position().is_some() || is_allowed(error);
         let is_wrong = is_quiet && !is_excused;
         fail!(world, if is_wrong; "{} failed without a fault: {error}", self.what);

@@ -16,7 +16,7 @@ use crate::{
         item::LogItem,
         lines::{LineReader, LineSource},
     },
-    pagination::pager::tests::config,
+    pagination::tests::config,
 };
 
 /// Behavior of a simulated service in the cases that sources leave open (SOURCES S, and "Without a

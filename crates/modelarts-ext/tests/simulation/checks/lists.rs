@@ -70,7 +70,7 @@ impl Expected {
         let page = world.conditions.page_cap.unwrap_or(50);
         let page = page.min(usize::try_from(self.page).unwrap_or(1));
         let pages = self.after.len() / page.max(1);
-        ended.sent_at_most(world, 20 + 4 * pages);
+        ended.sent_at_most(world, 11 + 3 * pages);
     }
 }
 

@@ -68,6 +68,8 @@ pub(crate) struct Setting {
     /// Largest supported offset. The service treats larger offsets like this offset.
     pub(crate) last_offset: Option<i64>,
     pub(crate) total: bool,
+    /// The stated total, if it is not the number of rows.
+    pub(crate) stated: Option<i64>,
     /// Meaning of `count`; `None` if the response lacks it.
     pub(crate) count: Option<Count>,
     /// `true` if the list has conditions.
@@ -98,6 +100,7 @@ impl Setting {
             cap: None,
             last_offset: None,
             total: true,
+            stated: None,
             count: None,
             filtered: false,
             unreadable: Vec::new(),
@@ -128,6 +131,8 @@ impl Setting {
         let table = Arc::new(Mutex::new(Table {
             stayed: self.rows.0.iter().copied().collect(),
             rows: self.rows.0.clone(),
+            largest_page: 0,
+            changed: 0,
             came: self.rows.0.clone(),
             next: 999_999,
             asked: Vec::new(),
@@ -161,6 +166,30 @@ impl Setting {
 }
 
 impl Setting {
+    /// Returns the maximum number of requests for this list: three for each page of all rows that
+    /// ever existed, and 8 more.
+    pub(crate) fn max_requests(&self, table: &Table) -> usize {
+        let page = table.largest_page.clamp(1, self.size as usize);
+        3 * table.came.len().div_ceil(page).max(1) + 8
+    }
+
+    /// Reads the list to its end. Returns the rows, the error if reading failed, and the final state
+    /// of the list.
+    pub(crate) fn result<const UNIQUE: bool>(&self) -> (Vec<u32>, Option<Error>, Table) {
+        let (pages, table) = self.pages::<UNIQUE>();
+        let mut rows = page::rows(pages);
+        let mut given = Vec::new();
+        let error = loop {
+            match block_on(rows.try_next()) {
+                Ok(Some(row)) => given.push(row),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
+            }
+        };
+        let table = table.lock().unwrap().clone();
+        (given, error, table)
+    }
+
     /// Reads the list to its end. Returns the rows or the error, and the number of requests.
     pub(crate) fn end<const UNIQUE: bool>(&self) -> (Result<Vec<u32>, String>, usize) {
         let (pages, table) = self.pages::<UNIQUE>();
@@ -175,6 +204,10 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<u32>,
     /// The rows that existed during the entire read.
     pub(crate) stayed: HashSet<u32>,
+    /// The number of rows on the largest page.
+    pub(crate) largest_page: usize,
+    /// The number of rows that were inserted, removed or shuffled.
+    pub(crate) changed: usize,
     /// All rows that ever existed.
     pub(crate) came: Vec<u32>,
     pub(crate) next: u32,
@@ -187,6 +220,9 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn change(&mut self, change: Change) {
         let at = |part: usize, length: usize| (length * part / 1000).min(length);
+        let (Change::Insert(_, rows) | Change::Delete(_, rows) | Change::Shuffle(_, rows, _)) =
+            change;
+        self.changed += rows;
         match change {
             Change::Insert(part, count) => {
                 let at = at(part, self.rows.len());
@@ -235,11 +271,17 @@ impl Table {
         let rows = self.rows.iter().skip(usize::try_from(start).unwrap());
         let total = self.setting.total;
         let page = rows.take(most).copied();
-        let (unreadable, items): (Vec<u32>, Vec<u32>) =
-            page.partition(|row| self.setting.unreadable.contains(row));
+        let page: Vec<u32> = page.collect();
+        self.largest_page = self.largest_page.max(page.len());
+        let (unreadable, items): (Vec<u32>, Vec<u32>) = page
+            .into_iter()
+            .partition(|row| self.setting.unreadable.contains(row));
         RawPage {
             counts: Counts::new(
-                total.then_some(self.rows.len() as i64 + self.setting.total_error),
+                total.then(|| {
+                    let right = self.rows.len() as i64 + self.setting.total_error;
+                    self.setting.stated.unwrap_or(right)
+                }),
                 self.setting.count.map(|count| match count {
                     Count::Matching => self.rows.len() as i64,
                     Count::OfPage => (items.len() + unreadable.len()) as i64,

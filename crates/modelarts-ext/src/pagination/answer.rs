@@ -1,0 +1,116 @@
+//! Response to the request of a window.
+
+use crate::{
+    list_position::OffsetUnit,
+    pagination::{
+        source::RowCounts,
+        window::Window,
+    },
+};
+
+/// The response to the request of a window.
+pub(super) struct Answer {
+    /// The window, with the limit that the service applied.
+    pub(super) window: Window,
+    /// The number of the first row after the requested window.
+    pub(super) requested_end: u64,
+    /// `true` for the first page of a list that was not read before.
+    pub(super) is_first_page: bool,
+    /// The keys of the rows, and their hashes.
+    pub(super) keys: Vec<String>,
+    pub(super) hashes: Vec<u64>,
+    /// The number of rows that could not be decoded.
+    pub(super) skipped: usize,
+    pub(super) counts: RowCounts,
+    /// The stated total, which may include rows that the conditions exclude.
+    pub(super) total: Option<u64>,
+    /// `true` if the response contains the whole list.
+    pub(super) is_single: bool,
+}
+
+impl Answer {
+    /// Returns the number of rows, also of those that could not be decoded.
+    pub(super) fn rows(&self) -> u64 {
+        (self.keys.len() + self.skipped) as u64
+    }
+
+    /// Returns the number of the first row after this page.
+    pub(super) fn end(&self) -> u64 {
+        self.window.start + self.rows()
+    }
+
+    /// Returns `true` if the page has fewer rows than requested.
+    pub(super) fn is_short(&self) -> bool {
+        self.rows() < u64::from(self.window.limit)
+    }
+
+    /// Returns `true` if the page is short and the service counts no further row.
+    pub(super) fn is_last(&self) -> bool {
+        self.is_short() && self.counts.most == Some(self.end())
+    }
+
+    /// Returns `true` if the page is short although the list may continue: the service gives shorter
+    /// pages than requested, or it states a wrong count.
+    pub(super) fn is_capped(&self, unit: OffsetUnit) -> bool {
+        let is_possible = self.counts.most.is_some() || unit == OffsetUnit::Pages;
+        is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single
+    }
+
+    /// Returns `true` if the page is as long as the service gives pages.
+    pub(super) fn is_full(&self, unit: OffsetUnit) -> bool {
+        !self.is_short() || self.is_first_page && self.is_capped(unit)
+    }
+
+    /// Returns `true` if the service counts rows after this page.
+    pub(super) fn has_more(&self) -> bool {
+        self.counts.most.is_some_and(|most| most > self.end())
+    }
+}
+
+/// The numbers of rows of the list that the responses of a pass state.
+#[derive(Default)]
+pub(super) struct PassCounts {
+    /// `true` if the number has changed, or if a response lacks it.
+    pub(super) is_unsteady: bool,
+    /// The last number, and the lowest one.
+    pub(super) last: Option<u64>,
+    pub(super) least: Option<u64>,
+    /// The largest number of rows that the last response allows for.
+    pub(super) most: Option<u64>,
+}
+
+impl PassCounts {
+    pub(super) fn add(&mut self, answer: &Answer) {
+        let RowCounts { required, .. } = answer.counts;
+        let is_first = self.last.is_none() && !self.is_unsteady;
+        self.is_unsteady |= required.is_none() || !is_first && self.last != required;
+        self.last = required;
+        self.least = self.least.into_iter().chain(required).min();
+        let total = answer.total.filter(|total| *total >= answer.end());
+        self.most = required.filter(|count| *count > answer.end()).or(total);
+    }
+}
+
+/// The values that bound the number of requests.
+#[derive(Default)]
+pub(super) struct Budget {
+    pub(super) requests: u64,
+    /// The number of rows on the largest page.
+    pub(super) largest_page: u64,
+    /// The number of rows before the end of the farthest window of a search.
+    pub(super) farthest: u64,
+}
+
+impl Budget {
+    /// Returns `true` if another request is allowed for a list of which this number of rows has
+    /// been read, in pages of `size` rows.
+    pub(super) fn allows_request(&self, rows: u64, size: u32) -> bool {
+        let rows = rows.max(self.farthest);
+        let page = self.largest_page.clamp(1, u64::from(size));
+        self.requests < REQUESTS_PER_PAGE * rows.div_ceil(page).max(1) + MORE_REQUESTS
+    }
+}
+
+/// The number of requests that a list may take for each page of its rows, and in addition.
+const REQUESTS_PER_PAGE: u64 = 3;
+const MORE_REQUESTS: u64 = 8;

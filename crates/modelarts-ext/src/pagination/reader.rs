@@ -1,0 +1,425 @@
+//! Reader: the states of a list while it is read. It chooses the windows to request, and determines
+//! which rows of a response are returned.
+
+use std::mem;
+
+use modelarts_api::{Offset, Pagination};
+
+use crate::{
+    error::Error,
+    list_position::{OffsetUnit, Position},
+    pagination::{
+        answer::{Answer, Budget, PassCounts},
+        options::ReadOptions,
+        previous_window::{Doubt, PreviousWindow},
+        row_history::RowHistory,
+        search::{self, Search},
+        source::{Counts, ListInfo, RowCounts},
+        window::{Window, WindowPlan},
+    },
+};
+
+/// The number of overlapping rows. For rows with an id, one known row is sufficient; three allow
+/// for the removal of the last rows. Rows without an id are distinguished by their neighbours.
+const OVERLAP_OF_IDS: u32 = 3;
+const OVERLAP_OF_ROWS: u32 = 16;
+/// The number of requests in flight at the beginning of a pass.
+const FIRST_AHEAD: usize = 4;
+/// The maximum number of pages that do not determine the unit of offsets. After each such page, the
+/// first page is requested, which is the same in both units.
+const MAX_UNIT_DOUBTS: u32 = 4;
+
+/// The error message if the unit of offsets could not be detected.
+const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
+                              said what its offset counts; say it with `offset_is`, or read the \
+                              list again";
+
+/// The reader of a list.
+pub(super) struct Reader {
+    pub(super) info: ListInfo,
+    pub(super) options: ReadOptions,
+    pub(super) is_single_page: bool,
+    pub(super) plan: WindowPlan,
+    /// The number of pages that did not determine the unit of offsets; `None` if the unit is known.
+    pub(super) unit_doubts: Option<u32>,
+    pub(super) history: RowHistory,
+    /// The number of rows before the resumed position whose keys are unknown.
+    pub(super) unknown_before: u64,
+    pub(super) budget: Budget,
+    pub(super) state: State,
+}
+
+/// The state of a list.
+pub(super) enum State {
+    /// No page has been received. The first page is requested alone, because most lists fit on one
+    /// page.
+    FirstPage(Pass),
+    /// Windows are requested one after another, each with some rows of the window before it.
+    Pass(Pass),
+    /// A window had none of the rows before it, because the list has shifted. Windows around it are
+    /// requested until one has.
+    Search(Pass, Search),
+    /// The list has ended, with an error if rows may be missing.
+    Done(Option<Error>),
+}
+
+/// A pass through the list, from its beginning or from a position.
+#[derive(Default)]
+pub(super) struct Pass {
+    /// The number of rows before the end of the last window, and of the last requested window.
+    pub(super) read: u64,
+    planned: u64,
+    /// The number of windows that may be requested before the first of them is received.
+    ahead: usize,
+    pub(super) previous: Option<PreviousWindow>,
+    pub(super) counts: PassCounts,
+    pub(super) doubt: Doubt,
+    /// The number of rows that could not be decoded. A row on two pages counts twice.
+    pub(super) unreadable: u64,
+    /// The number of consecutive searches, and of short pages, without a new row.
+    pub(super) idle: u32,
+    /// The number of rows on the last page, if it was shorter than requested.
+    short: Option<u32>,
+    /// The end of the first pass and the error of a list that ends there, if this is the second
+    /// pass.
+    pub(super) first: Option<(Position, Option<Error>)>,
+}
+
+impl Pass {
+    /// Returns the second pass through a list.
+    pub(super) fn second(position: Position, error: Option<Error>) -> Self {
+        Self {
+            ahead: 1,
+            first: Some((position, error)),
+            ..Self::default()
+        }
+    }
+
+    /// Continues after the first `read` rows, with one request.
+    pub(super) fn go_to(&mut self, read: u64) {
+        (self.read, self.planned, self.ahead) = (read, read, 1);
+    }
+}
+
+/// The result of a response.
+pub(super) struct Step {
+    /// For each row, `true` if it is returned, and the position after the page; `None` if another
+    /// request is needed first.
+    pub(super) rows: Option<(Vec<bool>, Position)>,
+    /// The number of rows that match the conditions, if the service states it.
+    pub(super) matching: Option<u64>,
+    /// `true` if the requests in flight must be cancelled, because their windows no longer fit.
+    pub(super) cancels: bool,
+}
+
+impl Reader {
+    pub(super) fn new(info: ListInfo, pagination: Pagination, mut options: ReadOptions) -> Self {
+        let mut history = RowHistory::new(info.unique);
+        let mut pass = Pass {
+            ahead: FIRST_AHEAD,
+            ..Pass::default()
+        };
+        let mut unit = options.meaning.and_then(OffsetUnit::of);
+        let mut unknown_before = 0;
+        if let Some(position) = options.resume.take() {
+            unit = unit.or(position.counts);
+            let start = position.read.saturating_sub(position.last.len() as u64);
+            let last = history.hashes(&position.last);
+            pass.previous = Some(PreviousWindow::new(last, start, None));
+            history.resume(position.last, position.more);
+            unknown_before = position.read.saturating_sub(history.returned);
+            (pass.read, pass.planned) = (position.read, position.read);
+        }
+        let detected = info.detected_offset.as_ref();
+        let unit = unit.or_else(|| detected?.get().copied());
+        let documented = || OffsetUnit::of(pagination.offset).unwrap_or_default();
+        let mut plan = WindowPlan {
+            unit: unit.unwrap_or_else(documented),
+            size: options.size,
+            max: u32::MAX,
+            overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(info.unique)],
+            divisor: [2, 3][usize::from(info.unique)],
+        };
+        plan.limit(pagination.max_limit.unwrap_or(options.size).max(1));
+        Self {
+            is_single_page: pagination.offset == Offset::SinglePage,
+            plan,
+            unit_doubts: (unit.is_none() && pagination.disputed).then_some(0),
+            history,
+            unknown_before,
+            budget: Budget::default(),
+            state: State::FirstPage(pass),
+            info,
+            options,
+        }
+    }
+
+    /// Returns `true` until the first page has been received.
+    pub(super) fn is_first(&self) -> bool {
+        matches!(self.state, State::FirstPage(_))
+    }
+
+    /// Returns the next window to request while `in_flight` windows are requested; `None` if their
+    /// responses are needed first, or if the list has ended.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error with which the list ends.
+    pub(super) fn next_window(&mut self, in_flight: usize) -> Result<Option<Window>, Error> {
+        let is_alone = in_flight == 0;
+        let window = match mem::replace(&mut self.state, State::Done(None)) {
+            State::Done(error) => return error.map_or(Ok(None), Err),
+            State::FirstPage(pass) | State::Pass(pass) | State::Search(pass, _)
+                if is_alone && !self.is_affordable(&pass) =>
+            {
+                return self.too_many_requests(pass);
+            }
+            State::Search(pass, search) => {
+                self.state = State::Search(pass, search);
+                is_alone.then(|| self.plan.around(search.row))
+            }
+            State::FirstPage(mut pass) => {
+                let window = is_alone.then(|| self.plan_window(&mut pass));
+                self.state = State::FirstPage(pass);
+                window
+            }
+            State::Pass(mut pass) => {
+                let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);
+                let is_ready = in_flight < pass.ahead.min(self.options.in_flight)
+                    && self.unit_doubts.is_none()
+                    && !is_behind
+                    && self.is_affordable(&pass);
+                let window = (is_alone || is_ready).then(|| self.plan_window(&mut pass));
+                self.state = State::Pass(pass);
+                window
+            }
+        };
+        self.budget.requests += u64::from(window.is_some());
+        Ok(window)
+    }
+
+    /// Processes a response.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the list cannot be read further.
+    pub(super) fn take(
+        &mut self,
+        window: Window,
+        keys: Vec<String>,
+        skipped: usize,
+        stated: &Counts,
+    ) -> Result<Step, Error> {
+        let is_first = self.is_first();
+        let (mut pass, search) = match mem::replace(&mut self.state, State::Done(None)) {
+            State::FirstPage(pass) | State::Pass(pass) => (pass, None),
+            State::Search(pass, search) => (pass, Some(search)),
+            State::Done(error) => return Ok(self.again(State::Done(error))),
+        };
+        let mut answer = self.answer(&pass, window, (keys, skipped), stated)?;
+        answer.is_first_page = is_first && window.start == 0;
+        let is_expected = search.is_none() && self.unit_doubts.is_none() && pass.read > 0;
+        if is_expected && self.safe_window(&pass, pass.read).start < answer.window.start {
+            // The rows that came since this request need a longer overlap.
+            pass.go_to(pass.read);
+            return Ok(self.again(State::Pass(pass)));
+        }
+        if self.unit_doubts.is_some()
+            && answer.window.offset > 0
+            && answer.window.limit > 1
+            && let Some(previous) = &pass.previous
+        {
+            match previous.has_unit(self.plan.unit, &answer) {
+                Some(true) => self.settle_unit(),
+                is_right => return self.doubt_unit(pass, is_right.is_some()),
+            }
+        }
+        let now = PreviousWindow::of(&answer);
+        if let Some(previous) = &pass.previous {
+            let doubt = previous.compare(&now, |row| self.history.has_seen(row));
+            pass.doubt = pass.doubt.max(doubt);
+        }
+        // During a search, no overlap is expected. After a search, the last rows that were read may
+        // have been removed. After a change of the order, known rows do not show the place of
+        // others.
+        let overlap = pass.read.checked_sub(answer.window.start);
+        let overlap = overlap.map(|rows| rows as usize);
+        let overlap = overlap.filter(|rows| search.is_none() && (pass.idle == 0 || *rows == 0));
+        let split = match pass.doubt == Doubt::Reordered && !self.history.is_incomplete {
+            true => Some(0),
+            false => self.history.split(&answer.keys, overlap),
+        };
+        let Some(split) = split else {
+            return self.search(pass, search, &answer);
+        };
+        match &mut pass.previous {
+            Some(previous) => previous.replace(now, |row| self.history.has_seen(row)),
+            previous @ None => *previous = Some(now),
+        }
+        pass.counts.add(&answer);
+        if overlap == Some(0) && answer.window.start > 0 && pass.counts.is_unsteady {
+            // Without an overlap, removed rows do not show.
+            pass.doubt = pass.doubt.max(Doubt::Moved);
+        }
+        Ok(self.accept(pass, search.is_some(), answer, split))
+    }
+
+    /// Evaluates a response to the request of this window.
+    fn answer(
+        &mut self,
+        pass: &Pass,
+        mut window: Window,
+        (keys, skipped): (Vec<String>, usize),
+        stated: &Counts,
+    ) -> Result<Answer, Error> {
+        let rows = (keys.len() + skipped) as u64;
+        self.budget.largest_page = self.budget.largest_page.max(rows);
+        let is_whole = window.offset == 0 && stated.total.or(stated.count) == Some(rows);
+        let is_long = rows > u64::from(window.limit);
+        if is_long && !is_whole && !self.is_single_page {
+            return Err(self.too_long(pass, &window, rows));
+        }
+        let requested_end = window.end();
+        // The actual maximum page size of the service may be smaller than the documented one.
+        let limit = stated.limit.filter(|limit| rows <= u64::from(*limit));
+        if let Some(limit) = limit.filter(|limit| (1..window.limit).contains(limit)) {
+            self.plan.limit(limit);
+            window = self.plan.window(window.offset, limit);
+        }
+        let hashes = self.history.hashes(&keys);
+        // A service that ignores offsets returns the same rows again, which contradict no count.
+        let is_new = skipped > 0 || hashes.iter().any(|row| !self.history.has_seen(*row));
+        let end = if is_new { window.start + rows } else { 0 };
+        let is_whole = window.start == 0 && rows < u64::from(window.limit);
+        Ok(Answer {
+            counts: RowCounts::new(stated, rows, end, is_whole, self.info.filtered),
+            total: stated.total,
+            is_single: self.is_single_page || is_long,
+            is_first_page: false,
+            window,
+            requested_end,
+            keys,
+            hashes,
+            skipped,
+        })
+    }
+
+    /// Accepts a page of which the first `split` rows are known, and chooses where to continue.
+    fn accept(&mut self, mut pass: Pass, is_found: bool, answer: Answer, split: usize) -> Step {
+        let (rows, end, unit) = (answer.rows(), answer.end(), self.plan.unit);
+        let (is_full, is_capped) = (answer.is_full(unit), answer.is_capped(unit));
+        let (is_short, is_last) = (answer.is_short(), answer.is_last());
+        let first = if self.history.is_incomplete { split } else { 0 };
+        let seen = self.history.seen;
+        let returned = self.history.admit(&answer.hashes, first);
+        let is_known = self.info.unique || split == answer.keys.len() || end <= pass.read;
+        let is_idle = self.history.seen == seen && is_known;
+        let kept = answer.keys.into_iter().zip(&returned).enumerate();
+        let kept = kept.filter(|(at, (_, new))| **new || !self.info.unique && *at >= split);
+        self.history.remember(kept.map(|(_, (key, _))| key));
+        pass.unreadable += answer.skipped as u64;
+
+        // A short page without a new row is the last one, if another page was longer. Otherwise
+        // rows may have been removed, or pages are shorter than requested.
+        let is_shorter = rows < self.budget.largest_page;
+        let is_unread = is_idle && !is_found && !is_full;
+        let is_end = is_unread && (pass.idle > 0 || end >= pass.read && is_shorter);
+        let is_back = is_unread && end <= pass.read;
+        let is_repeated = is_idle && self.is_confirmed(&pass);
+        let is_end = is_end || is_repeated && pass.idle > 0;
+        let is_end = is_end || answer.is_single || is_last || rows == 0;
+        match is_idle {
+            false => pass.idle = 0,
+            true => pass.idle += u32::from(is_back || is_repeated),
+        }
+        pass.short = is_short.then_some(rows as u32);
+        if is_capped {
+            let largest = self.budget.largest_page.min(u64::from(self.plan.max));
+            self.plan.limit(largest as u32);
+        }
+        if is_back && !is_shorter {
+            // The overlap must not fill a page that is shorter than requested.
+            self.plan.overlap = self.plan.overlap.min(self.plan.share(rows as u32));
+        }
+        if is_idle && is_full {
+            // Rows are inserted as fast as they are read.
+            self.plan.size = self.plan.max;
+        }
+        let read = if is_back { pass.read } else { end };
+        let cancels = is_found || is_idle || read != answer.requested_end;
+        if cancels {
+            pass.go_to(read);
+        } else {
+            (pass.read, pass.ahead) = (read, pass.ahead.saturating_mul(2));
+        }
+        let position = self.position(&pass);
+        self.state = match is_end || pass.idle > search::MAX_SEARCHES {
+            true => self.end(pass),
+            false => State::Pass(pass),
+        };
+        Step {
+            rows: Some((returned, position)),
+            matching: answer.counts.required,
+            cancels,
+        }
+    }
+
+    /// Returns the step of a response after which another request is needed in this state.
+    pub(super) fn again(&mut self, state: State) -> Step {
+        self.state = state;
+        Step {
+            rows: None,
+            matching: None,
+            cancels: true,
+        }
+    }
+
+    fn settle_unit(&mut self) {
+        self.unit_doubts = None;
+        if let Some(detected) = &self.info.detected_offset {
+            // Another list of this client may already have detected the unit.
+            let _ = detected.set(self.plan.unit);
+        }
+    }
+
+    /// Continues after a page that did not confirm the unit of offsets: in the other unit if that is
+    /// right, otherwise with the first page.
+    fn doubt_unit(&mut self, mut pass: Pass, is_wrong: bool) -> Result<Step, Error> {
+        let doubts = self.unit_doubts.unwrap_or(0) + 1;
+        if doubts > MAX_UNIT_DOUBTS {
+            return Err(self.error(&pass, OFFSET_UNCLEAR).with_retryable(false));
+        }
+        self.unit_doubts = Some(doubts);
+        if is_wrong {
+            self.plan.unit = self.plan.unit.other();
+        } else {
+            (pass.read, pass.unreadable) = (0, 0);
+        }
+        pass.go_to(pass.read);
+        Ok(self.again(State::Pass(pass)))
+    }
+
+    /// Returns the window after the last requested one.
+    fn plan_window(&self, pass: &mut Pass) -> Window {
+        let window = self.safe_window(pass, pass.planned);
+        pass.planned = window.end().max(pass.planned + 1);
+        window
+    }
+
+    /// Returns the window after this row, with an overlap that reveals shifts of the list.
+    fn safe_window(&self, pass: &Pass, read: u64) -> Window {
+        let mut plan = self.plan;
+        if self.unit_doubts.is_some_and(|doubts| doubts > 0) {
+            // Small pages did not determine the unit of offsets.
+            plan.size = plan.max;
+        }
+        let usual = plan.usual_overlap();
+        // If pages are shorter than requested, a longer overlap could fill a whole page.
+        let overlap = match pass.short {
+            Some(rows) => usual.min(plan.share(rows).max(1)),
+            None if plan.overlap < OVERLAP_OF_ROWS => self.history.overlap(usual, plan.max / 2),
+            None => self.history.overlap(usual, plan.max - plan.max / 4),
+        };
+        plan.overlapping(read, overlap)
+    }
+}

@@ -1,0 +1,248 @@
+//! History of the rows that were read from a list, with which later windows are compared.
+
+use std::{
+    collections::{HashMap, VecDeque, hash_map::RandomState},
+    hash::BuildHasher,
+};
+
+/// The number of most recent rows whose keys are stored: two of the largest windows.
+const RECENT_ROWS: usize = 200;
+/// The number of rows whose hashes are stored, which take about 6 MB. A longer list is not read
+/// a second time.
+const HASHED_ROWS: usize = 100_000;
+/// The number of keys in a saved position, and in one that ends with a run of equal rows.
+pub(super) const SAVED_KEYS: u32 = 30;
+const SAVED_KEYS_IN_RUN: u32 = 75;
+/// The threshold for rows without an id: the alignment must score at least as high as three
+/// quarters of this number of matching rows. Runs of equal rows should be shorter.
+const MIN_AGREEMENT: usize = 6;
+/// The number of rows before a run of equal rows that the overlap includes, because some of them
+/// may be removed.
+const ROWS_BEFORE_RUN: usize = 8;
+/// Alignment scores of a matching row, a removed row, and an inserted row. Ten rows inserted
+/// together must not score like one removed row.
+const MATCH_SCORE: i32 = 20;
+const DELETION_PENALTY: i32 = 10;
+const INSERTION_PENALTY: i32 = 3;
+
+/// The rows that were read: keys of the most recent rows, and hashes of many more rows, so that no
+/// row is returned twice.
+#[derive(Debug, Default)]
+pub(super) struct RowHistory {
+    /// `true` if no two rows have the same key.
+    unique: bool,
+    hasher: RandomState,
+    /// The keys of the last rows of this pass.
+    recent: VecDeque<String>,
+    rows: HashMap<u64, Known>,
+    /// The hashes of the returned rows, in the order in which they were returned.
+    order: VecDeque<u64>,
+    /// The number of returned rows.
+    pub(super) returned: u64,
+    /// The number of the current pass, and the number of rows that it has read.
+    pass: u32,
+    pub(super) seen: u64,
+    /// `true` if rows precede those in `recent`.
+    has_earlier: bool,
+    /// `true` if the hashes of some returned rows are unknown, because another stream returned them
+    /// or because they exceed the limit.
+    pub(super) is_incomplete: bool,
+}
+
+/// Rows with the same key.
+#[derive(Debug, Default)]
+struct Known {
+    /// The number of these rows that were returned.
+    returned: u32,
+    /// The largest number of them on a page of the last pass that read them, and that pass.
+    seen: u32,
+    pass: u32,
+}
+
+impl RowHistory {
+    pub(super) fn new(unique: bool) -> Self {
+        Self {
+            unique,
+            ..Self::default()
+        }
+    }
+
+    /// Records the rows before a saved position as already returned. `more` is `true` if the list
+    /// has further rows before these.
+    pub(super) fn resume(&mut self, last: Vec<String>, more: bool) {
+        let hashes = self.hashes(&last);
+        self.admit(&hashes, 0);
+        self.remember(last);
+        self.has_earlier |= more;
+        self.is_incomplete = more;
+    }
+
+    /// Begins another pass, which has read no row.
+    pub(super) fn begin_pass(&mut self) {
+        self.pass += 1;
+        self.seen = 0;
+        self.recent.clear();
+        self.has_earlier = false;
+    }
+
+    /// Begins again with a list in which none of the last rows was found. If it has no equal rows,
+    /// all rows that were read have been removed, and later rows without an id count as new.
+    /// Returns `false` if some rows that were read are unknown, so that this is not certain.
+    pub(super) fn restart(&mut self, has_equal_rows: bool) -> bool {
+        if self.is_incomplete || !self.unique && !has_equal_rows && self.has_earlier {
+            return false;
+        }
+        if !self.unique && !has_equal_rows {
+            self.rows.clear();
+            self.order.clear();
+        }
+        self.begin_pass();
+        true
+    }
+
+    pub(super) fn hashes(&self, keys: &[String]) -> Vec<u64> {
+        keys.iter().map(|key| self.hasher.hash_one(key)).collect()
+    }
+
+    /// Returns `true` if this pass has read such a row.
+    pub(super) fn has_seen(&self, hash: u64) -> bool {
+        self.rows
+            .get(&hash)
+            .is_some_and(|row| row.pass == self.pass)
+    }
+
+    /// Returns `true` if such a row was returned.
+    pub(super) fn has_returned(&self, hash: u64) -> bool {
+        self.rows.contains_key(&hash)
+    }
+
+    /// Returns the keys of the most recent rows for a saved position, oldest first, and `true` if
+    /// the list has rows before these.
+    pub(super) fn saved(&self) -> (Vec<String>, bool) {
+        let most = self.overlap(SAVED_KEYS, SAVED_KEYS_IN_RUN) as usize;
+        let skip = self.recent.len().saturating_sub(most);
+        let last = self.recent.iter().skip(skip).cloned().collect();
+        (last, self.has_earlier || skip > 0)
+    }
+
+    /// Returns the number of rows by which the next window should overlap the rows that were read.
+    /// The result is `usual`, or up to `most` if the last rows are equal or alternate, because such
+    /// a sequence looks the same after a shift.
+    pub(super) fn overlap(&self, usual: u32, most: u32) -> u32 {
+        if self.unique {
+            return usual;
+        }
+        let newest = || self.recent.iter().rev();
+        let runs = (1..=usual as usize / 2).filter_map(|period| {
+            let pairs = newest().zip(newest().skip(period));
+            let again = pairs.take_while(|(row, before)| row == before).count();
+            (again >= period).then_some(period + again)
+        });
+        let run = runs.max().map_or(0, |run| run + ROWS_BEFORE_RUN);
+        usual.max(most.min(u32::try_from(run).unwrap_or(most)))
+    }
+
+    /// Records the rows of a page, and determines which of them are returned. A row with an id is
+    /// returned if it was not returned before. Of equal rows without an id, those in excess of the
+    /// largest number on any earlier page are returned. The rows before `first` have been returned,
+    /// even if their hashes are unknown.
+    pub(super) fn admit(&mut self, hashes: &[u64], first: usize) -> Vec<bool> {
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut admitted = Vec::with_capacity(hashes.len());
+        for (at, hash) in hashes.iter().enumerate() {
+            let row = self.rows.entry(*hash).or_default();
+            let number = numbers.entry(*hash).or_default();
+            *number = if self.unique { 1 } else { *number + 1 };
+            if row.pass != self.pass || row.returned == 0 {
+                (row.pass, row.seen) = (self.pass, 0);
+            }
+            self.seen += u64::from(number.saturating_sub(row.seen));
+            row.seen = row.seen.max(*number);
+            let new = *number > row.returned;
+            if new {
+                row.returned = *number;
+                self.order.push_back(*hash);
+            }
+            admitted.push(new && at >= first);
+        }
+        self.returned += admitted.iter().filter(|new| **new).count() as u64;
+        let old = self.order.len().saturating_sub(HASHED_ROWS);
+        self.is_incomplete |= old > 0;
+        for hash in self.order.drain(..old) {
+            if let Some(row) = self.rows.get_mut(&hash) {
+                row.returned -= 1;
+                if row.returned == 0 {
+                    self.rows.remove(&hash);
+                }
+            }
+        }
+        admitted
+    }
+
+    /// Stores the keys of the last rows.
+    pub(super) fn remember(&mut self, keys: impl IntoIterator<Item = String>) {
+        self.recent.extend(keys);
+        let old = self.recent.len().saturating_sub(RECENT_ROWS);
+        self.recent.drain(..old);
+        self.has_earlier |= old > 0;
+    }
+
+    /// Returns the number of rows at the beginning of a window that were read, or that precede a
+    /// row that was read. `overlap` is the expected number if the list has not shifted. The result
+    /// is `None` if an overlap is expected but no row is known, so that rows before the window may
+    /// be missing.
+    pub(super) fn split(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
+        let first = (overlap == Some(0)).then_some(0);
+        if self.unique {
+            let seen = |key| self.has_seen(self.hasher.hash_one(key));
+            return keys.iter().position(seen).or(first);
+        }
+        // Returns `true` if these first rows of the window are the last rows that were read.
+        let ends_with = |keys: &[String]| {
+            let start = self.recent.len().checked_sub(keys.len());
+            start.is_some_and(|start| self.recent.iter().skip(start).eq(keys))
+        };
+        let unmoved = overlap.filter(|overlap| *overlap > 0);
+        let unmoved = unmoved.filter(|overlap| keys.get(..*overlap).is_some_and(ends_with));
+        unmoved.or_else(|| self.align(keys, overlap)).or(first)
+    }
+
+    /// Returns the index of the first new row of a window.
+    ///
+    /// The function aligns the last rows that were read with the beginning of the window (sequence
+    /// alignment). Matching rows increase the score; rows inserted or removed between them reduce
+    /// it. Rows before the first match reduce it only slightly.
+    ///
+    /// If some rows are equal, a small number of matching rows can be a coincidence. If an overlap
+    /// is expected, so that another window may match better, the result is then `None`.
+    fn align(&self, keys: &[String], overlap: Option<usize>) -> Option<usize> {
+        // Of several equal rows, the first are assumed to be those that were read.
+        let floor = |at: usize| -INSERTION_PENALTY * at.min(5) as i32;
+        let mut row: Vec<i32> = (0..=keys.len()).map(floor).collect();
+        for read in &self.recent {
+            let mut diagonal = row[0];
+            for (at, key) in keys.iter().enumerate() {
+                let above = row[at + 1];
+                let agree = if read == key {
+                    diagonal + MATCH_SCORE
+                } else {
+                    i32::MIN
+                };
+                let gap = (above - DELETION_PENALTY).max(row[at] - INSERTION_PENALTY);
+                row[at + 1] = agree.max(gap).max(floor(at + 1));
+                diagonal = above;
+            }
+        }
+        let enough = overlap.map_or(1, |overlap| {
+            MATCH_SCORE * 3 / 4 * MIN_AGREEMENT.min(overlap).min(self.recent.len()) as i32
+        });
+        let best = row.iter().copied().max();
+        let best = best.filter(|best| *best >= enough.max(1))?;
+        (0..row.len())
+            .filter(|at| row[*at] == best)
+            .min_by_key(|at| overlap.map_or(0, |overlap| at.abs_diff(overlap)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

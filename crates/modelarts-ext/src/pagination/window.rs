@@ -1,0 +1,115 @@
+//! Windows: the rows of each request, which overlap with the rows already read.
+
+use std::cmp::Reverse;
+
+use crate::list_position::OffsetUnit;
+
+/// The rows of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Window {
+    /// The value of `offset`, in the unit of the service.
+    pub(super) offset: u64,
+    /// The value of `limit`.
+    pub(super) limit: u32,
+    /// The number of the first row, counted from the beginning of the list.
+    pub(super) start: u64,
+}
+
+impl Window {
+    /// Returns the number of the first row after the window.
+    pub(super) fn end(&self) -> u64 {
+        self.start + u64::from(self.limit)
+    }
+}
+
+/// Returns the number of the first row of a page whose offset is in this unit.
+pub(super) fn start_of(unit: OffsetUnit, offset: u64, limit: u32) -> u64 {
+    match unit {
+        OffsetUnit::Pages => offset * u64::from(limit),
+        OffsetUnit::Records => offset,
+    }
+}
+
+/// Chooses the offset and limit of each page request.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct WindowPlan {
+    pub(super) unit: OffsetUnit,
+    /// Number of new rows in a window.
+    pub(super) size: u32,
+    /// The largest window that the service supports.
+    pub(super) max: u32,
+    /// The number of known rows at the beginning of a window, which show whether the list has
+    /// shifted.
+    pub(super) overlap: u32,
+    /// The number of rows on a page for each overlapping row, at least.
+    pub(super) divisor: u32,
+}
+
+impl WindowPlan {
+    pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
+        Window {
+            offset,
+            limit,
+            start: start_of(self.unit, offset, limit),
+        }
+    }
+
+    /// Returns the usual overlap. It is at most half of the largest window, so that the window also
+    /// contains new rows.
+    pub(super) fn usual_overlap(&self) -> u32 {
+        self.overlap.min(self.max / 2)
+    }
+
+    /// Limits the largest window to this number of rows.
+    pub(super) fn limit(&mut self, max: u32) {
+        self.max = max;
+        self.overlap = self.overlap.min(self.share(max));
+    }
+
+    /// Returns the maximum overlap of pages with this number of rows. If it is a third of them, two
+    /// passes take at most three times the requests of one without an overlap.
+    pub(super) fn share(&self, rows: u32) -> u32 {
+        (rows / self.divisor.max(2)).max(u32::from(rows > 1))
+    }
+
+    /// Returns the window after the first `read` rows, which begins with `overlap` of them.
+    pub(super) fn overlapping(&self, read: u64, overlap: u32) -> Window {
+        let overlap = u64::from(overlap).min(read);
+        match self.unit {
+            OffsetUnit::Pages => (0..=overlap)
+                .rev()
+                .find_map(|overlap| self.page_after(read, overlap))
+                .unwrap_or_else(|| self.around(read)),
+            OffsetUnit::Records => {
+                let limit = self.size.saturating_add(overlap as u32);
+                self.window(read - overlap, self.max.min(limit))
+            }
+        }
+    }
+
+    /// Returns the window of a list whose offsets count pages. Pages begin at multiples of their
+    /// size, so only some sizes overlap with the rows read. Among pages that begin at least
+    /// `overlap` rows before the end of the rows read, the function chooses the one that adds the
+    /// most rows; among several of these, the smallest.
+    fn page_after(&self, read: u64, overlap: u64) -> Option<Window> {
+        let pages = (1..=self.max)
+            .map(|limit| self.window((read - overlap) / u64::from(limit), limit))
+            .filter(|page| page.end() > read);
+        pages.max_by_key(|page| {
+            let new = (page.end() - read).min(u64::from(self.size));
+            (new, Reverse(page.limit))
+        })
+    }
+
+    /// Returns the largest window that includes this row.
+    pub(super) fn around(&self, row: u64) -> Window {
+        let limit = self.max.max(1);
+        match self.unit {
+            OffsetUnit::Pages => self.window(row / u64::from(limit), limit),
+            OffsetUnit::Records => self.window(row, limit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+use super::*;
+
+fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
+    WindowPlan {
+        unit: meaning,
+        size,
+        max: 50,
+        overlap: 3,
+        divisor: 3,
+    }
+}
+
+/// Returns the window after the first `read` rows, with the usual overlap.
+fn after(plan: WindowPlan, read: u64) -> Window {
+    plan.overlapping(read, plan.usual_overlap())
+}
+
+#[test]
+fn windows_overlap_and_bring_nearly_all_that_fits() {
+    for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
+        let mut read = 0;
+        let mut windows = 0;
+        while read < 10_000 {
+            let window = after(plan(meaning, 50), read);
+            assert!(window.limit <= 50);
+            assert!(window.start + read.min(3) <= read, "{meaning:?} {read}");
+            assert!(window.end() > read, "{meaning:?} {read}");
+            read = window.end();
+            windows += 1;
+        }
+        // Without an overlap, 200 windows would be enough.
+        assert!(windows <= 260, "{meaning:?} {windows}");
+    }
+}
+
+#[test]
+fn small_pages_have_the_requested_rows() {
+    let sizes = |meaning| {
+        let mut read = 0;
+        let windows = (0..5).map(move |_| {
+            let window = after(plan(meaning, 2), read);
+            let new = window.end() - read;
+            read = window.end();
+            (window.start, new)
+        });
+        windows.collect::<Vec<_>>()
+    };
+    let record = [(0, 2), (0, 2), (1, 2), (3, 2), (5, 2)];
+    assert_eq!(sizes(OffsetUnit::Records), record);
+    let pages = [(0, 2), (0, 2), (0, 2), (0, 2), (5, 2)];
+    assert_eq!(sizes(OffsetUnit::Pages), pages);
+}
+
+#[test]
+fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
+    for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
+        let plan = WindowPlan {
+            max: 1,
+            ..plan(meaning, 50)
+        };
+        let expected = Window {
+            offset: 7,
+            limit: 1,
+            start: 7,
+        };
+        assert_eq!(after(plan, 7), expected);
+    }
+}
