@@ -2,10 +2,7 @@
 
 use crate::{
     list_position::OffsetUnit,
-    pagination::{
-        source::RowCounts,
-        window::Window,
-    },
+    pagination::{source::RowCounts, window::Window},
 };
 
 /// The response to the request of a window.
@@ -49,8 +46,8 @@ impl Answer {
         self.is_short() && self.counts.most == Some(self.end())
     }
 
-    /// Returns `true` if the page is short although the list may continue: the service gives shorter
-    /// pages than requested, or it states a wrong count.
+    /// Returns `true` if the page is short although the list may continue: the service gives
+    /// shorter pages than requested, or it states a wrong count.
     pub(super) fn is_capped(&self, unit: OffsetUnit) -> bool {
         let is_possible = self.counts.most.is_some() || unit == OffsetUnit::Pages;
         is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single

@@ -103,8 +103,8 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
         self.checked_pages().unwrap_or_else(page::error_stream)
     }
 
-    /// Reads the page with this number, counted from 0, with one request; for programs that show one
-    /// page at a time. A page behind the end of the list has no rows.
+    /// Reads the page with this number, counted from 0, with one request; for programs that show
+    /// one page at a time. A page behind the end of the list has no rows.
     ///
     /// Rows move to other pages when the list changes, so use [`pages`](Self::pages) to read all of
     /// them.
@@ -128,9 +128,9 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     ///
     /// # Errors
     /// Invalid conditions; a list that consists of several searches, such as that of a
-    /// [range](crate::jobs::TimeKey::between) of more than 31 days; a list for which sources disagree
-    /// on the unit of offsets, unless [`offset_is`](Self::offset_is) sets it (nothing is sent then).
-    /// A rejection by the service.
+    /// [range](crate::jobs::TimeKey::between) of more than 31 days; a list for which sources
+    /// disagree on the unit of offsets, unless [`offset_is`](Self::offset_is) sets it (nothing is
+    /// sent then). A rejection by the service.
     pub async fn page(self, number: u64) -> Result<Page<T>, Error> {
         let pagination = self.check()?;
         match self.query.searches()?.as_deref() {

@@ -20,8 +20,8 @@ pub struct Page<T> {
     /// [long range](crate::jobs::TimeKey::between) of times, because each search states a number of
     /// its own.
     pub total: Option<u64>,
-    /// The number of rows of the list that meet its conditions; `None` if it is not certain, such as
-    /// for a service that states the number of rows on the page instead.
+    /// The number of rows of the list that meet its conditions; `None` if it is not certain, such
+    /// as for a service that states the number of rows on the page instead.
     pub matching: Option<u64>,
     /// The number of rows that could not be decoded and are missing from `items`. Pages overlap and
     /// such rows cannot be recognised, so the same row may be counted on two pages.

@@ -112,7 +112,8 @@ pub(super) async fn page<S: Source + ?Sized>(
         format!("page {number}: must be at most {}", MAX_ROWS / size)
     } else if unit.is_none() && pagination.disputed && number > 0 {
         format!(
-            "page {number}: sources disagree on the unit of the offsets of {}; set it with offset_is",
+            "page {number}: sources disagree on the unit of the offsets of {}; set it with \
+             offset_is",
             info.operation
         )
     } else {

@@ -59,8 +59,8 @@ impl PreviousWindow {
         Self::new(hashes.clone(), window.start, counts.required)
     }
 
-    /// Compares the next window with this one. `is_seen` returns `true` for a row that this pass has
-    /// read.
+    /// Compares the next window with this one. `is_seen` returns `true` for a row that this pass
+    /// has read.
     ///
     /// Insertions and removals preserve the order of the other rows, and move them by the change
     /// of the number of rows. A window at the beginning of the list hides no row.

@@ -382,8 +382,8 @@ impl Reader {
         }
     }
 
-    /// Continues after a page that did not confirm the unit of offsets: in the other unit if that is
-    /// right, otherwise with the first page.
+    /// Continues after a page that did not confirm the unit of offsets: in the other unit if that
+    /// is right, otherwise with the first page.
     fn doubt_unit(&mut self, mut pass: Pass, is_wrong: bool) -> Result<Step, Error> {
         let doubts = self.unit_doubts.unwrap_or(0) + 1;
         if doubts > MAX_UNIT_DOUBTS {
