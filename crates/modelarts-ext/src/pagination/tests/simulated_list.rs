@@ -173,8 +173,8 @@ impl Setting {
         3 * table.came.len().div_ceil(page).max(1) + 8
     }
 
-    /// Reads the list to its end. Returns the rows, the error if reading failed, and the final state
-    /// of the list.
+    /// Reads the list to its end. Returns the rows, the error if reading failed, and the final
+    /// state of the list.
     pub(crate) fn result<const UNIQUE: bool>(&self) -> (Vec<u32>, Option<Error>, Table) {
         let (pages, table) = self.pages::<UNIQUE>();
         let mut rows = page::rows(pages);
