@@ -82,8 +82,8 @@ const MAX_EVENTS: usize = 10_000;
 /// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are sorted among the events by their times.
 ///   All other lines come as late as possible: before the event that ends their task, or at the
 ///   end.
-/// - The final phase is returned after the first poll that reads all events and logs completely after
-///   the end of the job. Items that appear later, such as late events, follow it.
+/// - The final phase is returned after the first poll that reads all events and logs completely
+///   after the end of the job. Items that appear later, such as late events, follow it.
 ///
 /// Items of a later poll come later, regardless of their times.
 #[derive(Clone, Debug)]
@@ -161,8 +161,8 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can be read again, so that a program can
-    /// show that no news arrives. Default: tolerated errors are only logged.
+    /// Adds an item when the job cannot be read, and when it can be read again, so that a program
+    /// can show that no news arrives. Default: tolerated errors are only logged.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
         self

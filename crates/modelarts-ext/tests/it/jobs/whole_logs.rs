@@ -207,8 +207,8 @@ async fn refusals_of_obs_are_errors_without_secrets() {
                 0,
                 "",
             ),
-            "HOST redirects to https://else.example, which is not followed (HTTP 302); only the end of \
-             the log can be read, by preview() or follow()",
+            "HOST redirects to https://else.example, which is not followed (HTTP 302); only the \
+             end of the log can be read, by preview() or follow()",
         ),
         (
             obs("404 Not Found", "", bucket.len(), bucket),
@@ -217,7 +217,8 @@ async fn refusals_of_obs_are_errors_without_secrets() {
         ),
         (
             obs("404 Not Found", "", 0, ""),
-            "the log is not in OBS yet (HOST) (HTTP 404); only the end of the log can be read, by preview() or follow()",
+            "the log is not in OBS yet (HOST) (HTTP 404); only the end of the log can be read, by \
+             preview() or follow()",
         ),
         (
             obs(
@@ -226,7 +227,8 @@ async fn refusals_of_obs_are_errors_without_secrets() {
                 2,
                 "xx",
             ),
-            "HOST sends another part of the log; only the end of the log can be read, by preview() or follow()",
+            "HOST sends another part of the log; only the end of the log can be read, by \
+             preview() or follow()",
         ),
     ] {
         let (server, _, job) = scripted([]).await;
@@ -351,7 +353,8 @@ impl HttpConnector for Network {
         }
         let body = match url.path().rsplit('/').next() {
             Some("url") => {
-                json!({"obs_url": "http://b.obs.example/log?Expires=1718000600&Signature=TOPSECRET"})
+                let query = "Expires=1718000600&Signature=TOPSECRET";
+                json!({"obs_url": format!("http://b.obs.example/log?{query}")})
             }
             Some("preview") => {
                 json!({"content": "end\n", "current_size": 4, "full_size": self.full_size})

@@ -147,7 +147,8 @@ impl Content {
         let located = first.and_then(|first| self.locate_by_position(text, first));
         located.unwrap_or_else(|| match self.locate_after_loss(text, first) {
             Some(at) => Located::Continued { at, missing: 0 },
-            // The log is another one: the task was restarted, and may have written more than before.
+            // The log is another one: the task was restarted, and may have written more than
+            // before.
             None => Located::Replaced { missing: first },
         })
     }
@@ -195,8 +196,8 @@ impl Content {
         (!(is_shorter && is_single)).then_some(known)
     }
 
-    /// Returns `true` if the content that ends at this index of `text` may have moved there, because
-    /// the log has dropped its beginning.
+    /// Returns `true` if the content that ends at this index of `text` may have moved there,
+    /// because the log has dropped its beginning.
     fn may_have_moved(&self, text: &str, first: Option<u64>, at: usize) -> bool {
         let Some(first) = first else {
             return true;

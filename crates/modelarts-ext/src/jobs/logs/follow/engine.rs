@@ -1,7 +1,8 @@
 //! Engine of a followed log: the next request, and the items that its answer adds.
 //!
 //! The engine sends no requests. The caller sends [`Engine::request`], and passes the answer to
-//! [`Engine::step`]. An answer that failed transiently is not passed on: the request stays the same.
+//! [`Engine::step`]. An answer that failed transiently is not passed on: the request stays the
+//! same.
 
 use std::mem;
 
@@ -51,7 +52,8 @@ enum State {
     /// The part cannot be read by the link. The next preview follows without a pause, and returns
     /// the rest of the part as a gap.
     Unfilled,
-    /// The service does not have the log at the moment. If the stream ends so, lines may be missing.
+    /// The service does not have the log at the moment. If the stream ends so, lines may be
+    /// missing.
     Absent,
     /// The service has deleted the log. There is no further request.
     Deleted,

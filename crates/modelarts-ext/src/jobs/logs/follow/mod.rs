@@ -38,28 +38,28 @@ const CHUNK: usize = 5 << 20;
 impl Logs {
     /// Returns a stream of the existing and all new lines, until the job has ended.
     ///
-    /// At its end, the stream has returned each line of the log once, or has a
-    /// [gap](LogItem::Gap) for what is missing. The log is read by previews, which contain its
-    /// newest part, up to 5 MB. If a log grows by more than a preview between two polls, the lines
-    /// that the preview lacks are read by the link to the log, in their order. The same applies to a
-    /// log that is longer than a preview when the stream begins. If the link does not have these
-    /// lines, or the service does not state the length of the log, the stream contains a gap.
+    /// At its end, the stream has returned each line of the log once, or has a [gap](LogItem::Gap)
+    /// for what is missing. The log is read by previews, which contain its newest part, up to 5 MB.
+    /// If a log grows by more than a preview between two polls, the lines that the preview lacks
+    /// are read by the link to the log, in their order. The same applies to a log that is longer
+    /// than a preview when the stream begins. If the link does not have these lines, or the service
+    /// does not state the length of the log, the stream contains a gap.
     ///
     /// The stream ends with the first successful poll of the log after the end of the job, at most
-    /// one [`interval`](Self::interval) after the end: logs are complete at that time, because a job
-    /// reaches its final phase about half a minute after its code has ended (`openapi/SOURCES.md`,
-    /// D-159). If the job ran and its log does not exist, the stream continues until the log exists,
-    /// or until the [`quiet`](Self::quiet) time has passed. If the job is restarted meanwhile, the
-    /// stream continues.
+    /// one [`interval`](Self::interval) after the end: logs are complete at that time, because a
+    /// job reaches its final phase about half a minute after its code has ended
+    /// (`openapi/SOURCES.md`, D-159). If the job ran and its log does not exist, the stream
+    /// continues until the log exists, or until the [`quiet`](Self::quiet) time has passed. If the
+    /// job is restarted meanwhile, the stream continues.
     ///
     /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
     /// requests for the log, or for the details of the job, fail for 15 minutes, the stream ends
     /// with the error; throttling only slows the stream.
     ///
-    /// A log that is replaced, as by a restart of its task, is read from its beginning, after a gap.
-    /// If a log drops its oldest lines, the stream continues after the last line that was returned.
-    /// If the service has deleted a log after 30 days, the stream contains only a gap. If a job is
-    /// deleted while its log is read, the stream ends with a gap.
+    /// A log that is replaced, as by a restart of its task, is read from its beginning, after a
+    /// gap. If a log drops its oldest lines, the stream continues after the last line that was
+    /// returned. If the service has deleted a log after 30 days, the stream contains only a gap. If
+    /// a job is deleted while its log is read, the stream ends with a gap.
     ///
     /// A line is returned when it is complete; an incomplete last line is returned at the end.
     ///
@@ -168,8 +168,8 @@ impl LogFollower {
         self.engine.finish()
     }
 
-    /// Returns `true` if the log does not exist, although its job ran. The service may not state the
-    /// start of a job.
+    /// Returns `true` if the log does not exist, although its job ran. The service may not state
+    /// the start of a job.
     pub(crate) fn lacks_log(&self, job: &Job) -> bool {
         let has_run = job.started_at().is_some() || job.is_completed();
         self.engine.is_absent() && (self.engine.has_content() || has_run)
