@@ -3,10 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use modelarts_ext::{
-    Error, Job, JobHandle, LogItem,
-    jobs::{follow::JobUpdate, logs::LogAccess},
-};
+use modelarts_ext::{Error, JobHandle, LogItem, jobs::follow::JobUpdate};
 use tokio::sync::watch;
 
 use crate::{
@@ -119,8 +116,8 @@ impl LogWatch {
     /// Follows the logs until the job has vanished.
     pub(crate) async fn poll(self: Arc<Self>, job: Viewer<JobWatch>, interval: Duration) {
         loop {
-            let state = job.loaded().await;
-            let read = self.read(&job, state.job.as_ref(), interval).await;
+            job.loaded().await;
+            let read = self.read(&job, interval).await;
             let is_read = read.is_ok();
             self.change(|state| {
                 state.is_loaded = true;
@@ -145,22 +142,13 @@ impl LogWatch {
 
     /// Reads the logs from their beginning until the job has ended. The same stream has the phase
     /// and the events of the job, so `watch` does not poll them meanwhile.
-    async fn read(
-        &self,
-        watch: &JobWatch,
-        job: Option<&Job>,
-        interval: Duration,
-    ) -> Result<(), Failure> {
+    async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Failure> {
         let spool = Arc::new(Spool::create()?);
         self.change(|state| {
             state.epoch = random_epoch();
             state.spool = Some(Arc::clone(&spool));
         });
-        let mut updates = self.handle.updates().interval(interval);
-        if job.is_some_and(Job::is_final) {
-            // A log that is complete is read at once, and mostly by its link.
-            updates = updates.read_logs_by(LogAccess::Preview);
-        }
+        let updates = self.handle.updates().interval(interval);
         let mut feed = watch.feed();
         // An interruption ends the wait for the first part, too.
         let updates = updates.report_interruptions().follow();

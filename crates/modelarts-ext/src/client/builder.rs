@@ -241,8 +241,7 @@ impl ClientBuilder {
     }
 
     /// Sets the cloud that the endpoint belongs to: [jobs are
-    /// checked](crate::jobs::create::CreateJob::check) by its rules, and [logs are
-    /// followed](crate::jobs::logs::Logs::follow) by its operations. Default: the one that
+    /// checked](crate::jobs::create::CreateJob::check) by its rules. Default: the one that
     /// `MODELARTS_CLOUD` names in the [environment](Self::from_env), else that of the endpoint; if
     /// the endpoint is in neither cloud's domain, such as an emulator on this machine, that of the
     /// region or of the address of IAM; else Huawei Cloud. The builder logs a warning if the

@@ -73,11 +73,6 @@ impl Cloud {
             .unwrap_or_default()
     }
 
-    /// Returns `true` if logs can be read by line number.
-    pub(crate) fn has_line_numbers(self) -> bool {
-        self == Self::Huawei
-    }
-
     /// Returns the kinds of jobs that can be created in this cloud.
     pub(crate) fn job_kinds(self) -> &'static [&'static str] {
         match self {
@@ -129,21 +124,6 @@ mod tests {
                 cloud,
                 "{endpoint} {region:?} {iam:?}"
             );
-        }
-    }
-
-    #[test]
-    fn logs_have_line_numbers_where_the_description_says_so() {
-        let description: serde_json::Value =
-            serde_saphyr::from_str(modelarts_api::DESCRIPTION).unwrap();
-        let path = "/v2/{project_id}/training-jobs/{training_job_id}/logs/{task_id}";
-        let operation = &description["paths"][path]["get"];
-        assert_eq!(operation["operationId"], "ShowTrainingJobLogsFromAom");
-        let clouds = [(Cloud::Otc, "otc"), (Cloud::Huawei, "huawei")];
-        for (cloud, name) in clouds {
-            let documented = operation["x-clouds"].as_array().unwrap();
-            let documented = documented.iter().any(|cloud| cloud == name);
-            assert_eq!(cloud.has_line_numbers(), documented, "{name}");
         }
     }
 }

@@ -14,7 +14,7 @@ use futures::{StreamExt, TryStreamExt};
 use modelarts_ext::{
     Client, Credentials, Error, Job,
     api::{OPERATIONS, Operation},
-    jobs::{create::HyperparameterSearch, logs::LogAccess},
+    jobs::create::HyperparameterSearch,
     pagination::{Offset, PageStream},
     types::Phase,
 };
@@ -59,14 +59,6 @@ fn streams(client: &Client, job: &Job) -> Vec<(&'static str, PageStream<()>)> {
         ("ListTrainingJobEvents", counted(job.events().stream())),
         ("ListTrainingJobTasks", counted(job.task_history().stream())),
         ("ListTrainingJobStages", counted(job.stages().stream())),
-        (
-            "ShowTrainingJobLogsFromAom",
-            counted(
-                job.logs("worker-0")
-                    .read_by(LogAccess::LineNumbers)
-                    .follow(),
-            ),
-        ),
         (
             "ListEventCategories",
             counted(client.event_categories().stream()),
@@ -114,17 +106,6 @@ fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value)
                 .and_then(|number| usize::try_from(number).ok())
         })
     };
-    if let Some(cursor) = how.cursor {
-        let base = number(Some(cursor.name));
-        let asc = query["order"] == "asc";
-        let (from, to) = match (asc, base) {
-            (true, base) => (base.unwrap_or(0), ROWS),
-            (false, base) => (0, base.map_or(ROWS, |base| base - 1)),
-        };
-        let lines: Vec<String> = (from + 1..=to).map(|line| format!("{line}\n")).collect();
-        return json!({cursor.first: (from + 1).to_string(), cursor.last: to.to_string(),
-                      "lines": lines.len(), how.items: lines.concat()});
-    }
     let limit = number(how.limit_name).unwrap_or(ROWS);
     let offset = number(how.offset_name).unwrap_or(0);
     let start = match how.offset {

@@ -1,7 +1,5 @@
 //! State that all users of a simulation share, and the calls that they make.
 
-use modelarts_ext::jobs::logs::LogAccess;
-
 use crate::prelude::*;
 
 /// Reports a violation, formatted like `format!`, always or if a condition is true.
@@ -50,14 +48,6 @@ pub(crate) fn metadata<'a>(row: &'a Value, name: &str) -> &'a str {
 }
 
 impl World {
-    /// Returns a random method of reading logs that the cloud supports.
-    pub(crate) fn log_access(&self, rng: &mut Rng) -> LogAccess {
-        match rng.bool() && self.conditions.huawei {
-            true => LogAccess::LineNumbers,
-            false => LogAccess::Preview,
-        }
-    }
-
     fn begin(&self, kind: Kind) -> Arc<Call> {
         let number = self.calls.fetch_add(1, Relaxed);
         let (begun, attempts) = (self.clock.elapsed(), Mutex::default());

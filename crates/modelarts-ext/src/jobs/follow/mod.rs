@@ -56,10 +56,7 @@ use crate::{
         events::{event::Event, follow::EventFollower},
         follow::merge::merge,
         job::{Job, JobHandle},
-        logs::{
-            follow::LogFollower,
-            item::{LogAccess, LogItem},
-        },
+        logs::{follow::LogFollower, item::LogItem},
         polling::{
             follower::{Follower, Part},
             rounds::{EndStatus, EndWatch, SourcePolls},
@@ -85,8 +82,8 @@ const MAX_EVENTS: usize = 10_000;
 /// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are sorted among the events by their times.
 ///   All other lines come as late as possible: before the event that ends their task, or at the
 ///   end.
-/// - The final phase is returned after the first poll that reads all events and logs completely after
-///   the end of the job. Items that appear later, such as late events, follow it.
+/// - The final phase is returned after the first poll that reads all events and logs completely
+///   after the end of the job. Items that appear later, such as late events, follow it.
 ///
 /// Items of a later poll come later, regardless of their times.
 #[derive(Clone, Debug)]
@@ -98,7 +95,6 @@ pub struct Updates {
     quiet: Duration,
     logs: bool,
     interruptions: bool,
-    access: Option<LogAccess>,
     tail: Option<usize>,
 }
 
@@ -133,7 +129,6 @@ impl JobHandle {
             quiet: Duration::from_secs(30),
             logs: true,
             interruptions: false,
-            access: None,
             tail: None,
         }
     }
@@ -166,17 +161,10 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can be read again, so that a program can
-    /// show that no news arrives. Default: tolerated errors are only logged.
+    /// Adds an item when the job cannot be read, and when it can be read again, so that a program
+    /// can show that no news arrives. Default: tolerated errors are only logged.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
-        self
-    }
-
-    /// Sets the way in which logs are read, like
-    /// [`Logs::read_by`](crate::jobs::logs::Logs::read_by).
-    pub fn read_logs_by(mut self, access: LogAccess) -> Self {
-        self.access = Some(access);
         self
     }
 
@@ -273,8 +261,10 @@ impl Follower for JobFollower {
         if status.is_over {
             for log in &mut self.logs {
                 let task = log.task().to_owned();
-                let item = log.finish();
-                updates.extend(item.map(|item| JobUpdate::Log { task, item }));
+                for item in log.finish(end_watch.is_gone) {
+                    let task = task.clone();
+                    updates.push(JobUpdate::Log { task, item });
+                }
             }
         }
         if status.all_read && end_watch.has_ended() {
@@ -328,7 +318,6 @@ impl JobFollower {
         for task in end_watch.job.as_ref().map_or(&[][..], Job::tasks) {
             if !self.logs.iter().any(|log| log.task() == task) {
                 let mut logs = end_watch.handle.logs(task);
-                logs.access = self.settings.access;
                 // Tasks that appear later have only new lines.
                 logs.tail = self.settings.tail.filter(|_| self.phase.is_none());
                 self.logs.push(LogFollower::new(logs));
@@ -352,7 +341,7 @@ impl JobFollower {
                 }
                 // Only the details of the job can show that it is gone; the log of a task may be
                 // missing for other reasons.
-                Err(error) if error.is_gone() => log.polls.complete(),
+                Err(error) if error.is_gone() => log.record_absence(),
                 Err(error) => {
                     let failed = log.polls.fail(error, end_watch);
                     failed.map_err(|error| with_task(log.task(), error))?;

@@ -27,9 +27,8 @@ impl Logs {
     /// Writes the whole log, as far as it exists now, to a file. Returns the size of the log.
     ///
     /// The log is read by its link in OBS. If OBS does not have the log or cannot be reached, the
-    /// log is read by line numbers where the [cloud](crate::client::ClientBuilder::cloud) documents
-    /// them, or by a preview that contains the whole log. A log that cannot be read completely is
-    /// an error.
+    /// log is read by a preview, if that contains all of it. A log that cannot be read completely
+    /// is an error.
     ///
     /// The log is not held in memory. It is written to a temporary file in the directory of `path`,
     /// which replaces the file at `path` when it is complete. After an error, or if the future is

@@ -1,4 +1,4 @@
-//! Items of a followed log, and the methods by which a log is read.
+//! Items of a followed log.
 
 use serde::Serialize;
 
@@ -8,27 +8,16 @@ use serde::Serialize;
 #[non_exhaustive]
 pub enum LogItem {
     /// Line of the log, without its line break. A line of more than 1 MiB is split into parts of up
-    /// to 1 MiB, unless [`Logs::follow`](crate::jobs::logs::Logs::follow) reads lines by their
-    /// numbers and the service returns the whole line.
+    /// to 1 MiB.
     Line(String),
-    /// Missing lines, or the missing end of a line: the log grew faster than it was polled, or the
-    /// service cut a long line, and the log cannot be read by its link; or the service deleted a
-    /// part of the log.
+    /// Missing lines, or the missing end of a line:
+    ///
+    /// - The log grew faster than it was polled, and cannot be read by its link.
+    /// - The log was replaced, as by a restart of its task. The lines before the gap belong to the
+    ///   earlier log, whose last lines may be missing.
+    /// - The service deleted the log, or does not have it any more.
     Gap {
         /// Number of missing bytes, if the service states the length of the log.
         bytes: Option<u64>,
     },
-}
-
-/// Method by which a followed log is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum LogAccess {
-    /// Reads the newest part of the log, up to 5 MB, and the parts that it lacks by the link to the
-    /// log. Available on both clouds.
-    Preview,
-    /// Reads lines by their numbers (`ShowTrainingJobLogsFromAom`). Responses are small, and a log
-    /// that grows quickly has no gaps. Not available on Open Telekom Cloud (`openapi/SOURCES.md`,
-    /// D-52).
-    LineNumbers,
 }

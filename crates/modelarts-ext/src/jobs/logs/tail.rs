@@ -4,7 +4,7 @@ use crate::{
     error::Error,
     jobs::logs::{
         Logs,
-        preview::{content, trusted_size},
+        preview::LogEnd,
         printable::{last_state, printable},
     },
 };
@@ -26,17 +26,15 @@ impl Logs {
     /// # Errors
     /// Returns an error with [`Error::is_not_ready`] if the log does not exist yet.
     pub(crate) async fn tail(&self, max: usize) -> Result<LogTail, Error> {
-        let preview = self.preview().await?;
-        let content = content(&preview);
-        let is_whole = trusted_size(content, &preview) == Some(content.len() as u64);
-        let mut start = content.ceil_char_boundary(content.len().saturating_sub(max));
+        let LogEnd { text, is_whole } = self.end().await?;
+        let mut start = text.ceil_char_boundary(text.len().saturating_sub(max));
         // The first line may be incomplete.
-        if start > 0 && !content[..start].ends_with('\n') {
-            start = content[start..]
+        if start > 0 && !text[..start].ends_with('\n') {
+            start = text[start..]
                 .find('\n')
                 .map_or(start, |end| start + end + 1);
         }
-        let (before, end) = content.split_at(start);
+        let (before, end) = text.split_at(start);
         let before = before.bytes().filter(|byte| *byte == b'\n').count() as u64;
         Ok(LogTail {
             first: is_whole.then_some(before + 1),
@@ -45,5 +43,25 @@ impl Logs {
                 .map(|line| printable(last_state(line)))
                 .collect(),
         })
+    }
+
+    /// Returns the last lines of the log, oldest first, each cut to its last `max_line` characters.
+    /// For a line that carriage returns overwrite, the last state is returned.
+    pub(crate) async fn last_lines(
+        &self,
+        count: usize,
+        max_line: usize,
+    ) -> Result<Vec<String>, Error> {
+        let end = self.end().await?;
+        let lines = end.text.trim_end().lines().rev().take(count);
+        let mut lines: Vec<String> = lines
+            .map(|line| {
+                let line = last_state(line);
+                let start = line.char_indices().rev().nth(max_line.saturating_sub(1));
+                line[start.map_or(0, |(at, _)| at)..].to_owned()
+            })
+            .collect();
+        lines.reverse();
+        Ok(lines)
     }
 }

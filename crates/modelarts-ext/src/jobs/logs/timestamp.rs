@@ -19,8 +19,8 @@ enum LineTime {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LogTime {
-    /// The time. That of a line without a time zone is taken as UTC. Such times can be compared with
-    /// each other, but not with the times of events.
+    /// The time. That of a line without a time zone is taken as UTC. Such times can be compared
+    /// with each other, but not with the times of events.
     pub time: crate::timestamp::Timestamp,
     /// `true` if the line has a time zone.
     pub has_zone: bool,

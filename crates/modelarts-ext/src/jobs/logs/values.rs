@@ -51,7 +51,8 @@ impl Logs {
     /// # #[tokio::main]
     /// # async fn main() -> Result {
     /// # let (emulator, client) = start().await?;
-    /// # let script = "print('epoch 1: loss=0.72 acc=0.51')\nprint('epoch 2: loss=0.38 acc=0.84')\n";
+    /// # let script = "print('epoch 1: loss=0.72 acc=0.51')\n\
+    /// #               print('epoch 2: loss=0.38 acc=0.84')\n";
     /// # let job = hello(&emulator, &client, "values")?;
     /// # emulator.put("bucket/code/train.py", script)?;
     /// # let job = job.submit().await?;

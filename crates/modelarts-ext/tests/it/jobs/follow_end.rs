@@ -7,11 +7,7 @@ use futures::TryStreamExt;
 use modelarts_emulator::Timing;
 use modelarts_ext::{
     Job, LogItem, RetryPolicy,
-    jobs::{
-        events::Events,
-        follow::JobUpdate,
-        logs::{LogAccess, Logs},
-    },
+    jobs::{events::Events, follow::JobUpdate},
     types::{EventLevel, EventSource, Language, Phase},
 };
 use serde_json::json;
@@ -32,27 +28,18 @@ const EVENTS: &str = "ListTrainingJobEvents";
 enum Way {
     Events,
     Errors,
-    Preview,
-    Lines,
+    Log,
     Updates,
 }
 
-const WAYS: [Way; 5] = [
-    Way::Events,
-    Way::Errors,
-    Way::Preview,
-    Way::Lines,
-    Way::Updates,
-];
+const WAYS: [Way; 4] = [Way::Events, Way::Errors, Way::Log, Way::Updates];
 
 /// Follows a job, and returns the last item as text.
 async fn last_item(way: Way, job: &Job) -> String {
-    let lines = |access| job.logs("worker-0").read_by(access).follow();
     match way {
         Way::Events => last_event(job.events()).await,
         Way::Errors => last_event(job.events().level(EventLevel::Error)).await,
-        Way::Preview => last_line(lines(LogAccess::Preview).try_collect().await),
-        Way::Lines => last_line(lines(LogAccess::LineNumbers).try_collect().await),
+        Way::Log => last_line(job.logs("worker-0").follow().try_collect().await),
         Way::Updates => {
             let updates: Vec<_> = job.follow().try_collect().await.unwrap();
             match updates.last() {
@@ -85,8 +72,8 @@ fn expected(way: Way, phase: &Phase) -> String {
         (Way::Events | Way::Errors, Phase::Failed) => "Training job failed.",
         (Way::Events, _) => "The training job has been manually stopped.",
         (Way::Errors, _) => "",
-        (Way::Preview | Way::Lines, Phase::Terminated) => "before",
-        (Way::Preview | Way::Lines, _) => "after",
+        (Way::Log, Phase::Terminated) => "before",
+        (Way::Log, _) => "after",
         (Way::Updates, _) => return phase.to_string(),
     };
     text.to_owned()
@@ -146,7 +133,7 @@ async fn a_follow_of_a_job_that_never_ran_ends_without_its_log() {
         job.terminate().await.unwrap();
         site.emulator.wait_until_settled(job.id()).await;
         let last = match way {
-            Way::Preview | Way::Lines => "None".to_owned(),
+            Way::Log => "None".to_owned(),
             _ => expected(way, &Phase::Terminated),
         };
         assert_eq!(last_item(way, &job).await, last, "{way:?}");
@@ -162,8 +149,7 @@ async fn a_poll_that_fails_after_the_end_is_not_the_last_one() {
     let job = client.training_jobs().get(job.id()).await.unwrap();
     for (way, operation) in [
         (Way::Events, EVENTS),
-        (Way::Preview, "ShowTrainingJobLogsPreview"),
-        (Way::Lines, "ShowTrainingJobLogsFromAom"),
+        (Way::Log, "ShowTrainingJobLogsPreview"),
         (Way::Updates, EVENTS),
         (Way::Updates, "ShowTrainingJobLogsPreview"),
     ] {
@@ -316,10 +302,6 @@ async fn the_end_is_found_in_another_language() {
     assert_eq!(site.clock.slept(), [Duration::ZERO; 0]);
 }
 
-fn log(job: &Job) -> Logs {
-    job.logs("worker-0").read_by(LogAccess::Preview)
-}
-
 #[tokio::test]
 async fn the_log_of_a_job_that_ran_is_waited_for() {
     let (server, clock, job) = scripted([
@@ -329,13 +311,13 @@ async fn the_log_of_a_job_that_ran_is_waited_for() {
         preview("late\n"),
     ])
     .await;
-    let items: Vec<_> = log(&job).follow().try_collect().await.unwrap();
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, [LogItem::Line("late".into())]);
     assert_eq!((clock.slept(), server.left()), (vec![seconds(5)], 0));
 
     let round = [details("Failed"), no_log()];
     let (server, clock, job) = scripted(std::iter::repeat_n(round, 4).flatten()).await;
-    let items: Vec<_> = log(&job).follow().try_collect().await.unwrap();
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, []);
     assert_eq!((clock.slept(), server.left()), (vec![seconds(5); 3], 0));
 }

@@ -3,112 +3,122 @@
 use std::sync::Mutex;
 
 use futures::{FutureExt, TryStreamExt};
-use modelarts_ext::{LogItem, RetryPolicy, jobs::logs::LogAccess};
-use reqwest::Request;
-use serde_json::{Value, json};
+use modelarts_ext::{LogItem, RetryPolicy, connector::ConnectorError};
+use reqwest::{Request, header::RANGE};
+use serde_json::json;
 
 use crate::support::{
     clock::TestClock,
     network::{self, NetworkReply, client_of},
 };
 
-/// Maximum number of lines of a response.
-const PAGE: usize = 7;
+/// Fault of a service, which stands for some of its answers until the end of the job.
+#[derive(Clone, Copy, Debug)]
+enum Fault {
+    Answer(u16, &'static str),
+    /// The connection breaks before the answer.
+    Lost,
+    /// The connection breaks within the body of the answer.
+    CutBody,
+}
+
+const FAULTS: [Fault; 10] = [
+    Fault::Answer(200, "{}"),
+    Fault::Answer(204, ""),
+    Fault::Answer(
+        400,
+        r#"{"error_code": "ModelArts.2818", "error_msg": "no log"}"#,
+    ),
+    Fault::Answer(404, "<html>Not Found</html>"),
+    Fault::Answer(
+        429,
+        r#"{"error_code": "APIG.0308", "error_msg": "throttled"}"#,
+    ),
+    Fault::Answer(500, ""),
+    Fault::Answer(502, "<html>Bad Gateway</html>"),
+    Fault::Answer(503, ""),
+    Fault::Lost,
+    Fault::CutBody,
+];
 
 /// Log of a simulated service. Each request for it adds lines.
 struct Service {
     random: fastrand::Rng,
-    lines: Vec<String>,
+    log: String,
+    lines: usize,
     /// Number of requests for the log until the end of the job.
     left: u32,
-    /// Response instead of some of the others, until the end.
-    fault: (u16, &'static str),
+    fault: Fault,
+    /// Size of a preview in bytes.
+    window: usize,
 }
 
 impl Service {
     fn reply(&mut self, request: &Request) -> NetworkReply {
-        let url = request.url();
-        if !url.path().contains("/logs/") {
-            let phase = if self.left > 0 {
-                "Running"
-            } else {
-                "Completed"
+        let path = request.url().path();
+        if path.ends_with("/log") {
+            return self.object(request);
+        }
+        if !path.contains("/logs/") {
+            let phase = match self.left {
+                0 => "Completed",
+                _ => "Running",
             };
             let body = json!({"metadata": {"id": "job-1", "name": "job"},
                               "status": {"phase": phase, "tasks": ["worker-0"]}});
             return network::reply(200, body);
         }
-        if self.left > 0 && self.random.u8(..10) < 4 {
-            self.grow();
-            return network::reply(self.fault.0, self.fault.1);
+        if path.ends_with("/url") {
+            return network::reply(200, json!({"obs_url": "https://obs.test/log?Signature=x"}));
         }
-        let body = match url.path().ends_with("/preview") {
-            true => {
-                let content: String = self.lines.concat();
-                json!({"content": content, "current_size": content.len(),
-                       "full_size": content.len()})
-            }
-            false => self.page(request),
-        };
+        let content = &self.log[self.log.len().saturating_sub(self.window)..];
+        let body = json!({"content": content, "current_size": content.len(),
+                          "full_size": self.log.len()})
+        .to_string();
+        let is_fault = self.left > 0 && self.random.u8(..10) < 4;
         self.grow();
-        network::reply(200, body)
+        match self.fault {
+            _ if !is_fault => network::reply(200, body),
+            Fault::Answer(status, body) => network::reply(status, body),
+            Fault::Lost => Err(ConnectorError::Lost("reset".into())),
+            Fault::CutBody => network::reply(200, &body[..self.random.usize(..body.len())]),
+        }
+    }
+
+    /// Returns the response of OBS to a request for a range.
+    fn object(&self, request: &Request) -> NetworkReply {
+        let range = request.headers()[RANGE].to_str().unwrap();
+        let (from, last) = range
+            .strip_prefix("bytes=")
+            .unwrap()
+            .split_once('-')
+            .unwrap();
+        let (from, last): (usize, usize) = (from.parse().unwrap(), last.parse().unwrap());
+        let range = format!("bytes {from}-{last}/{}", self.log.len());
+        let answer = network::answer(206).header("content-range", range);
+        Ok(answer.body(self.log[from..=last].to_owned()).unwrap())
     }
 
     fn grow(&mut self) {
         if self.left > 0 {
             self.left -= 1;
             for _ in 0..self.random.usize(..9) {
-                self.lines.push(format!("line {}\n", self.lines.len() + 1));
+                self.lines += 1;
+                self.log.push_str(&format!("line {}\n", self.lines));
             }
-        }
-    }
-
-    /// Returns the lines after or before a base line, by their numbers from 1.
-    fn page(&self, request: &Request) -> Value {
-        let query = |name: &str| {
-            let mut pairs = request.url().query_pairs();
-            pairs.find(|(key, _)| key == name).map(|(_, value)| value)
-        };
-        let base = query("base_line").map(|base| base.parse::<usize>().unwrap());
-        let (from, to) = match query("order").as_deref() {
-            Some("desc") => {
-                let end = base.map_or(self.lines.len(), |base| base - 1);
-                (end.saturating_sub(PAGE), end)
-            }
-            _ => {
-                let start = base.unwrap_or(0);
-                (start, self.lines.len().min(start + PAGE))
-            }
-        };
-        match &self.lines[from..to] {
-            [] => json!({"start_line": "0", "end_line": "0", "lines": 0, "content": ""}),
-            lines => json!({"start_line": (from + 1).to_string(), "end_line": to.to_string(),
-                            "lines": lines.len(), "content": lines.concat()}),
         }
     }
 }
 
 #[test]
 fn a_followed_log_is_whole_whatever_fails_before_the_end() {
-    let not_generated = r#"{"error_code": "ModelArts.2818", "error_msg": "no log"}"#;
-    for fault in [
-        (204, ""),
-        (400, not_generated),
-        (404, "<html>Not Found</html>"),
-        (
-            429,
-            r#"{"error_code": "APIG.0308", "error_msg": "throttled"}"#,
-        ),
-        (503, ""),
-    ] {
-        for access in [LogAccess::LineNumbers, LogAccess::Preview] {
-            // If line numbers are required, an unknown operation is the error of the stream.
-            if fault.0 == 404 && access == LogAccess::LineNumbers {
-                continue;
-            }
-            for seed in 0..25 {
-                let (lines, expected) = follow(fault, access, seed);
-                assert_eq!(lines, expected, "{fault:?} {access:?} {seed}");
+    for fault in FAULTS {
+        for window in [70, usize::MAX] {
+            for seed in 0..6 {
+                let (items, log) = follow(fault, window, seed);
+                let lines = log.lines().map(|line| LogItem::Line(line.to_owned()));
+                let expected: Vec<_> = lines.collect();
+                assert_eq!(items, expected, "{fault:?} {window} {seed}");
             }
         }
     }
@@ -142,17 +152,15 @@ fn the_late_log_of_a_completed_job_is_waited_for() {
     assert_eq!(items, [LogItem::Line("line".to_owned())]);
 }
 
-/// Returns the lines of a followed log, and those of the log.
-fn follow(
-    fault: (u16, &'static str),
-    access: LogAccess,
-    seed: u64,
-) -> (Vec<LogItem>, Vec<LogItem>) {
+/// Returns the items of a followed log, and the log.
+fn follow(fault: Fault, window: usize, seed: u64) -> (Vec<LogItem>, String) {
     let service: &'static _ = Box::leak(Box::new(Mutex::new(Service {
         random: fastrand::Rng::with_seed(seed),
-        lines: vec!["line 1\n".to_owned()],
+        log: "line 0\n".to_owned(),
+        lines: 0,
         left: 25,
         fault,
+        window,
     })));
     let client = client_of(|request| Some(service.lock().unwrap().reply(request)))
         .clock(TestClock::new())
@@ -161,14 +169,12 @@ fn follow(
         .unwrap();
     let items = async {
         let job = client.training_jobs().get("job-1").await.unwrap();
-        let log = job.logs("worker-0").read_by(access).follow();
+        let log = job.logs("worker-0").follow();
         log.try_collect::<Vec<_>>().await.unwrap()
     };
     let items = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
         .block_on(items.boxed());
-    let lines = service.lock().unwrap().lines.clone();
-    let lines = lines.iter().map(|line| line.trim_end().to_owned());
-    (items, lines.map(LogItem::Line).collect())
+    (items, service.lock().unwrap().log.clone())
 }

@@ -7,10 +7,7 @@ use std::sync::{
 
 use futures::TryStreamExt;
 use modelarts_emulator::faults::Fault;
-use modelarts_ext::{
-    Client, Job, LogItem, RetryPolicy,
-    jobs::{follow::JobUpdate, logs::LogAccess},
-};
+use modelarts_ext::{Client, Job, LogItem, RetryPolicy, jobs::follow::JobUpdate};
 use reqwest::header::{AUTHORIZATION, HeaderMap, RANGE};
 use serde_json::json;
 
@@ -44,7 +41,7 @@ async fn bursting_job(site: &Site, name: &str, few: usize) -> Job {
 async fn a_log_that_outgrows_its_preview_has_no_gap() {
     let site = Site::start().await;
     let job = bursting_job(&site, "burst", 3).await;
-    let log = job.logs("worker-0").read_by(LogAccess::Preview);
+    let log = job.logs("worker-0");
     let items: Vec<_> = log.clone().follow().try_collect().await.unwrap();
     let expected: Vec<_> = (0..3 + BURST).map(line).map(LogItem::Line).collect();
     assert_eq!(items.len(), expected.len());
@@ -59,11 +56,32 @@ async fn a_log_that_outgrows_its_preview_has_no_gap() {
     assert_eq!(site.clock.slept(), [seconds(5)]);
 }
 
+/// A line that is longer than a preview is read by the link, and returned in parts.
+#[tokio::test]
+async fn a_line_that_is_longer_than_a_preview_is_whole() {
+    let site = Site::start().await;
+    let line = |text: &str| LogItem::Line(text.to_owned());
+    let before = "import sys\nprint('a\\n' + 'x' * 10_000_000)\nprint('o', end='', flush=True)";
+    let job = blocked_job(&site, "long-line", before, "print('pen')").await;
+    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
+    let [first, parts @ .., last] = items.as_slice() else {
+        panic!("{} items", items.len());
+    };
+    assert_eq!((first, last), (&line("a"), &line("open")));
+    let sizes = parts.iter().map(|item| match item {
+        LogItem::Line(part) => part.len(),
+        _ => 0,
+    });
+    let sizes: Vec<_> = sizes.collect();
+    assert!(sizes.iter().all(|size| *size <= 1 << 20), "{sizes:?}");
+    assert_eq!(sizes.iter().sum::<usize>(), 10_000_000);
+}
+
 #[tokio::test]
 async fn the_updates_of_a_job_have_no_gap() {
     let site = Site::start().await;
     let job = bursting_job(&site, "updates", 3).await;
-    let updates = job.updates().read_logs_by(LogAccess::Preview).follow();
+    let updates = job.follow();
     let updates: Vec<_> = updates.try_collect().await.unwrap();
     let mut lines = (0..3 + BURST).map(line);
     for update in &updates {
@@ -95,7 +113,7 @@ async fn a_gap_without_a_link_stays() {
         error_msg: None,
     };
     site.fault(100, LINK, refused);
-    let log = job.logs("worker-0").read_by(LogAccess::Preview);
+    let log = job.logs("worker-0");
     let items: Vec<_> = log.follow().try_collect().await.unwrap();
     let gaps: Vec<_> = items
         .iter()
@@ -224,7 +242,7 @@ fn client(network: &Network) -> Client {
 /// Follows a log by preview to its end.
 async fn follow_on(client: &Client) -> Vec<LogItem> {
     let job = client.training_jobs().job("job-1").unwrap();
-    let log = job.logs("worker-0").read_by(LogAccess::Preview);
+    let log = job.logs("worker-0");
     log.follow().try_collect().await.unwrap()
 }
 
@@ -317,7 +335,8 @@ async fn a_link_that_contradicts_the_previews_is_not_used_again() {
     log.in_obs = Some(other.clone());
     let log = Arc::new(log);
     let items = follow(&log).await;
-    let mut expected = lines(&other);
+    let mut expected = lines(&other[..56]);
+    expected.push(LogItem::Gap { bytes: None });
     expected.push(LogItem::Gap { bytes: Some(56) });
     expected.extend(lines("line 8\nline 9\n"));
     assert_eq!(items, expected);

@@ -17,7 +17,6 @@ mod log_faults;
 mod log_gaps;
 mod log_tail;
 mod logs;
-mod long_lines;
 mod long_ranges;
 mod names_and_ids;
 mod serialized;

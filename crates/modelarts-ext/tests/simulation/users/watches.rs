@@ -56,13 +56,7 @@ pub(crate) async fn follow_events(world: &World, job: &Job, rng: &mut Rng) {
 
 pub(crate) async fn follow_log(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow log of {}", job.name());
-    let access = world.log_access(rng);
-    let log = || {
-        job.logs("worker-0")
-            .read_by(access)
-            .follow()
-            .try_collect::<Vec<_>>()
-    };
+    let log = || job.logs("worker-0").follow().try_collect::<Vec<_>>();
     if let Some(items) = repeated(world, job, &what, rng, log).await {
         checks::log(world, job, 0, &items).await;
     }
@@ -70,13 +64,7 @@ pub(crate) async fn follow_log(world: &World, job: &Job, rng: &mut Rng) {
 
 pub(crate) async fn follow(world: &World, job: &Job, rng: &mut Rng) {
     let what = &format!("follow {}", job.name());
-    let access = world.log_access(rng);
-    let updates = || {
-        job.updates()
-            .read_logs_by(access)
-            .follow()
-            .try_collect::<Vec<_>>()
-    };
+    let updates = || job.follow().try_collect::<Vec<_>>();
     let Some(updates) = repeated(world, job, what, rng, updates).await else {
         return;
     };

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use futures::{TryStreamExt, future::try_join_all};
-use modelarts_ext::{Error, Job, LogItem, Timestamp, pagination::PageStream, types::LogPreview};
+use modelarts_ext::{Error, Job, LogItem, Timestamp, pagination::PageStream};
 
 use crate::{
     commands::jobs::logs::{
@@ -16,9 +16,6 @@ use crate::{
 
 /// Maximum number of lines that are held until the first time of a log is known.
 const MAX_UNDECIDED: usize = 10_000;
-/// Length of a preview that is certainly the whole log even if the response states no length, in
-/// bytes. The service shortens previews to 5 MB.
-const WHOLE_PREVIEW: usize = 4_000_000;
 
 /// A line with its number, if that is known.
 type Line = (LogItem, Option<u64>);
@@ -126,26 +123,25 @@ impl Source {
         Ok(())
     }
 
-    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it has
-    /// too few of them.
+    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it
+    /// has too few of them.
     async fn read_end(&mut self, job: &Job, lines: usize) -> Result<(), Error> {
         let logs = job.logs(&self.task);
-        let preview = logs.preview().await?;
-        let content = content(&preview);
-        let is_whole = is_whole(&preview);
-        // The first line of a preview may lack its beginning.
-        let start = match is_whole {
+        let end = logs.end().await?;
+        let text = end.text.as_str();
+        // The first line may lack its beginning.
+        let start = match end.is_whole {
             true => 0,
-            false => content.find('\n').map_or(content.len(), |end| end + 1),
+            false => text.find('\n').map_or(text.len(), |end| end + 1),
         };
         let initial = self.filter.clone();
-        for line in content[start..].lines() {
-            self.accept(LogItem::Line(line.to_owned()), is_whole);
+        for line in text[start..].lines() {
+            self.accept(LogItem::Line(line.to_owned()), end.is_whole);
             self.keep_last(lines);
         }
         self.decide_all();
         self.keep_last(lines);
-        if is_whole || self.ready.len() >= lines {
+        if end.is_whole || self.ready.len() >= lines {
             return Ok(());
         }
         self.ready.clear();
@@ -228,22 +224,5 @@ impl Source {
         let time = self.next.as_ref().and_then(|(item, _)| item.time());
         self.time = self.time.max(time.map(|found| found.time));
         Ok(())
-    }
-}
-
-fn content(preview: &LogPreview) -> &str {
-    let content = preview.content.as_ref().or(preview.context.as_ref());
-    content.map(String::as_str).unwrap_or_default()
-}
-
-/// Returns `true` if the preview is the whole log.
-fn is_whole(preview: &LogPreview) -> bool {
-    let length = content(preview).len();
-    match preview
-        .full_size
-        .and_then(|size| usize::try_from(size).ok())
-    {
-        Some(size) if size > 0 => size <= length,
-        _ => length < WHOLE_PREVIEW,
     }
 }
