@@ -73,6 +73,10 @@ use crate::{
     jobs::{job::JobHandle, logs::printable::last_state},
 };
 
+/// Number of the last lines of a log that show the cause of a failure, in the result of a wait and
+/// in a diagnosis.
+pub(super) const LAST_LINES: usize = 10;
+
 /// Log of one task.
 #[derive(Clone, Debug)]
 #[must_use]
