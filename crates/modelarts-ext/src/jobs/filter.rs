@@ -423,7 +423,7 @@ mod tests {
             ),
             (raw("cluster", vec!["a".into()]), "cluster in [a]"),
             (
-                raw("cluster", vec!["".into()]),
+                raw("cluster", vec![String::new()]),
                 &format!("filter cluster: {blank}"),
             ),
             (Filter::user_id().is("u"), "user_id in [u]"),

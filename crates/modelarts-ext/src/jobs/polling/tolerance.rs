@@ -121,7 +121,10 @@ mod tests {
             let results: Result<Vec<()>, Error> = requests
                 .iter()
                 .map(|(time, error)| match error {
-                    None => Ok(tolerance.reset()),
+                    None => {
+                        tolerance.reset();
+                        Ok(())
+                    }
                     Some(error) => tolerance.tolerate(error.clone(), at(*time)),
                 })
                 .collect();

@@ -135,7 +135,7 @@ fn text(request: &Request) -> String {
     };
     let jobs = match group.jobs.len() {
         count @ ..=3 => group.jobs[..count].iter().map(|job| job.id()).collect(),
-        count => vec![group.jobs[0].id().to_owned(), format!("({count})")].join(" "),
+        count => format!("{} ({count})", group.jobs[0].id()),
     };
     let workspace = group.workspace.as_deref().unwrap_or("-");
     format!("{name} {workspace}: {jobs}")
