@@ -43,7 +43,7 @@
 //!         .await?;
 //!     let end = job.wait().await?;
 //!     assert!(end.is_completed());
-//!     println!("{} ran for {:?}", job.name(), job.time_run());
+//!     println!("{} ran for {:?}", job.name(), end.job().time_run());
 //!     emulator.shutdown().await;
 //!     Ok(())
 //! }

@@ -60,10 +60,10 @@ impl Job {
     /// tasks of a heterogeneous job.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let tasks = self.details().tasks.iter().filter_map(task_log_dir);
-        self.own_log_dir().into_iter().chain(tasks)
+        self.job_log_dir().into_iter().chain(tasks)
     }
 
-    fn own_log_dir(&self) -> Option<&str> {
+    fn job_log_dir(&self) -> Option<&str> {
         let spec = self.details().spec.as_ref()?;
         let dir = spec.log_export_path.as_ref()?.obs_url.as_deref();
         dir.filter(|dir| !dir.is_empty())
@@ -77,7 +77,7 @@ impl Job {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
         let has_role = |task: &&JobTask| task.role.as_ref().is_some_and(|it| it == role);
         let of_role = self.details().tasks.iter().find(has_role);
-        let dir = of_role.and_then(task_log_dir).or(self.own_log_dir())?;
+        let dir = of_role.and_then(task_log_dir).or(self.job_log_dir())?;
         let dir = dir.trim_end_matches('/');
         Some(format!("{dir}/modelarts-job-{}-{task}.log", self.id()))
     }

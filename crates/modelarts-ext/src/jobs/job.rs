@@ -1,10 +1,6 @@
 //! `JobHandle` and `Job`: a training job by its id, and with its details from a response.
 
-use std::{
-    fmt,
-    ops::Deref,
-    sync::{Arc, OnceLock},
-};
+use std::{fmt, ops::Deref, sync::Arc};
 
 use modelarts_api::types::{self, JobMetadata, JobStatus, Phase, SecondaryPhase, TrainingJob};
 use serde::{Serialize, Serializer};
@@ -20,8 +16,8 @@ use crate::{
 /// just changed.
 const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 
-/// A training job by its id, without its details. [`TrainingJobs::job`] makes one without a call; a
-/// [`Job`] has all its methods.
+/// A training job by its id. [`TrainingJobs::job`] makes one without a call; a [`Job`] has all its
+/// methods.
 ///
 /// Each method calls the service when it is awaited, and fails with
 /// [`Error::is_not_found`] if the job does not exist.
@@ -31,18 +27,15 @@ const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
 pub struct JobHandle {
     client: Client,
     id: types::TrainingJobId,
-    snapshot: Arc<Snapshot>,
+    /// The answer of the job that the handle was made from; `None` for an id.
+    answer: Option<Arc<Answer>>,
 }
 
-/// A training job with its details, as it was last read: by the call that returned it, by
-/// [`refresh`](Self::refresh), or by a [`wait`](JobHandle::wait) for its end. It dereferences to
-/// its [`JobHandle`].
+/// A training job with its details, as one response stated them. It dereferences to its
+/// [`JobHandle`].
 ///
-/// When a `wait`, [`wait_all`](crate::jobs::TrainingJobs::wait_all) or
-/// [`follow`](JobHandle::follow) detects the end of the job, it also updates the job that it was
-/// started from and its clones: the job that [`submit`](crate::jobs::create::CreateJob::submit)
-/// returned has its exit codes after the wait. Jobs in the items of a watch, such as
-/// [`Observation::job`](crate::jobs::wait::Observation), do not change.
+/// A job does not change, except by [`refresh`](Self::refresh). What a wait saw is in its result:
+/// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
 /// Methods that are `async` call the service. All others read the stored details. A job is printed
 /// as `name (id): phase`, and serialized as its [`details`](Self::details), in the JSON of the
@@ -50,32 +43,14 @@ pub struct JobHandle {
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
-    read: Details,
+    answer: Arc<Answer>,
 }
 
-/// Details of a job from one response.
-#[derive(Clone)]
-struct Details {
-    job: Arc<TrainingJob>,
-    call: Arc<CallInfo>,
-}
-
-/// The details that a handle was made with, and those of the ends that were recorded since.
+/// One response about a job.
 #[derive(Default)]
-struct Snapshot {
-    /// `None` for a handle that was made from an id.
-    details: Option<Details>,
-    /// Snapshot of the job's end, recorded by a watch that started from this handle.
-    end: OnceLock<Arc<Snapshot>>,
-}
-
-impl Snapshot {
-    fn new(details: Details) -> Arc<Self> {
-        Arc::new(Self {
-            details: Some(details),
-            end: OnceLock::new(),
-        })
-    }
+struct Answer {
+    details: TrainingJob,
+    call: Arc<CallInfo>,
 }
 
 impl JobHandle {
@@ -84,7 +59,7 @@ impl JobHandle {
         Self {
             client,
             id,
-            snapshot: Arc::default(),
+            answer: None,
         }
     }
 
@@ -117,67 +92,29 @@ impl JobHandle {
             job.metadata.as_ref()?.id.as_deref()
         })?;
         let (details, call) = response.into_parts();
-        Ok(self.with_details(Details {
-            job: Arc::from(details),
+        Ok(self.with_answer(Arc::new(Answer {
+            details: *details,
             call,
-        }))
+        })))
     }
 
-    /// Creates the job with these details, which does not share its record of ends with this
-    /// handle.
-    fn with_details(&self, read: Details) -> Job {
-        Job {
-            handle: Self {
-                client: self.client.clone(),
-                id: self.id.clone(),
-                snapshot: Snapshot::new(read.clone()),
-            },
-            read,
-        }
+    fn with_answer(&self, answer: Arc<Answer>) -> Job {
+        let handle = Self {
+            client: self.client.clone(),
+            id: self.id.clone(),
+            answer: Some(Arc::clone(&answer)),
+        };
+        Job { handle, answer }
     }
 
-    /// Returns the job as it was last read; `None` if the handle was made from an id.
-    pub(super) fn last_read(&self) -> Option<Job> {
-        let details = self.newest_snapshot().details.clone()?;
-        Some(self.with_details(details))
+    /// Returns the job that the handle was made from; `None` if it was made from an id.
+    pub(super) fn job(&self) -> Option<Job> {
+        Some(self.with_answer(Arc::clone(self.answer.as_ref()?)))
     }
 
     /// Returns the job without details, for handles that were never read.
     pub(super) fn without_details(&self) -> Job {
-        self.with_details(Details {
-            job: Arc::default(),
-            call: Arc::default(),
-        })
-    }
-
-    /// Returns the handle with another client.
-    pub(super) fn with_client(mut self, client: Client) -> Self {
-        self.client = client;
-        self
-    }
-
-    /// Returns the newest details. Each recorded end adds one link, and a job has another end only
-    /// after a restart.
-    fn newest_snapshot(&self) -> &Snapshot {
-        let mut newest = &self.snapshot;
-        while let Some(end) = newest.end.get() {
-            newest = end;
-        }
-        newest
-    }
-
-    /// Records the end that a watch of this job found, also for its clones.
-    pub(super) fn record_end(&self, end: &Job) {
-        let newest = self.newest_snapshot();
-        let is_known = newest
-            .details
-            .as_ref()
-            .is_some_and(|known| known.job.as_ref() == end.details());
-        if !is_known && end.is_final() {
-            // The snapshot is new, so that a later end recorded here does not change `end` for its
-            // owner. An error means that another watch has recorded the end already.
-            let _ = newest.end.set(Snapshot::new(end.newest_details().clone()));
-        }
+        self.with_answer(Arc::default())
     }
 
     /// Returns the client whose project the job belongs to.
@@ -246,8 +183,9 @@ impl JobHandle {
     /// The deletion is asynchronous: the service has accepted it when this method returns, and
     /// stops the job if it runs. Until the job is removed, calls still return it. A
     /// [`wait`](Self::wait) for the end of a [`Job`] that is removed meanwhile ends with
-    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until it
-    /// fails with [`Error::is_not_found`]. Tests on the emulator await `Emulator::wait_until_gone`.
+    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until
+    /// it fails with [`Error::is_not_found`]. Tests on the emulator await
+    /// `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
@@ -276,25 +214,17 @@ impl Job {
         call: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
-        let read = Details {
-            job: Arc::from(details),
+        let answer = Arc::new(Answer {
+            details: *details,
             call,
-        };
-        Some(JobHandle::new(client, id).with_details(read))
-    }
-
-    /// Returns the details of the last recorded end, or those that the job was read with.
-    fn newest_details(&self) -> &Details {
-        let newest = self.handle.newest_snapshot();
-        newest.details.as_ref().unwrap_or(&self.read)
+        });
+        Some(JobHandle::new(client, id).with_answer(answer))
     }
 
     /// Returns the job with another client.
-    pub(super) fn with_client(self, client: Client) -> Self {
-        Self {
-            handle: self.handle.with_client(client),
-            read: self.read,
-        }
+    pub(super) fn with_client(mut self, client: Client) -> Self {
+        self.handle.client = client;
+        self
     }
 
     fn metadata(&self) -> Option<&JobMetadata> {
@@ -378,14 +308,14 @@ impl Job {
     /// Returns the complete details of the job.
     #[must_use]
     pub fn details(&self) -> &TrainingJob {
-        &self.newest_details().job
+        &self.answer.details
     }
 
     /// Returns the facts about the call that returned the [`details`](Self::details): request id,
     /// attempts, duration.
     #[must_use]
     pub fn call(&self) -> &CallInfo {
-        &self.newest_details().call
+        &self.answer.call
     }
 
     /// Returns the body of the response with the [`details`](Self::details). Empty for jobs of a
@@ -404,7 +334,7 @@ impl Job {
         })
     }
 
-    /// Reads the job again, with one call. Clones do not change.
+    /// Reads the job again, with one call.
     ///
     /// # Errors
     /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
@@ -487,45 +417,4 @@ pub(crate) fn is_final(phase: &Phase) -> bool {
         phase,
         Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::credentials::Credentials;
-
-    /// Jobs of a list have no body of their own.
-    #[test]
-    fn an_end_that_is_known_is_not_kept_again() {
-        let client = Client::builder()
-            .endpoint("https://modelarts.test")
-            .project_id("0123456789abcdef0123456789abcdef")
-            .credentials(Credentials::token("t"));
-        let client = client.build().unwrap();
-        let row = |phase: &str| {
-            let row = json!({"metadata": {"id": "j"}, "status": {"phase": phase}});
-            let row = serde_json::from_value(row).unwrap();
-            Job::from_details(client.clone(), Box::new(row), Arc::default()).unwrap()
-        };
-        let ends = |job: &Job| {
-            let first = job.snapshot.end.get();
-            std::iter::successors(first, |end| end.end.get()).count()
-        };
-        let job = row("Running");
-        for (phase, kept) in [
-            ("Running", 0),
-            ("Completed", 1),
-            ("Completed", 1),
-            ("Failed", 2),
-            ("Failed", 2),
-        ] {
-            job.record_end(&row(phase));
-            assert_eq!(ends(&job), kept, "{phase}");
-        }
-        let ended = row("Completed");
-        ended.record_end(&row("Completed"));
-        assert_eq!(ends(&ended), 0);
-    }
 }

@@ -5,29 +5,10 @@ use crate::jobs::job::{Job, JobHandle};
 /// Reference to a job, by its id or as a handle. Text, a [`JobHandle`] and a [`Job`] convert into
 /// it.
 #[derive(Clone, Debug)]
-pub struct JobRef(Reference);
-
-#[derive(Clone, Debug)]
-enum Reference {
-    Id(String),
-    Handle(JobHandle),
-}
-
-impl JobRef {
-    pub(super) fn id(&self) -> &str {
-        match &self.0 {
-            Reference::Id(id) => id,
-            Reference::Handle(handle) => handle.id(),
-        }
-    }
-
-    /// Returns the handle; `None` if the reference is an id.
-    pub(super) fn handle(&self) -> Option<&JobHandle> {
-        match &self.0 {
-            Reference::Id(_) => None,
-            Reference::Handle(handle) => Some(handle),
-        }
-    }
+pub struct JobRef {
+    pub(super) id: String,
+    /// `None` if the reference is an id.
+    pub(super) handle: Option<JobHandle>,
 }
 
 impl<T: AsRef<str> + ?Sized> From<&T> for JobRef {
@@ -38,7 +19,7 @@ impl<T: AsRef<str> + ?Sized> From<&T> for JobRef {
 
 impl From<String> for JobRef {
     fn from(id: String) -> Self {
-        Self(Reference::Id(id))
+        Self { id, handle: None }
     }
 }
 
@@ -50,7 +31,10 @@ impl From<&JobHandle> for JobRef {
 
 impl From<JobHandle> for JobRef {
     fn from(job: JobHandle) -> Self {
-        Self(Reference::Handle(job))
+        Self {
+            id: job.id().to_owned(),
+            handle: Some(job),
+        }
     }
 }
 

@@ -130,8 +130,8 @@ impl ListJobs {
         };
         // The search also returns jobs whose names contain this one.
         let jobs = self.filter(Filter::name().like(name)).stream();
-        let named = jobs.try_filter(|job| future::ready(job.name() == name));
-        let jobs: Vec<Job> = named.try_collect().await?;
+        let jobs = jobs.try_filter(|job| future::ready(job.name() == name));
+        let jobs: Vec<Job> = jobs.try_collect().await?;
         match jobs.as_slice() {
             [job] => job.get().await,
             [] => {
@@ -211,7 +211,7 @@ impl JobQuery {
     /// no such conditions.
     fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let ranges = self.filters.iter().filter_map(Filter::range);
-        let range = ranges.reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)));
+        let range = ranges.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
         match range {
             Some((start, end)) if end < start => Err(Error::invalid(format!(
                 "filter create_time: the ranges have no common time; the latest start, {start}, \

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::{Serialize, Serializer, ser::SerializeStruct};
+use serde::Serialize;
 
 use crate::{
     error::{Error, ErrorKind},
@@ -33,11 +33,17 @@ const INTERVAL: Duration = Duration::from_secs(60);
 /// ```json
 /// {"metric": "cpuUsage", "points": [{"time": "2026-01-15T08:30:45Z", "value": 40.0}]}
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MetricSeries {
     metric: String,
-    start: Timestamp,
-    values: Vec<Option<f64>>,
+    points: Vec<Point>,
+}
+
+/// Value of a series; `None` is a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Point {
+    time: Timestamp,
+    value: Option<f64>,
 }
 
 impl MetricSeries {
@@ -48,11 +54,16 @@ impl MetricSeries {
         start: impl Into<Timestamp>,
         values: impl IntoIterator<Item = f64>,
     ) -> Self {
-        let value = |value: f64| (value.is_finite() && value >= 0.0).then_some(value);
+        let start = start.into();
+        let points = (0..).zip(values).filter_map(|(index, value)| {
+            Some(Point {
+                time: start + INTERVAL.checked_mul(index)?,
+                value: (value.is_finite() && value >= 0.0).then_some(value),
+            })
+        });
         Self {
             metric: metric.into(),
-            start: start.into(),
-            values: values.into_iter().map(value).collect(),
+            points: points.collect(),
         }
     }
 
@@ -64,10 +75,7 @@ impl MetricSeries {
 
     /// Returns the values with their times; `None` is a gap.
     pub fn points(&self) -> impl DoubleEndedIterator<Item = (Timestamp, Option<f64>)> {
-        self.values
-            .iter()
-            .enumerate()
-            .filter_map(|(index, value)| Some((self.time_of(index)?, *value)))
+        self.points.iter().map(|point| (point.time, point.value))
     }
 
     /// Returns the values with their times. Gaps are omitted.
@@ -104,26 +112,6 @@ impl MetricSeries {
     pub fn is_blank(&self) -> bool {
         self.values().next().is_none()
     }
-
-    fn time_of(&self, index: usize) -> Option<Timestamp> {
-        let steps = u32::try_from(index).ok()?;
-        Some(self.start + INTERVAL.checked_mul(steps)?)
-    }
-}
-
-impl Serialize for MetricSeries {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Point {
-            time: Timestamp,
-            value: Option<f64>,
-        }
-        let points = self.points().map(|(time, value)| Point { time, value });
-        let mut json = serializer.serialize_struct("MetricSeries", 2)?;
-        json.serialize_field("metric", &self.metric)?;
-        json.serialize_field("points", &points.collect::<Vec<_>>())?;
-        json.end()
-    }
 }
 
 impl JobHandle {
@@ -154,7 +142,7 @@ impl JobHandle {
 
     async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
         let not_ready = || Error::new(ErrorKind::NotReady, "the job has not begun to run");
-        let start = match self.last_read().and_then(|job| job.started_at()) {
+        let start = match self.job().and_then(|job| job.started_at()) {
             Some(start) => start,
             None => self.get().await?.started_at().ok_or_else(not_ready)?,
         };

@@ -3,8 +3,8 @@
 //! The service describes a job in nested records with optional fields. For example, exit codes are
 //! in the statuses of tasks, and start times in the records of runs. A [`Job`] has accessors for
 //! common values, and [`Job::details`] returns all details. The details are those of the response
-//! from which the job was read, until a [refresh](Job::refresh) or the end of a
-//! [wait](JobHandle::wait) replaces them. [`TrainingJobs`], from
+//! from which the job was read; a [refresh](Job::refresh) reads them again, and a
+//! [wait](JobHandle::wait) returns the job as it ended. [`TrainingJobs`], from
 //! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
 //!
 //! ```
@@ -35,7 +35,7 @@
 //! | creating a job, from code, YAML or another job | [`create`] |
 //! | one job by its id or its name | [`TrainingJobs::get`], [`TrainingJobs::get_by_name`] |
 //! | a search | [`TrainingJobs::list`] with a [`Filter`] |
-//! | state of a job | [`Job::phase`], [`Job::exit_codes`], [`Job::restarts`], [`Job::time_queued`], [`Job::time_run`], [`Job::outputs`], [`Job::log_object`] |
+//! | state of a job | the methods of [`Job`], such as [`Job::phase`] and [`Job::exit_codes`] |
 //! | end of a job | [`wait`] |
 //! | cause of a failure, a stop or a wait | [`JobHandle::explain`], [`Job::status_reason`] |
 //! | ends of many jobs | [`TrainingJobs::wait_all`] |

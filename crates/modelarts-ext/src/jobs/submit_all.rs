@@ -17,11 +17,11 @@ use crate::{
     },
     jobs::{
         create::{CreateJob, submit::NAME_EXISTS},
-        polling::interval::PollInterval,
+        polling::poller::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
             Waited,
-            poller::{PollOptions, Poller},
+            jobs_wait::{JobsWait, PollOptions},
         },
     },
 };
@@ -161,10 +161,10 @@ impl SubmitAll {
                 return stream::iter(jobs.map(move |index| (index, Err(error.clone())))).boxed();
             }
         };
-        let mut poller = Poller::new(self.client, self.options, limit);
-        poller.start_with_pause();
+        let mut wait = JobsWait::new(self.client, self.options, limit);
+        wait.start_with_pause();
         let mut state = SubmitAllState {
-            poller,
+            wait,
             at_most: self.at_most,
             waiting: VecDeque::new(),
             submitted: HashMap::new(),
@@ -195,7 +195,7 @@ impl IntoFuture for SubmitAll {
 
 /// State of a submission of several jobs.
 struct SubmitAllState {
-    poller: Poller,
+    wait: JobsWait,
     at_most: usize,
     /// Jobs that have not been submitted, with their indices.
     waiting: VecDeque<(usize, CreateJob)>,
@@ -218,7 +218,8 @@ impl SubmitAllState {
                         metadata::NAME,
                         Actual::Value(name.into()),
                         format!(
-                            "must be unique in a workspace, and the job with index {first} has this name"
+                            "must be unique in a workspace, and the job with index {first} has \
+                             this name"
                         ),
                         Some(NAME_EXISTS),
                         "choose another name",
@@ -239,38 +240,38 @@ impl SubmitAllState {
                 return Some((index, Err(error)));
             }
             // A program may stop at a result, so results are returned before further submissions.
-            if let Some(waited) = self.poller.next_result().await {
+            if let Some(waited) = self.wait.next_result().await {
                 if let Some(index) = self.submitted.remove(waited.job().id()) {
                     return Some((index, Ok(waited)));
                 }
                 continue;
             }
-            if self.poller.is_late() {
+            if self.wait.is_late() {
                 let error = Error::new(
                     ErrorKind::Timeout,
                     "the job was not submitted: the time limit of all jobs was reached before",
                 );
                 self.fail_waiting(&error);
             }
-            if self.poller.unfinished() < self.at_most
-                && !self.poller.is_due()
+            if self.wait.unfinished() < self.at_most
+                && !self.wait.is_due()
                 && let Some((index, job)) = self.waiting.pop_front()
             {
                 match job.clone().submit().await {
                     Ok(job) => {
                         self.submitted.insert(job.id().to_owned(), index);
-                        self.poller.add(job.into());
+                        self.wait.add(&job);
                     }
                     Err(error) if error.is_throttled() && !error.is_uncertain() => {
                         self.waiting.push_front((index, job));
-                        if let Err(error) = self.poller.pause_after(error).await {
+                        if let Err(error) = self.wait.pause_after(error).await {
                             self.fail(&error);
                         }
                     }
                     Err(error) => return Some((index, Err(error))),
                 }
-            } else if !self.poller.is_done() {
-                if let Err(error) = self.poller.round().await {
+            } else if !self.wait.is_done() {
+                if let Err(error) = self.wait.round().await {
                     self.fail(&error);
                 }
             } else if self.errors.is_empty() {
@@ -281,7 +282,7 @@ impl SubmitAllState {
 
     /// Ends the unfinished jobs with the error of the wait.
     fn fail(&mut self, error: &Error) {
-        for job in self.poller.abandon() {
+        for job in self.wait.abandon() {
             let hint = format!("the job {} was submitted and continues", job.label());
             let index = self.submitted.remove(job.id());
             self.errors

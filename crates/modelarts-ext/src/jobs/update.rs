@@ -82,8 +82,8 @@ impl TrainingJobs {
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,
     ) -> Result<(), Error> {
         let jobs = jobs.into_iter().map(Into::into).map(|job: JobRef| {
-            let id = self.job(job.id())?;
-            let read = job.handle().and_then(JobHandle::last_read);
+            let id = self.job(job.id)?;
+            let read = job.handle.as_ref().and_then(JobHandle::job);
             let kind = read.as_ref().and_then(|job| job.details().kind.as_ref());
             // A job that was not read counts as an ordinary job.
             let kind = kind.map_or("job", |kind| kind.as_str());

@@ -5,13 +5,19 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crate::{clock::Clock, error::Error};
+use crate::{
+    clock::{Clock, since},
+    error::Error,
+};
 
 /// Maximum time between two calls: one day. Longer times could overflow when multiplied.
 const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
-/// Maximum number of calls that wait for their turn at the same time. A turn that is further ahead
-/// was reserved before the clock was set back.
-const MAX_WAITING: u32 = 8;
+/// Maximum number of calls that wait for their turn at the same time, more than a wait has in
+/// flight. A turn that is further ahead was reserved before the clock was set back.
+const MAX_WAITING: u32 = 64;
+/// Time by which a call may be later than its turn. A call of a future that was not polled for
+/// longer needs another turn.
+const MAX_LATENESS: Duration = Duration::from_millis(100);
 
 /// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
 ///
@@ -50,11 +56,19 @@ impl RateLimit {
     }
 
     /// Waits until the next call may be made. If the future is dropped, its turn is not given to
-    /// another call.
+    /// another call. If it is not polled in time, it waits for another turn.
     pub(crate) async fn turn(&self, clock: &dyn Clock) {
-        let pause = self.reserve(clock.now());
-        if !pause.is_zero() {
+        loop {
+            let reserved_at = clock.now();
+            let pause = self.reserve(reserved_at);
+            if pause.is_zero() {
+                return;
+            }
             clock.sleep(pause).await;
+            let lateness = since(clock, reserved_at).saturating_sub(pause);
+            if lateness <= self.spacing.max(MAX_LATENESS) {
+                return;
+            }
         }
     }
 

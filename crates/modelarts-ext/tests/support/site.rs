@@ -76,6 +76,15 @@ impl Site {
         job
     }
 
+    /// Queues an action for a pause of the client, which ends when the job no longer changes.
+    pub(crate) fn at_pause(&self, id: &str, action: impl Future<Output = ()> + Send + 'static) {
+        let (emulator, id) = (Arc::clone(&self.emulator), id.to_owned());
+        self.clock.step(async move {
+            action.await;
+            emulator.wait_until_settled(&id).await;
+        });
+    }
+
     /// Injects a fault into the next `times` requests of an operation.
     pub(crate) fn fault(&self, times: u32, operation: &str, fault: Fault) {
         let rule = FaultRule::times(times, operation, fault);

@@ -174,18 +174,18 @@ impl Target<'_> {
         let job = &submitted.job;
         let deadline = flags.timeout.map(|timeout| submitted.created + timeout);
         let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
-        let outcome = match followed {
+        let waited = match followed {
             Ok(End::Interrupted) => {
                 return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted));
             }
             Ok(End::TimedOut) => return Ok(self.leave(job, "timed_out", ExitStatus::TimedOut)),
-            Ok(End::Vanished) => Outcome::Vanished,
+            Ok(End::Vanished) => None,
             Ok(End::Ended) => {
                 // Reads who stopped the job; the events and the log are printed already.
                 let waited = interrupt.unless(job.wait().into_future()).await;
                 match waited {
                     None => return Ok(self.leave(job, "interrupted", ExitStatus::Interrupted)),
-                    Some(waited) => waited?.outcome().clone(),
+                    Some(waited) => Some(waited?),
                 }
             }
             Err(failure) => {
@@ -195,13 +195,17 @@ impl Target<'_> {
                 return Err(failure);
             }
         };
-        let mut end = JobEnd::new(job).outcome(&outcome);
-        self.print_end(job, &outcome);
+        let (job, outcome) = match &waited {
+            Some(waited) => (waited.job(), waited.outcome()),
+            None => (job, &Outcome::Vanished),
+        };
+        let mut end = JobEnd::new(job).outcome(outcome);
+        self.print_end(job, outcome);
         if matches!(outcome, Outcome::Failed { .. } | Outcome::Abnormal { .. }) {
             end.cause = interrupt.unless(self.explain(job)).await.flatten();
         }
-        self.print_outputs(job, &outcome, flags.download.is_some());
-        if let (Some(directory), false) = (&flags.download, outcome == Outcome::Vanished) {
+        self.print_outputs(job, outcome, flags.download.is_some());
+        if let (Some(directory), false) = (&flags.download, *outcome == Outcome::Vanished) {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
                 note!("interrupted; `modelarts sync` receives the other files");
@@ -212,7 +216,7 @@ impl Target<'_> {
             };
             end.downloaded = downloaded?;
         }
-        let status = flags.exit_code.status(&outcome);
+        let status = flags.exit_code.status(outcome);
         Ok(Followed { end, status })
     }
 

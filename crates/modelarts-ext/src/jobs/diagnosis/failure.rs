@@ -15,13 +15,11 @@ use crate::jobs::{
     },
     events::{event::Event, kind::EventKind},
     exit_code::signal_name,
-    logs::timestamp::zoned_time,
+    logs::{LAST_LINES, timestamp::zoned_time},
 };
 
 /// Memory usage that counts as full, in percent. Values are means of a minute.
 const FULL: f64 = 95.0;
-/// Number of the last lines of a log that are shown if the cause is not known.
-const LAST_LINES: usize = 10;
 /// Maximum length of a line in the evidence, in characters.
 const MAX_LINE: usize = 300;
 

@@ -248,7 +248,10 @@ impl EventKind {
 }
 
 /// Serializes a duration as a number of seconds: an integer if the duration has whole seconds.
-fn seconds<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+pub(in crate::jobs) fn seconds<S: Serializer>(
+    duration: &Duration,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     if duration.subsec_nanos() == 0 {
         serializer.serialize_u64(duration.as_secs())
     } else {

@@ -121,34 +121,33 @@ fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
         .then(|| text[start.len()..].trim())
 }
 
-/// Returns `true` if the string is this sentence, with or without a full stop.
-fn is_sentence(text: &str, sentence: &str) -> bool {
-    strip_start(text, sentence).is_some_and(|rest| rest.is_empty() || rest == ".")
+/// Returns the sentence in lower case, without a full stop.
+fn sentence(text: &str) -> String {
+    let text = text.strip_suffix('.').unwrap_or(text);
+    text.trim_end().to_ascii_lowercase()
 }
 
-/// Sentences about the job, each with its kind.
-#[rustfmt::skip]
-const JOB_SENTENCES: [(&str, EventKind); 13] = [
-    ("Training job created", EventKind::Created),
-    ("The training job is queuing and awaiting resource allocation", EventKind::Queuing),
-    ("Failed to be queued", EventKind::QueueFailed),
-    ("The training job starts to run", EventKind::Running),
-    ("Training job is running", EventKind::Running),
-    ("Training job executed", EventKind::Completed),
-    ("Failed to run the training job", EventKind::Failed),
-    ("Training job failed", EventKind::Failed),
-    ("The training job is preempted", EventKind::Preempted),
-    ("The training job has been restarted", EventKind::Restarted),
-    ("The training job has been manually stopped", EventKind::StoppedByUser),
-    ("The training job has been manually deleted", EventKind::Deleted),
-    ("Billing information synchronized", EventKind::Billed),
-];
+/// Returns the kind of a sentence about the job.
+fn job_sentence(text: &str) -> Option<EventKind> {
+    Some(match sentence(text).as_str() {
+        "training job created" => EventKind::Created,
+        "the training job is queuing and awaiting resource allocation" => EventKind::Queuing,
+        "failed to be queued" => EventKind::QueueFailed,
+        "the training job starts to run" | "training job is running" => EventKind::Running,
+        "training job executed" => EventKind::Completed,
+        "failed to run the training job" | "training job failed" => EventKind::Failed,
+        "the training job is preempted" => EventKind::Preempted,
+        "the training job has been restarted" => EventKind::Restarted,
+        "the training job has been manually stopped" => EventKind::StoppedByUser,
+        "the training job has been manually deleted" => EventKind::Deleted,
+        "billing information synchronized" => EventKind::Billed,
+        _ => return None,
+    })
+}
 
 fn job_event(text: &str) -> Option<EventKind> {
-    for (sentence, kind) in JOB_SENTENCES {
-        if is_sentence(text, sentence) {
-            return Some(kind);
-        }
+    if let Some(kind) = job_sentence(text) {
+        return Some(kind);
     }
     if let Some(cause) = strip_start(text, "Training job failures:") {
         let cause = cause.to_owned();
@@ -168,35 +167,29 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(EventKind::AutoStopped { limit })
 }
 
-/// Function that creates a kind from the task and the duration of the step.
-type TaskKind = fn(String, Option<Duration>) -> EventKind;
-
-/// Sentences about a task, each with its kind. In one sentence, the user guide writes "input" but
+/// Returns the kind of a sentence about a task. In one sentence, the user guide writes "input" but
 /// means an output.
-#[rustfmt::skip]
-const TASK_SENTENCES: [(&str, TaskKind); 10] = [
-    ("The training environment is being pre-checked", |task, _| EventKind::PreCheckStarted { task }),
-    ("Pre-check completed", |task, took| EventKind::PreCheckDone { task, took }),
-    ("The training code is being downloaded", |task, _| EventKind::CodeDownloading { task }),
-    ("Training code downloaded", |task, took| EventKind::CodeDownloaded { task, took }),
-    ("The training input is being downloaded", |task, _| EventKind::InputDownloading { task }),
-    ("The training job starts to run", |task, _| EventKind::TaskStarted { task }),
-    ("training started", |task, _| EventKind::TaskStarted { task }),
-    ("Training job executed", |task, _| EventKind::TaskFinished { task, exit_code: None }),
-    ("The training input is being uploaded", output_uploading),
-    ("The training output is being uploaded", output_uploading),
-];
-
-fn output_uploading(task: String, _: Option<Duration>) -> EventKind {
-    let parameter = None;
-    EventKind::OutputUploading { task, parameter }
+fn task_sentence(task: &str, took: Option<Duration>, text: &str) -> Option<EventKind> {
+    let task = task.to_owned();
+    let (parameter, exit_code) = (None, None);
+    Some(match sentence(text).as_str() {
+        "the training environment is being pre-checked" => EventKind::PreCheckStarted { task },
+        "pre-check completed" => EventKind::PreCheckDone { task, took },
+        "the training code is being downloaded" => EventKind::CodeDownloading { task },
+        "training code downloaded" => EventKind::CodeDownloaded { task, took },
+        "the training input is being downloaded" => EventKind::InputDownloading { task },
+        "the training job starts to run" | "training started" => EventKind::TaskStarted { task },
+        "training job executed" => EventKind::TaskFinished { task, exit_code },
+        "the training input is being uploaded" | "the training output is being uploaded" => {
+            EventKind::OutputUploading { task, parameter }
+        }
+        _ => return None,
+    })
 }
 
 fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
-    for (sentence, kind) in TASK_SENTENCES {
-        if is_sentence(text, sentence) {
-            return Some(kind(task, took));
-        }
+    if let Some(kind) = task_sentence(&task, took, text) {
+        return Some(kind);
     }
     if let Some(error) = strip_start(text, "Pre-check failed.") {
         // The rest begins with `Error:`, or with `Exception:` in a later edition of the user guide.

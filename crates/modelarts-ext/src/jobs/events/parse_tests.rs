@@ -258,11 +258,14 @@ fn each_text_of_the_description_has_an_exact_vector() {
 #[test]
 fn packages_that_cannot_be_installed_have_their_kind() {
     let prefix = "Failed to install Python dependency packages.";
-    let fields = |seconds: Value, files: &[&str], cause: &str| json!({"task": "worker-0", "seconds": seconds, "files": files, "cause": cause});
+    fn fields(seconds: Value, files: &[&str], cause: &str) -> Value {
+        json!({"task": "worker-0", "seconds": seconds, "files": files, "cause": cause})
+    }
     for (text, expected) in [
         (
             format!(
-                "[worker-0] [Duration: 9] {prefix} Import the following files: a.txt, b.txt. Failure cause: no match for torch, 1."
+                "[worker-0] [Duration: 9] {prefix} Import the following files: a.txt, b.txt. \
+                 Failure cause: no match for torch, 1."
             ),
             fields(json!(9), &["a.txt", "b.txt"], "no match for torch, 1."),
         ),

@@ -58,6 +58,7 @@ use crate::{
         job::{Job, JobHandle},
         logs::{follow::LogFollower, item::LogItem},
         polling::{
+            IN_FLIGHT,
             follower::{Follower, Part},
             rounds::{EndStatus, EndWatch, SourcePolls},
         },
@@ -65,8 +66,6 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// The number of logs that are polled concurrently.
-const CONCURRENT_LOGS: usize = 8;
 /// Maximum number of events in one round, which bounds the memory. A round exceeds it by one page
 /// at most. A job has some tens of events.
 const MAX_EVENTS: usize = 10_000;
@@ -79,9 +78,9 @@ const MAX_EVENTS: usize = 10_000;
 /// - Events are sorted by their times. A late event is returned when it appears.
 /// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
 ///   they begin with; a line without a time follows the line before it.
-/// - Lines with a time zone (`2026-01-15T08:30:07Z …`) are sorted among the events by their times.
-///   All other lines come as late as possible: before the event that ends their task, or at the
-///   end.
+/// - Lines with a time zone (`2026-01-15T08:30:07Z ...`) are sorted among the events by their
+///   times. All other lines come as late as possible: before the event that ends their task, or at
+///   the end.
 /// - The final phase is returned after the first poll that reads all events and logs completely
 ///   after the end of the job. Items that appear later, such as late events, follow it.
 ///
@@ -327,10 +326,7 @@ impl JobFollower {
         for log in &mut self.logs {
             polls.push(Box::pin(log.poll(end_watch)));
         }
-        let answers: Vec<_> = stream::iter(polls)
-            .buffered(CONCURRENT_LOGS)
-            .collect()
-            .await;
+        let answers: Vec<_> = stream::iter(polls).buffered(IN_FLIGHT).collect().await;
         for (log, answer) in self.logs.iter_mut().zip(answers) {
             match answer {
                 Ok((items, more)) => {

@@ -63,6 +63,10 @@ use std::time::Duration;
 
 use crate::jobs::job::JobHandle;
 
+/// Number of the last lines of a log that show the cause of a failure, in the result of a wait and
+/// in a diagnosis.
+pub(super) const LAST_LINES: usize = 10;
+
 /// Log of one task.
 #[derive(Clone, Debug)]
 #[must_use]

@@ -1,7 +1,7 @@
 //! Loop that follows a job: rounds of polls with pauses between them, until the job has ended and
 //! its sources were read to their ends.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -9,7 +9,10 @@ use crate::{
     error::Error,
     jobs::{
         job::{Job, JobHandle},
-        polling::rounds::{EndStatus, EndWatch, SourcePolls},
+        polling::{
+            poller::{PollInterval, Poller},
+            rounds::{EndStatus, EndWatch, SourcePolls},
+        },
     },
     pagination::page::PageStream,
 };
@@ -51,13 +54,12 @@ pub(crate) trait Follower: Send + Sized + 'static {
     /// read after its end. If items are missing, it continues until all sources have been quiet for
     /// the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
+        let clock = &**job.client().clock();
         let state = FollowState {
             follower: self,
+            poller: Poller::new(clock, PollInterval::fixed(interval), None),
             end_watch: EndWatch::new(job, quiet),
-            interval,
-            pause: None,
-            in_round: false,
-            is_polled: false,
+            stage: Stage::Details,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -72,46 +74,50 @@ pub(crate) trait Follower: Send + Sized + 'static {
     }
 }
 
+/// Stage of a round of a followed job.
+#[derive(PartialEq)]
+enum Stage {
+    /// The details of the job are read next, after the pause between two rounds.
+    Details,
+    /// The next part of the other sources is read next.
+    Sources,
+}
+
 struct FollowState<F> {
     follower: F,
+    poller: Poller,
     end_watch: EndWatch,
-    interval: Duration,
-    /// The pause before the next round; `None` before the first round.
-    pause: Option<Duration>,
-    /// `true` if the current round has more parts.
-    in_round: bool,
-    /// `true` if the details were polled for the current part.
-    is_polled: bool,
+    stage: Stage,
 }
 
 impl<F: Follower> FollowState<F> {
     /// Reads the next part of a round. Returns the new items, and `true` if the loop continues.
     async fn next(&mut self) -> Result<Part<F::Item>, Error> {
-        if let Some(pause) = self.pause.take() {
-            self.end_watch.clock().sleep(pause).await;
-        }
-        let is_polled = std::mem::take(&mut self.is_polled);
-        if !is_polled && (F::POLLS_PER_PART || !self.in_round) {
-            self.end_watch.poll().await?;
+        let clock = Arc::clone(self.end_watch.handle.client().clock());
+        if self.stage == Stage::Details {
+            let poll = self.poller.round(&*clock, self.end_watch.poll());
+            poll.await.transpose()?;
+            self.stage = Stage::Sources;
             let items = self.follower.connection_items(&self.end_watch);
             if !items.is_empty() {
                 // The other sources may fail for as long as the details, so they are read later.
-                self.is_polled = true;
                 return Ok((items, true));
             }
         }
         let (mut items, more) = self.follower.read(&mut self.end_watch).await?;
-        self.in_round = more;
         self.end_watch.has_news |= !items.is_empty();
+        if F::POLLS_PER_PART || !more {
+            self.stage = Stage::Details;
+        }
         if more {
             return Ok((items, true));
         }
         let job = self.end_watch.job.as_ref();
         let lacks_items = job.is_some_and(|job| self.follower.lacks_items(job));
-        let polls = self.follower.polls();
-        let status = self.end_watch.end_round(polls, lacks_items);
+        let status = self.end_watch.end_round(self.follower.polls(), lacks_items);
         items.extend(self.follower.finish_round(&self.end_watch, status));
-        self.pause = Some(self.end_watch.pause(self.interval, self.follower.polls()));
+        let retry_after = self.end_watch.take_retry_after(self.follower.polls());
+        self.poller.end_round(clock.now(), true, retry_after);
         Ok((items, !status.is_over))
     }
 }

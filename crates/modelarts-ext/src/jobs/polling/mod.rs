@@ -1,12 +1,13 @@
-//! Polling for waits and followed jobs: pauses between requests, tolerated errors, rounds of polls,
-//! and the loop that follows a job until it has ended and nothing is missing.
+//! Polling for waits and followed jobs.
+//!
+//! A `Poller` decides when a round of requests begins: its states and steps need no network. Waits
+//! read one job or many in a round; `follower` reads the details, the events and the logs of a
+//! followed job, until `rounds` finds that the job has ended and nothing is missing.
 
 pub(crate) mod follower;
-pub(crate) mod interval;
+pub(crate) mod poller;
 pub(crate) mod rounds;
 pub(crate) mod tolerance;
 
-use std::time::Duration;
-
-/// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
-const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
+/// Maximum number of concurrent requests of a wait or of a followed job.
+pub(crate) const IN_FLIGHT: usize = 16;

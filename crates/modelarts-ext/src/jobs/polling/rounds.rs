@@ -1,4 +1,5 @@
-//! Rounds of polls of a followed job, until the job has ended and each of its sources was read.
+//! End of a followed job: each of its sources was read completely after the end, and none lacks
+//! items.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,17 +12,26 @@ use crate::{
     },
 };
 
-/// Poll state of one source of a followed job: its details, its events or a log.
+/// State of the poll of a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum PollState {
+    /// The poll began before the end of the job, so another one must follow.
+    #[default]
+    BeforeEnd,
+    /// The poll began at this time, after the end of the job, and is not complete.
+    Begun(SystemTime),
+    /// The poll began at this time, after the end of the job, and is complete.
+    Complete(SystemTime),
+}
+
+/// Polls of one source of a followed job: its details, its events or a log.
 ///
 /// Each source has a separate state, because a source that fails must be detected even if others
 /// succeed, and because a source is read to its end only by a complete poll after the end.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
-    /// Start of the current poll, if the job had ended before it.
-    started_at: Option<SystemTime>,
-    /// `true` if that poll was complete.
-    is_complete: bool,
+    state: PollState,
     /// Starts of the first and the last quiet poll. A quiet poll is a complete poll after the end
     /// of the job and after the last new item of any source.
     quiet_polls: Option<(SystemTime, SystemTime)>,
@@ -30,9 +40,12 @@ pub(crate) struct SourcePolls {
 impl SourcePolls {
     /// Begins a poll. Returns `true` if the poll may be the last one, because the job has ended.
     pub(crate) fn begin(&mut self, end_watch: &EndWatch) -> bool {
-        self.is_complete = false;
-        self.started_at = end_watch.has_ended().then(|| end_watch.clock().now());
-        self.started_at.is_some()
+        let has_ended = end_watch.has_ended();
+        self.state = match has_ended {
+            true => PollState::Begun(end_watch.clock().now()),
+            false => PollState::BeforeEnd,
+        };
+        has_ended
     }
 
     /// Records that a part of the poll succeeded.
@@ -43,12 +56,14 @@ impl SourcePolls {
     /// Records that the poll is complete.
     pub(crate) fn complete(&mut self) {
         self.tolerance.reset();
-        self.is_complete = true;
+        if let PollState::Begun(at) = self.state {
+            self.state = PollState::Complete(at);
+        }
     }
 
     /// Records that the poll failed. Returns the error if it is not tolerated.
     pub(crate) fn fail(&mut self, error: Error, end_watch: &EndWatch) -> Result<(), Error> {
-        self.tolerance.tolerate(error, end_watch.clock())
+        self.tolerance.tolerate(error, end_watch.clock().now())
     }
 
     /// Ends a round of polls.
@@ -56,24 +71,51 @@ impl SourcePolls {
         if has_news || !has_ended {
             self.quiet_polls = None;
         }
-        if !has_ended {
+        self.state = match (has_ended, self.state) {
             // A poll that began before a restart of the job does not count after the restart.
-            self.started_at = None;
-        }
-        if std::mem::take(&mut self.is_complete)
-            && let Some(started_at) = self.started_at.take()
-        {
-            self.quiet_polls = match self.quiet_polls {
-                Some((first, _)) if first <= started_at => Some((first, started_at)),
-                // This is the first quiet poll, or the clock was set back.
-                _ => Some((started_at, started_at)),
-            };
-        }
+            (false, _) => PollState::BeforeEnd,
+            (true, PollState::Complete(at)) => {
+                self.quiet_polls = match self.quiet_polls {
+                    Some((first, _)) if first <= at => Some((first, at)),
+                    // This is the first quiet poll, or the clock was set back.
+                    _ => Some((at, at)),
+                };
+                PollState::BeforeEnd
+            }
+            (true, state) => state,
+        };
+    }
+
+    /// Returns the time for which all polls were quiet; `None` if the last poll was not.
+    fn quiet_time(&self) -> Option<Duration> {
+        let (first, last) = self.quiet_polls?;
+        Some(last.duration_since(first).unwrap_or_default())
     }
 }
 
-fn time_between(first: SystemTime, last: SystemTime) -> Duration {
-    last.duration_since(first).unwrap_or_default()
+/// Result of a round of polls of a followed job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct EndStatus {
+    /// `true` if each source was read completely after the end of the job.
+    pub(crate) all_read: bool,
+    /// `true` if no more items are expected.
+    pub(crate) is_over: bool,
+}
+
+impl EndStatus {
+    /// Returns the status of a job whose sources were quiet for these times. A source that lacks
+    /// items is waited for until all sources have been quiet for `quiet_period`.
+    fn new(
+        quiet_times: impl IntoIterator<Item = Option<Duration>>,
+        quiet_period: Duration,
+        lacks_items: bool,
+    ) -> Self {
+        let shortest = quiet_times.into_iter().min().flatten();
+        Self {
+            all_read: shortest.is_some(),
+            is_over: shortest.is_some_and(|time| !lacks_items || time >= quiet_period),
+        }
+    }
 }
 
 /// Watch for the end of a followed job. The job is over when it has ended, a poll of each source
@@ -100,7 +142,7 @@ pub(crate) struct EndWatch {
 impl EndWatch {
     pub(super) fn new(handle: JobHandle, quiet_period: Duration) -> Self {
         Self {
-            job: handle.last_read(),
+            job: handle.job(),
             handle,
             quiet_period,
             details: SourcePolls::default(),
@@ -127,24 +169,24 @@ impl EndWatch {
         match self.handle.get().await {
             Ok(job) => {
                 self.job = Some(job);
-                self.details.started_at = Some(started_at);
+                self.details.state = PollState::Begun(started_at);
                 self.details.complete();
             }
             Err(error) if error.is_gone() && self.job.is_some() => self.is_gone = true,
             Err(error) => {
-                let clock = &**self.handle.client().clock();
-                self.details.tolerance.tolerate(error.clone(), clock)?;
+                let now = self.clock().now();
+                self.details.tolerance.tolerate(error.clone(), now)?;
                 self.interruption = Some(error);
             }
         }
         Ok(())
     }
 
-    /// Returns the pause before the next round: the usual pause, or a longer one that a source
-    /// requires.
-    pub(super) fn pause(&mut self, usual: Duration, others: Vec<&mut SourcePolls>) -> Duration {
+    /// Returns the longest pause that the service asked for since the last round.
+    pub(super) fn take_retry_after(&mut self, others: Vec<&mut SourcePolls>) -> Duration {
         let sources = others.into_iter().chain([&mut self.details]);
-        sources.fold(usual, |pause, polls| polls.tolerance.pause(pause))
+        let pauses = sources.map(|polls| polls.tolerance.take_retry_after());
+        pauses.max().unwrap_or_default()
     }
 
     /// Ends a round of polls for the details and for the given sources. `lacks_items` is `true` if
@@ -155,30 +197,92 @@ impl EndWatch {
         lacks_items: bool,
     ) -> EndStatus {
         let (has_ended, has_news) = (self.has_ended(), std::mem::take(&mut self.has_news));
-        let (mut all_read, mut is_quiet) = (true, true);
-        for polls in others.into_iter().chain([&mut self.details]) {
+        let sources = others.into_iter().chain([&mut self.details]);
+        let quiet_times = sources.map(|polls| {
             polls.end_round(has_ended, has_news);
-            all_read &= polls.quiet_polls.is_some();
-            is_quiet &= polls
-                .quiet_polls
-                .is_some_and(|(first, last)| time_between(first, last) >= self.quiet_period);
-        }
-        let is_over = all_read && (is_quiet || !lacks_items);
-        if is_over && let Some(job) = &self.job {
-            self.handle.record_end(job);
-        }
+            polls.quiet_time()
+        });
+        let status = EndStatus::new(quiet_times, self.quiet_period, lacks_items);
         EndStatus {
-            all_read: self.is_gone || all_read,
-            is_over: self.is_gone || is_over,
+            all_read: self.is_gone || status.all_read,
+            is_over: self.is_gone || status.is_over,
         }
     }
 }
 
-/// Result of a round of polls of a followed job.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EndStatus {
-    /// `true` if each source was read completely after the end of the job.
-    pub(crate) all_read: bool,
-    /// `true` if no more items are expected.
-    pub(crate) is_over: bool,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + second)
+    }
+
+    #[test]
+    fn a_source_is_read_by_a_complete_poll_after_the_end() {
+        use PollState::{BeforeEnd, Begun, Complete};
+        // The state of the poll at the end of a round, the end and the news of that round, and the
+        // quiet time and the state after it.
+        let rounds = [
+            (Begun(at(0)), (true, false), None, Begun(at(0))),
+            (Complete(at(0)), (true, true), Some(0), BeforeEnd),
+            (Complete(at(5)), (true, false), Some(5), BeforeEnd),
+            // A poll that fails does not end the quiet time.
+            (Begun(at(7)), (true, false), Some(5), Begun(at(7))),
+            (Complete(at(9)), (true, false), Some(9), BeforeEnd),
+            (Complete(at(12)), (true, true), Some(0), BeforeEnd),
+            // The clock was set back.
+            (Complete(at(3)), (true, false), Some(0), BeforeEnd),
+            (Complete(at(6)), (true, false), Some(3), BeforeEnd),
+            // The job was restarted.
+            (Begun(at(8)), (false, false), None, BeforeEnd),
+            (Complete(at(9)), (false, false), None, BeforeEnd),
+            (BeforeEnd, (true, false), None, BeforeEnd),
+            (Complete(at(11)), (true, false), Some(0), BeforeEnd),
+        ];
+        let mut polls = SourcePolls::default();
+        for (number, (state, (has_ended, has_news), quiet, next)) in rounds.into_iter().enumerate()
+        {
+            polls.state = state;
+            polls.end_round(has_ended, has_news);
+            let quiet = quiet.map(Duration::from_secs);
+            assert_eq!((polls.quiet_time(), polls.state), (quiet, next), "{number}");
+        }
+    }
+
+    #[test]
+    fn only_a_poll_that_began_after_the_end_becomes_complete() {
+        use PollState::{BeforeEnd, Begun, Complete};
+        for (before, after) in [
+            (BeforeEnd, BeforeEnd),
+            (Begun(at(1)), Complete(at(1))),
+            (Complete(at(1)), Complete(at(1))),
+        ] {
+            let mut polls = SourcePolls {
+                state: before,
+                ..SourcePolls::default()
+            };
+            polls.progress();
+            assert_eq!(polls.state, before);
+            polls.complete();
+            assert_eq!(polls.state, after);
+        }
+    }
+
+    #[test]
+    fn a_job_is_over_when_all_sources_are_read_and_nothing_is_missing() {
+        let status = |all_read, is_over| EndStatus { all_read, is_over };
+        for (quiet, lacks_items, expected) in [
+            (vec![None, Some(60)], false, status(false, false)),
+            (vec![Some(60), None], true, status(false, false)),
+            (vec![Some(0), Some(60)], false, status(true, true)),
+            (vec![Some(0), Some(60)], true, status(true, false)),
+            (vec![Some(29), Some(60)], true, status(true, false)),
+            (vec![Some(30), Some(60)], true, status(true, true)),
+        ] {
+            let times = quiet.iter().map(|time| time.map(Duration::from_secs));
+            let found = EndStatus::new(times, Duration::from_secs(30), lacks_items);
+            assert_eq!(found, expected, "{quiet:?} {lacks_items}");
+        }
+    }
 }

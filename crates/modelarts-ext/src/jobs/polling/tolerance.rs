@@ -2,10 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::{
-    clock::Clock,
-    error::{Error, ErrorKind},
-};
+use crate::error::{Error, ErrorKind};
 
 /// Time after which a watch ends with the error, if all requests in this time failed.
 const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
@@ -20,7 +17,7 @@ pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
     /// Total number of tolerated errors.
     pub(crate) errors: u32,
-    /// The longest `Retry-After` since the last pause.
+    /// The longest `Retry-After` since the end of the last round.
     retry_after: Duration,
 }
 
@@ -30,20 +27,18 @@ impl ErrorTolerance {
         self.failing_since = None;
     }
 
-    /// Returns the pause before the next request: the usual pause, or that of `Retry-After` if it
-    /// is longer.
-    pub(crate) fn pause(&mut self, usual: Duration) -> Duration {
-        usual.max(std::mem::take(&mut self.retry_after))
+    /// Returns the pause that the service asked for since the last call of this method.
+    pub(crate) fn take_retry_after(&mut self) -> Duration {
+        std::mem::take(&mut self.retry_after)
     }
 
     /// Tolerates a transient error. Returns any other error, and a transient error that persists
     /// for too long.
-    pub(crate) fn tolerate(&mut self, error: Error, clock: &dyn Clock) -> Result<(), Error> {
+    pub(crate) fn tolerate(&mut self, error: Error, now: SystemTime) -> Result<(), Error> {
         let is_transient = error.is_retryable()
             || error.kind() == ErrorKind::Decode
             // The load balancer may temporarily not find the service.
             || error.is_404_without_code();
-        let now = clock.now();
         // A clock that was set back must not extend the tolerated time.
         let failing_since = self.failing_since.unwrap_or(now).min(now);
         self.failing_since = (!error.is_throttled()).then_some(failing_since);
@@ -64,19 +59,91 @@ impl ErrorTolerance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::SystemClock;
+
+    fn at(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + second)
+    }
+
+    fn status(status: u16) -> Error {
+        Error::new(ErrorKind::Service, "busy").with_status(status)
+    }
+
+    #[test]
+    fn errors_are_tolerated_by_kind_and_by_time() {
+        let decode = || Error::new(ErrorKind::Decode, "not JSON");
+        let minutes = |count: u64| 60 * count;
+        // The times and errors of requests, `None` for success, and the number of tolerated errors.
+        for (requests, tolerated) in [
+            (vec![(0, Some(status(503)))], Some(1)),
+            (vec![(0, Some(status(404)))], Some(1)),
+            (vec![(0, Some(decode()))], Some(1)),
+            (vec![(0, Some(status(403)))], None),
+            (
+                vec![(0, Some(status(404).with_code(Some("x".into()))))],
+                None,
+            ),
+            (
+                vec![(0, Some(status(503))), (minutes(15), Some(status(503)))],
+                Some(2),
+            ),
+            (
+                vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))],
+                None,
+            ),
+            // A success and throttling begin the tolerated time anew.
+            (
+                vec![
+                    (0, Some(status(503))),
+                    (minutes(9), None),
+                    (minutes(16), Some(decode())),
+                ],
+                Some(2),
+            ),
+            (
+                vec![
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(429))),
+                    (minutes(17), Some(status(503))),
+                ],
+                Some(3),
+            ),
+            // A clock that is set back does not extend it.
+            (
+                vec![
+                    (minutes(60), Some(status(503))),
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(503))),
+                ],
+                None,
+            ),
+        ] {
+            let mut tolerance = ErrorTolerance::default();
+            let results: Result<Vec<()>, Error> = requests
+                .iter()
+                .map(|(time, error)| match error {
+                    None => {
+                        tolerance.reset();
+                        Ok(())
+                    }
+                    Some(error) => tolerance.tolerate(error.clone(), at(*time)),
+                })
+                .collect();
+            let errors = results.is_ok().then_some(tolerance.errors);
+            assert_eq!(errors, tolerated, "{requests:?}");
+        }
+    }
 
     #[test]
     fn a_retry_after_of_ten_years_is_five_minutes() {
-        let ten_years = Duration::from_secs(10 * 365 * 24 * 3600);
-        for (retry_after, pause) in [(ten_years, 300), (Duration::from_secs(70), 70)] {
-            let error = Error::new(ErrorKind::Service, "busy").with_status(429);
-            let error = error.with_retry_after(Some(retry_after));
+        let ten_years = 10 * 365 * 24 * 3600;
+        for (seconds, pause) in [(vec![ten_years], 300), (vec![70], 70), (vec![70, 20], 70)] {
             let mut tolerance = ErrorTolerance::default();
-            tolerance.tolerate(error, &SystemClock).unwrap();
-            let usual = Duration::from_secs(60);
-            assert_eq!(tolerance.pause(usual), Duration::from_secs(pause));
-            assert_eq!(tolerance.pause(usual), usual);
+            for seconds in seconds {
+                let error = status(429).with_retry_after(Some(Duration::from_secs(seconds)));
+                tolerance.tolerate(error, at(0)).unwrap();
+            }
+            assert_eq!(tolerance.take_retry_after(), Duration::from_secs(pause));
+            assert_eq!(tolerance.take_retry_after(), Duration::ZERO);
         }
     }
 }

@@ -11,12 +11,12 @@ use crate::{
     jobs::{
         job::Job,
         job_ref::JobRef,
-        polling::interval::PollInterval,
+        polling::poller::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
             Waited,
             condition::Condition,
-            poller::{PollOptions, Poller},
+            jobs_wait::{JobsWait, PollOptions},
         },
     },
     pagination::page::{PageStream, error_stream},
@@ -34,18 +34,19 @@ use crate::{
 /// # Details of the end
 ///
 /// For a job that did not complete, the wait reads the last events and log lines
-/// ([`Waited::last_events`]) with two calls, when its result is taken from the stream. The
-/// [budget](Self::budget) limits the number of these jobs in a round. After the [time
-/// limit](Self::timeout), and for the rest of a round in which events could not be read, the wait
-/// reads no events and lines. Jobs that failed or are abnormal are then returned without them. The
-/// cause of a stop takes one call for each stopped job; the results of stopped jobs over the budget
-/// follow after the next round.
+/// ([`Waited::last_events`]) with two calls, when its result is taken from the stream; up to 15
+/// jobs whose results follow are read meanwhile. The [budget](Self::budget) limits the number of
+/// these jobs in a round. After the [time limit](Self::timeout), and for the rest of a round in
+/// which events could not be read, the wait reads no events and lines. Jobs that failed or are
+/// abnormal are then returned without them. The cause of a stop takes one call for each stopped
+/// job; the results of stopped jobs over the budget follow after the next round.
 ///
 /// # Rate and delay
 ///
 /// All requests of the wait, including retries, share one [rate limit](Self::rate_limit): one
 /// request a second, evenly spread. A wait for up to 10 jobs may make 40 requests at once, so the
-/// limit does not delay its results.
+/// limit does not delay its results. Up to 16 requests are in flight at a time, so a wait with a
+/// higher limit makes, for example, at most 80 requests a second of 200 ms each.
 ///
 /// For more jobs, the limit determines the delay with which an end is returned. It is at most the
 /// pause between two rounds and the requests of two rounds. A round takes one second for every 50
@@ -169,41 +170,41 @@ impl WaitAll {
     /// Returns a stream of the jobs as they end. A job that was passed twice is returned once.
     #[must_use]
     pub fn stream(self) -> PageStream<Waited> {
-        let poller = match self.poller() {
-            Ok(poller) => poller,
+        let wait = match self.begin() {
+            Ok(wait) => wait,
             Err(error) => return error_stream(error),
         };
-        stream::try_unfold((poller, None), |(mut poller, mut failure)| async move {
+        stream::try_unfold((wait, None), |(mut wait, mut failure)| async move {
             loop {
                 // The results of a round are returned before its error.
-                if let Some(waited) = poller.next_result().await {
-                    return Ok(Some((waited, (poller, failure))));
+                if let Some(waited) = wait.next_result().await {
+                    return Ok(Some((waited, (wait, failure))));
                 }
                 if let Some(error) = failure {
                     return Err(error);
                 }
-                if poller.is_done() {
+                if wait.is_done() {
                     return Ok(None);
                 }
-                failure = poller.round().await.err();
+                failure = wait.round().await.err();
             }
         })
         .boxed()
     }
 
-    fn poller(self) -> Result<Poller, Error> {
+    fn begin(self) -> Result<JobsWait, Error> {
         let jobs = self.client.training_jobs();
-        let handles = self.jobs.iter().map(|job| match job.handle() {
-            Some(handle) => Ok(handle.clone()),
-            None => jobs.job(job.id()),
+        let handles = self.jobs.into_iter().map(|job| match job.handle {
+            Some(handle) => Ok(handle),
+            None => jobs.job(job.id),
         });
         let handles = handles.collect::<Result<Vec<_>, Error>>()?;
         let limit = self.options.rate_limit(handles.len())?;
-        let mut poller = Poller::new(self.client, self.options, limit);
-        for handle in handles {
-            poller.add(handle);
+        let mut wait = JobsWait::new(self.client, self.options, limit);
+        for handle in &handles {
+            wait.add(handle);
         }
-        Ok(poller)
+        Ok(wait)
     }
 }
 

@@ -18,7 +18,7 @@
 //!
 //! let end = job.wait().timeout(Duration::from_secs(12 * 3600)).await?;
 //! match end.outcome() {
-//!     Outcome::Completed => println!("done after {:?}", job.time_run()),
+//!     Outcome::Completed => println!("done after {:?}", end.job().time_run()),
 //!     Outcome::Failed { exit_code, .. } => println!("failed: {exit_code:?}"),
 //!     Outcome::Terminated { by } => println!("stopped: {by:?}"),
 //!     Outcome::TimedOut => println!("it still runs"),
@@ -71,9 +71,13 @@
 
 mod all;
 mod condition;
+mod job_set;
+pub(super) mod jobs_wait;
 mod outcome;
-pub(super) mod poller;
-mod search;
+mod requests;
+mod round;
+#[cfg(test)]
+mod round_tests;
 mod waited;
 
 pub use all::WaitAll;
@@ -94,53 +98,49 @@ use crate::{
     jobs::{
         events::event::Event,
         job::{Job, JobHandle, JobSummary},
-        polling::{interval::PollInterval, tolerance::ErrorTolerance},
+        polling::{
+            poller::{PollInterval, Poller},
+            tolerance::ErrorTolerance,
+        },
         wait::{condition::Condition, outcome::job_outcome},
     },
     pagination::page::PageStream,
     timestamp::Timestamp,
-    transport::deadline::Deadline,
 };
 
 /// State of a job during a wait.
 ///
 /// As JSON, an observation is one object with the time `at` (RFC 3339), `id`, `name`, `phase` and
 /// `secondary_phase` of the job, `errors`, and at the end the fields of the [`Outcome`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Observation {
-    /// The job as it was read, or as it was last read if it no longer exists. It has no details if
-    /// the wait timed out before the first response about a [`JobHandle`].
-    pub job: Job,
-    /// Outcome of the wait, set only in its last observation.
-    pub outcome: Option<Outcome>,
     /// Time of the observation.
     pub at: Timestamp,
+    /// The job as it was read, or as it was last read if it no longer exists. It has no details if
+    /// the wait timed out before the first response about a [`JobHandle`].
+    #[serde(flatten, serialize_with = "phases")]
+    pub job: Job,
     /// Number of errors that the wait has tolerated so far.
     pub errors: u32,
+    /// Outcome of the wait, set only in its last observation.
+    #[serde(flatten)]
+    pub outcome: Option<Outcome>,
 }
 
-impl Serialize for Observation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Json<'a> {
-            at: Timestamp,
-            #[serde(flatten)]
-            job: JobSummary<'a>,
-            secondary_phase: Option<&'a SecondaryPhase>,
-            errors: u32,
-            #[serde(flatten)]
-            outcome: Option<&'a Outcome>,
-        }
-        Json {
-            at: self.at,
-            job: self.job.summary(),
-            secondary_phase: self.job.secondary_phase(),
-            errors: self.errors,
-            outcome: self.outcome.as_ref(),
-        }
-        .serialize(serializer)
+fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        #[serde(flatten)]
+        job: JobSummary<'a>,
+        secondary_phase: Option<&'a SecondaryPhase>,
     }
+    let (job, secondary_phase) = (job.summary(), job.secondary_phase());
+    Json {
+        job,
+        secondary_phase,
+    }
+    .serialize(serializer)
 }
 
 /// Wait for the end of a job. Awaiting it returns a [`Waited`]; [`stream`](Self::stream) returns
@@ -150,10 +150,9 @@ impl Serialize for Observation {
 /// or a failure, returns to `Pending` without a final phase, so the wait continues. A job that a
 /// user restarts after its end needs a new wait.
 ///
-/// When the job has ended, the wait updates the [`Job`] that it was started from to
-/// [`Waited::job`], so that [`Job::exit_codes`], [`Job::time_run`] and similar methods need no
-/// call. After any other end of the wait, that job is unchanged; use [`Waited::job`] then, or
-/// [refresh](Job::refresh) the job.
+/// The [`Job`] that the wait was started from does not change. [`Waited::job`] is the job as the
+/// wait last read it, so that [`Job::exit_codes`], [`Job::time_run`] and similar methods need no
+/// call.
 ///
 /// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
@@ -180,7 +179,7 @@ impl fmt::Debug for Wait {
 }
 
 impl JobHandle {
-    /// Waits until the job ends, and updates this job to its end.
+    /// Waits until the job ends.
     pub fn wait(&self) -> Wait {
         Wait {
             job: self.clone(),
@@ -254,7 +253,7 @@ impl IntoFuture for Wait {
                     let mut waited = Waited::new(observation.job, outcome);
                     waited.errors = observation.errors;
                     waited.last_events = state.last_events;
-                    waited.read_details(&state.deadline).await;
+                    waited.read_details(&state.poller.deadline).await;
                     return Ok(waited);
                 }
             }
@@ -264,11 +263,12 @@ impl IntoFuture for Wait {
 
 /// State of a wait for one job.
 struct WaitState {
-    wait: Wait,
+    handle: JobHandle,
+    until: Option<Condition>,
+    poller: Poller,
+    tolerance: ErrorTolerance,
     /// Job as it was last read.
     job: Option<Job>,
-    deadline: Deadline,
-    tolerance: ErrorTolerance,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
     /// Last events, if they were read for the outcome.
     last_events: Vec<Event>,
@@ -276,57 +276,51 @@ struct WaitState {
 
 impl WaitState {
     fn new(wait: Wait) -> Self {
+        let clock = &**wait.job.client().clock();
         Self {
-            job: wait.job.last_read(),
-            deadline: Deadline::new(&**wait.job.client().clock(), wait.timeout),
+            poller: Poller::new(clock, wait.interval, wait.timeout),
             tolerance: ErrorTolerance::default(),
+            job: wait.job.job(),
+            handle: wait.job,
+            until: wait.until,
             last_phases: None,
             last_events: Vec::new(),
-            wait,
         }
     }
 
     /// Polls until the phase changes or the wait ends, and returns that state of the job.
     async fn next(&mut self) -> Result<Observation, Error> {
-        let clock = &*Arc::clone(self.wait.job.client().clock());
+        let clock = &*Arc::clone(self.handle.client().clock());
         loop {
-            let interval = &self.wait.interval;
-            interval
-                .sleep(clock, &mut self.tolerance, &self.deadline)
-                .await;
-            let job = match self.deadline.run(clock, self.wait.job.get()).await {
+            let job = match self.poller.round(clock, self.handle.get()).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
                 Some(Ok(job)) => job,
                 Some(Err(error)) if error.is_job_gone() && self.job.is_some() => {
                     return Ok(self.observation(Some(Outcome::Vanished)));
                 }
                 Some(Err(error)) => {
-                    self.tolerance.tolerate(error, clock)?;
-                    self.wait.interval.back_off();
+                    self.tolerance.tolerate(error, clock.now())?;
+                    let retry_after = self.tolerance.take_retry_after();
+                    self.poller.end_round(clock.now(), false, retry_after);
                     continue;
                 }
             };
             self.tolerance.reset();
-            let until = self.wait.until.as_ref();
-            let outcome = match until.is_some_and(|condition| condition.holds(&job)) {
-                true => Some(Outcome::Reached),
-                false => job_outcome(&job, &self.deadline).await.map(|ended| {
-                    let (outcome, last_events) = ended;
-                    self.last_events = last_events;
-                    outcome
-                }),
+            let until = self.until.as_ref();
+            let outcome = match job.is_final() {
+                _ if until.is_some_and(|condition| condition.holds(&job)) => Some(Outcome::Reached),
+                true => {
+                    let (outcome, events) = job_outcome(&job, &self.poller.deadline).await;
+                    self.last_events = events;
+                    Some(outcome)
+                }
+                false => None,
             };
             let phases = Some((job.phase(), job.secondary_phase().cloned()));
             let changed = self.last_phases != phases;
             self.last_phases = phases;
-            match changed {
-                true => self.wait.interval.reset(),
-                false => self.wait.interval.back_off(),
-            }
-            if outcome.is_some() {
-                self.wait.job.record_end(&job);
-            }
             self.job = Some(job);
+            self.poller.end_round(clock.now(), changed, Duration::ZERO);
             if changed || outcome.is_some() {
                 return Ok(self.observation(outcome));
             }
@@ -337,10 +331,10 @@ impl WaitState {
         Observation {
             job: match &self.job {
                 Some(job) => job.clone(),
-                None => self.wait.job.without_details(),
+                None => self.handle.without_details(),
             },
             outcome,
-            at: self.wait.job.client().clock().now().into(),
+            at: self.handle.client().clock().now().into(),
             errors: self.tolerance.errors,
         }
     }

@@ -4,11 +4,14 @@ use std::{cmp::Reverse, fmt, time::Duration};
 
 use futures::TryStreamExt;
 use modelarts_api::types::{EventLevel, Phase, SecondaryPhase};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::{
     jobs::{
-        events::{event::Event, kind::EventKind},
+        events::{
+            event::Event,
+            kind::{EventKind, seconds},
+        },
         exit_code::exit_code_text,
         job::Job,
     },
@@ -79,15 +82,11 @@ pub enum TerminatedBy {
     /// The job reached the time limit that is set in it.
     AutoStop {
         /// Time limit of the job. The name of the field in JSON is `limit_seconds`.
-        #[serde(rename = "limit_seconds", serialize_with = "as_seconds")]
+        #[serde(rename = "limit_seconds", serialize_with = "seconds")]
         limit: Duration,
     },
     /// The cause is unknown, because the events do not state it.
     Unknown,
-}
-
-fn as_seconds<S: Serializer>(limit: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_u64(limit.as_secs())
 }
 
 impl Outcome {
@@ -153,10 +152,9 @@ impl fmt::Display for TerminatedBy {
 
 /// Returns the outcome of a job that has ended, with the last events, oldest first, if they were
 /// read. The events, which show who stopped the job, are read until the deadline.
-pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<(Outcome, Vec<Event>)> {
-    let mut last_events = Vec::new();
+pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec<Event>) {
     let outcome = match job.phase() {
-        Phase::Completed => Some(Outcome::Completed),
+        Phase::Completed => Outcome::Completed,
         Phase::Failed => {
             // The service is known to list only the first task that failed. If it lists several, a
             // task that did not fail is not the cause.
@@ -167,26 +165,24 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> Option<(Outco
                 .or(statuses.first())
                 .cloned()
                 .unwrap_or_default();
-            Some(Outcome::Failed {
+            Outcome::Failed {
                 exit_code: first.exit_code,
                 task: first.task,
                 message: first.message.filter(|message| !message.is_empty()),
-            })
+            }
         }
         Phase::Terminated => {
             let clock = &**job.client().clock();
             let fetched = deadline.run(clock, fetch_terminated_by(job)).await;
-            let by;
-            (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
-            Some(Outcome::Terminated { by })
+            let (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
+            return (Outcome::Terminated { by }, last_events);
         }
-        Phase::Abnormal => Some(Outcome::Abnormal {
+        _ => Outcome::Abnormal {
             secondary_phase: job.secondary_phase().cloned(),
             cause: None,
-        }),
-        _ => None,
+        },
     };
-    Some((outcome?, last_events))
+    (outcome, Vec::new())
 }
 
 /// Determines from the events who stopped a job, which its status does not show. Also returns the

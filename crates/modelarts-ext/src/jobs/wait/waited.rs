@@ -10,21 +10,22 @@ use crate::{
     jobs::{
         events::{event::Event, kind::EventKind},
         job::{Job, JobSummary},
-        logs::printable::printable,
+        logs::{LAST_LINES, printable::printable},
+        polling::IN_FLIGHT,
         wait::outcome::{Outcome, READ_EVENTS, TerminatedBy, last_events},
     },
     timestamp::Timestamp,
     transport::deadline::Deadline,
 };
 
-/// Number of log lines that a wait reads for a job that did not complete.
-const LAST_LINES: usize = 10;
 /// Maximum length of each of these lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
 /// Exit code of a process that SIGKILL ended.
 const OUT_OF_MEMORY: i64 = 137;
 /// Time limit for reading events and lines, after which the wait returns without them.
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum number of requests that share a rate limit while events and lines are read.
+const MOST_REQUESTS: u32 = 2 * IN_FLIGHT as u32;
 
 /// Result of a wait: the outcome, and the job as it was last read.
 ///
@@ -36,14 +37,34 @@ const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
 /// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
 /// `last_lines`; [`job`](Self::job) serializes to all details.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
 pub struct Waited {
+    #[serde(flatten, serialize_with = "times")]
     pub(super) job: Job,
+    #[serde(flatten)]
     pub(super) outcome: Outcome,
     pub(super) errors: u32,
     pub(super) last_events: Vec<Event>,
     pub(super) last_lines: Vec<String>,
+}
+
+fn times<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        #[serde(flatten)]
+        job: JobSummary<'a>,
+        created_at: Option<Timestamp>,
+        started_at: Option<Timestamp>,
+        run_seconds: Option<f64>,
+    }
+    Json {
+        job: job.summary(),
+        created_at: job.created_at(),
+        started_at: job.started_at(),
+        run_seconds: job.time_run().map(|time| time.as_secs_f64()),
+    }
+    .serialize(serializer)
 }
 
 impl Waited {
@@ -214,10 +235,10 @@ impl Waited {
             return true;
         }
         let clock = &*Arc::clone(self.job.client().clock());
-        // The time limit does not include the pauses of a rate limit.
+        // The time limit does not include the pauses of a rate limit, which other reads share.
         let rate_limit = self.job.client().transport().rate_limit.as_ref();
-        let turns = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * 2);
-        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + turns));
+        let pauses = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * MOST_REQUESTS);
+        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + pauses));
         let work = limit.run(clock, self.fetch_details());
         deadline.run(clock, work).await.flatten().unwrap_or(false)
     }
@@ -256,35 +277,6 @@ impl Waited {
     }
 }
 
-impl Serialize for Waited {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Json<'a> {
-            #[serde(flatten)]
-            job: JobSummary<'a>,
-            created_at: Option<Timestamp>,
-            started_at: Option<Timestamp>,
-            run_seconds: Option<f64>,
-            #[serde(flatten)]
-            outcome: &'a Outcome,
-            errors: u32,
-            last_events: &'a [Event],
-            last_lines: &'a [String],
-        }
-        Json {
-            job: self.job.summary(),
-            created_at: self.job.created_at(),
-            started_at: self.job.started_at(),
-            run_seconds: self.job.time_run().map(|time| time.as_secs_f64()),
-            outcome: &self.outcome,
-            errors: self.errors,
-            last_events: &self.last_events,
-            last_lines: &self.last_lines,
-        }
-        .serialize(serializer)
-    }
-}
-
 impl Error {
     /// Returns the result of the wait, if the error is one of [`Waited::success`].
     #[must_use]
@@ -292,8 +284,8 @@ impl Error {
         self.detail()
     }
 
-    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed with
-    /// this error.
+    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed
+    /// with this error.
     pub fn ended(&self) -> &[Waited] {
         self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
     }

@@ -149,7 +149,8 @@ async fn the_error_of_an_abnormal_job_has_the_cause() {
 #[tokio::test]
 async fn a_progress_bar_is_its_last_state_and_colors_are_left_out() {
     let site = Site::start().await;
-    let script = "import sys\nsys.stdout.buffer.write(b'\\r 10%\\r 50%\\r100%\\n\\x1b[31mred\\x1b[0m\\ttab\\n 9%\\r')\nexit(1)\n";
+    let script = "import sys\nsys.stdout.buffer.write(\
+                  b'\\r 10%\\r 50%\\r100%\\n\\x1b[31mred\\x1b[0m\\ttab\\n 9%\\r')\nexit(1)\n";
     let (end, error) = failed(&site, "bar", script).await;
     assert_eq!(
         end.last_lines(),
@@ -171,8 +172,8 @@ async fn an_input_that_does_not_exist_is_named() {
     assert_eq!(
         message(&error),
         "CreateTrainingJob: Invalid obs path: /bucket/nothing/, reason: not a directory \
-         (ModelArts.2791, HTTP 400, request id REQUEST); Check the obs path; check that the path is \
-         a directory that exists, in a bucket that is not encrypted; if it is, try again later; \
+         (ModelArts.2791, HTTP 400, request id REQUEST); Check the obs path; check that the path \
+         is a directory that exists, in a bucket that is not encrypted; if it is, try again later; \
          \"obs://bucket/nothing/\" is the path of the input \"data\""
     );
     assert!(error.is_retryable());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::{TryStreamExt, future::join_all};
+use futures::TryStreamExt;
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
     ErrorKind, Job, Outcome, RetryPolicy,
@@ -10,7 +10,6 @@ use modelarts_ext::{
     types::Phase,
 };
 use serde_json::{Value, json};
-use tokio::task::JoinSet;
 
 use super::fixtures::details_of;
 use crate::support::{
@@ -52,8 +51,8 @@ async fn the_error_of_a_failed_job_has_its_last_events_and_lines() {
         error.to_string(),
         format!(
             "the job fails ({}) did not complete: failed with exit code 137 (128 + SIGKILL, often \
-             out of memory) in worker-0\nlast events:\n  {}\nlast lines of worker-0:\n  epoch 1\n  epoch \
-             2\nadvice: the cause is often too little memory: choose a flavor with more, or a \
+             out of memory) in worker-0\nlast events:\n  {}\nlast lines of worker-0:\n  epoch 1\n  \
+             epoch 2\nadvice: the cause is often too little memory: choose a flavor with more, or a \
              smaller batch; otherwise save the complete log with \
              `job.logs(\"worker-0\").download(..)`",
             job.id(),
@@ -62,13 +61,6 @@ async fn the_error_of_a_failed_job_has_its_last_events_and_lines() {
     );
     assert_eq!(error.kind(), ErrorKind::NotCompleted);
     assert!(!error.is_retryable() && !error.is_not_found() && !error.is_uncertain());
-    assert!(matches!(
-        error.outcome(),
-        Some(Outcome::Failed {
-            exit_code: Some(137),
-            ..
-        })
-    ));
     assert_eq!(error.waited().unwrap().job().id(), job.id());
     assert_eq!(error.clone().waited().unwrap().last_lines().len(), 2);
 
@@ -117,8 +109,8 @@ async fn a_wait_that_timed_out_and_a_deleted_job_are_no_success() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the job late ({}) did not end within the time limit of the wait; it continues; wait again \
-             with `job.wait()`, or stop the job with `job.terminate()`",
+            "the job late ({}) did not end within the time limit of the wait; it continues; wait \
+             again with `job.wait()`, or stop the job with `job.terminate()`",
             job.id()
         )
     );
@@ -157,8 +149,8 @@ async fn details_that_cannot_be_read_do_not_change_the_outcome() {
     assert_eq!(
         end.success().unwrap_err().to_string(),
         format!(
-            "the job one ({}) did not complete: failed with exit code 3 in worker-0; save the complete log \
-             with `job.logs(\"worker-0\").download(..)`",
+            "the job one ({}) did not complete: failed with exit code 3 in worker-0; save the \
+             complete log with `job.logs(\"worker-0\").download(..)`",
             jobs[0].id()
         )
     );
@@ -353,29 +345,4 @@ async fn jobs_observations_and_results_are_json() {
         }])
     );
     assert_eq!(server.left(), 0);
-}
-
-#[tokio::test]
-async fn waits_run_in_join_all_and_in_tasks() {
-    let site = Site::start().await;
-    let mut jobs = Vec::new();
-    for name in ["a", "b", "c"] {
-        jobs.push(site.script(name, "").submit().await.unwrap());
-    }
-    let waits = jobs.iter().map(|job| job.wait().into_future());
-    for end in join_all(waits).await {
-        assert!(end.unwrap().is_completed());
-    }
-    let task = tokio::spawn(jobs[0].wait().into_future());
-    assert_eq!(task.await.unwrap().unwrap().job().id(), jobs[0].id());
-    let mut tasks = JoinSet::new();
-    for job in &jobs {
-        tasks.spawn(job.wait().into_future());
-    }
-    let ends = tasks.join_all().await.into_iter();
-    let mut names: Vec<_> = ends
-        .map(|end| end.unwrap().job().name().to_owned())
-        .collect();
-    names.sort();
-    assert_eq!(names, ["a", "b", "c"]);
 }

@@ -12,12 +12,12 @@ use modelarts_ext::{
 };
 use serde_json::json;
 
-use super::fixtures::{blocked_job, details, scripted};
+use super::fixtures::{details, events, scripted};
 use crate::support::{
     clock::{TestClock, seconds},
     errors::{message, refused},
     network::{self, client_of},
-    server::{Reply, json_answer},
+    server::json_answer,
     site::Site,
 };
 
@@ -76,7 +76,7 @@ async fn events_are_read() {
         all
     );
 
-    let event = job.events().collect_first().await;
+    let event = job.events().collect(1).await.unwrap().remove(0);
     assert_eq!(event.time(), Some(now.into()));
     assert_eq!(*event.level(), EventLevel::Info);
     assert_eq!(*event.source(), EventSource::Job);
@@ -101,40 +101,6 @@ async fn events_are_read() {
             .await,
     );
     assert_eq!(message(&error), "between: the end is before the start");
-}
-
-trait First {
-    async fn collect_first(self) -> modelarts_ext::Event;
-}
-
-impl First for modelarts_ext::jobs::events::Events {
-    async fn collect_first(self) -> modelarts_ext::Event {
-        self.stream().try_next().await.unwrap().unwrap()
-    }
-}
-
-#[tokio::test]
-async fn events_are_followed_to_the_end_of_the_job() {
-    let site = Site::start().await;
-    let job = blocked_job(&site, "followed", "", "").await;
-    let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
-    let lines: Vec<_> = events.iter().map(ToString::to_string).collect();
-    assert_eq!(lines, events_of_completed(job.id()));
-    assert_eq!(site.clock.steps_left(), 0);
-    // One poll while the job runs, and one poll that detects the end.
-    assert_eq!(site.clock.slept(), [seconds(5)]);
-}
-
-fn events(rows: &[(u32, &str)]) -> Reply {
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|(second, message)| {
-            json!({"time": format!("2026-01-15T16:30:{second:02}+08:00"), "level": "Info",
-                   "source": "Job", "message": message})
-        })
-        .collect();
-    let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
-    json_answer("200 OK", "", &body.to_string())
 }
 
 #[tokio::test]

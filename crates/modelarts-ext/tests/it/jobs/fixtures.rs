@@ -1,7 +1,5 @@
 //! Fixtures: jobs of scripted servers, and jobs whose scripts wait for the test.
 
-use std::sync::Arc;
-
 use modelarts_ext::{Job, LogItem, config::Cloud, jobs::follow::JobUpdate};
 use serde_json::json;
 
@@ -18,10 +16,8 @@ pub(super) async fn blocked_job(site: &Site, name: &str, before: &str, after: &s
     let script = barrier.script(before, after);
     let job = site.script(name, &script).submit().await.unwrap();
     let waiting = barrier.reached().await;
-    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
-    site.clock.step(async move {
+    site.at_pause(job.id(), async move {
         waiting.release().await;
-        emulator.wait_until_settled(&id).await;
     });
     job
 }
@@ -30,6 +26,17 @@ pub(super) fn details(phase: &str) -> Reply {
     let body = json!({"metadata": {"id": "job-1", "name": "restarted"},
                       "status": {"phase": phase, "tasks": ["worker-0"],
                                  "start_time": 1_768_465_801_000_u64, "duration": 1000}});
+    json_answer("200 OK", "", &body.to_string())
+}
+
+/// Returns a list of events at these seconds of a minute, with these messages.
+pub(super) fn events(rows: &[(u32, &str)]) -> Reply {
+    let rows = rows.iter().map(|(second, message)| {
+        json!({"time": format!("2026-01-15T16:30:{second:02}+08:00"), "level": "Info",
+               "source": "Job", "message": message})
+    });
+    let rows: Vec<_> = rows.collect();
+    let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
     json_answer("200 OK", "", &body.to_string())
 }
 

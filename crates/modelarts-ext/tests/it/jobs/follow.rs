@@ -1,9 +1,9 @@
 //! Tests of followed jobs: phases, events and logs.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::TryStreamExt;
-use modelarts_emulator::{Timing, faults::Fault, seeds::Seeds};
+use modelarts_emulator::seeds::Seeds;
 use modelarts_ext::{LogItem, RetryPolicy, jobs::follow::JobUpdate};
 use serde_json::json;
 
@@ -17,10 +17,8 @@ async fn a_job_is_followed_as_a_whole() {
     let script = barrier.script("print('hello', flush=True)", "print('bye')");
     let job = site.script("whole", &script).submit().await.unwrap();
     let waiting = barrier.reached().await;
-    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
-    site.clock.step(async move {
+    site.at_pause(job.id(), async move {
         waiting.release().await;
-        emulator.wait_until_settled(&id).await;
     });
     let news: Vec<_> = job.follow().try_collect().await.unwrap();
     assert_eq!(
@@ -78,55 +76,6 @@ async fn all_tasks_of_a_job_are_followed() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_deleted_vanishes() {
-    let mut timing = Timing::instant();
-    timing.queuing = seconds(1000);
-    let site = Site::with(|builder| builder.timing(timing)).await;
-    let job = site.script("vanishing", "").submit().await.unwrap();
-    site.emulator.wait_for(job.id(), "Pending").await.unwrap();
-    let (emulator, deleted) = (Arc::clone(&site.emulator), job.clone());
-    site.clock.step(async move {
-        deleted.delete().await.unwrap();
-        emulator.wait_until_gone(deleted.id()).await;
-    });
-    let news: Vec<_> = job.follow().try_collect().await.unwrap();
-    assert_eq!(
-        update_lines(&news, job.id()),
-        [
-            "= Pending",
-            "! Training job created.",
-            "! The training job is queuing and awaiting resource allocation.",
-            "Vanished",
-        ]
-    );
-}
-
-#[tokio::test]
-async fn answers_that_fail_in_passing_do_not_end_it() {
-    let site = Site::start().await;
-    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
-    let job = site.run(site.script("bumpy", "print('x')")).await;
-    let job = client.training_jobs().get(job.id()).await.unwrap();
-    for operation in [
-        "ShowTrainingJobDetails",
-        "ListTrainingJobEvents",
-        "ShowTrainingJobLogsPreview",
-    ] {
-        site.fault(1, operation, Fault::Reset);
-    }
-    let news: Vec<_> = job.follow().try_collect().await.unwrap();
-    let lines = update_lines(&news, job.id());
-    assert_eq!(
-        lines.iter().filter(|line| line.starts_with('!')).count(),
-        12
-    );
-    assert_eq!(
-        lines.iter().filter(|line| *line == "worker-0: x").count(),
-        1
-    );
-}
-
-#[tokio::test]
 async fn a_job_whose_log_was_deleted_is_followed() {
     let site = Site::start().await;
     // The service deletes logs after 30 days.
@@ -161,21 +110,6 @@ async fn a_job_whose_log_was_deleted_is_followed() {
             "Completed"
         ]
     );
-}
-
-#[tokio::test]
-async fn followers_go_on_after_bad_answers() {
-    let site = Site::start().await;
-    let job = site.run(site.script("follow", "print('x')")).await;
-    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
-    let job = client.training_jobs().get(job.id()).await.unwrap();
-    let all: Vec<_> = job.events().stream().try_collect().await.unwrap();
-    site.fault(3, "ListTrainingJobEvents", status(503, None));
-    let events: Vec<_> = job.events().follow().try_collect().await.unwrap();
-    assert_eq!(events, all);
-    site.fault(2, "ShowTrainingJobLogsPreview", Fault::Reset);
-    let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
-    assert_eq!(items, [modelarts_ext::LogItem::Line("x".into())]);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Tests of the end of followed jobs: immediately after a complete poll that follows the end, and
 //! later only if something is missing.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::TryStreamExt;
 use modelarts_emulator::Timing;
@@ -12,7 +12,7 @@ use modelarts_ext::{
 };
 use serde_json::json;
 
-use super::fixtures::{details, scripted};
+use super::fixtures::{details, events, scripted, update_lines};
 use crate::support::{
     clock::{TestClock, seconds},
     faults::status,
@@ -96,21 +96,16 @@ async fn a_follow_ends_within_one_interval_of_the_end() {
             let name = format!("{way:?}-{phase}");
             let job = site.script(&name, &script).submit().await.unwrap();
             let waiting = barrier.reached().await;
-            let (emulator, ended, stops) = (
-                Arc::clone(&site.emulator),
-                job.clone(),
-                phase == Phase::Terminated,
-            );
+            let ended = job.clone();
+            let stops = phase == Phase::Terminated;
             let slept = site.clock.slept().len();
-            site.clock.step(async move {
+            site.at_pause(job.id(), async move {
                 match stops {
                     true => drop(ended.terminate().await.unwrap()),
                     false => waiting.release().await,
                 }
-                emulator.wait_until_settled(ended.id()).await;
             });
             assert_eq!(last_item(way, &job).await, expected(way, &phase), "{what}");
-            assert_eq!(job.phase(), phase, "{what}");
             // The job ended at the start of the only pause.
             assert_eq!(site.clock.slept()[slept..], [seconds(5)], "{what}");
 
@@ -163,20 +158,6 @@ async fn a_poll_that_fails_after_the_end_is_not_the_last_one() {
             "{way:?}, {operation}"
         );
     }
-}
-
-fn row(second: u32, message: &str) -> serde_json::Value {
-    json!({"time": format!("2026-01-15T16:30:{second:02}+08:00"), "level": "Info",
-           "source": "Job", "message": message})
-}
-
-fn events(rows: &[(u32, &str)]) -> Reply {
-    let rows: Vec<_> = rows
-        .iter()
-        .map(|(second, message)| row(*second, message))
-        .collect();
-    let body = json!({"total": rows.len(), "limit": 100, "offset": 0, "events": rows});
-    json_answer("200 OK", "", &body.to_string())
 }
 
 fn preview(text: &str) -> Reply {
@@ -338,7 +319,7 @@ async fn the_updates_of_a_job_wait_for_its_events_and_its_logs() {
     ])
     .await;
     let updates: Vec<_> = job.follow().try_collect().await.unwrap();
-    let lines = super::fixtures::update_lines(&updates, job.id());
+    let lines = update_lines(&updates, job.id());
     let all = [
         "! Training job is running.",
         "worker-0: x",

@@ -1,11 +1,7 @@
 //! Tests of job handles without details.
 
 use futures::TryStreamExt;
-use modelarts_ext::{
-    LogItem, Outcome,
-    jobs::{JobHandle, follow::JobUpdate},
-    types::Phase,
-};
+use modelarts_ext::{LogItem, Outcome, jobs::follow::JobUpdate, types::Phase};
 
 use crate::support::{clock::seconds, site::Site};
 
@@ -56,30 +52,6 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     handle.delete().await.unwrap();
     site.emulator.wait_until_gone(handle.id()).await;
     assert!(handle.get().await.unwrap_err().is_not_found());
-}
-
-#[tokio::test]
-async fn a_handle_stops_its_job() {
-    let site = Site::start().await;
-    let running = site.script("running", "import time\ntime.sleep(1000)");
-    let running = running.submit().await.unwrap();
-    let handle = site.client.training_jobs().job(running.id()).unwrap();
-    let reached = handle.wait().until(|job| job.phase() == Phase::Running);
-    assert_eq!(reached.await.unwrap().outcome(), &Outcome::Reached);
-    handle.terminate().await.unwrap();
-    let end = handle.wait().await.unwrap();
-    assert_eq!(end.job().phase(), Phase::Terminated);
-    // A wait on the handle does not update another `Job` value with the same id.
-    assert_eq!(running.phase(), Phase::Creating);
-}
-
-#[tokio::test]
-async fn a_handle_shares_the_end_with_its_job() {
-    let site = Site::start().await;
-    let job = site.script("shared", "").submit().await.unwrap();
-    let handle = JobHandle::from(&job);
-    assert!(handle.wait().await.unwrap().is_completed());
-    assert_eq!(job.phase(), Phase::Completed);
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! Tests of the lifecycle of a job, from its creation to its end.
 
-use std::sync::Arc;
-
 use modelarts_ext::{
     Outcome,
     config::Cloud,
@@ -107,14 +105,9 @@ async fn a_job_that_stops_itself() {
     let job = site.script("limited", &script).auto_stop(seconds(7200));
     let job = job.submit().await.unwrap();
     let waiting = barrier.reached().await;
-    let (emulator, clock, id) = (
-        Arc::clone(&site.emulator),
-        site.clock.clone(),
-        job.id().to_owned(),
-    );
-    site.clock.step(async move {
+    let clock = site.clock.clone();
+    site.at_pause(job.id(), async move {
         clock.advance(seconds(7200));
-        emulator.wait_until_settled(&id).await;
     });
     let end = job.wait().await.unwrap();
     drop(waiting);

@@ -37,9 +37,19 @@ async fn an_event_is_an_object_with_the_fields_of_its_kind() {
     assert_eq!(
         events.iter().map(text).collect::<Vec<_>>(),
         [
-            r#"{"time":"2026-01-15T08:30:07Z","level":"Info","source":"Job","message":"Training job created.","kind":"created"}"#,
-            r#"{"time":"2026-01-15T08:30:08Z","level":"Info","source":"Task","message":"[worker-0] Training finished. Exit code 0.","kind":"task_finished","task":"worker-0","exit_code":0}"#,
-            r#"{"time":"soon","level":"Warning","source":"Job","message":"Something \"new\".","kind":"other"}"#,
+            concat!(
+                r#"{"time":"2026-01-15T08:30:07Z","level":"Info","source":"Job","#,
+                r#""message":"Training job created.","kind":"created"}"#
+            ),
+            concat!(
+                r#"{"time":"2026-01-15T08:30:08Z","level":"Info","source":"Task","#,
+                r#""message":"[worker-0] Training finished. Exit code 0.","#,
+                r#""kind":"task_finished","task":"worker-0","exit_code":0}"#
+            ),
+            concat!(
+                r#"{"time":"soon","level":"Warning","source":"Job","#,
+                r#""message":"Something \"new\".","kind":"other"}"#
+            ),
         ]
     );
 }
@@ -68,7 +78,10 @@ fn a_kind_is_an_object_with_its_name() {
                 took: None,
                 files: vec!["requirements.txt".to_owned()],
             },
-            r#"{"kind":"dependencies_installed","task":"worker-0","took_seconds":null,"files":["requirements.txt"]}"#,
+            concat!(
+                r#"{"kind":"dependencies_installed","task":"worker-0","took_seconds":null,"#,
+                r#""files":["requirements.txt"]}"#
+            ),
         ),
     ] {
         assert_eq!(text(&kind), json);
@@ -113,7 +126,10 @@ async fn an_update_is_one_object() {
         ),
         (
             JobUpdate::Event(event),
-            r#"{"update":"event","time":"2026-01-15T08:30:07Z","level":"Error","source":"Job","message":"Training job failed.","kind":"failed"}"#,
+            concat!(
+                r#"{"update":"event","time":"2026-01-15T08:30:07Z","level":"Error","#,
+                r#""source":"Job","message":"Training job failed.","kind":"failed"}"#
+            ),
         ),
         (
             log(LogItem::Line("epoch 1".to_owned())),
@@ -150,6 +166,9 @@ fn a_series_is_a_metric_with_points() {
     let series = MetricSeries::new("cpuUsage", SystemTime::from(start), [-1.0, 40.5]);
     assert_eq!(
         text(&series),
-        r#"{"metric":"cpuUsage","points":[{"time":"2026-01-15T08:30:45Z","value":null},{"time":"2026-01-15T08:31:45Z","value":40.5}]}"#
+        concat!(
+            r#"{"metric":"cpuUsage","points":[{"time":"2026-01-15T08:30:45Z","value":null},"#,
+            r#"{"time":"2026-01-15T08:31:45Z","value":40.5}]}"#
+        )
     );
 }

@@ -6,7 +6,7 @@ use futures::TryStreamExt;
 use modelarts_emulator::{Timing, faults::Fault};
 use modelarts_ext::{Job, Outcome, RetryPolicy, jobs::wait::Observation, types::Phase};
 
-use super::fixtures::{blocked_job, details_of};
+use super::fixtures::details_of;
 use crate::support::{
     clock::{TestClock, seconds},
     errors::refused,
@@ -43,39 +43,11 @@ async fn a_wait_ends_on_its_condition() {
 
     // The wait ends as usual if the job ends without meeting the condition.
     let waiting = barrier.reached().await;
-    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
-    site.clock.step(async move {
+    site.at_pause(job.id(), async move {
         waiting.release().await;
-        emulator.wait_until_settled(&id).await;
     });
     let never = job.wait().until(|job| job.phase() == Phase::Abnormal);
     assert_eq!(*never.await.unwrap().outcome(), Outcome::Completed);
-}
-
-#[tokio::test]
-async fn errors_that_are_passed_over_are_counted() {
-    let site = Site::start().await;
-    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
-    let job = site.run(site.script("bumpy", "exit(3)")).await;
-    let job = client.training_jobs().get(job.id()).await.unwrap();
-    let status = Fault::Status {
-        status: 503,
-        retry_after: None,
-        error_code: None,
-        error_msg: None,
-    };
-    site.fault(2, SHOW, status);
-    site.fault(1, SHOW, Fault::Reset);
-    let end = job.wait().await.unwrap();
-    assert_eq!(end.errors(), 3);
-    assert_eq!(
-        *end.outcome(),
-        Outcome::Failed {
-            exit_code: Some(3),
-            task: Some("worker-0".into()),
-            message: Some("exit with 3".into()),
-        }
-    );
 }
 
 #[tokio::test]
@@ -107,21 +79,6 @@ async fn the_time_limit_of_a_wait_is_kept_while_the_service_does_not_answer() {
 }
 
 #[tokio::test]
-async fn a_wait_is_awaited() {
-    let site = Site::start().await;
-    let job = blocked_job(&site, "awaited", "", "").await;
-    let end = job.wait().await.unwrap();
-    assert_eq!(*end.outcome(), Outcome::Completed);
-    assert!(end.is_completed());
-    assert_eq!(end.errors(), 0);
-    assert_eq!(
-        (end.job().id(), end.job().phase()),
-        (job.id(), Phase::Completed)
-    );
-    assert_eq!(site.clock.slept().len(), 1);
-}
-
-#[tokio::test]
 async fn a_wait_is_observed() {
     let mut timing = Timing::instant();
     timing.creating = seconds(100);
@@ -143,33 +100,28 @@ async fn a_wait_is_observed() {
             emulator.wait_for(&id, phase).await.unwrap();
         });
     }
-    let (emulator, id) = (Arc::clone(&site.emulator), job.id().to_owned());
-    site.clock.step(async move {
+    site.at_pause(job.id(), async move {
         barrier.reached().await.release().await;
-        emulator.wait_until_settled(&id).await;
     });
     let seen: Vec<Observation> = job.wait().stream().try_collect().await.unwrap();
-    let seen = seen.iter().map(|seen| {
-        let secondary = seen.job.secondary_phase().unwrap().to_string();
-        (
-            seen.job.phase(),
-            secondary,
-            seen.outcome.clone(),
-            seen.errors,
-        )
-    });
+    let seen = seen.iter().map(
+        |Observation {
+             job,
+             outcome,
+             errors,
+             ..
+         }| {
+            let secondary = job.secondary_phase().unwrap();
+            format!("{} {secondary} {outcome:?} {errors}", job.phase())
+        },
+    );
     assert_eq!(
         seen.collect::<Vec<_>>(),
         [
-            (Phase::Creating, "Creating".into(), None, 0),
-            (Phase::Pending, "Queuing".into(), None, 0),
-            (Phase::Running, "Running".into(), None, 0),
-            (
-                Phase::Completed,
-                "Completed".into(),
-                Some(Outcome::Completed),
-                0
-            ),
+            "Creating Creating None 0",
+            "Pending Queuing None 0",
+            "Running Running None 0",
+            "Completed Completed Some(Completed) 0",
         ]
     );
     assert_eq!(site.clock.steps_left(), 0);
@@ -269,21 +221,4 @@ async fn bad_answers_do_not_end_a_wait() {
 
     site.fault(1, SHOW, status(403, None));
     assert!(refused(job.wait().await).is_auth());
-}
-
-#[tokio::test]
-async fn a_wait_does_not_bear_errors_for_ever() {
-    let site = Site::start().await;
-    let job = site.run(site.script("hopeless", "")).await;
-    let client = site.client().retry(RetryPolicy::none()).build().unwrap();
-    let job = client.training_jobs().get(job.id()).await.unwrap();
-    site.fault(1000, SHOW, status(503, None));
-    let error = refused(job.wait().await);
-    assert_eq!(error.status(), Some(503));
-    let slept: Duration = site.clock.slept().iter().sum();
-    let limit = Duration::from_secs(15 * 60);
-    assert!(
-        slept > limit && slept < limit + Duration::from_secs(40),
-        "{slept:?}"
-    );
 }

@@ -104,7 +104,7 @@ async fn jobs_that_fail_or_stop_together_keep_to_the_rate() {
         {"name": "bad-*", "runs": [{"seconds": 100, "exit_code": 3, "log": ["no data"]}]},
         {"name": "long-*", "runs": [{"seconds": 100_000}]},
     ]});
-    // The time limit for details is 62 seconds.
+    // The time limit for details is 92 seconds.
     let site = SimulatedSite::start(script, seconds(60)).await;
     let bad = (0..120).map(|n| format!("bad-{n}"));
     let jobs = submit(&site, bad.chain((0..30).map(|n| format!("long-{n}")))).await;
@@ -215,8 +215,8 @@ async fn jobs_handles_and_ids_can_be_waited_for() {
     );
     // The search for the job of the other workspace does not find it, because only its id is known.
     assert_eq!(site.count(SHOW).0 - before, 2);
-    // The end is recorded in the job that was passed.
-    assert!(job.is_completed());
+    // The job that was passed does not change.
+    assert!(!job.is_completed());
     let ends = jobs.wait_all([job.id()]).await.unwrap();
     assert!(ends[0].is_completed());
 }

@@ -19,7 +19,7 @@ use modelarts_ext::{
 use serde_json::json;
 use tokio::sync::OnceCell;
 
-use crate::support::{errors::message, script_barrier::ScriptBarrier, site::Site};
+use crate::support::{errors::message, faults::status, script_barrier::ScriptBarrier, site::Site};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -43,6 +43,25 @@ struct WatchResult {
     lines: Option<Vec<String>>,
     /// The last update if it was a phase change, or a note that the job was deleted.
     last: Option<String>,
+}
+
+/// Returns the result of this method for a job with this end.
+fn expected(way: Way, outcome: &Outcome, events: &[String], lines: &[&str]) -> WatchResult {
+    let whole = way == Way::Follow;
+    let last = match outcome {
+        Outcome::Completed => "Completed",
+        Outcome::Terminated { .. } => "Terminated",
+        _ => "Vanished",
+    };
+    let lines = lines.iter().map(|line| (*line).to_owned());
+    WatchResult {
+        outcome: [Way::Wait, Way::WaitAll]
+            .contains(&way)
+            .then(|| outcome.clone()),
+        events: (whole || way == Way::Events).then(|| events.to_vec()),
+        lines: (whole || way == Way::Log).then(|| lines.collect()),
+        last: whole.then(|| last.to_owned()),
+    }
 }
 
 fn line(item: LogItem) -> String {
@@ -170,20 +189,11 @@ async fn a_job_that_restarts() {
         assert_eq!(scene.site.clock.steps_left(), 0, "{way:?}");
         job.refresh().await.unwrap();
         assert_eq!(job.restarts(), Some(1));
-        if let Some(outcome) = result.outcome {
-            assert_eq!(outcome, Outcome::Completed, "{way:?}");
-        }
-        if let Some(events) = result.events {
-            let restarts = events
-                .iter()
-                .filter(|event| event.contains("has been restarted"));
-            assert_eq!(restarts.count(), 1);
-            assert_eq!(events, listed(&job).await, "{way:?}");
-        }
-        if let Some(lines) = result.lines {
-            assert_eq!(lines, ["first", "again"], "{way:?}");
-        }
-        assert!(way != Way::Follow || result.last.as_deref() == Some("Completed"));
+        let events = listed(&job).await;
+        let is_restart = |event: &&String| event.contains("has been restarted");
+        assert_eq!(events.iter().filter(is_restart).count(), 1);
+        let expected = expected(way, &Outcome::Completed, &events, &["first", "again"]);
+        assert_eq!(result, expected, "{way:?}");
     }
 }
 
@@ -202,31 +212,20 @@ async fn a_job_that_is_stopped() {
             });
             let job = job.await;
             let waiting = scene.barrier.reached().await;
-            let (emulator, clock, stopped) = (
-                Arc::clone(&scene.site.emulator),
-                scene.site.clock.clone(),
-                job.clone(),
-            );
-            scene.site.clock.step(async move {
+            let clock = scene.site.clock.clone();
+            let stopped = job.clone();
+            scene.site.at_pause(job.id(), async move {
                 if itself {
                     clock.advance(HOUR);
                 } else {
                     stopped.terminate().await.unwrap();
                 }
-                emulator.wait_until_settled(stopped.id()).await;
             });
             let result = watch(way, &scene.site.client, &job).await.unwrap();
             drop(waiting);
-            if let Some(outcome) = result.outcome {
-                assert_eq!(outcome, Outcome::Terminated { by: by.clone() }, "{way:?}");
-            }
-            if let Some(events) = result.events {
-                assert_eq!(events, listed(&job).await, "{way:?}");
-            }
-            if let Some(lines) = result.lines {
-                assert_eq!(lines, ["before"], "{way:?}");
-            }
-            assert!(way != Way::Follow || result.last.as_deref() == Some("Terminated"));
+            let outcome = Outcome::Terminated { by: by.clone() };
+            let expected = expected(way, &outcome, &listed(&job).await, &["before"]);
+            assert_eq!(result, expected, "{way:?}");
         }
     }
 }
@@ -243,22 +242,17 @@ async fn a_job_that_is_deleted() {
             deleted.delete().await.unwrap();
             emulator.wait_until_gone(deleted.id()).await;
         });
-        let result = watch(way, &scene.site.client, &job).await.unwrap();
+        let mut result = watch(way, &scene.site.client, &job).await.unwrap();
         drop(waiting);
-        if let Some(outcome) = result.outcome {
-            assert_eq!(outcome, Outcome::Vanished, "{way:?}");
-        }
-        if let Some(mut result) = result.events {
-            // The order of events within the same second is undefined.
-            result.sort();
+        // The order of events within the same second is undefined.
+        events.sort();
+        if let Some(events) = &mut result.events {
             events.sort();
-            assert_eq!(result, events, "{way:?}");
         }
-        if let Some(lines) = result.lines {
-            // Lines of the end may be missing.
-            assert_eq!(lines, ["before", "Gap { bytes: None }"], "{way:?}");
-        }
-        assert!(way != Way::Follow || result.last.as_deref() == Some("Vanished"));
+        // Lines of the end may be missing.
+        let lines = ["before", "Gap { bytes: None }"];
+        let expected = expected(way, &Outcome::Vanished, &events, &lines);
+        assert_eq!(result, expected, "{way:?}");
     }
 }
 
@@ -293,15 +287,9 @@ async fn a_token_that_expires_in_between() {
             emulator.wait_until_settled(&id).await;
         });
         let result = watch(way, &client, &renewed).await.unwrap();
-        if let Some(outcome) = result.outcome {
-            assert_eq!(outcome, Outcome::Completed, "{way:?}");
-        }
-        if let Some(events) = result.events {
-            assert_eq!(events, listed(&renewed).await, "{way:?}");
-        }
-        if let Some(lines) = result.lines {
-            assert_eq!(lines, ["before", "after"], "{way:?}");
-        }
+        let events = listed(&renewed).await;
+        let expected = expected(way, &Outcome::Completed, &events, &["before", "after"]);
+        assert_eq!(result, expected, "{way:?}");
         // If an expired token cannot be renewed, the watch ends with an error.
         let error = watch(way, &bound, &fixed).await.unwrap_err();
         assert!(error.is_auth(), "{way:?}: {error}");
@@ -335,19 +323,8 @@ async fn a_page_of_a_load_balancer_does_not_end_a_watch() {
             site.fault(1, operation, Fault::Html { status: 404 });
             let result = watch(way, &site.client, &job).await;
             let result = result.unwrap_or_else(|error| panic!("{way:?}, {operation}: {error}"));
-            let what = format!("{way:?}, {operation}");
-            if let Some(outcome) = result.outcome {
-                assert_eq!(outcome, Outcome::Completed, "{what}");
-            }
-            if let Some(result) = result.events {
-                assert_eq!(result, events, "{what}");
-            }
-            if let Some(lines) = result.lines {
-                assert_eq!(lines, ["x"], "{what}");
-            }
-            if let Some(last) = result.last {
-                assert_eq!(last, "Completed", "{what}");
-            }
+            let expected = expected(way, &Outcome::Completed, &events, &["x"]);
+            assert_eq!(result, expected, "{way:?}, {operation}");
             site.emulator.faults().clear();
         }
     }
@@ -360,12 +337,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
         let site = Site::start().await;
         let client = site.client().retry(RetryPolicy::none()).build().unwrap();
         let job = ended(way, &site, &client).await;
-        let busy = Fault::Status {
-            status: 503,
-            retry_after: Some(retry_after.as_secs()),
-            error_code: None,
-            error_msg: None,
-        };
+        let busy = status(503, Some(retry_after.as_secs()));
         let first = match way {
             Way::WaitAll => "ListTrainingJobs",
             _ => "ShowTrainingJobDetails",
@@ -403,15 +375,6 @@ const FOLLOWED: [(Way, &[&str]); 3] = [
     (Way::Follow, &[EVENTS, "ShowTrainingJobLogsPreview"]),
 ];
 
-fn unavailable() -> Fault {
-    Fault::Status {
-        status: 503,
-        retry_after: None,
-        error_code: None,
-        error_msg: None,
-    }
-}
-
 /// Returns a job that has ended, with this number of events, one per second, and this number of
 /// lines.
 async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job {
@@ -432,38 +395,6 @@ async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job 
     client.training_jobs().get(&id).await.unwrap()
 }
 
-fn lines(count: u32) -> Vec<String> {
-    (0..count).map(|number| format!("line {number}")).collect()
-}
-
-/// Returns the expected items of this method for a completed job.
-fn all_of(way: Way, events: &[String], lines: &[String]) -> WatchResult {
-    let whole = way == Way::Follow;
-    WatchResult {
-        outcome: None,
-        events: (whole || way == Way::Events).then(|| events.to_vec()),
-        lines: (way != Way::Events).then(|| lines.to_vec()),
-        last: whole.then(|| "Completed".to_owned()),
-    }
-}
-
-#[tokio::test]
-async fn looks_that_fail_after_the_end_are_not_quiet_ones() {
-    for (way, operations) in FOLLOWED {
-        for operation in operations {
-            let what = format!("{way:?}, {operation}");
-            let site = Site::start().await;
-            let job = long_job(&site, &site.client, 10, 3).await;
-            let all = listed(&job).await;
-            // Six polls of five requests each, which take longer than the quiet time.
-            site.fault(34, operation, unavailable());
-            let result = watch(way, &site.client, &job).await.unwrap();
-            assert_eq!(site.emulator.faults().list(), [], "{what}");
-            assert_eq!(result, all_of(way, &all, &lines(3)), "{what}");
-        }
-    }
-}
-
 #[tokio::test]
 async fn a_source_that_fails_for_good_ends_it_with_an_error() {
     let limit = Duration::from_secs(15 * 60);
@@ -474,7 +405,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
             let client = site.client().retry(RetryPolicy::none()).build().unwrap();
             let job = long_job(&site, &client, 10, 3).await;
             // All other operations keep working.
-            site.fault(1000, operation, unavailable());
+            site.fault(1000, operation, status(503, None));
             let error = watch(way, &client, &job).await.unwrap_err();
             assert_eq!(error.status(), Some(503), "{what}");
             let message = message(&error);
@@ -497,7 +428,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
 /// Injects transient errors into a share of the next responses.
 fn bad_answers(site: &Site, seed: u64, percent: u32) {
     let faults = [
-        unavailable(),
+        status(503, None),
         Fault::Reset,
         Fault::ResetMidBody,
         Fault::LostAnswer,
@@ -533,11 +464,14 @@ async fn nothing_is_lost_whatever_answers_fail() {
     let job = long_job(&site, &site.client, 347, 1234).await;
     let all = listed(&job).await;
     assert_eq!(all.len(), 347);
+    let lines: Vec<_> = (0..1234).map(|number| format!("line {number}")).collect();
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
     for (way, _) in FOLLOWED {
         for (percent, seed) in [(25, 0), (25, 1), (50, 2), (50, 3), (50, 4)] {
             let how = (way, percent, seed);
             let result = watch_badly(&site, how, &job).await;
-            assert_eq!(result, all_of(way, &all, &lines(1234)), "{how:?}");
+            let expected = expected(way, &Outcome::Completed, &all, &lines);
+            assert_eq!(result, expected, "{how:?}");
         }
     }
 }
@@ -561,8 +495,8 @@ async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
             let result = watch_badly(&scene.site, how, &job).await;
             assert_eq!(scene.site.clock.steps_left(), 0);
             let all = listed(&job).await;
-            let lines = ["before".to_owned(), "after".to_owned()];
-            assert_eq!(result, all_of(way, &all, &lines), "{how:?}");
+            let expected = expected(way, &Outcome::Completed, &all, &["before", "after"]);
+            assert_eq!(result, expected, "{how:?}");
         }
     }
 }

@@ -107,13 +107,6 @@ pub(crate) fn details(world: &World, what: &str, before: &Value, after: &Value, 
     }
 }
 
-/// Checks that the job handle on which the caller started a wait reports the same final state as
-/// the result of the wait.
-pub(crate) fn handle(world: &World, what: &str, job: &Job, end: &Job) {
-    let is_equal = job.time_run() == end.time_run() && job.exit_codes().eq(end.exit_codes());
-    fail!(world, if end.is_final() && !is_equal; "{what}: the handle differs from the result");
-}
-
 /// Returns the change that this call asked for, if the service executed it.
 fn executed<T>(world: &World, op: Op, ended: &Ended<T>) -> Option<Change> {
     let is_own = |one: &Change| one.call == Some(ended.call.number) && one.op == op;

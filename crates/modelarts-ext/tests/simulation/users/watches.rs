@@ -108,5 +108,4 @@ pub(crate) async fn wait(world: &World, job: &Job, rng: &mut Rng) {
     let Ok(waited) = &ended.result else { return };
     checks::identity(world, &what, job, waited.job());
     checks::outcome(world, waited.job(), waited.outcome(), limit, &ended).await;
-    checks::handle(world, &what, job, waited.job());
 }

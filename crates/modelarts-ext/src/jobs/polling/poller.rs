@@ -1,0 +1,261 @@
+//! `Poller`: the rounds of requests of a wait or of a followed job, and the pauses between them.
+
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use crate::{clock::Clock, transport::deadline::Deadline};
+
+/// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
+const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
+/// Growth factor of a pause while nothing changes.
+const GROWTH: f64 = 1.3;
+/// Jitter of a pause, so that waits that began together do not poll simultaneously.
+const JITTER: f64 = 0.1;
+
+/// Pauses between rounds: short after a change, growing while nothing changes.
+#[derive(Clone, Debug)]
+pub(crate) struct PollInterval {
+    shortest: Duration,
+    longest: Duration,
+    jitter: f64,
+    /// The last pause, without jitter; `None` before the first round.
+    pause: Option<Duration>,
+}
+
+impl PollInterval {
+    pub(crate) fn new(shortest: Duration, longest: Duration) -> Self {
+        Self {
+            shortest: shortest.min(MAX_PAUSE),
+            longest: longest.max(shortest).min(MAX_PAUSE),
+            jitter: JITTER,
+            pause: None,
+        }
+    }
+
+    /// Returns an interval of constant pauses.
+    pub(crate) fn fixed(pause: Duration) -> Self {
+        Self {
+            jitter: 0.0,
+            ..Self::new(pause, pause)
+        }
+    }
+
+    /// Returns the next pause: the shortest one after the first round and after a change.
+    fn next(&mut self, is_change: bool) -> Duration {
+        let pause = match self.pause {
+            Some(pause) if !is_change => pause.mul_f64(GROWTH).min(self.longest),
+            _ => self.shortest,
+        };
+        self.pause = Some(pause);
+        self.with_jitter(pause)
+    }
+
+    fn with_jitter(&self, pause: Duration) -> Duration {
+        pause.mul_f64(1.0 + self.jitter * (2.0 * fastrand::f64() - 1.0))
+    }
+}
+
+/// State of a poller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// A round is due.
+    Due,
+    /// The requests of a round are being made.
+    Reading,
+    /// The next round is due this long after the end of the last one.
+    Pausing { since: SystemTime, pause: Duration },
+}
+
+/// Next step of a poller.
+#[derive(Debug, PartialEq)]
+enum Step {
+    /// Make the requests of a round.
+    Read,
+    /// Sleep, and ask for the next step.
+    Sleep(Duration),
+    /// End, because the time limit has passed.
+    TimeOut,
+}
+
+/// Poller of one job or of several.
+pub(crate) struct Poller {
+    state: State,
+    interval: PollInterval,
+    pub(crate) deadline: Arc<Deadline>,
+}
+
+impl Poller {
+    pub(crate) fn new(
+        clock: &dyn Clock,
+        interval: PollInterval,
+        timeout: Option<Duration>,
+    ) -> Self {
+        Self {
+            state: State::Due,
+            interval,
+            deadline: Arc::new(Deadline::new(clock, timeout)),
+        }
+    }
+
+    /// Returns the next step, if `left` remains until the time limit.
+    fn step(&mut self, now: SystemTime, left: Option<Duration>) -> Step {
+        if left.is_some_and(|left| left.is_zero()) {
+            return Step::TimeOut;
+        }
+        let rest = self.rest_of_pause(now);
+        match rest.is_zero() {
+            true => {
+                self.state = State::Reading;
+                Step::Read
+            }
+            // A clock that is set back during the sleep does not extend the pause.
+            false => {
+                self.state = State::Due;
+                Step::Sleep(left.map_or(rest, |left| rest.min(left)))
+            }
+        }
+    }
+
+    fn rest_of_pause(&self, now: SystemTime) -> Duration {
+        match self.state {
+            State::Due | State::Reading => Duration::ZERO,
+            State::Pausing { since, pause } => {
+                pause.saturating_sub(now.duration_since(since).unwrap_or_default())
+            }
+        }
+    }
+
+    /// Pauses if a round has ended, and then runs the requests of the next one, or of the next part
+    /// of a round. Returns `None` if the time limit passes before they complete.
+    pub(crate) async fn round<T>(
+        &mut self,
+        clock: &dyn Clock,
+        requests: impl Future<Output = T>,
+    ) -> Option<T> {
+        loop {
+            match self.step(clock.now(), self.deadline.left(clock)) {
+                Step::Read => return self.deadline.run(clock, requests).await,
+                Step::Sleep(pause) => clock.sleep(pause).await,
+                Step::TimeOut => return None,
+            }
+        }
+    }
+
+    /// Ends a round. The next pause is at least `retry_after`.
+    pub(crate) fn end_round(&mut self, now: SystemTime, is_change: bool, retry_after: Duration) {
+        let pause = self.interval.next(is_change).max(retry_after);
+        self.state = State::Pausing { since: now, pause };
+    }
+
+    /// Sleeps for the usual pause, but at least `retry_after`, and not beyond the time limit.
+    pub(crate) async fn sleep(&self, clock: &dyn Clock, retry_after: Duration) {
+        let pause = self.interval.pause.unwrap_or(self.interval.shortest);
+        let pause = self.interval.with_jitter(pause).max(retry_after);
+        let left = self.deadline.left(clock).unwrap_or(pause);
+        clock.sleep(pause.min(left)).await;
+    }
+
+    /// Returns `true` if the next round is due.
+    pub(crate) fn is_due(&self, now: SystemTime) -> bool {
+        self.rest_of_pause(now).is_zero()
+    }
+
+    /// Returns `true` if the time limit has passed.
+    pub(crate) fn is_late(&self, clock: &dyn Clock) -> bool {
+        let left = self.deadline.left(clock);
+        left.is_some_and(|left| left.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::SystemClock;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn at(second: u32) -> SystemTime {
+        SystemTime::UNIX_EPOCH + SECOND * (1_000_000 + second)
+    }
+
+    fn poller(state: State) -> Poller {
+        let interval = PollInterval::fixed(10 * SECOND);
+        Poller {
+            state,
+            ..Poller::new(&SystemClock, interval, None)
+        }
+    }
+
+    #[test]
+    fn each_state_has_its_step() {
+        let pausing = State::Pausing {
+            since: at(100),
+            pause: 10 * SECOND,
+        };
+        let sleep = |seconds| Step::Sleep(SECOND * seconds);
+        for (state, now, left, step, next) in [
+            (State::Due, 0, None, Step::Read, State::Reading),
+            (State::Due, 0, Some(1), Step::Read, State::Reading),
+            (State::Due, 0, Some(0), Step::TimeOut, State::Due),
+            (State::Reading, 0, None, Step::Read, State::Reading),
+            (State::Reading, 0, Some(0), Step::TimeOut, State::Reading),
+            (pausing, 100, None, sleep(10), State::Due),
+            (pausing, 104, None, sleep(6), State::Due),
+            (pausing, 104, Some(7), sleep(6), State::Due),
+            (pausing, 104, Some(5), sleep(5), State::Due),
+            (pausing, 104, Some(0), Step::TimeOut, pausing),
+            (pausing, 110, None, Step::Read, State::Reading),
+            (pausing, 200, Some(1), Step::Read, State::Reading),
+            // The clock was set back.
+            (pausing, 50, None, sleep(10), State::Due),
+        ] {
+            let mut poller = poller(state);
+            assert_eq!(poller.is_due(at(now)), state != pausing || now >= 110);
+            let left: Option<u32> = left;
+            let found = poller.step(at(now), left.map(|left| SECOND * left));
+            assert_eq!(
+                (found, poller.state),
+                (step, next),
+                "{state:?} {now} {left:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_round_ends_with_a_pause() {
+        for (retry_after, pause) in [(0, 10), (9, 10), (45, 45)] {
+            let mut poller = poller(State::Reading);
+            poller.end_round(at(5), true, SECOND * retry_after);
+            let (since, pause) = (at(5), SECOND * pause);
+            assert_eq!(poller.state, State::Pausing { since, pause });
+        }
+    }
+
+    #[test]
+    fn pauses_grow_until_something_changes() {
+        let day = 86400.0;
+        for (shortest, longest, pauses) in [
+            (10 * SECOND, 15 * SECOND, [10.0, 13.0, 15.0, 10.0, 13.0]),
+            // A pause that would never end is a day.
+            (Duration::MAX, Duration::ZERO, [day; 5]),
+            (Duration::MAX, Duration::MAX, [day; 5]),
+        ] {
+            let mut interval = PollInterval::new(shortest, longest);
+            for (expected, is_change) in pauses.into_iter().zip([false, false, false, true, false])
+            {
+                let jittered = interval.next(is_change).as_secs_f64();
+                let exact = interval.pause.unwrap().as_secs_f64();
+                assert!((exact - expected).abs() < 1e-6, "{exact} {expected}");
+                assert!(
+                    (jittered / exact - 1.0).abs() <= JITTER + 1e-9,
+                    "{jittered}"
+                );
+            }
+        }
+        let mut fixed = PollInterval::fixed(10 * SECOND);
+        let pauses = [false, false, true].map(|is_change| fixed.next(is_change));
+        assert_eq!(pauses, [10 * SECOND; 3]);
+    }
+}

@@ -1,0 +1,333 @@
+//! `JobsWait`: a wait for several jobs, which reads all of them in rounds, and returns the results
+//! of the jobs that have ended.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt, stream::FuturesOrdered};
+use modelarts_api::{BoxFuture, types::Phase};
+
+use crate::{
+    client::Client,
+    error::Error,
+    jobs::{
+        filter::MAX_VALUES,
+        job::{Job, JobHandle},
+        polling::{
+            IN_FLIGHT,
+            poller::{PollInterval, Poller},
+            tolerance::ErrorTolerance,
+        },
+        wait::{
+            Waited, condition::Condition, job_set::JobSet, outcome::job_outcome,
+            requests::read_jobs, round::SearchState,
+        },
+    },
+    transport::{deadline::Deadline, rate_limit::RateLimit},
+};
+
+/// Number of calls that a wait for up to [`MAX_VALUES`] jobs may make in a burst: for each job a
+/// search, a read, and two calls for its last events and lines.
+const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
+
+/// Options of a wait for several jobs.
+#[derive(Clone, Debug)]
+pub(in crate::jobs) struct PollOptions {
+    pub(in crate::jobs) interval: PollInterval,
+    pub(in crate::jobs) timeout: Option<Duration>,
+    pub(in crate::jobs) calls_per_second: f64,
+    /// Maximum number of jobs that a round reads one by one, and of jobs whose last events it
+    /// reads.
+    pub(in crate::jobs) budget: usize,
+    /// Condition that ends the wait for a job.
+    pub(in crate::jobs) until: Option<Condition>,
+}
+
+impl Default for PollOptions {
+    fn default() -> Self {
+        Self {
+            interval: PollInterval::new(Duration::from_secs(5), Duration::from_secs(60)),
+            timeout: None,
+            calls_per_second: 1.0,
+            budget: 10,
+            until: None,
+        }
+    }
+}
+
+impl PollOptions {
+    /// Creates the rate limit of a wait for this number of concurrent jobs.
+    pub(in crate::jobs) fn rate_limit(&self, jobs: usize) -> Result<RateLimit, Error> {
+        let burst = if jobs <= MAX_VALUES { SMALL_BURST } else { 1 };
+        RateLimit::new(self.calls_per_second, burst)
+    }
+}
+
+/// Choice of the ended jobs whose last events and log lines are read until the next round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum DetailReads {
+    /// One job, to find out if the service returns events.
+    First,
+    /// Several jobs concurrently.
+    Concurrent,
+    /// Only stopped jobs, whose outcome requires their events.
+    OnlyStopped,
+}
+
+/// Reads of the last events and lines of jobs that have ended.
+struct EndReads {
+    mode: DetailReads,
+    /// Number of jobs that may still be read before the next round.
+    left: usize,
+    /// Jobs that are being read, in the order of their ends.
+    in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
+}
+
+/// Result of a job, and `false` if its events could not be read.
+type EndRead = (Waited, bool);
+
+impl EndReads {
+    /// Begins the reads between two rounds. While stopped jobs of earlier rounds wait for their
+    /// cause, the events and lines of other jobs are not read.
+    fn begin(&mut self, budget: usize, has_ended_jobs: bool) {
+        self.left = budget;
+        self.mode = match has_ended_jobs {
+            true => DetailReads::OnlyStopped,
+            false => DetailReads::First,
+        };
+    }
+
+    /// Returns `true` if another read may begin.
+    fn has_room(&self) -> bool {
+        let room = match self.mode {
+            DetailReads::First => 1,
+            _ => IN_FLIGHT,
+        };
+        self.in_flight.len() < room
+    }
+
+    /// Returns `true` if the last events and lines of a job that ended with this phase are read.
+    /// Those of a stopped job count towards the budget in any case, because its outcome requires
+    /// its events.
+    fn reads_details(&mut self, phase: &Phase) -> bool {
+        let may_read = self.left > 0;
+        let reads_details = may_read && self.mode != DetailReads::OnlyStopped;
+        self.left -= usize::from(may_read && (reads_details || *phase == Phase::Terminated));
+        reads_details
+    }
+
+    /// Records that a job was read. If its events could not be read, those of other jobs are not
+    /// read until the next round.
+    fn record(&mut self, is_read: bool) {
+        self.mode = match (is_read, self.mode) {
+            (false, _) | (_, DetailReads::OnlyStopped) => DetailReads::OnlyStopped,
+            (true, _) => DetailReads::Concurrent,
+        };
+    }
+}
+
+/// Reads what the outcome of a job requires, and its last events and lines on request.
+async fn read_end(job: Job, reads_details: bool, deadline: Arc<Deadline>) -> EndRead {
+    let (outcome, last_events) = job_outcome(&job, &deadline).await;
+    let mut waited = Waited::new(job, outcome);
+    waited.last_events = last_events;
+    let is_read = !reads_details || waited.read_details(&deadline).await;
+    (waited, is_read)
+}
+
+/// Wait for several jobs.
+pub(in crate::jobs) struct JobsWait {
+    /// Client of the returned jobs.
+    client: Client,
+    /// Same client with the rate limit of the wait.
+    limited_client: Client,
+    poller: Poller,
+    /// Tolerance of errors. Each request that succeeds resets it.
+    tolerance: ErrorTolerance,
+    jobs: JobSet,
+    search: SearchState,
+    end_reads: EndReads,
+}
+
+impl JobsWait {
+    pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
+        Self {
+            limited_client: client.with_rate_limit(limit),
+            poller: Poller::new(&**client.clock(), options.interval, options.timeout),
+            client,
+            tolerance: ErrorTolerance::default(),
+            jobs: JobSet::new(options.until),
+            search: SearchState {
+                budget: options.budget,
+                last_read: None,
+                searches_ids: true,
+            },
+            end_reads: EndReads {
+                mode: DetailReads::First,
+                left: options.budget,
+                in_flight: FuturesOrdered::new(),
+            },
+        }
+    }
+
+    /// Adds a job. Its result is returned once, even if it is added twice.
+    pub(in crate::jobs) fn add(&mut self, handle: &JobHandle) {
+        let job = handle.job().unwrap_or_else(|| handle.without_details());
+        self.jobs.add(job.with_client(self.limited_client.clone()));
+    }
+
+    /// Lets the first round begin after a pause, too, for jobs that were just created.
+    pub(in crate::jobs) fn start_with_pause(&mut self) {
+        let now = self.client.clock().now();
+        self.poller.end_round(now, true, Duration::ZERO);
+    }
+
+    /// Returns the number of jobs that are not known to have ended.
+    pub(in crate::jobs) fn unfinished(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Returns `true` if all results were returned.
+    pub(in crate::jobs) fn is_done(&self) -> bool {
+        self.jobs.is_done() && self.end_reads.in_flight.is_empty()
+    }
+
+    /// Returns `true` if the pause before the next round has passed.
+    pub(in crate::jobs) fn is_due(&self) -> bool {
+        self.unfinished() > 0 && self.poller.is_due(self.client.clock().now())
+    }
+
+    /// Returns `true` if the time limit of the wait has passed.
+    pub(in crate::jobs) fn is_late(&self) -> bool {
+        self.poller.is_late(&**self.client.clock())
+    }
+
+    /// Abandons the jobs that are not known to have ended, and returns them.
+    pub(in crate::jobs) fn abandon(&mut self) -> Vec<Job> {
+        self.jobs.abandon()
+    }
+
+    /// Pauses after a request that the service throttled, but not beyond the time limit.
+    pub(in crate::jobs) async fn pause_after(&mut self, error: Error) -> Result<(), Error> {
+        let clock = Arc::clone(self.client.clock());
+        self.tolerance.tolerate(error, clock.now())?;
+        let retry_after = self.tolerance.take_retry_after();
+        self.poller.sleep(&*clock, retry_after).await;
+        Ok(())
+    }
+
+    /// Returns the next result, or `None` if a round must come first.
+    pub(in crate::jobs) async fn next_result(&mut self) -> Option<Waited> {
+        if let Some(waited) = self.jobs.next_result() {
+            return Some(self.finish(waited));
+        }
+        let reads = &mut self.end_reads;
+        while reads.has_room()
+            && let Some(job) = self.jobs.next_ended(reads.left > 0)
+        {
+            let reads_details = reads.reads_details(&job.phase());
+            let deadline = Arc::clone(&self.poller.deadline);
+            let read = read_end(job, reads_details, deadline);
+            reads.in_flight.push_back(Box::pin(read));
+        }
+        let (waited, is_read) = reads.in_flight.next().await?;
+        reads.record(is_read);
+        Some(self.finish(waited))
+    }
+
+    /// Sets the fields that all results share: the number of errors, and the client of the job.
+    fn finish(&self, mut waited: Waited) -> Waited {
+        waited.errors = self.tolerance.errors;
+        waited.job = waited.job.with_client(self.client.clone());
+        waited
+    }
+
+    /// Reads all jobs, after the pause since the last round. At the time limit, all jobs that have
+    /// not ended time out.
+    pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
+        let has_ended_jobs = self.jobs.has_ended_jobs();
+        self.end_reads.begin(self.search.budget, has_ended_jobs);
+        if self.unfinished() == 0 {
+            return Ok(());
+        }
+        let clock = Arc::clone(self.client.clock());
+        let requests = read_jobs(
+            &self.limited_client,
+            &mut self.jobs,
+            &mut self.search,
+            &mut self.tolerance,
+        );
+        let read = self.poller.round(&*clock, requests).await;
+        let found_end = self.jobs.end_round();
+        match read {
+            None => self.jobs.time_out(),
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.tolerance.tolerate(error, clock.now())?,
+        }
+        let retry_after = self.tolerance.take_retry_after();
+        self.poller.end_round(clock.now(), found_end, retry_after);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end_reads(mode: DetailReads, left: usize) -> EndReads {
+        let in_flight = FuturesOrdered::new();
+        EndReads {
+            mode,
+            left,
+            in_flight,
+        }
+    }
+
+    #[test]
+    fn the_events_of_one_job_are_read_first() {
+        use DetailReads::{Concurrent, First, OnlyStopped};
+        for (mode, is_read, next) in [
+            (First, true, Concurrent),
+            (First, false, OnlyStopped),
+            (Concurrent, true, Concurrent),
+            (Concurrent, false, OnlyStopped),
+            (OnlyStopped, true, OnlyStopped),
+            (OnlyStopped, false, OnlyStopped),
+        ] {
+            let mut reads = end_reads(mode, 1);
+            reads.record(is_read);
+            assert_eq!(reads.mode, next, "{mode:?} {is_read}");
+            for (has_ended_jobs, begun) in [(false, First), (true, OnlyStopped)] {
+                reads.begin(7, has_ended_jobs);
+                assert_eq!((reads.mode, reads.left), (begun, 7));
+            }
+        }
+        for (mode, room) in [(First, 1), (Concurrent, 16), (OnlyStopped, 16)] {
+            let mut reads = end_reads(mode, 100);
+            while reads.has_room() {
+                reads.in_flight.push_back(Box::pin(std::future::pending()));
+            }
+            assert_eq!(reads.in_flight.len(), room, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn the_budget_is_that_of_jobs_with_requests() {
+        use DetailReads::{Concurrent, First, OnlyStopped};
+        for (mode, left, phase, reads_details, rest) in [
+            (First, 2, Phase::Failed, true, 1),
+            (Concurrent, 1, Phase::Abnormal, true, 0),
+            (Concurrent, 1, Phase::Terminated, true, 0),
+            (Concurrent, 0, Phase::Failed, false, 0),
+            (OnlyStopped, 2, Phase::Failed, false, 2),
+            (OnlyStopped, 2, Phase::Terminated, false, 1),
+        ] {
+            let mut reads = end_reads(mode, left);
+            assert_eq!(
+                reads.reads_details(&phase),
+                reads_details,
+                "{mode:?} {phase}"
+            );
+            assert_eq!(reads.left, rest, "{mode:?} {phase}");
+        }
+    }
+}
