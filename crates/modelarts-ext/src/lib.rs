@@ -124,6 +124,8 @@ mod list_position;
 pub mod masking;
 pub mod operations;
 pub mod pagination;
+#[doc(hidden)]
+pub mod spelling;
 mod timestamp;
 mod transport;
 pub mod validation;

@@ -2,12 +2,13 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use modelarts_api::{RawResponse, TransportError, decode::Skipped, error_body};
+use modelarts_api::{RawResponse, TransportError, codes, decode::Skipped, error_body};
 
 use crate::{
+    client::Client,
     error::{Error, ErrorKind},
     pagination::source::{Counts, RawPage},
-    transport::{OTHER_PROJECT, call::CallInfo},
+    transport::call::CallInfo,
 };
 
 /// The response of an operation, and the facts about the call.
@@ -167,7 +168,9 @@ impl Error {
                 let error = Self::service(response.status.as_u16(), &body).without_token();
                 let error = match call.advice {
                     // The advice of the service does not name the setting.
-                    Some(hint) if error.code() == Some(OTHER_PROJECT) => error.with_hint(&hint),
+                    Some(hint) if error.code() == Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => {
+                        error.with_hint(&hint)
+                    }
                     advice => error.with_advice(advice),
                 };
                 error.with_call(call.summary)
@@ -206,5 +209,39 @@ impl Error {
             }
             other => Self::new(ErrorKind::Unexpected, other.to_string()),
         }
+    }
+}
+
+impl<T> Response<T> {
+    /// Rejects a response whose `field` differs from the requested value `asked`: a faulty proxy
+    /// has mixed it up with that of another request. Closes the idle connections in this case.
+    /// `found` reads the field; a response without the field is rejected, too.
+    pub(crate) fn require_match(
+        self,
+        client: &Client,
+        field: &str,
+        asked: &str,
+        found: impl FnOnce(&T) -> Option<&str>,
+    ) -> Result<Self, Error> {
+        let other = match found(&self.value) {
+            // Case is ignored, because some parts of the service do not distinguish it in ids and
+            // names.
+            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
+            Some(_) => return Ok(self),
+            None => return Err(self.without(field)),
+        };
+        let masked = self.call.mask().text(other);
+        let other = masked.as_deref().unwrap_or(other);
+        client.transport().connector.reset();
+        let message = format!(
+            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
+        );
+        let solution = "something on the way mixes up answers, so the connections were replaced; \
+                        try again";
+        Err(Error::new(ErrorKind::Unexpected, message)
+            .with_status(self.status())
+            .with_solution(Some(solution.to_owned()))
+            .with_call(self.call.summary.clone())
+            .with_retryable(true))
     }
 }

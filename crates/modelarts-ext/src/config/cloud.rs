@@ -1,7 +1,10 @@
 //! The two clouds that serve this API, and the rules in which they differ.
 
 use crate::{
-    config::{endpoints::Service, environment::Environment},
+    config::{
+        environment::Environment,
+        regions::{Service, cloud_of},
+    },
     error::Error,
 };
 
@@ -37,9 +40,10 @@ impl Cloud {
                  the endpoint"
             ))
         })?;
-        if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
+        if let Some(other) = cloud_of(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
-                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",
+                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes \
+                 precedence",
                 cloud.name(),
                 other.name()
             );
@@ -55,21 +59,12 @@ impl Cloud {
         }
     }
 
-    /// Returns the cloud whose domain an address is in.
-    fn from_address(address: &str) -> Option<Self> {
-        match address {
-            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
-            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
-            _ => None,
-        }
-    }
-
     /// Returns the cloud of an endpoint by its domain, else by the region, else by the address of
     /// IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
-        Self::from_address(endpoint)
-            .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
-            .or_else(|| Self::from_address(iam?))
+        cloud_of(endpoint)
+            .or_else(|| cloud_of(&Service::Iam.default_endpoint(region?)?))
+            .or_else(|| cloud_of(iam?))
             .unwrap_or_default()
     }
 

@@ -51,7 +51,7 @@ impl RateLimit {
 
     /// Waits until the next call may be made. If the future is dropped, its turn is not given to
     /// another call.
-    pub(crate) async fn turn(&self, clock: &dyn Clock) {
+    pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
         let pause = self.reserve(clock.now());
         if !pause.is_zero() {
             clock.sleep(pause).await;

@@ -9,10 +9,10 @@ use crate::{
         create::{CreateJob, conversion::Conversion, copy::request_from_details, document},
         training_jobs::TrainingJobs,
     },
+    spelling::nearest,
     validation::{
         json_path::Located,
         limits::{self, BODY},
-        recommendations::nearest,
         report::Warning,
     },
 };
@@ -57,39 +57,9 @@ impl TrainingJobs {
     }
 }
 
-impl CreateJob {
-    /// Sets the field at a path to a value that is given as text, such as an argument of a command
-    /// line.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), modelarts_ext::Error> {
-    /// # use modelarts_ext::{Client, Credentials};
-    /// # let client = Client::builder().endpoint("https://modelarts.example.com").project_id("p");
-    /// # let client = client.credentials(Credentials::token("t")).build()?;
-    /// let job = client
-    ///     .training_jobs()
-    ///     .create("bert")
-    ///     .set_field("spec.resource.node_count", "4")?
-    ///     .set_field("algorithm.parameters[0].name", "lr")?
-    ///     .set_field("algorithm.parameters[0].value", "1e-05")?
-    ///     .set_field("metadata.annotations.fault-tolerance/job-retry-num", "2")?;
-    /// assert_eq!(job.body()["spec"]["resource"]["node_count"], 4);
-    /// assert_eq!(job.body()["algorithm"]["parameters"][0]["value"], "1e-05");
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// The type of the field determines the value: text is taken literally, anything else is JSON,
-    /// and `null` removes the field. `[0]` is the first element of a list; the index after the last
-    /// element appends one. The rest of a path below a map, such as `algorithm.environments`, is the
-    /// key.
-    ///
-    /// # Errors
-    /// A field that does not exist, with the most similar name, and a value of the wrong type. The
-    /// error names the path.
-    pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
-        set_at(Shape::Object(BODY), &mut self.body, "", path, value)?;
-        Ok(self)
-    }
+/// Sets the field at a path of a body to a value that is given as text.
+pub(super) fn set_field(body: &mut Value, path: &str, value: &str) -> Result<(), Error> {
+    set_at(Shape::Object(BODY), body, "", path, value)
 }
 
 /// Sets the value at the path `rest` below a value of this shape, which is at the path `done`.
