@@ -156,7 +156,8 @@ pub trait BlockingExt: Sized {
     /// use modelarts_ext::blocking::BlockingExt;
     ///
     /// let project = client.project_id();
-    /// let quotas = client.call(|api| api.show_training_quotas().project_id(project).send()).block()?;
+    /// let call = client.call(|api| api.show_training_quotas().project_id(project).send());
+    /// let quotas = call.block()?;
     /// println!("request {:?}", quotas.call().request_id());
     /// # Ok(()) }
     /// ```

@@ -235,7 +235,8 @@ impl Client {
     /// let project = client.project_id();
     ///
     /// // A body from builders.
-    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates").description("lr");
+    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates");
+    /// let metadata = metadata.description("lr");
     /// let body = CreateTrainingExperimentRequest::builder().metadata(metadata);
     /// let created = client
     ///     .call(|api| api.create_training_experiment().project_id(project).body(body).send())

@@ -42,8 +42,8 @@ impl Cloud {
         })?;
         if let Some(other) = cloud_of(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
-                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes \
-                 precedence",
+                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable \
+                 takes precedence",
                 cloud.name(),
                 other.name()
             );

@@ -30,7 +30,7 @@
 //! | source | provider |
 //! |---|---|
 //! | keys (AK/SK), or a token that you have | [`Credentials`] |
-//! | variables and files of other tools of the clouds | [`Client::from_env`](crate::Client::from_env) |
+//! | variables and files of other tools | [`Client::from_env`](crate::Client::from_env) |
 //! | user and password | [`Password`] |
 //! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
 //! | agency of the cloud server that the program runs on | [`Metadata`] |

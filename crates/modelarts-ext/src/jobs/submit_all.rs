@@ -218,7 +218,8 @@ impl SubmitAllState {
                         metadata::NAME,
                         Actual::Value(name.into()),
                         format!(
-                            "must be unique in a workspace, and the job with index {first} has this name"
+                            "must be unique in a workspace, and the job with index {first} has \
+                             this name"
                         ),
                         Some(codes::DUPLICATE_TRAINING_JOB_NAME),
                         "choose another name",

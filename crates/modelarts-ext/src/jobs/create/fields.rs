@@ -90,7 +90,7 @@ impl CreateJob {
         /// Sets the required affinity.
         required_affinity(affinity: RequiredAffinityRequest) = schedule_policy::REQUIRED_AFFINITY;
         /// Sets the preferred affinity (Huawei Cloud).
-        preferred_affinity(affinity: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
+        preferred_affinity(wish: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
         /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps
         /// logs for 30 days.
         log_path(obs_path: text) = log_export_path::OBS_URL;

@@ -100,7 +100,8 @@ fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) ->
                 index.and_then(|(index, after)| Some((index.parse::<usize>().ok()?, after)));
             let Some((index, after)) = index.filter(|(index, _)| *index <= items.len()) else {
                 return Err(Error::invalid(format!(
-                    "{}: the field is a list; the name must be followed by an index from [0] to [{}]",
+                    "{}: the field is a list; the name must be followed by an index from [0] to \
+                     [{}]",
                     whole(rest),
                     items.len()
                 )));

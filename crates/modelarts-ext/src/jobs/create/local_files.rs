@@ -268,7 +268,8 @@ mod tests {
         assert_eq!(
             compare_with_disk(disk + 1, 50).to_string(),
             "error: algorithm.inputs = 50.0 GiB (53687091201 bytes) for a disk of 50 GB: must \
-             fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+             fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as \
+             a volume\n"
         );
     }
 }

@@ -52,11 +52,10 @@ fn a_spec_beside_tasks_needs_no_resources() {
     assert_eq!(spec("pool-1".into(), Value::Null), [""; 0]);
     assert_eq!(
         spec(Value::Null, "modelarts.vm.cpu.8u".into()),
-        [
-            "spec.volumes[0].nfs = {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
+        ["spec.volumes[0].nfs = \
+             {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
              SFS Turbo must be mounted in a dedicated pool only (ModelArts.2788); run in a \
-             dedicated pool"
-        ]
+             dedicated pool"]
     );
 }
 
@@ -230,7 +229,8 @@ fn a_fraction_of_an_hour_is_refused_by_the_generated_type() {
     assert_eq!(
         violations(&job),
         [
-            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); round it"
+            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); \
+             round it"
         ]
     );
 }

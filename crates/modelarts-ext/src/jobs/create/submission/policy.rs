@@ -4,7 +4,7 @@
 //! The request is sent again only if the search finds no job, so the states are:
 //!
 //! ```text
-//! Sent::Nothing --answer--> the end, or Unsettled --search--> the end, or Sent::Lost --answer--> ...
+//! Sent::Nothing --answer--> the end, or Unsettled --search--> the end, or Sent::Lost --> ...
 //! ```
 
 use std::{ops::ControlFlow, time::Duration};

@@ -138,7 +138,8 @@ async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
     assert_eq!(
         message(&error),
         format!(
-            "CreateTrainingJob: the connection to {} broke: {why}; the search for the job failed, too \
+            "CreateTrainingJob: the connection to {} broke: {why}; the search for the job failed, \
+             too \
              (HTTP 503); the job may exist all the same: look for a job named \"unsettled\" before \
              sending it again",
             site.emulator.url()
