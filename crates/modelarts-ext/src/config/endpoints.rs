@@ -99,7 +99,7 @@ fn from_file(
 
 /// Returns `true` if a client can find the endpoint of `ModelArts` in this region: the variable
 /// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
-/// [`regions`](crate::config::regions) has it.
+/// [`regions`](crate::config::regions()) has it.
 ///
 /// # Errors
 /// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be

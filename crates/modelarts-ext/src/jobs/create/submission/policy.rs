@@ -353,4 +353,16 @@ mod tests {
             assert_eq!(Unsettled { error, earlier }.name_is_taken(), expected);
         }
     }
+
+    #[test]
+    fn a_pause_of_the_service_is_kept() {
+        let wait = Duration::from_secs(7);
+        for (error, expected) in [
+            (lost(), Duration::ZERO),
+            (lost().with_retry_after(Some(wait)), wait),
+        ] {
+            let earlier = Sent::Nothing;
+            assert_eq!(Unsettled { error, earlier }.retry_after(), expected);
+        }
+    }
 }
