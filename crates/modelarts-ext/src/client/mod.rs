@@ -65,11 +65,12 @@
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
 // the client. `look_up` looks up the project, and `current_user` the user of the credentials.
-// `response` has the result of a call.
+// `response` has the result of a call, and `mixed_up` checks that it is to this call.
 
 mod builder;
 mod current_user;
 mod look_up;
+mod mixed_up;
 mod resolve;
 pub(crate) mod response;
 

@@ -3,7 +3,7 @@
 use crate::{
     config::{
         environment::Environment,
-        regions::{Service, cloud_of},
+        regions::{HUAWEI_DOMAIN, OTC_DOMAIN, Service},
     },
     error::Error,
 };
@@ -40,7 +40,7 @@ impl Cloud {
                  the endpoint"
             ))
         })?;
-        if let Some(other) = cloud_of(endpoint).filter(|other| *other != cloud) {
+        if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
                 "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable \
                  takes precedence",
@@ -59,12 +59,22 @@ impl Cloud {
         }
     }
 
+    /// Returns the cloud whose domain an address is in.
+    fn from_address(address: &str) -> Option<Self> {
+        let is_in = |domain: &str| address.contains(&format!(".{domain}"));
+        match address {
+            _ if is_in(HUAWEI_DOMAIN) => Some(Self::Huawei),
+            _ if is_in(OTC_DOMAIN) => Some(Self::Otc),
+            _ => None,
+        }
+    }
+
     /// Returns the cloud of an endpoint by its domain, else by the region, else by the address of
     /// IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
-        cloud_of(endpoint)
-            .or_else(|| cloud_of(&Service::Iam.default_endpoint(region?)?))
-            .or_else(|| cloud_of(iam?))
+        Self::from_address(endpoint)
+            .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
+            .or_else(|| Self::from_address(iam?))
             .unwrap_or_default()
     }
 

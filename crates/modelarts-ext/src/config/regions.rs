@@ -2,10 +2,10 @@
 
 use reqwest::Url;
 
-use crate::config::cloud::Cloud;
-
-/// Domain of Open Telekom Cloud. That of Huawei Cloud depends on the region.
-const OTC_DOMAIN: &str = "otc.t-systems.com";
+/// Domain of Huawei Cloud, without its end, which depends on the region.
+pub(super) const HUAWEI_DOMAIN: &str = "myhuaweicloud.";
+/// Domain of Open Telekom Cloud.
+pub(super) const OTC_DOMAIN: &str = "otc.t-systems.com";
 /// Regions of Open Telekom Cloud with ModelArts.
 const OTC: &str = "eu-de";
 /// Regions of Open Telekom Cloud with IAM.
@@ -92,7 +92,7 @@ pub(crate) fn canonical_region(region: String) -> String {
 pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
     let host = endpoint.host_str()?.strip_prefix("modelarts.")?;
     let (region, domain) = host.split_once('.')?;
-    let is_cloud = domain.starts_with("myhuaweicloud.") || domain == OTC_DOMAIN;
+    let is_cloud = domain.starts_with(HUAWEI_DOMAIN) || domain == OTC_DOMAIN;
     is_cloud.then(|| region.to_owned())
 }
 
@@ -106,13 +106,4 @@ pub fn regions() -> impl Iterator<Item = &'static str> {
 /// Returns the regions with `ModelArts`, for error messages.
 pub(crate) fn known_regions() -> String {
     regions().collect::<Vec<_>>().join(", ")
-}
-
-/// Returns the cloud whose domain an address is in.
-pub(super) fn cloud_of(address: &str) -> Option<Cloud> {
-    match address {
-        _ if address.contains(".myhuaweicloud.") => Some(Cloud::Huawei),
-        _ if address.contains(&format!(".{OTC_DOMAIN}")) => Some(Cloud::Otc),
-        _ => None,
-    }
 }

@@ -6,16 +6,11 @@ use modelarts_api::types::ApiError;
 
 use crate::{
     error::{
-        Error, ErrorKind, Inner, Reply, call_summary::CallSummary, display::chain_message,
+        Detail, Error, ErrorKind, Inner, Reply, call_summary::CallSummary, display::chain_message,
         mask::Mask, violation::Violation,
     },
     list_position::Position,
 };
-
-/// Value of a module that this one does not depend on, such as the end of a job. It is shared,
-/// because errors are cloned.
-#[derive(Clone)]
-pub(super) struct Detail(Arc<dyn Any + Send + Sync>);
 
 impl Error {
     /// Creates an error, for providers of credentials and for crates on top of this one. The

@@ -50,14 +50,11 @@ pub(crate) mod violation;
 
 pub use violation::Violation;
 
-use std::{error::Error as StdError, sync::Arc, time::Duration};
+use std::{any::Any, error::Error as StdError, sync::Arc, time::Duration};
 
 use modelarts_api::ErrorCode;
 
-use crate::{
-    error::{build::Detail, call_summary::CallSummary},
-    list_position::Position,
-};
+use crate::{error::call_summary::CallSummary, list_position::Position};
 
 /// A failed call: its cause and the details of the call.
 ///
@@ -108,6 +105,11 @@ struct Inner {
     position: Option<Position>,
     detail: Option<Detail>,
 }
+
+/// Value of a module that this one does not depend on, such as the end of a job. It is shared,
+/// because errors are cloned.
+#[derive(Clone)]
+struct Detail(Arc<dyn Any + Send + Sync>);
 
 /// The response of the service.
 #[derive(Clone, Default)]

@@ -61,11 +61,12 @@
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
 // `CreateJob` holds the JSON of the request. `fields` and `setters` write to its generated paths
-// (`json_edit`); `channels` and `hyperparameter_search` have the types that they take.
-// `from_document` reads the request from JSON and YAML (`document`), `copy` from the details of a
-// job; both use `conversion`. `submission` looks up the algorithm and the flavor, validates the
-// job, and creates it exactly once. `local_files` validates files before they are uploaded.
-// `creating_page_tests` writes the tables of CREATING.md.
+// (`json_edit`), and `field_path` to a path that is given as text; `channels` and
+// `hyperparameter_search` have the types that they take. `from_document` reads the request from
+// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submission`
+// looks up the algorithm and the flavor, validates the job, and creates it exactly once.
+// `local_files` validates files before they are uploaded. `creating_page_tests` writes the tables
+// of CREATING.md.
 
 mod channels;
 mod conversion;
@@ -73,6 +74,7 @@ mod copy;
 #[cfg(test)]
 mod creating_page_tests;
 mod document;
+mod field_path;
 mod fields;
 mod from_document;
 mod hyperparameter_search;
@@ -232,7 +234,7 @@ impl CreateJob {
     /// A field that does not exist, with the most similar name, and a value of the wrong type. The
     /// error names the path.
     pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
-        from_document::set_field(&mut self.body, path, value)?;
+        field_path::set_field(&mut self.body, path, value)?;
         Ok(self)
     }
 
