@@ -35,6 +35,8 @@ mod error;
 pub mod error_body;
 mod error_code;
 mod generated;
+#[doc(hidden)]
+pub mod hex;
 mod identifier;
 mod open_enum;
 mod operation;

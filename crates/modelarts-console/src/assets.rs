@@ -9,9 +9,10 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use modelarts_ext::api::hex;
 use ring::digest;
 
-use crate::{display::hex, problem::Problem, site::State};
+use crate::{problem::Problem, site::State};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -64,7 +65,7 @@ static VERSION: LazyLock<String> = LazyLock::new(|| {
         context.update(asset.contents.as_bytes());
     }
     let digest = context.finish();
-    hex(&digest.as_ref()[..8])
+    hex::encode(&digest.as_ref()[..8])
 });
 
 /// Returns the directory of the files, as an address without a slash at its end.
@@ -95,7 +96,7 @@ mod tests {
 
     /// Returns the checksum in hexadecimal digits.
     fn sha256(contents: &[u8]) -> String {
-        hex(digest::digest(&digest::SHA256, contents).as_ref())
+        hex::encode(digest::digest(&digest::SHA256, contents).as_ref())
     }
 
     #[test]

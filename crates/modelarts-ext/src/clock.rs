@@ -49,8 +49,8 @@ use std::{
 use modelarts_api::BoxFuture;
 
 /// Assumed maximum clock skew between the client and the service, for comparing times of jobs with
-/// the local clock. The gateway accepts a skew of up to 15 minutes, but clocks that are synchronised
-/// differ by far less.
+/// the local clock. The gateway accepts a skew of up to 15 minutes, but clocks that are
+/// synchronised differ by far less.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// Maximum clock skew that the gateway accepts. The age of a job by the local clock may be wrong by
@@ -66,8 +66,8 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns a future that completes after `duration`.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Calls then fail with an error
-    /// where there is none, instead of a panic of tokio. Default: `false`.
+    /// Returns `true` if [`sleep`](Self::sleep) needs a tokio runtime. Calls then fail with an
+    /// error where there is none, instead of a panic of tokio. Default: `false`.
     fn requires_tokio(&self) -> bool {
         false
     }

@@ -65,10 +65,10 @@
 //! | [`credentials`] | keys, passwords, identity tokens, the metadata service, custom providers |
 //! | [`jobs`] | handles and details of jobs, search, metrics, stopping and deleting |
 //! | [`jobs::create`] | building, checking and submitting a job |
-//! | [`guide::creating`] | from a local script to a running job; variables of the script, all parameters of a job |
+//! | [`guide::creating`] | from a local script to a running job; all parameters of a job |
 //! | [`jobs::wait`] | waiting for the end of one job or of hundreds |
 //! | [`jobs::follow`] | phases, events and log lines of a job in one stream |
-//! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, its download, numbers in it |
+//! | [`jobs::events`], [`jobs::logs`] | events of a job; the log of a task, and numbers in it |
 //! | [`jobs::diagnosis`] | the cause of a failure, a stop or a wait, with evidence and advice |
 //! | [`pagination`] | reading, stopping and resuming lists |
 //! | [`catalog`] | algorithms, flavors, images, quotas, experiments, tags, trials |
@@ -95,12 +95,12 @@
 //!
 //! | feature | |
 //! |---|---|
-//! | `rustls` (default) | TLS by rustls with the ring provider and the certificates of the platform |
+//! | `rustls` (default) | TLS by rustls, with ring and the certificates of the platform |
 //! | `native-tls` | TLS by the library of the platform, with `default-features = false` |
 //! | `blocking` | the module `blocking`: calls without async, on a background runtime |
 //! | `jiff` | conversions between [`Timestamp`] and the times of jiff |
 //! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
-//! | `generate` | generates the code of modelarts-api at build time; without it the packaged code, which is the same, is compiled |
+//! | `generate` | generates the code of modelarts-api at build time; else its packaged code is used |
 //!
 //! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
 //! that use reqwest themselves.
@@ -124,6 +124,8 @@ mod list_position;
 pub mod masking;
 pub mod operations;
 pub mod pagination;
+#[doc(hidden)]
+pub mod spelling;
 mod timestamp;
 mod transport;
 pub mod validation;

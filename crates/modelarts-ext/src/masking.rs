@@ -54,8 +54,9 @@ pub fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
     })
 }
 
-/// Returns `true` for the name of an environment variable that holds a credential.
-fn is_credential(name: &str) -> bool {
+/// Returns `true` for the name of an environment variable or a setting that holds a credential.
+#[must_use]
+pub fn is_credential(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(|c: char| !c.is_ascii_alphanumeric());
     words.any(|word| {

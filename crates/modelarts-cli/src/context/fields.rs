@@ -1,5 +1,7 @@
 //! Names of the settings of a context, and those that it must not have.
 
+use modelarts_ext::masking::is_credential;
+
 use crate::{failure::Failure, suggestion::nearest};
 
 /// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
@@ -45,8 +47,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
 /// Returns the rule that the name of an unknown field breaks.
 pub(super) fn unknown(name: &str) -> String {
     let name = name.to_lowercase();
-    let parts = ["key", "secret", "token", "password"];
-    if matches!(name.as_str(), "ak" | "sk") || parts.iter().any(|part| name.contains(part)) {
+    if is_credential(&name) {
         return NO_SECRETS.to_owned();
     }
     let names = FIELDS.iter().map(|(name, _)| *name);

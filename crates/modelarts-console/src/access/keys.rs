@@ -5,14 +5,13 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use modelarts_ext::api::hex;
 use parking_lot::Mutex;
 use ring::{
     hmac,
     rand::{SecureRandom, SystemRandom},
 };
 use tokio::sync::watch;
-
-use crate::display::hex;
 
 /// Time after which a session ends.
 pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
@@ -73,7 +72,7 @@ impl Access {
         let id = random_text(&self.random).ok()?;
         let expiry = now() + SESSION_TIME.as_secs();
         let text = format!("{id}.{expiry}");
-        let signature = hex(self.sign(&text).as_ref());
+        let signature = hex::encode(self.sign(&text).as_ref());
         Some(format!("{text}.{signature}"))
     }
 
@@ -82,7 +81,7 @@ impl Access {
     pub(crate) fn csrf(&self, session: &str) -> Option<String> {
         let (text, expiry) = self.verify(session)?;
         let is_valid = now() < expiry && !self.ended.borrow().contains_key(text);
-        is_valid.then(|| hex(self.sign(&format!("csrf {session}")).as_ref()))
+        is_valid.then(|| hex::encode(self.sign(&format!("csrf {session}")).as_ref()))
     }
 
     /// Ends a session, also for those who have a copy of it.
@@ -127,7 +126,7 @@ fn now() -> u64 {
 fn random_text(random: &SystemRandom) -> Result<String, ring::error::Unspecified> {
     let mut bytes = [0; RANDOM];
     random.fill(&mut bytes)?;
-    Ok(hex(&bytes))
+    Ok(hex::encode(&bytes))
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -177,10 +176,10 @@ mod tests {
     fn an_expired_session_is_not_valid() {
         let (access, _) = access();
         let text = format!("id.{}", now());
-        let session = format!("{text}.{}", hex(access.sign(&text).as_ref()));
+        let session = format!("{text}.{}", hex::encode(access.sign(&text).as_ref()));
         assert_eq!(access.csrf(&session), None);
         let text = format!("id.{}", now() + 60);
-        let session = format!("{text}.{}", hex(access.sign(&text).as_ref()));
+        let session = format!("{text}.{}", hex::encode(access.sign(&text).as_ref()));
         assert!(access.csrf(&session).is_some());
     }
 }

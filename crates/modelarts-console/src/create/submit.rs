@@ -6,7 +6,7 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
-use modelarts_ext::{Error, Job, masking::mask};
+use modelarts_ext::{Error, Job, api::hex, masking::mask};
 use modelarts_obs::{CreateJobExt, staging::StagedPart};
 use ring::rand::SystemRandom;
 use serde_json::json;
@@ -22,7 +22,6 @@ use crate::{
         prefill::form_of,
         view::{Content, FormPage},
     },
-    display::hex,
     drafts::{Draft, Progress},
     page::{Page, is_script},
     problem::Problem,
@@ -105,7 +104,7 @@ fn draft_id() -> Result<String, Problem> {
     let random = ring::rand::generate::<[u8; 16]>(&SystemRandom::new());
     let random = random.map_err(|_| Problem::internal("the system has no random numbers"))?;
     let bytes: [u8; 16] = random.expose();
-    Ok(hex(&bytes))
+    Ok(hex::encode(&bytes))
 }
 
 /// Creates the job of a form, or renders the form again with the rules that it breaks.

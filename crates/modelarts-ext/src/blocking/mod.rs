@@ -156,7 +156,8 @@ pub trait BlockingExt: Sized {
     /// use modelarts_ext::blocking::BlockingExt;
     ///
     /// let project = client.project_id();
-    /// let quotas = client.call(|api| api.show_training_quotas().project_id(project).send()).block()?;
+    /// let call = client.call(|api| api.show_training_quotas().project_id(project).send());
+    /// let quotas = call.block()?;
     /// println!("request {:?}", quotas.call().request_id());
     /// # Ok(()) }
     /// ```
@@ -233,12 +234,12 @@ fn enter() -> Option<EnterGuard<'static>> {
 
 /// Starts a future and polls it on this thread until it is complete.
 ///
-/// The executors of tokio and futures panic if they are called in one another, so this one parks the
-/// thread itself.
+/// The executors of tokio and futures panic if they are called in one another, so this one parks
+/// the thread itself.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     let _context = enter();
-    // A tokio task may poll only a limited number of ready resources before it must return, and this
-    // function does not return to the task.
+    // A tokio task may poll only a limited number of ready resources before it must return, and
+    // this function does not return to the task.
     let mut future = pin!(unconstrained(start()));
     let wake_up = Arc::new(WakeUp {
         thread: thread::current(),

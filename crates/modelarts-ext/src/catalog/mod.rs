@@ -28,12 +28,14 @@
 //! |---|---|
 //! | [algorithms](Client::algorithms) | [stages](crate::JobHandle::stages) |
 //! | [flavors](Client::flavors) | [history of tasks](crate::JobHandle::task_history) |
-//! | [preset images](Client::engines) | [trials](crate::JobHandle::trials) of a hyper-parameter search |
+//! | [preset images](Client::engines) | [trials of a search](crate::JobHandle::trials) |
 //! | [experiments](Client::experiments) | [artifacts](crate::JobHandle::artifacts) of fine tuning |
-//! | [tags of jobs](Client::job_tags), [jobs by tags](Client::jobs_by_tags) | [tags](crate::JobHandle::tags) |
+//! | [tags of jobs](Client::job_tags) | [tags](crate::JobHandle::tags) |
+//! | [jobs by tags](Client::jobs_by_tags) | |
 //! | [quotas](Client::quotas) | |
 //! | [event categories](Client::event_categories) | |
-//! | [algorithms](Client::hyperparameter_search_algorithms) and [templates](Client::search_templates) of hyper-parameter search | |
+//! | [search algorithms](Client::hyperparameter_search_algorithms) | |
+//! | [search templates](Client::search_templates) | |
 
 // Each list is a method of `Client` here, or of `Job` in `of_job`, and uses a `RowSource` that
 // calls the generated operation. The list of algorithms supports conditions, so it implements a

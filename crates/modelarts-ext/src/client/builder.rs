@@ -8,7 +8,7 @@ use crate::{
     clock::{Clock, SystemClock},
     config::{cloud::Cloud, endpoints::ProjectRef, environment::Environment},
     credentials::{ProvideCredentials, metadata::Metadata, source::FoundCredentials},
-    http::{connection::CONNECT_TIMEOUT, signing::SigningScheme, url},
+    http::{connection::HttpSettings, signing::SigningScheme, url},
     transport::{connector::HttpConnector, retry::RetryPolicy},
 };
 
@@ -17,7 +17,7 @@ use crate::{
 /// A client requires an endpoint or a region, credentials, and a project, whose id
 /// [`connect`](Self::connect) can look up. Settings of the builder take precedence over the
 /// [environment](Self::from_env).
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[must_use]
 pub struct ClientBuilder {
     pub(super) environment: Option<Environment>,
@@ -27,66 +27,63 @@ pub struct ClientBuilder {
     pub(super) iam: Option<String>,
     pub(super) credentials: Option<FoundCredentials>,
     pub(super) metadata: Option<Metadata>,
+    pub(super) cloud: Option<Cloud>,
+    pub(super) http: HttpSettings,
+    pub(super) calls: CallSettings,
+}
+
+/// Settings of calls.
+#[derive(Clone)]
+pub(super) struct CallSettings {
     pub(super) signing: SigningScheme,
-    pub(super) roots: Vec<Vec<u8>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) retry: RetryPolicy,
-    pub(super) connect_timeout: Duration,
     pub(super) timeout: Duration,
     pub(super) overall_timeout: Duration,
-    pub(super) user_agent: Option<String>,
     pub(super) language: Option<types::Language>,
-    pub(super) cloud: Option<Cloud>,
     pub(super) connector: Option<Arc<dyn HttpConnector>>,
 }
 
-impl Default for ClientBuilder {
+impl Default for CallSettings {
     fn default() -> Self {
         Self {
-            environment: None,
-            endpoint: None,
-            region: None,
-            project: ProjectRef::default(),
-            iam: None,
-            credentials: None,
-            metadata: None,
             signing: SigningScheme::default(),
-            roots: Vec::new(),
             clock: Arc::new(SystemClock),
             retry: RetryPolicy::default(),
-            connect_timeout: CONNECT_TIMEOUT,
             timeout: Duration::from_secs(120),
             overall_timeout: Duration::from_secs(300),
-            user_agent: None,
             language: None,
-            cloud: None,
             connector: None,
         }
     }
 }
 
 impl ClientBuilder {
-    /// Creates a builder that takes missing settings from the environment of the process:
+    /// Creates a builder that takes missing settings from the environment of the process. Of
+    /// several variables, the first that is set applies:
     ///
-    /// | setting | variables, the first that is set wins |
-    /// |---|---|
-    /// | endpoint | `MODELARTS_ENDPOINT` |
-    /// | [cloud](Self::cloud) | `MODELARTS_CLOUD`: `huawei` or `otc` |
-    /// | region | `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`; else that of the source of the credentials |
-    /// | project | its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; its name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of the credentials |
-    /// | IAM | `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials, `HW_AUTH_URL`, `OS_AUTH_URL`; else that of the region |
-    /// | [OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs | `MODELARTS_OBS_ENDPOINT`; else that of the region |
+    /// - endpoint: `MODELARTS_ENDPOINT`
+    /// - [cloud](Self::cloud): `MODELARTS_CLOUD`, which is `huawei` or `otc`
+    /// - region: `MODELARTS_REGION`, `HUAWEICLOUD_SDK_REGION`, `HW_REGION_NAME`, `OS_REGION_NAME`;
+    ///   else that of the source of the credentials
+    /// - project: its id in `HUAWEICLOUD_SDK_PROJECT_ID`, `HW_PROJECT_ID`, `OS_PROJECT_ID`; its
+    ///   name in `HW_PROJECT_NAME`, `OS_PROJECT_NAME`, `OS_TENANT_NAME`; else that of the source of
+    ///   the credentials
+    /// - IAM: `HUAWEICLOUD_SDK_IAM_ENDPOINT`; else that of the source of the credentials,
+    ///   `HW_AUTH_URL`, `OS_AUTH_URL`; else that of the region
+    /// - [OBS](crate::client::Client::obs_endpoint), for the crate modelarts-obs:
+    ///   `MODELARTS_OBS_ENDPOINT`; else that of the region
     ///
     /// The endpoint of a region is that in `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>` (such as
-    /// `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), else that in `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`),
-    /// else the built-in one.
+    /// `…_EU_DE`; also `…_IAM_…`, `…_STS_…` and `…_OBS_…`), else that in
+    /// `~/.huaweicloud/regions.yaml` (or `$HUAWEICLOUD_SDK_REGIONS_FILE`), else the built-in one.
     ///
     /// Credentials come from the first of these sources that is present. A source that is present
     /// but invalid is an error; the next one is not tried, because it may belong to another user.
     ///
     /// 1. an identity token ([`Oidc`](crate::credentials::Oidc)):
-    ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and `…_SESSION_NAME`,
-    ///    `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
+    ///    `HUAWEICLOUD_OIDC_PROVIDER_URN`, `…_AGENCY_URN`, `…_ID_TOKEN` or `…_TOKEN_FILE`, and
+    ///    `…_SESSION_NAME`, `…_DURATION_SECONDS`, `…_POLICY`, `…_POLICY_IDS`; STS is at
     ///    `HUAWEICLOUD_SDK_STS_ENDPOINT` or in the region
     /// 2. keys: `HUAWEICLOUD_SDK_AK`, `HUAWEICLOUD_SDK_SK`, and
     ///    `HUAWEICLOUD_SDK_SECURITY_TOKEN` when they are temporary
@@ -109,9 +106,9 @@ impl ClientBuilder {
     /// 7. the only cloud in `clouds.yaml`
     /// 8. the metadata service, if enabled by [`metadata`](Self::metadata)
     ///
-    /// The identity of a pod of CCE, whose address is in `HC_CONTAINER_CREDENTIALS_FULL_URI`, is not
-    /// supported: if no source is found and the variable is set, the error says so. Such a program
-    /// passes a [`FetchCredentials`](crate::credentials::FetchCredentials) of its own to
+    /// The identity of a pod of CCE, whose address is in `HC_CONTAINER_CREDENTIALS_FULL_URI`, is
+    /// not supported: if no source is found and the variable is set, the error says so. Such a
+    /// program passes a [`FetchCredentials`](crate::credentials::FetchCredentials) of its own to
     /// [`credentials`](Self::credentials).
     ///
     /// `clouds.yaml` is the file that `OS_CLIENT_CONFIG_FILE` names, else the first of
@@ -189,44 +186,44 @@ impl ClientBuilder {
 
     /// Sets the scheme that requests are signed with. Default [`SigningScheme::Access`].
     pub fn signing(mut self, signing: SigningScheme) -> Self {
-        self.signing = signing;
+        self.calls.signing = signing;
         self
     }
 
     /// Adds a trusted root certificate (PEM) to those of the platform.
     pub fn root_certificate(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.roots.push(pem.into());
+        self.http.roots.push(pem.into());
         self
     }
 
     /// Sets the clock. Default: that of the machine.
     pub fn clock(mut self, clock: impl Clock) -> Self {
-        self.clock = Arc::new(clock);
+        self.calls.clock = Arc::new(clock);
         self
     }
 
     /// Sets the connector for the requests of the client, instead of reqwest. The settings for
     /// connections (certificates, connect timeout, the header `User-Agent`) do not apply to it.
     pub fn connector(mut self, connector: impl HttpConnector) -> Self {
-        self.connector = Some(Arc::new(connector));
+        self.calls.connector = Some(Arc::new(connector));
         self
     }
 
     /// Sets the retry policy.
     pub fn retry(mut self, policy: RetryPolicy) -> Self {
-        self.retry = policy;
+        self.calls.retry = policy;
         self
     }
 
     /// Sets the time limit for opening a connection. Default 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
+        self.http.connect_timeout = timeout;
         self
     }
 
     /// Sets the time limit of a call, including all attempts. Default 2 minutes.
     pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
+        self.calls.timeout = timeout;
         self
     }
 
@@ -236,7 +233,7 @@ impl ClientBuilder {
     /// response that has arrived by then is decoded within the [time limit of its
     /// call](Self::timeout). Waits and streams have limits of their own.
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
-        self.overall_timeout = timeout;
+        self.calls.overall_timeout = timeout;
         self
     }
 
@@ -253,13 +250,13 @@ impl ClientBuilder {
 
     /// Sets the language of the service's messages. Default: that of the service.
     pub fn language(mut self, language: types::Language) -> Self {
-        self.language = Some(language);
+        self.calls.language = Some(language);
         self
     }
 
     /// Sets the name of the calling program in the header `User-Agent`.
     pub fn user_agent(mut self, program: impl Into<String>) -> Self {
-        self.user_agent = Some(program.into());
+        self.http.program = Some(program.into());
         self
     }
 }

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    client::{Client, resolve::IamAttempts},
-    config::endpoints,
+    client::{Client, look_up::IamAttempts},
+    config::regions,
     credentials::identity,
     error::Error,
 };
@@ -59,15 +59,15 @@ impl Client {
         let iam = self.iam_endpoint()?.ok_or_else(|| {
             Error::config(format!(
                 "the address of IAM is not known; call iam_endpoint(), or region() with one of {}",
-                endpoints::known_regions()
+                regions::known_regions()
             ))
         })?;
         let mut attempts = IamAttempts::new(transport);
         loop {
-            let context = &transport.provider_context;
+            let access = &transport.access;
             let found = async {
-                let credentials = transport.credentials.credentials(context).await?;
-                identity::find_user(&iam, context, &credentials, &transport.signing).await
+                let credentials = access.credentials.credentials(&access.context).await?;
+                identity::find_user(&iam, &access.context, &credentials, &access.signing).await
             };
             match found.await {
                 Ok(user) => {

@@ -64,10 +64,13 @@
 //! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
 
 // `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `current_user` looks up the user of the credentials. `response` has the result of a call.
+// the client. `look_up` looks up the project, and `current_user` the user of the credentials.
+// `response` has the result of a call, and `mixed_up` checks that it is to this call.
 
 mod builder;
 mod current_user;
+mod look_up;
+mod mixed_up;
 mod resolve;
 pub(crate) mod response;
 
@@ -88,13 +91,9 @@ use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
-    config::{
-        cloud::Cloud,
-        endpoints::{self, Service},
-        environment::Environment,
-    },
+    config::{cloud::Cloud, endpoints, environment::Environment, regions::Service},
     credentials::{ProvideCredentials, ProviderContext},
-    error::{Error, ErrorKind, call_summary::CallSummary},
+    error::{Error, call_summary::CallSummary},
     list_position::DetectedOffsets,
     transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy},
 };
@@ -126,8 +125,8 @@ struct Location {
     region_origin: Option<Arc<str>>,
 }
 
-/// Origins of the settings of a client, for messages: the names of variables, the paths of files, or
-/// methods of the builder.
+/// Origins of the settings of a client, for messages: the names of variables, the paths of files,
+/// or methods of the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingOrigins<'a> {
@@ -220,9 +219,9 @@ impl Client {
 
     /// Calls a generated operation, and returns errors of this crate and the facts about the call.
     ///
-    /// `body` takes the builder of the type of the body, whose setters take builders too, or a value
-    /// of this type, which serde can read from JSON. A field that is missing from a builder is an
-    /// error that names the field; no request is sent.
+    /// `body` takes the builder of the type of the body, whose setters take builders too, or a
+    /// value of this type, which serde can read from JSON. A field that is missing from a builder
+    /// is an error that names the field; no request is sent.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -237,7 +236,8 @@ impl Client {
     /// let project = client.project_id();
     ///
     /// // A body from builders.
-    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates").description("lr");
+    /// let metadata = ExperimentMetadataRequest::builder().name("learning-rates");
+    /// let metadata = metadata.description("lr");
     /// let body = CreateTrainingExperimentRequest::builder().metadata(metadata);
     /// let created = client
     ///     .call(|api| api.create_training_experiment().project_id(project).body(body).send())
@@ -364,12 +364,12 @@ impl Client {
     /// ```
     #[must_use]
     pub fn origins(&self) -> SettingOrigins<'_> {
-        let (location, transport) = (&self.0.location, &self.0.transport);
+        let (location, access) = (&self.0.location, &self.0.transport.access);
         SettingOrigins {
             endpoint: &location.endpoint_origin,
             region: location.region_origin.as_deref(),
-            project: &transport.project_origin,
-            credentials: transport.credentials_origin.as_deref(),
+            project: &access.project_origin,
+            credentials: access.credentials_origin.as_deref(),
         }
     }
 
@@ -381,13 +381,13 @@ impl Client {
     /// Returns the provider of the credentials, for clients of other services of the cloud.
     #[must_use]
     pub fn credentials(&self) -> &Arc<dyn ProvideCredentials> {
-        &self.0.transport.credentials
+        &self.0.transport.access.credentials
     }
 
     /// Returns the HTTP client and the clock, for clients of other services of the cloud.
     #[must_use]
     pub fn provider_context(&self) -> &ProviderContext {
-        &self.0.transport.provider_context
+        &self.0.transport.access.context
     }
 
     /// Returns the retry policy.
@@ -422,39 +422,5 @@ impl Client {
             location,
             offsets,
         }))
-    }
-}
-
-impl<T> Response<T> {
-    /// Rejects a response whose `field` differs from the requested value `asked`: a faulty proxy
-    /// has mixed it up with that of another request. Closes the idle connections in this case.
-    /// `found` reads the field; a response without the field is rejected, too.
-    pub(crate) fn require_match(
-        self,
-        client: &Client,
-        field: &str,
-        asked: &str,
-        found: impl FnOnce(&T) -> Option<&str>,
-    ) -> Result<Self, Error> {
-        let other = match found(&self.value) {
-            // Case is ignored, because some parts of the service do not distinguish it in ids and
-            // names.
-            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
-            Some(_) => return Ok(self),
-            None => return Err(self.without(field)),
-        };
-        let masked = self.call.mask().text(other);
-        let other = masked.as_deref().unwrap_or(other);
-        client.transport().connector.reset();
-        let message = format!(
-            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
-        );
-        let solution = "something on the way mixes up answers, so the connections were replaced; \
-                        try again";
-        Err(Error::new(ErrorKind::Unexpected, message)
-            .with_status(self.status())
-            .with_solution(Some(solution.to_owned()))
-            .with_call(self.call.summary.clone())
-            .with_retryable(true))
     }
 }

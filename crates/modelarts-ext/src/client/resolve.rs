@@ -1,33 +1,27 @@
 //! Resolution of the configuration: completes the settings of the builder from the environment.
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
 use modelarts_api::types;
 use reqwest::{Url, header::HeaderValue};
 
 use crate::{
     client::{Client, Location, builder::ClientBuilder},
-    clock::since,
     config::{
         cloud::Cloud,
-        endpoints::{self, ProjectRef, Service},
+        endpoints::{self, ProjectRef},
         environment::Environment,
+        regions::{self, Service},
     },
     credentials::{
-        ProviderContext, SecureHttp, chain, identity,
+        HttpClients, ProviderContext, chain,
         source::{Hints, Lookup},
     },
     error::Error,
-    http::{
-        connection::{self, AGENT},
-        url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
-    },
+    http::url::{is_base, is_loopback, require_encryption, with_scheme, without_secrets},
     list_position::DetectedOffsets,
-    transport::{
-        HttpTransport, Shared,
-        connector::{Reach, ReqwestConnector},
-    },
-    validation::recommendations::nearest,
+    spelling::nearest,
+    transport::{Access, HttpTransport, Shared, connector::ReqwestConnector},
 };
 
 /// Variables of each setting; the first one that is not empty applies. The names are those of the
@@ -105,16 +99,14 @@ impl ClientBuilder {
     /// Completes the settings from the environment, and checks them. The id of the project may be
     /// missing unless `requires_project` is set.
     fn resolve(self, requires_project: bool) -> Result<ResolvedConfig, Error> {
-        let environment = self
-            .environment
-            .clone()
-            .unwrap_or_else(|| Environment::new(|_| None));
+        let environment = self.environment.clone();
+        let environment = environment.unwrap_or_else(|| Environment::new(|_| None));
         let hints = Hints {
             region: self
                 .region
                 .clone()
                 .or_else(|| environment.value(REGION))
-                .map(endpoints::canonical_region),
+                .map(regions::canonical_region),
             project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
@@ -135,33 +127,31 @@ impl ClientBuilder {
             Lookup::Found(found) => Some(found),
             Lookup::NotFound(_) => None,
         };
-        let found_region = || found?.region.clone();
-        let region = hints.region.clone().or_else(found_region);
+        let region = hints.region.clone().or_else(|| found?.region.clone());
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let of_source = found.map(|found| found.project.clone());
         let project = hints.project.clone().or(of_source.unwrap_or_default());
-        let project_origin = match (&self.project.id, &hints.project.id) {
-            (Some(_), _) => "project_id()".into(),
-            (None, Some(_)) => environment
-                .first(PROJECT)
-                .map_or(PROJECT[0], |(name, _)| name)
-                .into(),
-            (None, None) if project.id.is_some() => found
-                .and_then(|found| found.origin.clone())
-                .unwrap_or_else(|| "the source of the credentials".into()),
-            (None, None) => "the look-up in IAM".into(),
+        let origins = Origins {
+            environment: &environment,
+            source: found.and_then(|found| found.origin.clone()),
         };
-        let endpoint_origin = match (&self.endpoint, environment.first(ENDPOINT)) {
-            (Some(_), _) => "endpoint()",
-            (None, Some((name, _))) => name,
-            (None, None) => "the region",
+        let project_origin = match (&self.project.id, &hints.project.id, &project.id) {
+            (Some(_), ..) => "project_id()".into(),
+            (None, Some(_), _) => origins
+                .of(None, PROJECT)
+                .unwrap_or_else(|| PROJECT[0].into()),
+            (None, None, Some(_)) => {
+                let source = origins.source.clone();
+                source.unwrap_or_else(|| "the source of the credentials".into())
+            }
+            (None, None, None) => "the look-up in IAM".into(),
         };
-        let region_origin: Option<Arc<str>> = match (&self.region, environment.first(REGION)) {
-            (Some(_), _) => Some("region()".into()),
-            (None, Some((name, _))) => Some(name.into()),
-            (None, None) if region.is_some() => found.and_then(|found| found.origin.clone()),
-            (None, None) => None,
-        };
+        let endpoint_origin = origins.of(self.endpoint.as_ref().map(|_| "endpoint()"), ENDPOINT);
+        let region_origin = origins.of(self.region.as_ref().map(|_| "region()"), REGION);
+        let region_origin = region_origin.or_else(|| {
+            let source = origins.source.clone();
+            source.filter(|_| region.is_some())
+        });
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -177,7 +167,6 @@ impl ClientBuilder {
                 ]));
             }
         };
-        let loopback = is_loopback(&endpoint);
         let secure = match endpoint.scheme() {
             "https" | "http" => require_encryption(&endpoint, &place)?,
             other => {
@@ -188,7 +177,8 @@ impl ClientBuilder {
             }
         };
         found.credentials.check()?;
-        self.signing.check()?;
+        let calls = self.calls;
+        calls.signing.check()?;
         let cloud = match self.cloud {
             Some(cloud) => Some(cloud),
             None => Cloud::from_environment(&environment, endpoint.as_str())?,
@@ -198,65 +188,54 @@ impl ClientBuilder {
             let iam = hints.iam.as_deref().or(given.as_deref());
             Cloud::detect(endpoint.as_str(), region.as_deref(), iam)
         });
-        let agent = match &self.user_agent {
-            Some(program) => format!("{program} {AGENT}"),
-            None => AGENT.to_owned(),
-        };
-        let (connect_timeout, roots) = (self.connect_timeout, self.roots);
-        let settings = Arc::new(move |secure: bool, direct: bool| {
-            connection::builder(secure, direct, connect_timeout, &roots, &agent)
-        });
-        let secure_settings = Arc::clone(&settings);
-        let make_http =
-            move |secure: bool, direct: bool| connection::build(settings(secure, direct)?);
-        let http = make_http(secure, loopback)?;
+        let loopback = is_loopback(&endpoint);
+        let http = self.http.client(secure, loopback)?;
         // IAM may be on another machine although the service is on this one.
-        let outside = loopback && !(found.fixed && project.id.is_some());
-        let provider_context = ProviderContext {
-            http: match outside.then(|| make_http(true, false)) {
-                Some(Ok(outside)) => outside,
-                // Without the certificates of the platform, only this machine can be reached.
-                Some(Err(_)) | None => http.clone(),
-            },
-            clock: Arc::clone(&self.clock),
+        let is_outside = loopback && !(found.fixed && project.id.is_some());
+        // Without the certificates of the platform, only this machine can be reached.
+        let outside = is_outside
+            .then(|| self.http.client(true, false).ok())
+            .flatten();
+        let context = ProviderContext {
+            http: outside.unwrap_or_else(|| http.clone()),
+            clock: Arc::clone(&calls.clock),
             is_secure: !loopback,
-            secure: Arc::new(SecureHttp::new(move |direct| secure_settings(true, direct))),
+            others: Arc::new(HttpClients::new(self.http.clone())),
         };
-        let connector = self.connector.unwrap_or_else(|| {
-            let make = Box::new(move |reach| match reach {
-                Reach::Service => make_http(secure, loopback),
-                Reach::Outside => make_http(true, false),
-            });
-            Arc::new(ReqwestConnector::new(http.clone(), secure, make))
+        let connector = calls.connector.unwrap_or_else(|| {
+            let connector = ReqwestConnector::new(http.clone(), self.http, secure, loopback);
+            Arc::new(connector)
         });
-        let region = region.or_else(|| endpoints::region_of(&endpoint));
+        let region = region.or_else(|| regions::region_of(&endpoint));
         let of_endpoint = region.is_some().then(|| "the endpoint".into());
+        let shared = Shared::new(&calls.retry, calls.overall_timeout, calls.clock.now());
         Ok(ResolvedConfig {
             location: Location {
                 cloud,
                 region,
                 iam: hints.iam.or(given),
-                environment,
-                endpoint_origin: endpoint_origin.into(),
+                endpoint_origin: endpoint_origin.unwrap_or_else(|| "the region".into()),
                 region_origin: region_origin.or(of_endpoint),
+                environment,
             },
             transport: HttpTransport {
                 endpoint,
-                project_id: HeaderValue::from_static(""),
-                credentials: found.credentials,
-                credentials_origin: found.origin,
-                project_origin,
-                provider_context,
+                access: Access {
+                    project_id: HeaderValue::from_static(""),
+                    project_origin,
+                    credentials: found.credentials,
+                    credentials_origin: found.origin,
+                    context,
+                    signing: calls.signing,
+                },
                 connector,
-                shared: Arc::new(Shared::new(&self.retry, self.clock.now())),
-                clock: self.clock,
-                signing: self.signing,
-                retry: self.retry,
-                timeout: self.timeout,
-                overall_timeout: self.overall_timeout,
+                clock: calls.clock,
+                retry: calls.retry,
+                timeout: calls.timeout,
+                language: calls.language,
+                shared: Arc::new(shared),
                 progress: None,
                 rate_limit: None,
-                language: self.language,
             },
             http,
             project,
@@ -280,12 +259,12 @@ impl ClientBuilder {
             (None, Some(region)) => {
                 let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
                 let found = found.ok_or_else(|| {
-                    let near = nearest(region, endpoints::regions());
+                    let near = nearest(region, regions::regions());
                     let near = near.map(|near| format!("did you mean {near}? Otherwise "));
                     Error::config(format!(
                         "the region {region:?} is not known; {}use one of {}, or set the endpoint",
                         near.unwrap_or_default(),
-                        endpoints::known_regions()
+                        regions::known_regions()
                     ))
                 })?;
                 (found, format!(" of the region {region:?}"))
@@ -346,11 +325,11 @@ fn missing_settings(missing: [Option<Error>; 3]) -> Error {
 }
 
 /// The resolved settings of a client, except for the id of its project.
-struct ResolvedConfig {
-    location: Location,
-    transport: HttpTransport,
+pub(super) struct ResolvedConfig {
+    pub(super) location: Location,
+    pub(super) transport: HttpTransport,
     http: reqwest::Client,
-    project: ProjectRef,
+    pub(super) project: ProjectRef,
 }
 
 impl ResolvedConfig {
@@ -361,99 +340,31 @@ impl ResolvedConfig {
                 "the project id {id:?} is wrong; it has 1 to 64 letters, digits and hyphens"
             ))
         })?;
-        let transport = HttpTransport {
-            project_id: HeaderValue::from_str(&project_id)
-                .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?,
-            ..self.transport
-        };
+        let mut transport = self.transport;
+        transport.access.project_id = HeaderValue::from_str(&project_id)
+            .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?;
+        let offsets = DetectedOffsets::default();
         Ok(Client::assemble(
             self.http,
             transport,
             project_id,
             self.location,
-            DetectedOffsets::default(),
+            offsets,
         ))
     }
-
-    /// Looks up the project, within the time limit of several calls.
-    async fn look_up_project(&self) -> Result<String, Error> {
-        let doing = "the project was being looked up";
-        self.transport.require_runtime()?;
-        let deadline = self.transport.deadline();
-        let found = self.find_project();
-        deadline.limit(&*self.transport.clock, doing, found).await
-    }
-
-    /// Looks up the project, within the number of attempts and the time of the retry policy.
-    async fn find_project(&self) -> Result<String, Error> {
-        let mut attempts = IamAttempts::new(&self.transport);
-        loop {
-            match self.request_project().await {
-                Ok(id) => return Ok(id),
-                Err(error) => attempts.pause(error).await?,
-            }
-        }
-    }
-
-    async fn request_project(&self) -> Result<String, Error> {
-        let transport = &self.transport;
-        let credentials = transport
-            .credentials
-            .credentials(&transport.provider_context)
-            .await?;
-        if let Some(id) = transport.credentials.project_id() {
-            return Ok(id);
-        }
-        let Some(address) = &self.location.iam_endpoint()? else {
-            return Err(Error::config(format!(
-                "no project id, and where IAM is to look it up is not known; call project_id(), \
-                 or region() with one of {}, or iam_endpoint()",
-                endpoints::known_regions()
-            )));
-        };
-        let region = self.location.region.as_deref();
-        let name = self.project.name.as_deref().or(region);
-        identity::find_project(
-            address,
-            &transport.provider_context,
-            &credentials,
-            &transport.signing,
-            name,
-        )
-        .await
-    }
 }
 
-/// Attempts of a look-up in IAM, within the number and the time of the retry policy.
-pub(super) struct IamAttempts<'a> {
-    transport: &'a HttpTransport,
-    started: SystemTime,
-    retries: usize,
+/// Settings whose origins are searched for.
+struct Origins<'a> {
+    environment: &'a Environment,
+    /// The variables or the file that the credentials are from.
+    source: Option<Arc<str>>,
 }
 
-impl<'a> IamAttempts<'a> {
-    pub(super) fn new(transport: &'a HttpTransport) -> Self {
-        Self {
-            transport,
-            started: transport.clock.now(),
-            retries: 0,
-        }
-    }
-
-    /// Waits before the next attempt.
-    ///
-    /// # Errors
-    /// Returns the error if there is no further attempt.
-    pub(super) async fn pause(&mut self, error: Error) -> Result<(), Error> {
-        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
-        let elapsed = since(clock, self.started);
-        let wait = policy.delay(self.retries, error.retry_after(), elapsed);
-        let Some(wait) = wait.filter(|_| error.is_retryable()) else {
-            return Err(error);
-        };
-        tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
-        clock.sleep(wait).await;
-        self.retries += 1;
-        Ok(())
+impl Origins<'_> {
+    /// Returns the call that set a setting, or the first of its variables that is set.
+    fn of(&self, call: Option<&str>, variables: &[&'static str]) -> Option<Arc<str>> {
+        let variable = || Some(self.environment.first(variables)?.0);
+        call.or_else(variable).map(Into::into)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use modelarts_api::{RawResponse, TransportError, decode::Skipped, error_body};
+use modelarts_api::{RawResponse, TransportError, codes, decode::Skipped, error_body};
 
 use crate::{
     error::{Error, ErrorKind},
     pagination::source::{Counts, RawPage},
-    transport::{OTHER_PROJECT, call::CallInfo},
+    transport::call::CallInfo,
 };
 
 /// The response of an operation, and the facts about the call.
@@ -167,7 +167,9 @@ impl Error {
                 let error = Self::service(response.status.as_u16(), &body).without_token();
                 let error = match call.advice {
                     // The advice of the service does not name the setting.
-                    Some(hint) if error.code() == Some(OTHER_PROJECT) => error.with_hint(&hint),
+                    Some(hint) if error.code() == Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => {
+                        error.with_hint(&hint)
+                    }
                     advice => error.with_advice(advice),
                 };
                 error.with_call(call.summary)

@@ -1,7 +1,10 @@
 //! The two clouds that serve this API, and the rules in which they differ.
 
 use crate::{
-    config::{endpoints::Service, environment::Environment},
+    config::{
+        environment::Environment,
+        regions::{HUAWEI_DOMAIN, OTC_DOMAIN, Service},
+    },
     error::Error,
 };
 
@@ -39,7 +42,8 @@ impl Cloud {
         })?;
         if let Some(other) = Self::from_address(endpoint).filter(|other| *other != cloud) {
             tracing::warn!(
-                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable takes precedence",
+                "{VARIABLE} names {}, but the endpoint {endpoint} belongs to {}; the variable \
+                 takes precedence",
                 cloud.name(),
                 other.name()
             );
@@ -57,9 +61,10 @@ impl Cloud {
 
     /// Returns the cloud whose domain an address is in.
     fn from_address(address: &str) -> Option<Self> {
+        let is_in = |domain: &str| address.contains(&format!(".{domain}"));
         match address {
-            _ if address.contains(".myhuaweicloud.") => Some(Self::Huawei),
-            _ if address.contains(".otc.t-systems.com") => Some(Self::Otc),
+            _ if is_in(HUAWEI_DOMAIN) => Some(Self::Huawei),
+            _ if is_in(OTC_DOMAIN) => Some(Self::Otc),
             _ => None,
         }
     }

@@ -1,47 +1,18 @@
-//! Endpoints of the services in each region.
+//! Endpoints of services: from variables, the regions file, or the table of regions.
 
 use std::collections::BTreeMap;
 
-use reqwest::Url;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::{
-    config::{environment::Environment, files},
+    config::{
+        environment::Environment,
+        files,
+        regions::{Service, canonical_region},
+    },
     error::Error,
 };
-
-/// Regions of Huawei Cloud, as listed by its SDK.
-#[rustfmt::skip]
-const HUAWEI: &[&str] = &[
-    "af-north-1", "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3",
-    "ap-southeast-4", "cn-east-3", "cn-east-4", "cn-north-1", "cn-north-11", "cn-north-12",
-    "cn-north-2", "cn-north-4", "cn-north-9", "cn-south-1", "cn-southwest-2", "cn-southwest-3",
-    "la-north-2", "la-south-2", "me-east-1", "sa-brazil-1", "tr-west-1",
-];
-/// Regions of Open Telekom Cloud with ModelArts.
-const OTC: &[&str] = &["eu-de"];
-
-/// Regions of Open Telekom Cloud with IAM.
-const OTC_IAM: &[&str] = &["eu-de", "eu-nl"];
-/// Regions of Huawei Cloud with a regional IAM, as listed by its SDK. The others use the global
-/// one.
-#[rustfmt::skip]
-const HUAWEI_IAM: &[&str] = &[
-    "ae-ad-1", "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
-    "cn-east-2", "cn-east-3", "cn-east-4", "cn-east-5", "cn-north-1", "cn-north-12", "cn-north-2",
-    "cn-north-4", "cn-north-9", "cn-south-1", "cn-south-2", "cn-southwest-2", "eu-west-0",
-    "la-north-2", "la-south-2", "me-east-1", "my-kualalumpur-1", "na-mexico-1", "ru-moscow-1",
-    "sa-brazil-1", "tr-west-1",
-];
-/// Regions of Huawei Cloud with a regional STS, as listed by its SDK. The others use that of
-/// cn-north-4.
-#[rustfmt::skip]
-const HUAWEI_STS: &[&str] = &[
-    "af-south-1", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4",
-    "cn-east-3", "cn-north-4", "cn-south-1", "cn-southwest-2", "la-south-2", "sa-brazil-1",
-    "tr-west-1",
-];
 
 /// A project, by id or by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,74 +26,6 @@ impl ProjectRef {
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::default() { other } else { self }
     }
-}
-
-/// A service with an endpoint in each region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
-    ModelArts,
-    Iam,
-    Sts,
-    Obs,
-}
-
-impl Service {
-    /// Returns the name of the service in variables and in the regions file.
-    fn name(self) -> &'static str {
-        match self {
-            Self::ModelArts => "MODELARTS",
-            Self::Iam => "IAM",
-            Self::Sts => "STS",
-            Self::Obs => "OBS",
-        }
-    }
-
-    /// Returns the endpoint in a region according to the tables of this module.
-    pub(super) fn default_endpoint(self, region: &str) -> Option<String> {
-        let is_in = |table: &[&str]| table.contains(&region);
-        let host = match (self, region) {
-            (Self::ModelArts, _) if is_in(OTC) => format!("modelarts.{region}.otc.t-systems.com"),
-            // This region has a domain of its own in the SDK's table.
-            (Self::ModelArts, "ap-southeast-1") => format!("modelarts.{region}.myhuaweicloud.cn"),
-            (Self::ModelArts, _) if is_in(HUAWEI) => {
-                format!("modelarts.{region}.myhuaweicloud.com")
-            }
-            (Self::Iam, _) if is_in(OTC_IAM) => format!("iam.{region}.otc.t-systems.com"),
-            (Self::Iam, "eu-ch2") => "iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
-            (Self::Iam, "eu-west-101") => "iam.eu-west-101.myhuaweicloud.eu".to_owned(),
-            (Self::Iam, _) if is_in(HUAWEI_IAM) => format!("iam.{region}.myhuaweicloud.com"),
-            (Self::Iam, _) if is_in(HUAWEI) => "iam.myhuaweicloud.com".to_owned(),
-            (Self::Obs, "eu-ch2") => "obs.eu-ch2.sc.otc.t-systems.com".to_owned(),
-            (Self::Obs, _) if is_in(OTC_IAM) => format!("obs.{region}.otc.t-systems.com"),
-            (Self::Obs, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
-                format!("obs.{region}.myhuaweicloud.com")
-            }
-            (Self::Sts, _) if is_in(HUAWEI_STS) => format!("sts.{region}.myhuaweicloud.com"),
-            (Self::Sts, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
-                "sts.cn-north-4.myhuaweicloud.com".to_owned()
-            }
-            _ => return None,
-        };
-        Some(format!("https://{host}"))
-    }
-}
-
-/// Returns the region as the tables spell it, such as `eu-de` for `EU-DE`. Other regions, which a
-/// regions file may define, are returned unchanged.
-pub(crate) fn canonical_region(region: String) -> String {
-    let lower = region.trim().to_ascii_lowercase();
-    let is_known = Service::ModelArts.default_endpoint(&lower).is_some()
-        || Service::Iam.default_endpoint(&lower).is_some();
-    if is_known { lower } else { region }
-}
-
-/// Returns the region in an address of `ModelArts` in one of the clouds, such as `eu-de` for
-/// `https://modelarts.eu-de.otc.t-systems.com`.
-pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
-    let host = endpoint.host_str()?.strip_prefix("modelarts.")?;
-    let (region, domain) = host.split_once('.')?;
-    let is_cloud = domain.starts_with("myhuaweicloud.") || domain == "otc.t-systems.com";
-    is_cloud.then(|| region.to_owned())
 }
 
 /// Returns the endpoint of a service in a region: from the variable
@@ -194,31 +97,22 @@ fn from_file(
     }
 }
 
-/// Returns the regions with `ModelArts` that this version of the crate lists, such as `eu-de`.
-/// Variables and files can define others; see [`is_known_region`].
-pub fn regions() -> impl Iterator<Item = &'static str> {
-    OTC.iter().chain(HUAWEI).copied()
-}
-
 /// Returns `true` if a client can find the endpoint of `ModelArts` in this region: the variable
-/// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or [`regions`] has it.
+/// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
+/// [`regions`](crate::config::regions()) has it.
 ///
 /// # Errors
-/// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be read,
-/// and for a variable without an address.
+/// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be
+/// read, and for a variable without an address.
 pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, Error> {
     let region = canonical_region(region.to_owned());
     Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
 }
 
-/// Returns the regions with ModelArts, for error messages.
-pub(crate) fn known_regions() -> String {
-    regions().collect::<Vec<_>>().join(", ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::regions::{known_regions, regions};
 
     fn of(service: Service, region: &str) -> String {
         let found = endpoint(service, region, &Environment::new(|_| None)).unwrap();
@@ -229,59 +123,37 @@ mod tests {
     fn each_cloud_has_its_domain() {
         use Service::{Iam, ModelArts, Obs, Sts};
         let table = [
-            (
-                ModelArts,
-                "eu-de",
-                "https://modelarts.eu-de.otc.t-systems.com",
-            ),
+            (ModelArts, "eu-de", "modelarts.eu-de.otc.t-systems.com"),
             (
                 ModelArts,
                 "cn-north-4",
-                "https://modelarts.cn-north-4.myhuaweicloud.com",
+                "modelarts.cn-north-4.myhuaweicloud.com",
             ),
             (
                 ModelArts,
                 "ap-southeast-1",
-                "https://modelarts.ap-southeast-1.myhuaweicloud.cn",
+                "modelarts.ap-southeast-1.myhuaweicloud.cn",
             ),
             (ModelArts, "moon-1", ""),
-            (Iam, "eu-de", "https://iam.eu-de.otc.t-systems.com"),
-            (Iam, "eu-nl", "https://iam.eu-nl.otc.t-systems.com"),
-            (Iam, "eu-ch2", "https://iam-pub.eu-ch2.sc.otc.t-systems.com"),
-            (
-                Iam,
-                "eu-west-101",
-                "https://iam.eu-west-101.myhuaweicloud.eu",
-            ),
-            (
-                Iam,
-                "cn-north-4",
-                "https://iam.cn-north-4.myhuaweicloud.com",
-            ),
-            (Iam, "cn-north-11", "https://iam.myhuaweicloud.com"),
+            (Iam, "eu-de", "iam.eu-de.otc.t-systems.com"),
+            (Iam, "eu-nl", "iam.eu-nl.otc.t-systems.com"),
+            (Iam, "eu-ch2", "iam-pub.eu-ch2.sc.otc.t-systems.com"),
+            (Iam, "eu-west-101", "iam.eu-west-101.myhuaweicloud.eu"),
+            (Iam, "cn-north-4", "iam.cn-north-4.myhuaweicloud.com"),
+            (Iam, "cn-north-11", "iam.myhuaweicloud.com"),
             (Iam, "moon-1", ""),
-            (
-                Sts,
-                "cn-south-1",
-                "https://sts.cn-south-1.myhuaweicloud.com",
-            ),
-            (
-                Sts,
-                "cn-north-9",
-                "https://sts.cn-north-4.myhuaweicloud.com",
-            ),
+            (Sts, "cn-south-1", "sts.cn-south-1.myhuaweicloud.com"),
+            (Sts, "cn-north-9", "sts.cn-north-4.myhuaweicloud.com"),
             (Sts, "eu-de", ""),
-            (Obs, "eu-de", "https://obs.eu-de.otc.t-systems.com"),
-            (Obs, "eu-ch2", "https://obs.eu-ch2.sc.otc.t-systems.com"),
-            (
-                Obs,
-                "cn-north-4",
-                "https://obs.cn-north-4.myhuaweicloud.com",
-            ),
+            (Obs, "eu-de", "obs.eu-de.otc.t-systems.com"),
+            (Obs, "eu-ch2", "obs.eu-ch2.sc.otc.t-systems.com"),
+            (Obs, "cn-north-4", "obs.cn-north-4.myhuaweicloud.com"),
             (Obs, "moon-1", ""),
         ];
         for (service, region, address) in table {
-            assert_eq!(of(service, region), address, "{service:?} {region}");
+            let found = of(service, region);
+            let host = found.strip_prefix("https://").unwrap_or(&found);
+            assert_eq!(host, address, "{service:?} {region}");
         }
         assert!(known_regions().starts_with("eu-de, af-north-1"));
     }

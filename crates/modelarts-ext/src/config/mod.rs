@@ -5,8 +5,8 @@
 //! different variables and files.
 //! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
 //! files that a client reads. An [`Environment`] replaces the variables and directories of the
-//! process, for tests and for servers with many users. [`regions`] returns the regions whose endpoints
-//! are known.
+//! process, for tests and for servers with many users. [`regions()`] returns the regions whose
+//! endpoints are known.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};
@@ -28,7 +28,9 @@ pub(crate) mod cloud;
 pub(crate) mod endpoints;
 pub(crate) mod environment;
 pub(crate) mod files;
+pub(crate) mod regions;
 
 pub use cloud::Cloud;
-pub use endpoints::{is_known_region, regions};
+pub use endpoints::is_known_region;
 pub use environment::Environment;
+pub use regions::regions;

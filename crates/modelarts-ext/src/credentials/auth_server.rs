@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     credentials::{Credentials, ProviderContext, cache::Fetched, secrets::signature},
-    error::{Error, ErrorKind, call_summary::CallSummary, chain_message, mask::Mask},
+    error::{Error, ErrorKind, call_summary::CallSummary, display::chain_message, mask::Mask},
     http::{
         body,
         connection::explain_failure,

@@ -48,8 +48,8 @@ pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// Authenticates a request in place. Returns the canonical request if it was signed. `project_id` is
-/// the project of the request, if it belongs to one.
+/// Authenticates a request in place. Returns the canonical request if it was signed. `project_id`
+/// is the project of the request, if it belongs to one.
 pub(crate) fn authenticate(
     request: &mut Request,
     credentials: &Credentials,

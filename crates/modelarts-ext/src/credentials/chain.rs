@@ -5,10 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use modelarts_api::Secret;
 
 use crate::{
-    config::{
-        endpoints::{self, Service},
-        environment::Environment,
-    },
+    config::{endpoints, environment::Environment, regions::Service},
     credentials::{
         Credentials,
         auth_server::AuthServer,
@@ -39,7 +36,8 @@ const SOURCES: [Source; 9] = [
 ];
 
 /// Searches all sources in order. Credentials that are present but unusable are an error, because
-/// the next source may belong to another user. The reason of [`Lookup::NotFound`] lists all sources.
+/// the next source may belong to another user. The reason of [`Lookup::NotFound`] lists all
+/// sources.
 pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {

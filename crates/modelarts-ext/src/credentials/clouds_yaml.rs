@@ -7,11 +7,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::{
-    config::{
-        endpoints::{self, ProjectRef},
-        environment::Environment,
-        files,
-    },
+    config::{endpoints::ProjectRef, environment::Environment, files, regions},
     credentials::{
         Credentials,
         auth_server::AuthServer,
@@ -138,7 +134,7 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
     let line = found.referenced.line();
     let place = format!("{place}: the cloud {name:?}, line {line},");
     let mut cloud = found.value.unwrap_or_default();
-    cloud.region_name = cloud.region_name.map(endpoints::canonical_region);
+    cloud.region_name = cloud.region_name.map(regions::canonical_region);
     let mut auth = cloud.auth.take().unwrap_or_default();
     if auth.password.is_some() || auth.sk.is_some() || auth.token.is_some() {
         files::warn_if_open(&path);

@@ -30,7 +30,7 @@
 //! | source | provider |
 //! |---|---|
 //! | keys (AK/SK), or a token that you have | [`Credentials`] |
-//! | variables and files that other tools of the clouds also read | [`Client::from_env`](crate::Client::from_env) |
+//! | variables and files of other tools | [`Client::from_env`](crate::Client::from_env) |
 //! | user and password | [`Password`] |
 //! | identity token of a pod or a CI job (`OpenID Connect`) | [`Oidc`] |
 //! | agency of the cloud server that the program runs on | [`Metadata`] |
@@ -46,17 +46,18 @@
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
 // `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
-// `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server`. `chain` searches the
-// environment and files (`profile_file`, `clouds_yaml`) for credentials; `source` has its types.
-// `authenticate` adds credentials to a request, `rejection` decides from a response if newer
-// credentials can help, and `secrets` lists the texts to mask. `identity` looks up the project and the
-// user of credentials.
+// `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server` and
+// the HTTP clients of `context`. `chain` searches the environment and files (`profile_file`,
+// `clouds_yaml`) for credentials; `source` has its types. `authenticate` adds credentials to a
+// request, `rejection` decides from a response if newer credentials can help, and `secrets` lists
+// the texts to mask. `identity` looks up the project and the user of credentials.
 
 mod auth_server;
 pub(crate) mod authenticate;
 mod cache;
 pub(crate) mod chain;
 mod clouds_yaml;
+mod context;
 pub(crate) mod identity;
 pub(crate) mod metadata;
 mod oidc;
@@ -69,26 +70,18 @@ mod temporary_keys;
 
 pub use cache::{CachedProvider, FetchCredentials, Fetched};
 pub use chain::files;
+pub(crate) use context::HttpClients;
+pub use context::ProviderContext;
 pub use metadata::Metadata;
 pub use oidc::Oidc;
 pub use password::Password;
 pub use temporary_keys::TemporaryKeys;
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::{fmt, sync::Arc};
 
 use modelarts_api::{BoxFuture, Secret};
 
-use crate::{
-    clock::Clock,
-    error::Error,
-    http::{
-        connection::{self, AGENT, CONNECT_TIMEOUT},
-        url::is_loopback,
-    },
-};
+use crate::error::Error;
 
 /// The credentials of a request: keys or a token. `Debug` does not show them. Clones share them.
 #[derive(Clone, Debug)]
@@ -206,132 +199,6 @@ pub struct AccessKeys<'a> {
     pub secret_key: &'a str,
     /// The security token of a temporary access key.
     pub security_token: Option<&'a str>,
-}
-
-/// HTTP client and clock that a provider uses.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct ProviderContext {
-    /// The HTTP client, with the certificates and the connect timeout of the
-    /// [`Client`](crate::client::Client), and without redirects.
-    pub http: reqwest::Client,
-    /// The clock of the client.
-    pub clock: Arc<dyn Clock>,
-    /// `true` if `http` can be used for every address with https.
-    pub(crate) is_secure: bool,
-    /// Further HTTP clients for https.
-    pub(crate) secure: Arc<SecureHttp>,
-}
-
-impl ProviderContext {
-    /// Creates a context that does not belong to a client, for testing a provider or using it
-    /// alone.
-    ///
-    /// # Errors
-    /// Returns an error if TLS cannot be set up.
-    pub fn new(clock: impl Clock) -> Result<Self, Error> {
-        let settings =
-            |secure, direct| connection::builder(secure, direct, CONNECT_TIMEOUT, &[], AGENT);
-        let http = |secure| connection::build(settings(secure, false)?);
-        Ok(Self {
-            // As in a client, addresses on this machine are reachable even without certificates.
-            http: http(true).or_else(|_| http(false))?,
-            clock: Arc::new(clock),
-            is_secure: true,
-            secure: Arc::new(SecureHttp::new(move |direct| settings(true, direct))),
-        })
-    }
-
-    /// Returns the HTTP client for an address. For https, it has the certificates of the client,
-    /// even if [`http`](Self::http) reaches only this machine. Unencrypted requests, which are
-    /// admitted only on this machine, never use a proxy.
-    ///
-    /// # Errors
-    /// Returns an error if TLS cannot be set up.
-    pub fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
-        match url.scheme() {
-            "https" if self.is_secure => Ok(self.http.clone()),
-            "https" => self.secure.client(is_loopback(url)),
-            _ => connection::build(unencrypted()?),
-        }
-    }
-
-    /// Returns the HTTP client for an address like [`client_for`](Self::client_for), but one that
-    /// does not decode bodies. A body with `Content-Encoding: gzip` is received as the server stores
-    /// it, with its `Content-Length`, so that sizes and checksums of files are right.
-    ///
-    /// # Errors
-    /// Returns an error if TLS cannot be set up.
-    pub fn raw_client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
-        match url.scheme() {
-            "https" => self.secure.raw_client(is_loopback(url)),
-            _ => connection::build(connection::without_decoding(unencrypted()?)),
-        }
-    }
-}
-
-/// Returns the settings of an HTTP client without TLS.
-fn unencrypted() -> Result<reqwest::ClientBuilder, Error> {
-    connection::builder(false, true, CONNECT_TIMEOUT, &[], AGENT)
-}
-
-/// HTTP clients for https, which are created when they are first used: a client for a service on
-/// this machine works without the certificates of the platform.
-pub(crate) struct SecureHttp {
-    /// Returns the settings of a client, which uses no proxy if the argument is `true`.
-    settings: Box<dyn Fn(bool) -> Result<reqwest::ClientBuilder, Error> + Send + Sync>,
-    /// The client for other machines.
-    made: OnceLock<reqwest::Client>,
-    /// The client for other machines that does not decode bodies.
-    raw: OnceLock<reqwest::Client>,
-}
-
-impl SecureHttp {
-    pub(crate) fn new(
-        settings: impl Fn(bool) -> Result<reqwest::ClientBuilder, Error> + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            settings: Box::new(settings),
-            made: OnceLock::new(),
-            raw: OnceLock::new(),
-        }
-    }
-
-    fn client(&self, direct: bool) -> Result<reqwest::Client, Error> {
-        let make = || connection::build((self.settings)(direct)?);
-        match direct {
-            true => make(),
-            false => get_or_make(&self.made, make),
-        }
-    }
-
-    fn raw_client(&self, direct: bool) -> Result<reqwest::Client, Error> {
-        let make = || connection::build(connection::without_decoding((self.settings)(direct)?));
-        match direct {
-            true => make(),
-            false => get_or_make(&self.raw, make),
-        }
-    }
-}
-
-/// Returns the client of a cell, which is created if the cell is empty.
-fn get_or_make(
-    cell: &OnceLock<reqwest::Client>,
-    make: impl FnOnce() -> Result<reqwest::Client, Error>,
-) -> Result<reqwest::Client, Error> {
-    match cell.get() {
-        Some(made) => Ok(made.clone()),
-        None => {
-            let made = make()?;
-            Ok(cell.get_or_init(|| made).clone())
-        }
-    }
-}
-
-impl fmt::Debug for SecureHttp {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecureHttp")
-    }
 }
 
 /// Provider of credentials. The client calls it before every attempt, so it should cache them.

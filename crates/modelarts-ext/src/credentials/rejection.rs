@@ -102,8 +102,8 @@ pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
              credentials::Password, which renews it"
         }
         CredentialKind::Keys(keys) if keys.security_token.is_some() => {
-            "temporary keys expire after at most 24 hours; get new ones, and check that access key, \
-             secret key and security token belong together, region and clock"
+            "temporary keys expire after at most 24 hours; get new ones, and check that access \
+             key, secret key and security token belong together, region and clock"
         }
         CredentialKind::Keys(_) => {
             "check access key, secret key, region and clock; after five refusals in a row the key \

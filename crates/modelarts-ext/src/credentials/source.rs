@@ -4,8 +4,9 @@ use std::{any::TypeId, sync::Arc};
 
 use crate::{
     config::{
-        endpoints::{self, ProjectRef, Service},
+        endpoints::{self, ProjectRef},
         environment::Environment,
+        regions::Service,
     },
     credentials::{Credentials, ProvideCredentials, metadata::Metadata},
     error::Error,

@@ -1,17 +1,22 @@
 //! Classification of errors as retryable, not found, uncertain and others, for decisions of
 //! programs.
 
-use modelarts_api::{Effect, Retry};
+use modelarts_api::{Effect, Retry, codes};
 
 use crate::error::{Error, ErrorKind};
 
 /// Service codes of objects that do not exist, regardless of the HTTP status.
-const NOT_FOUND: [&str; 3] = ["ModelArts.2775", "ModelArts.2890", "ModelArts.2881"];
+const NOT_FOUND: [&str; 3] = [
+    codes::TRAINING_JOB_NOT_FOUND,
+    codes::POOL_NOT_FOUND,
+    codes::IMAGE_SAVE_JOB_NOT_EXIST,
+];
 /// Service codes of missing algorithms and experiments, which count only with HTTP 400. That of
 /// algorithms also reports another wrong value (SOURCES D-39).
-const OTHER_NOT_FOUND: [&str; 2] = ["ModelArts.2755", "ModelArts.2842"];
-/// Code of the gateway for a path without an API.
-const NO_SUCH_API: &str = "APIG.0101";
+const OTHER_NOT_FOUND: [&str; 2] = [
+    codes::AI_ALGORITHM_NOT_FOUND,
+    codes::TRAINING_EXPERIMENT_NOT_FOUND,
+];
 /// HTTP statuses after which the same call may succeed, regardless of the code.
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
@@ -25,7 +30,7 @@ impl Error {
                 // A response of IAM arrived before the call was sent.
                 ErrorKind::Credentials => false,
                 // The body of an error. A rejection by the service has a code.
-                ErrorKind::Service => self.0.code.is_none() || self.is_late_code(),
+                ErrorKind::Service => self.0.reply.code.is_none() || self.is_late_code(),
                 // A successful response that cannot be decoded.
                 _ => true,
             },
@@ -35,7 +40,7 @@ impl Error {
             // gateway, after the service executed the call.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
-                    && self.0.code.is_none()
+                    && self.0.reply.code.is_none()
                     // A response of IAM before the call was sent does not concern the call.
                     && self.0.call.attempts > 0
                     || self.is_late_code()
@@ -53,8 +58,8 @@ impl Error {
         })
     }
 
-    /// Returns `true` if the job or other object does not exist. For jobs, the service responds with
-    /// HTTP 400 and a specific code.
+    /// Returns `true` if the job or other object does not exist. For jobs, the service responds
+    /// with HTTP 400 and a specific code.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::NotFound
@@ -64,8 +69,13 @@ impl Error {
                     Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
                     // A wrong project or path is reported with 404 as well, but is not a missing
                     // object.
-                    Some("ModelArts.2786") => false,
-                    _ if self.known_code().is_some_and(|row| row.code == NO_SUCH_API) => false,
+                    Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => false,
+                    _ if self
+                        .known_code()
+                        .is_some_and(|row| row.code == codes::API_NOT_FOUND) =>
+                    {
+                        false
+                    }
                     _ => self.status() == Some(404),
                 }
     }
@@ -80,7 +90,7 @@ impl Error {
 
     /// Returns `true` for the outcome `gone` of the waiter `TrainingJobEnded` of the description.
     pub(crate) fn is_job_gone(&self) -> bool {
-        self.0.kind == ErrorKind::Service && self.code() == Some("ModelArts.2775")
+        self.0.kind == ErrorKind::Service && self.code() == Some(codes::TRAINING_JOB_NOT_FOUND)
     }
 
     /// Returns `true` for a 404 without a code, such as a page of a load balancer.
@@ -109,7 +119,7 @@ impl Error {
     /// Returns `true` if the state of the job or other object does not admit the call.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        self.status() == Some(409) || self.code() == Some("ModelArts.2751")
+        self.status() == Some(409) || self.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME)
     }
 
     /// Returns `true` if a time limit was reached.

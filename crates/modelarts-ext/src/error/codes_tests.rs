@@ -151,8 +151,8 @@ fn advice_is_a_clause_in_a_message() {
     body.error_msg = Some("Duplicate training job (name a).".into());
     assert_eq!(
         Error::service(400, &body).to_string(),
-        "Duplicate training job (name a) (ModelArts.2751, HTTP 400); choose another name, or delete \
-         the job that has it"
+        "Duplicate training job (name a) (ModelArts.2751, HTTP 400); choose another name, or \
+         delete the job that has it"
     );
     body.error_solution = Some("Change training job name.".into());
     assert_eq!(

@@ -2,13 +2,9 @@
 
 use std::{error::Error as StdError, fmt, iter};
 
-use modelarts_api::{Effect, OPERATIONS};
+use modelarts_api::{Effect, OPERATIONS, codes};
 
 use crate::error::{Error, ErrorKind};
-
-/// Code of the service for an input that does not exist. The service also gives it for one that
-/// exists, under load.
-const INVALID_OBS_PATH: &str = "ModelArts.2791";
 
 impl Error {
     /// Returns the operation and the reason, without the facts about the call.
@@ -75,7 +71,8 @@ impl Error {
                 "retry",
                 self.is_retryable().then(|| match self.retry_after() {
                     Some(wait) => format!("the same call may succeed after {wait:?}"),
-                    None if self.code() == Some(INVALID_OBS_PATH) => {
+                    // The service also gives this code for an input that exists, under load.
+                    None if self.code() == Some(codes::INVALID_OBS_PATH) => {
                         "the same call may succeed later if the path exists".to_owned()
                     }
                     None => "the same call may succeed later".to_owned(),
@@ -115,8 +112,8 @@ impl fmt::Display for Error {
         let headline = self.headline();
         f.write_str(&headline)?;
         let mut details = Vec::new();
-        details.extend(inner.code.clone());
-        details.extend(inner.status.map(|status| format!("HTTP {status}")));
+        details.extend(self.code().map(str::to_owned));
+        details.extend(self.status().map(|status| format!("HTTP {status}")));
         details.extend(self.request_id().map(|id| format!("request id {id}")));
         if inner.call.attempts > 1 {
             details.push(format!("{} attempts", inner.call.attempts));
@@ -127,7 +124,8 @@ impl fmt::Display for Error {
         match self.advice_below_headline() {
             // A last line of a log would hide advice behind it.
             Some(advice) if headline.contains('\n') => write!(f, "\nadvice: {advice}"),
-            // Other advice than that of the table may begin with a name, so its first letter is kept.
+            // Other advice than that of the table may begin with a name, so its first letter is
+            // kept.
             Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
             }
@@ -154,4 +152,17 @@ pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
+}
+
+/// Returns the messages of an error and its sources, each part once.
+pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
+    let mut text = error.to_string();
+    for error in iter::successors(error.source(), |error| (*error).source()) {
+        let part = error.to_string();
+        if !text.contains(&part) {
+            text.push_str(": ");
+            text.push_str(&part);
+        }
+    }
+    text
 }

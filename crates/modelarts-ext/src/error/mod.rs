@@ -35,10 +35,11 @@
 //! the position from which the list can be resumed. If the response to a call is lost,
 //! [`Error::is_uncertain`] returns whether the call may have been executed.
 
-// `call_summary` has the details of the call, `classification` the meaning of errors for a program,
-// `display` their texts, `violation` the rules that a job breaks, and `mask` removes secrets from
-// texts that come from outside.
+// `build` creates errors, `call_summary` has the details of the call, `classification` the meaning
+// of errors for a program, `display` their texts, `violation` the rules that a job breaks, and
+// `mask` removes secrets from texts that come from outside.
 
+mod build;
 pub(crate) mod call_summary;
 mod classification;
 #[cfg(test)]
@@ -49,14 +50,11 @@ pub(crate) mod violation;
 
 pub use violation::Violation;
 
-use std::{any::Any, error::Error as StdError, iter, sync::Arc, time::Duration};
+use std::{any::Any, error::Error as StdError, sync::Arc, time::Duration};
 
-use modelarts_api::{ErrorCode, types::ApiError};
+use modelarts_api::ErrorCode;
 
-use crate::{
-    error::{call_summary::CallSummary, mask::Mask},
-    list_position::Position,
-};
+use crate::{error::call_summary::CallSummary, list_position::Position};
 
 /// A failed call: its cause and the details of the call.
 ///
@@ -95,13 +93,9 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     call: CallSummary,
-    status: Option<u16>,
-    code: Option<String>,
-    service_message: Option<String>,
-    solution: Option<String>,
+    reply: Reply,
     /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
     advice: Option<String>,
-    body: Option<String>,
     /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
     /// Cause of the error. It is shared, because all calls that waited for the same credentials get
@@ -109,8 +103,22 @@ struct Inner {
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
-    /// Value of a module that this one does not depend on. It is shared, because errors are cloned.
-    detail: Option<Arc<dyn Any + Send + Sync>>,
+    detail: Option<Detail>,
+}
+
+/// Value of a module that this one does not depend on, such as the end of a job. It is shared,
+/// because errors are cloned.
+#[derive(Clone)]
+struct Detail(Arc<dyn Any + Send + Sync>);
+
+/// The response of the service.
+#[derive(Clone, Default)]
+struct Reply {
+    status: Option<u16>,
+    code: Option<String>,
+    message: Option<String>,
+    solution: Option<String>,
+    body: Option<String>,
 }
 
 /// Kind of an error.
@@ -146,198 +154,6 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Creates an error, for providers of credentials and for crates on top of this one. The
-    /// message is a clause without a full stop.
-    #[must_use]
-    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            kind,
-            message: message.into(),
-            call: CallSummary::default(),
-            status: None,
-            code: None,
-            service_message: None,
-            solution: None,
-            advice: None,
-            body: None,
-            retryable: None,
-            violations: Vec::new(),
-            position: None,
-            detail: None,
-            source: None,
-        }))
-    }
-
-    pub(crate) fn config(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Config, message)
-    }
-
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
-        Self::new(ErrorKind::Invalid, message)
-    }
-
-    /// Creates the error for a request that was not sent, because `what` breaks these rules.
-    pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
-        let message = match &violations[..] {
-            [violation] => format!("{what} breaks a rule, so nothing was sent: {violation}"),
-            violations => {
-                let lines = violations
-                    .iter()
-                    .map(|violation| format!("\n  {violation}"));
-                let (count, lines) = (violations.len(), lines.collect::<String>());
-                format!("{what} breaks {count} rules, so nothing was sent:{lines}")
-            }
-        };
-        let mut error = Self::invalid(message).with_advice(joined_advice(&violations));
-        error.0.violations = violations;
-        error
-    }
-
-    /// Creates the error for an error response of the service.
-    pub(crate) fn service(status: u16, body: &ApiError) -> Self {
-        let mut error = Self::new(ErrorKind::Service, "");
-        let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        error.0.status = Some(status);
-        error.0.code = text(&body.error_code);
-        error.0.service_message = text(&body.error_msg).or_else(|| text(&body.error_message));
-        error.0.solution = text(&body.error_solution);
-        error.0.call.request_id = text(&body.request_id);
-        error
-    }
-
-    /// Sets the cause.
-    #[must_use]
-    pub fn with_source(mut self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        self.0.source = Some(Arc::from(source.into()));
-        self
-    }
-
-    /// Adds advice, unless the service gave its own.
-    pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
-        self.0.solution = self.0.solution.or(solution);
-        self
-    }
-
-    /// Appends advice to that of the service or of the table.
-    pub(crate) fn with_hint(mut self, hint: &str) -> Self {
-        let advice = self.advice().unwrap_or_default().trim();
-        self.0.solution = Some(match advice.trim_end_matches('.') {
-            "" => hint.to_owned(),
-            advice => format!("{advice}; {hint}"),
-        });
-        self
-    }
-
-    /// Sets the advice for an error without advice of the service.
-    #[must_use]
-    pub fn with_advice(mut self, advice: impl Into<Option<String>>) -> Self {
-        self.0.advice = advice.into();
-        self
-    }
-
-    /// Masks secrets in the message and the source, which may quote a server.
-    pub(crate) fn with_mask(mut self, mask: &Mask) -> Self {
-        if let Some(masked) = mask.text(&self.0.message) {
-            self.0.message = masked;
-        }
-        if let Some(source) = &self.0.source {
-            let message = chain_message(&**source);
-            if mask.text(&format!("{source:?} {message}")).is_some() {
-                let masked = mask.text(&message).unwrap_or(message);
-                self.0.source = Some(Arc::from(Box::<dyn StdError + Send + Sync>::from(masked)));
-            }
-        }
-        self
-    }
-
-    /// Sets the HTTP status of the response.
-    #[must_use]
-    pub fn with_status(mut self, status: u16) -> Self {
-        self.0.status = Some(status);
-        self
-    }
-
-    /// Sets the code of the service.
-    #[must_use]
-    pub fn with_code(mut self, code: impl Into<Option<String>>) -> Self {
-        self.0.code = code.into();
-        self
-    }
-
-    /// Sets the id of the request, which the support of the cloud asks for.
-    #[must_use]
-    pub fn with_request_id(mut self, id: impl Into<Option<String>>) -> Self {
-        self.0.call.request_id = id.into();
-        self
-    }
-
-    pub(crate) fn with_position(mut self, position: Position) -> Self {
-        self.0.position = Some(position);
-        self
-    }
-
-    pub(crate) fn with_detail(mut self, detail: Arc<dyn Any + Send + Sync>) -> Self {
-        self.0.detail = Some(detail);
-        self
-    }
-
-    /// Returns the detail, if it has this type.
-    pub(crate) fn detail<T: 'static>(&self) -> Option<&T> {
-        self.0.detail.as_ref()?.downcast_ref()
-    }
-
-    /// Sets the result of [`is_retryable`](Self::is_retryable), regardless of kind and status.
-    #[must_use]
-    pub fn with_retryable(mut self, retryable: bool) -> Self {
-        self.0.retryable = Some(retryable);
-        self
-    }
-
-    /// Masks the security token in the canonical request that the gateway returns. The mask of the
-    /// call does not find a token that belongs to another request.
-    pub(crate) fn without_token(mut self) -> Self {
-        const NAME: &str = "x-security-token:";
-        if let Some(message) = &mut self.0.service_message
-            && let Some(at) = message.find(NAME)
-        {
-            let start = at + NAME.len();
-            let end = message[start..].find('|');
-            message.replace_range(start..end.map_or(message.len(), |end| start + end), "***");
-        }
-        self
-    }
-
-    pub(crate) fn with_retry_after(mut self, wait: Option<Duration>) -> Self {
-        self.0.call.retry_after = wait;
-        self
-    }
-
-    pub(crate) fn with_body(mut self, body: String) -> Self {
-        self.0.body = Some(body);
-        self
-    }
-
-    /// Returns this error as the result of an operation whose earlier error was uncertain: it takes
-    /// over the call of the earlier one and is uncertain, too.
-    pub(crate) fn after_uncertain(mut self, other: Self) -> Self {
-        self.0.call = other.0.call.clone();
-        self.with_uncertainty().with_source(other)
-    }
-
-    /// Marks the call as possibly executed.
-    pub(crate) fn with_uncertainty(mut self) -> Self {
-        self.0.call.uncertain = true;
-        self
-    }
-
-    /// Adds the details of the call from the transport. A request id from the body of the response
-    /// is kept unless the transport has one.
-    pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
-        let request_id = call.request_id.or(self.0.call.request_id.take());
-        self.0.call = CallSummary { request_id, ..call };
-        self
-    }
-
     /// Returns the kind of error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
@@ -347,13 +163,13 @@ impl Error {
     /// Returns the HTTP status of the response.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        self.0.status
+        self.0.reply.status
     }
 
     /// Returns the code of the service, such as `ModelArts.2775`.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
-        self.0.code.as_deref()
+        self.0.reply.code.as_deref()
     }
 
     /// Returns the name of the code in the table of error codes, such as `TrainingJobNotFound`, if
@@ -382,13 +198,13 @@ impl Error {
     /// Returns the message of the service.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
-        self.0.service_message.as_deref()
+        self.0.reply.message.as_deref()
     }
 
     /// Returns the advice of the service.
     #[must_use]
     pub fn solution(&self) -> Option<&str> {
-        self.0.solution.as_deref()
+        self.0.reply.solution.as_deref()
     }
 
     /// Returns the id of the request, for the support of the service.
@@ -439,22 +255,7 @@ impl Error {
     /// Returns the body of a response that could not be decoded.
     #[must_use]
     pub fn body(&self) -> Option<&str> {
-        self.0.body.as_deref()
-    }
-}
-
-/// Returns the advice of the violations, each once; of more than 3, that of the first one.
-fn joined_advice(violations: &[Violation]) -> Option<String> {
-    const SHOWN: usize = 3;
-    let mut advice: Vec<&str> = Vec::new();
-    for violation in violations {
-        if !advice.contains(&violation.advice()) {
-            advice.push(violation.advice());
-        }
-    }
-    match &advice[..] {
-        [first, rest @ ..] if rest.len() >= SHOWN => Some(format!("{first}; {} more", rest.len())),
-        advice => (!advice.is_empty()).then(|| advice.join("; ")),
+        self.0.reply.body.as_deref()
     }
 }
 
@@ -463,17 +264,4 @@ impl StdError for Error {
         let source = self.0.source.as_deref()?;
         Some(source)
     }
-}
-
-/// Returns the messages of an error and its sources, each part once.
-pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
-    let mut text = error.to_string();
-    for error in iter::successors(error.source(), |error| (*error).source()) {
-        let part = error.to_string();
-        if !text.contains(&part) {
-            text.push_str(": ");
-            text.push_str(&part);
-        }
-    }
-    text
 }

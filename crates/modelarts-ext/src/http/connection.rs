@@ -7,46 +7,69 @@ use reqwest::Url;
 
 use crate::{error::Error, http::url::is_loopback};
 
-/// Default time limit for opening a connection.
-pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Advice for a certificate of an authority that is not trusted.
 const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not trusted: add its \
     certificate to those of the system, or name a file with all trusted certificates in the \
     variable SSL_CERT_FILE; a program may also call `ClientBuilder::root_certificate`";
 /// `User-Agent` header of this crate.
-pub(crate) const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
+const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
-/// Returns the settings of an HTTP client. A `secure` client requires the certificates of the
-/// platform, and also trusts `roots` (PEM). A `direct` client uses no proxy.
-pub(crate) fn builder(
-    secure: bool,
-    direct: bool,
-    connect_timeout: Duration,
-    roots: &[Vec<u8>],
-    agent: &str,
-) -> Result<reqwest::ClientBuilder, Error> {
-    let mut http = reqwest::Client::builder()
-        // Following a redirect would forward the credentials to another host.
-        .redirect(reqwest::redirect::Policy::none())
-        // This crate implements retries itself, because it counts them and charges the budget.
-        // Disabling the retries of reqwest also avoids copies of each request.
-        .retry(reqwest::retry::never().max_retries_per_request(0))
-        .connect_timeout(connect_timeout)
-        .user_agent(agent);
-    if direct {
-        http = http.no_proxy();
+/// Settings of HTTP clients.
+#[derive(Clone)]
+pub(crate) struct HttpSettings {
+    /// The time limit for opening a connection.
+    pub(crate) connect_timeout: Duration,
+    /// Trusted root certificates (PEM), in addition to those of the platform.
+    pub(crate) roots: Vec<Vec<u8>>,
+    /// Name of the calling program, which precedes that of this crate in the header `User-Agent`.
+    pub(crate) program: Option<String>,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            connect_timeout: Duration::from_secs(10),
+            roots: Vec::new(),
+            program: None,
+        }
     }
-    configure_tls(http, secure, roots)
 }
 
-/// Returns the settings of an HTTP client that does not decode bodies, whichever features of reqwest
-/// the program enables.
-pub(crate) fn without_decoding(http: reqwest::ClientBuilder) -> reqwest::ClientBuilder {
-    http.no_gzip().no_brotli().no_zstd().no_deflate()
+impl HttpSettings {
+    /// Creates an HTTP client. A `secure` client requires the certificates of the platform; a
+    /// `direct` one uses no proxy.
+    pub(crate) fn client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
+        build(self.builder(secure, direct)?)
+    }
+
+    /// Creates an HTTP client that does not decode bodies, whichever features of reqwest the
+    /// program enables.
+    pub(crate) fn raw_client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
+        let http = self.builder(secure, direct)?;
+        build(http.no_gzip().no_brotli().no_zstd().no_deflate())
+    }
+
+    fn builder(&self, secure: bool, direct: bool) -> Result<reqwest::ClientBuilder, Error> {
+        let agent = match &self.program {
+            Some(program) => format!("{program} {AGENT}"),
+            None => AGENT.to_owned(),
+        };
+        let mut http = reqwest::Client::builder()
+            // Following a redirect would forward the credentials to another host.
+            .redirect(reqwest::redirect::Policy::none())
+            // This crate implements retries itself, because it counts them and charges the budget.
+            // Disabling the retries of reqwest also avoids copies of each request.
+            .retry(reqwest::retry::never().max_retries_per_request(0))
+            .connect_timeout(self.connect_timeout)
+            .user_agent(agent);
+        if direct {
+            http = http.no_proxy();
+        }
+        configure_tls(http, secure, &self.roots)
+    }
 }
 
-/// Creates an HTTP client.
-pub(crate) fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
+fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
     http.build()
         .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }

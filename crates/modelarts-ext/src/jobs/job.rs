@@ -14,7 +14,10 @@ use crate::{
 
 /// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
 /// just changed.
-const WRONG_PHASE_CODES: [&str; 2] = ["ModelArts.2796", "ModelArts.2878"];
+const WRONG_PHASE_CODES: [&str; 2] = [
+    modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE,
+    modelarts_api::codes::JOB_STATUS_CHANGED,
+];
 
 /// A training job by its id. [`TrainingJobs::job`] makes one without a call; a [`Job`] has all its
 /// methods.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures::{StreamExt, stream, stream::BoxStream};
-use modelarts_api::{BoxFuture, request_path::create_training_job::metadata};
+use modelarts_api::{BoxFuture, codes, request_path::create_training_job::metadata};
 
 use crate::{
     client::Client,
@@ -16,7 +16,7 @@ use crate::{
         violation::{Actual, Violation},
     },
     jobs::{
-        create::{CreateJob, submit::NAME_EXISTS},
+        create::CreateJob,
         polling::poller::PollInterval,
         training_jobs::TrainingJobs,
         wait::{
@@ -221,11 +221,11 @@ impl SubmitAllState {
                             "must be unique in a workspace, and the job with index {first} has \
                              this name"
                         ),
-                        Some(NAME_EXISTS),
+                        Some(codes::DUPLICATE_TRAINING_JOB_NAME),
                         "choose another name",
                     )],
                 )),
-                false => job.require_valid(),
+                false => job.check().into_result("the job").map(|_| ()),
             };
             match checked {
                 Ok(()) => self.waiting.push_back((index, job)),

@@ -72,8 +72,8 @@ impl OperationCall {
     }
 
     /// Sends the call, and repeats it according to the retry policy of the client if the effect of
-    /// the operation allows retries. The result is null if the service responds without a body, with
-    /// `null` (SOURCES D-31) or with an empty string.
+    /// the operation allows retries. The result is null if the service responds without a body,
+    /// with `null` (SOURCES D-31) or with an empty string.
     ///
     /// # Errors
     /// Returns an error without sending a request if a parameter is unknown to the operation,

@@ -41,7 +41,7 @@ use serde_json::Value;
 
 use crate::{
     client::Client, error::Error, operations::rows::OperationRows, pagination::list::List,
-    validation::recommendations::nearest,
+    spelling::nearest,
 };
 
 impl Client {

@@ -7,11 +7,7 @@ use reqwest::{
 };
 use serde_json::Value;
 
-use crate::{
-    error::Error,
-    operations::call::OperationCall,
-    validation::{limits, recommendations::nearest},
-};
+use crate::{error::Error, operations::call::OperationCall, spelling::nearest, validation::limits};
 
 /// Parameter that defaults to the project id of the client.
 const PROJECT: &str = "project_id";

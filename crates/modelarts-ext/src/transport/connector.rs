@@ -51,7 +51,10 @@ use futures::future;
 use modelarts_api::BoxFuture;
 use reqwest::{Request, Response};
 
-use crate::{error::Error, http::runtime::is_background};
+use crate::{
+    error::Error,
+    http::{connection::HttpSettings, runtime::is_background},
+};
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
@@ -124,40 +127,40 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
-/// Function that creates an HTTP client with the settings of a builder.
-pub(super) type MakeHttp = dyn Fn(Reach) -> Result<reqwest::Client, Error> + Send + Sync;
-
-/// Servers that an HTTP client reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// The service.
-    Service,
-    /// Servers on other machines, over https.
-    Outside,
-}
-
 /// The default connector: reqwest with its connection pool.
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
     /// The HTTP client of blocking calls; `None` before the first. Blocking calls do not share
-    /// connections with other calls: a connection is served by the runtime that opened it, which may
-    /// be the one that the blocking call blocks.
+    /// connections with other calls: a connection is served by the runtime that opened it, which
+    /// may be the one that the blocking call blocks.
     background: RwLock<Option<reqwest::Client>>,
+    settings: HttpSettings,
     /// `true` if the service is reached over https.
     secure: bool,
-    make: Box<MakeHttp>,
+    /// `true` if the service is on this machine, so that no proxy is used.
+    direct: bool,
 }
 
 impl ReqwestConnector {
-    /// Creates a connector with the client `http`, which is `secure` if the service is reached over
-    /// https. `make` creates a client with the same settings and a separate connection pool.
-    pub(crate) fn new(http: reqwest::Client, secure: bool, make: Box<MakeHttp>) -> Self {
+    /// Creates a connector with the client `http`, which has these settings.
+    pub(crate) fn new(
+        http: reqwest::Client,
+        settings: HttpSettings,
+        secure: bool,
+        direct: bool,
+    ) -> Self {
         Self {
             http: RwLock::new(http),
             background: RwLock::default(),
+            settings,
             secure,
-            make,
+            direct,
         }
+    }
+
+    /// Returns a client like that of the service, with a separate connection pool.
+    fn make(&self) -> Result<reqwest::Client, Error> {
+        self.settings.client(self.secure, self.direct)
     }
 
     /// Returns the HTTP client of blocking calls.
@@ -168,7 +171,7 @@ impl ReqwestConnector {
             .unwrap_or_else(PoisonError::into_inner);
         match &*http {
             Some(http) => Ok(http.clone()),
-            None => Ok(http.insert((self.make)(Reach::Service)?).clone()),
+            None => Ok(http.insert(self.make()?).clone()),
         }
     }
 }
@@ -186,7 +189,7 @@ impl HttpConnector for ReqwestConnector {
         let outside = !self.secure && request.url().scheme() == "https";
         if outside || is_background() {
             let http = match outside {
-                true => (self.make)(Reach::Outside),
+                true => self.settings.client(true, false),
                 false => self.background(),
             };
             return match http {
@@ -207,7 +210,7 @@ impl HttpConnector for ReqwestConnector {
     fn reset(&self) {
         // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
         // replaces the old one.
-        match (self.make)(Reach::Service) {
+        match self.make() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }

@@ -1,11 +1,12 @@
 //! Transport: authenticates and sends requests, reads the responses, and retries if a retry is safe
 //! and useful.
 //!
-//! [`HttpTransport`] implements the retry loop. A [`connector`] sends the request of each attempt,
-//! and `attempt` reads the response. `retry` determines whether another attempt follows, and
-//! `retry_budget` limits the number of retries. `call` holds the metadata of a call, such as the
-//! request id and the number of attempts, which is returned with the response. `deadline` sets one
-//! time limit for a group of related calls, and `rate_limit` spreads the calls of a wait.
+//! [`HttpTransport`] sends the calls of a client, each with the loop in `retry_loop`. A
+//! [`connector`] sends the request of each attempt, and `attempt` reads the response. `retry`
+//! determines whether another attempt follows, and `retry_budget` limits the number of retries.
+//! `call` holds the metadata of a call, such as the request id and the number of attempts, which is
+//! returned with the response. `deadline` sets one time limit for a group of related calls, and
+//! `rate_limit` spreads the calls of a wait.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
@@ -14,9 +15,9 @@ pub(crate) mod deadline;
 pub(crate) mod rate_limit;
 pub mod retry;
 mod retry_budget;
+mod retry_loop;
 
 use std::{
-    pin::pin,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
@@ -24,63 +25,36 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use futures::future::{Either, select};
 use http::Extensions;
 use jiff::SignedDuration;
 use modelarts_api::{
-    BoxFuture, Operation, RawResponse, Transport, TransportError, error_body, types::Language,
+    BoxFuture, Operation, RawResponse, Transport, TransportError, codes, error_body,
+    types::Language,
 };
-use reqwest::{
-    Request, StatusCode, Url,
-    header::{AUTHORIZATION, HeaderName, HeaderValue},
-};
+use reqwest::{Request, Url, header::HeaderValue};
 use tracing::{Instrument, Span};
 
 use crate::{
     clock::{Clock, since},
-    credentials::{
-        Credentials, ProvideCredentials, ProviderContext,
-        authenticate::{authenticate, copy_without_auth},
-        rejection::{self, Rejection},
-        secrets::Secrets,
-    },
-    error::{Error, ErrorKind, call_summary::CallSummary},
-    http::{headers, runtime, signing::SigningScheme},
+    credentials::{ProvideCredentials, ProviderContext, rejection},
+    error::{Error, call_summary::CallSummary},
+    http::{runtime, signing::SigningScheme},
     transport::{
-        attempt::{AttemptError, read_response},
-        call::CallInfo,
-        connector::HttpConnector,
-        deadline::Deadline,
-        rate_limit::RateLimit,
-        retry::{AttemptResult, RetryPolicy, may_retry},
-        retry_budget::RetryBudget,
+        call::CallInfo, connector::HttpConnector, deadline::Deadline, rate_limit::RateLimit,
+        retry::RetryPolicy, retry_budget::RetryBudget,
     },
 };
-
-static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
-
-/// Error code for a project that is not that of the credentials.
-pub(crate) const OTHER_PROJECT: &str = "ModelArts.2786";
 
 /// Transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
-    pub(crate) project_id: HeaderValue,
-    pub(crate) credentials: Arc<dyn ProvideCredentials>,
-    /// The variables or the file that the credentials are from, for messages.
-    pub(crate) credentials_origin: Option<Arc<str>>,
-    /// The setting that the id of the project is from, for messages.
-    pub(crate) project_origin: Arc<str>,
+    pub(crate) access: Access,
     pub(crate) connector: Arc<dyn HttpConnector>,
-    pub(crate) provider_context: ProviderContext,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) signing: SigningScheme,
     pub(crate) retry: RetryPolicy,
     /// The time limit of a call, including all attempts and pauses.
     pub(crate) timeout: Duration,
-    /// Time limit of a group of related calls.
-    pub(crate) overall_timeout: Duration,
     /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
@@ -89,6 +63,20 @@ pub(crate) struct HttpTransport {
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
     /// Rate limit of all attempts; `None` except in a wait for several jobs.
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
+}
+
+/// Authentication of requests, and the project that they concern.
+#[derive(Clone)]
+pub(crate) struct Access {
+    pub(crate) project_id: HeaderValue,
+    /// The setting that the id of the project is from, for messages.
+    pub(crate) project_origin: Arc<str>,
+    pub(crate) credentials: Arc<dyn ProvideCredentials>,
+    /// The variables or the file that the credentials are from, for messages.
+    pub(crate) credentials_origin: Option<Arc<str>>,
+    /// The HTTP clients with which credentials are requested.
+    pub(crate) context: ProviderContext,
+    pub(crate) signing: SigningScheme,
 }
 
 /// State that all calls of a client share.
@@ -100,11 +88,14 @@ pub(crate) struct Shared {
     /// The same skew as [`service_time`](HttpTransport::service_time) assumes. It is also learnt
     /// from the header `Date` of any response, which no gateway checks for requests with a token.
     service_skew: AtomicI64,
+    /// Time limit of a group of related calls.
+    overall_timeout: Duration,
 }
 
 impl Shared {
-    pub(crate) fn new(policy: &RetryPolicy, now: SystemTime) -> Self {
+    pub(crate) fn new(policy: &RetryPolicy, overall_timeout: Duration, now: SystemTime) -> Self {
         Self {
+            overall_timeout,
             budget: RetryBudget::new(policy.budget_per_second, policy.budget_share, now),
             skew: AtomicI64::new(0),
             service_skew: AtomicI64::new(0),
@@ -152,8 +143,8 @@ impl HttpTransport {
     ) -> Result<RawResponse, Error> {
         let ready = self.require_runtime();
         if ready.is_ok() {
-            // The time limit of the call begins with its turn.
-            self.turn().await;
+            // The time limit of the call begins with its permit.
+            self.await_permit().await;
         }
         let started = self.clock.now();
         let mut call = CallInfo {
@@ -192,9 +183,9 @@ impl HttpTransport {
     }
 
     /// Waits until the rate limit permits another attempt.
-    async fn turn(&self) {
+    async fn await_permit(&self) {
         if let Some(limit) = &self.rate_limit {
-            limit.turn(&*self.clock).await;
+            limit.await_permit(&*self.clock).await;
         }
     }
 
@@ -217,13 +208,13 @@ impl HttpTransport {
                 self.endpoint.as_str().trim_end_matches('/')
             ));
         }
-        let origin = self.credentials_origin.as_deref();
+        let origin = self.access.credentials_origin.as_deref();
         let code = error_body::find(&response.body).and_then(|(code, _)| code);
-        if code.as_deref() == Some(OTHER_PROJECT) {
+        if code.as_deref() == Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) {
             let credentials = origin.map(|origin| format!(", the credentials from {origin}"));
             return Some(format!(
                 "the project id is from {}{}",
-                self.project_origin,
+                self.access.project_origin,
                 credentials.unwrap_or_default()
             ));
         }
@@ -235,7 +226,7 @@ impl HttpTransport {
             &response.body,
             masked.as_deref().or(signed),
             &call.secrets.last()?.credentials,
-            &*self.credentials,
+            &*self.access.credentials,
             origin,
         )?;
         // The advice of a provider may quote a secret of its request.
@@ -251,152 +242,6 @@ impl HttpTransport {
         }
     }
 
-    async fn send_with_retries(
-        &self,
-        request: &Request,
-        operation: &'static Operation,
-        call: &mut CallInfo,
-        started: SystemTime,
-    ) -> Result<RawResponse, Error> {
-        let mut retries = 0;
-        let mut fixes = Fixes::default();
-        self.shared.budget.deposit();
-        let mut left = self.timeout;
-        loop {
-            // Clock skew assumed by the signature; `None` until the request is signed.
-            let mut signed_skew = None;
-            let was_uncertain = call.summary.uncertain;
-            let response = {
-                let attempt = pin!(async {
-                    let credentials = match self.credentials.cached() {
-                        Some(credentials) => credentials,
-                        None => {
-                            let fetched = self.credentials.credentials(&self.provider_context);
-                            fetched.await.map_err(not_sent)?
-                        }
-                    };
-                    // Concurrent calls may change the skew, so an attempt reads it only once.
-                    let skew = self.shared.skew.load(Ordering::Relaxed);
-                    let outgoing = self.authenticate(request, &credentials, skew, call);
-                    // The copy is created inside the attempt, so that it is dropped while the
-                    // response is pending.
-                    let outgoing = outgoing.map_err(not_sent)?;
-                    let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
-                    let response = self.connector.send(outgoing);
-                    let secrets = Secrets {
-                        credentials,
-                        authorization,
-                    };
-                    call.secrets.push(secrets.clone());
-                    call.summary.attempts += 1;
-                    call.summary.uncertain = true;
-                    signed_skew = Some(skew);
-                    self.report(call);
-                    read_response(response, &secrets, &self.endpoint).await
-                });
-                match select(attempt, self.clock.sleep(left)).await {
-                    Either::Left((outcome, _)) => Some(outcome),
-                    Either::Right(((), _)) => None,
-                }
-            };
-            let response = response.unwrap_or_else(|| {
-                let message = format!("no answer within {:?}", self.timeout);
-                Err(AttemptError {
-                    result: match signed_skew {
-                        Some(_) => AttemptResult::Lost,
-                        // The time limit passed before the provider returned credentials.
-                        None => AttemptResult::NotSent,
-                    },
-                    error: Error::new(ErrorKind::Timeout, message),
-                    permanent: true,
-                })
-            });
-            if let Ok(answer) = &response
-                && let Some(date) = headers::date(&answer.headers)
-            {
-                let ahead = self.seconds_until(date);
-                self.shared.service_skew.store(ahead, Ordering::Relaxed);
-            }
-            let (result, wait, permanent) = match &response {
-                Ok(answer) => (
-                    AttemptResult::Response(answer.status),
-                    headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
-                    false,
-                ),
-                // The error may contain a `Retry-After` from IAM.
-                Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
-            };
-            call.summary.retry_after = wait;
-            let secrets = signed_skew.and(call.secrets.last());
-            (call.status, call.summary.request_id) = match (&response, secrets) {
-                (Ok(answer), Some(secrets)) => (
-                    Some(answer.status.as_u16()),
-                    headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
-                ),
-                // The response is a redirect or exceeds the maximum length.
-                (Err(AttemptError { error, .. }), Some(_)) => {
-                    (error.status(), error.request_id().map(str::to_owned))
-                }
-                (_, None) => (None, None),
-            };
-            if signed_skew.is_some() {
-                call.summary.uncertain = was_uncertain || is_uncertain(result);
-            }
-            self.report(call);
-            if let AttemptResult::Response(status) = result
-                && status.is_success()
-            {
-                return response.map_err(|failed| failed.error);
-            }
-            if let (Ok(answer), Some(skew), Some(secrets)) =
-                (&response, signed_skew, call.secrets.last())
-                && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
-            {
-                self.turn().await;
-                left = self.left(started);
-                continue;
-            }
-            let delay = (!permanent && may_retry(operation.effect, result))
-                .then(|| {
-                    self.retry
-                        .delay(retries, wait, since(&*self.clock, started))
-                })
-                .flatten()
-                .filter(|delay| *delay < self.left(started))
-                .filter(|_| self.take_retry());
-            let Some(delay) = delay else {
-                return response.map_err(|failed| failed.error);
-            };
-            tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
-            self.clock.sleep(delay).await;
-            self.turn().await;
-            retries += 1;
-            left = self.left(started);
-        }
-    }
-
-    /// Returns a copy of the request, authenticated with these credentials for a gateway whose
-    /// clock is ahead by `skew` seconds.
-    fn authenticate(
-        &self,
-        request: &Request,
-        credentials: &Credentials,
-        skew: i64,
-        call: &mut CallInfo,
-    ) -> Result<Request, Error> {
-        let now = add_seconds(self.clock.now(), skew);
-        let (signing, project_id) = (&self.signing, Some(&self.project_id));
-        let mut outgoing = copy_without_auth(request)?;
-        let canonical = authenticate(&mut outgoing, credentials, signing, project_id, now)?;
-        call.canonical_request = canonical.or(call.canonical_request.take());
-        if let Some(language) = self.language {
-            let value = HeaderValue::try_from(language.to_string())
-                .map_err(|_| Error::config("the language cannot be sent as a header"))?;
-            outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
-        }
-        Ok(outgoing)
-    }
-
     /// Converts a local time to the time of the gateway.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         add_seconds(local, self.shared.service_skew.load(Ordering::Relaxed))
@@ -410,7 +255,7 @@ impl HttpTransport {
 
     /// Starts the deadline of a group of related calls.
     pub(crate) fn deadline(&self) -> Deadline {
-        Deadline::new(&*self.clock, Some(self.overall_timeout))
+        Deadline::new(&*self.clock, Some(self.shared.overall_timeout))
     }
 
     /// Returns the remaining time of a call.
@@ -421,76 +266,6 @@ impl HttpTransport {
     /// Takes the token of one retry from the budget. Returns `false` if the budget is empty.
     pub(crate) fn take_retry(&self) -> bool {
         self.shared.budget.withdraw(self.clock.now())
-    }
-
-    /// Corrects the cause of a rejected request: renews the credentials, or adopts the time of the
-    /// gateway. Returns `false` if neither is possible. Each correction is tried once per call,
-    /// because a gateway that rejects five consecutive signatures locks the key for five minutes.
-    fn fix_rejection(
-        &self,
-        answer: &RawResponse,
-        credentials: &Credentials,
-        skew: i64,
-        fixes: &mut Fixes,
-    ) -> bool {
-        let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
-            return false;
-        };
-        match rejection {
-            Rejection::Expired => {
-                !std::mem::replace(&mut fixes.renewed, true) && self.credentials.renew(credentials)
-            }
-            Rejection::Clock { server } => {
-                let ahead = self.seconds_until(server);
-                self.shared.skew.store(ahead, Ordering::Relaxed);
-                self.shared.service_skew.store(ahead, Ordering::Relaxed);
-                tracing::warn!(
-                    seconds = ahead,
-                    "the clock of the service is ahead of this one"
-                );
-                // Compared with the skew of this attempt, because concurrent calls may have changed
-                // the shared skew.
-                !std::mem::replace(&mut fixes.clock, true) && skew != ahead
-            }
-        }
-    }
-}
-
-/// Corrections that a call has already tried.
-#[derive(Default)]
-struct Fixes {
-    renewed: bool,
-    clock: bool,
-}
-
-/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM is
-/// reported like an unreachable service.
-#[cold]
-fn not_sent(error: Error) -> AttemptError {
-    AttemptError {
-        result: AttemptResult::NotSent,
-        permanent: !error.is_retryable(),
-        error,
-    }
-}
-
-/// Returns `true` if the service may have executed a request with this result.
-fn is_uncertain(result: AttemptResult) -> bool {
-    match result {
-        AttemptResult::NotSent => false,
-        AttemptResult::Lost => true,
-        AttemptResult::Response(status) => match status {
-            // The gateway stopped waiting for the request, but may have received all of it.
-            StatusCode::REQUEST_TIMEOUT => true,
-            // A server that lacks an operation cannot have executed it.
-            StatusCode::NOT_IMPLEMENTED => false,
-            // For a success or a rejection, the body determines the result; see
-            // `Error::is_uncertain`.
-            status if status.is_success() || status.is_client_error() => false,
-            // The request may have been executed: the response was late, or a gateway in between
-            // sent it.
-            _ => true,
-        },
     }
 }
 

@@ -57,7 +57,7 @@ impl RateLimit {
 
     /// Waits until the next call may be made. If the future is dropped, its turn is not given to
     /// another call. If it is not polled in time, it waits for another turn.
-    pub(crate) async fn turn(&self, clock: &dyn Clock) {
+    pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
         loop {
             let reserved_at = clock.now();
             let pause = self.reserve(reserved_at);

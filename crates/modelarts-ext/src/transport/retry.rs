@@ -212,4 +212,34 @@ mod tests {
         let endless = RetryPolicy::default().pauses(Duration::MAX, Duration::MAX);
         assert_eq!(endless.ceilings().last(), Some(Duration::MAX));
     }
+
+    #[test]
+    fn a_delay_is_that_of_the_service_or_random_and_ends_with_the_policy() {
+        const SECOND: Duration = Duration::from_secs(1);
+        let policy = RetryPolicy::default()
+            .max_attempts(3)
+            .max_elapsed(10 * SECOND)
+            .pauses(SECOND, SECOND);
+        for (retries, retry_after, elapsed, expected) in [
+            (0, Some(4), 0, Some(4 * SECOND)),
+            (1, Some(4), 5, Some(4 * SECOND)),
+            (1, Some(4), 6, None),
+            (1, Some(4), 7, None),
+            (2, Some(4), 0, None),
+            (1, None, 10, None),
+            (1, Some(0), 10, None),
+        ] {
+            let delay = policy.delay(retries, retry_after.map(|n| n * SECOND), elapsed * SECOND);
+            assert_eq!(delay, expected, "{retries} {retry_after:?} {elapsed}");
+        }
+        for retry_after in [None, Some(Duration::ZERO)] {
+            let delays = (0..100).filter_map(|_| policy.delay(0, retry_after, SECOND));
+            let delays: Vec<_> = delays.collect();
+            assert_eq!(delays.len(), 100);
+            assert!(delays.iter().all(|delay| *delay < SECOND));
+            assert!(delays.iter().any(|delay| *delay > SECOND / 10));
+        }
+        let policy = policy.budget(7, 0.5);
+        assert_eq!((policy.budget_per_second, policy.budget_share), (7, 0.5));
+    }
 }

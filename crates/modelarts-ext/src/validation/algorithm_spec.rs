@@ -14,12 +14,8 @@ use crate::{
         json_path::{Located, has_content},
         report::Report,
         rules::{
-            external_facts::{
-                ALGORITHM_EXISTS, DATA_FITS_ALGORITHM, JOB_FITS_ALGORITHM, PARAMETER_CHOSEN,
-                PARAMETER_EMPTY, PARAMETER_FIXED, PARAMETER_IN_RANGE, PARAMETER_REQUIRED,
-                PARAMETER_TYPED,
-            },
             parameters::{admits_choice, admits_number, admits_type, choices},
+            rule,
         },
     },
 };
@@ -89,7 +85,7 @@ impl AlgorithmSpec {
         }
         if self.is_missing {
             let id = job.at(algorithm::ID);
-            ALGORITHM_EXISTS.report(report, id.path(), id.actual());
+            report.add_in_words_of(rule("algorithm-exists"), id.path(), id.actual());
             return;
         }
         let Some(config) = self.algorithm.job_config.as_deref() else {
@@ -131,7 +127,7 @@ fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, re
                 }
             };
             let requirement = format!("must be an {direction} of the algorithm");
-            report.add(JOB_FITS_ALGORITHM.basis, &name, requirement, advice);
+            report.add(rule("job-fits-algorithm"), &name, requirement, advice);
             continue;
         };
         let kind = match field.has(input::remote::DATASET) {
@@ -139,18 +135,15 @@ fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, re
             false => "obs",
         };
         if !kinds.is_empty() && !kinds.contains(&kind) {
-            report.add(
-                DATA_FITS_ALGORITHM.basis,
-                &field.at(input::REMOTE),
-                "must be data of a kind that the algorithm admits",
-                format!("give {}", kinds.join(" or ")),
-            );
+            let (rule, remote) = (rule("data-fits-algorithm"), field.at(input::REMOTE));
+            let advice = format!("give {}", kinds.join(" or "));
+            report.add(rule, &remote, &*rule.requirement, advice);
         }
     }
     for (known, _) in known {
         if !channels.iter().any(|field| field.at(input::NAME).is(known)) {
             report.add(
-                JOB_FITS_ALGORITHM.basis,
+                rule("job-fits-algorithm"),
                 &list.entry(known),
                 format!("must be given, because the algorithm has an {direction} of this name"),
                 "add it",
@@ -180,7 +173,12 @@ fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mu
                     format!("must be a hyper-parameter of the algorithm: {names}")
                 }
             };
-            report.add(JOB_FITS_ALGORITHM.basis, &name, requirement, "leave it out");
+            report.add(
+                rule("job-fits-algorithm"),
+                &name,
+                requirement,
+                "leave it out",
+            );
         }
     }
     for (name, known) in known {
@@ -192,7 +190,7 @@ fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mu
         let is_required = constraint.is_some_and(|it| it.required == Some(true));
         if is_required && !is_given && given(known.value.as_deref()).is_none() {
             let path = list.entry(name);
-            PARAMETER_REQUIRED.report(report, path.path(), Actual::Missing);
+            report.add_in_words_of(rule("parameter-given"), path.path(), Actual::Missing);
         }
     }
 }
@@ -202,18 +200,18 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
     let none = ParameterConstraint::default();
     let constraint = known.constraint.as_ref().unwrap_or(&none);
     let is_changed = known.value.as_deref().unwrap_or_default() != value;
-    let fact = if constraint.editable == Some(false) && is_changed {
-        PARAMETER_FIXED
+    let rule = if constraint.editable == Some(false) && is_changed {
+        rule("parameter-fixed")
     } else if constraint.required == Some(true) && value.is_empty() {
-        PARAMETER_EMPTY
+        rule("parameter-not-empty")
     } else if value.is_empty() {
         return;
     } else if !admits_type(constraint, value) {
-        PARAMETER_TYPED
+        rule("parameter-typed-by-algorithm")
     } else if !admits_choice(constraint, value) {
-        PARAMETER_CHOSEN
+        rule("parameter-chosen-by-algorithm")
     } else if !admits_number(constraint, value) {
-        PARAMETER_IN_RANGE
+        rule("parameter-in-range-of-algorithm")
     } else {
         return;
     };
@@ -222,8 +220,8 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
     let admitted = [given(kind), given(Some(&range))];
     let admitted: Vec<_> = admitted.into_iter().flatten().collect();
     let advice = match admitted.is_empty() {
-        true => fact.advice.to_owned(),
-        false => format!("{} ({})", fact.advice, admitted.join(": ")),
+        true => rule.advice.clone(),
+        false => format!("{} ({})", rule.advice, admitted.join(": ")),
     };
-    report.add(fact.fact.basis, field, fact.requirement, advice);
+    report.add(rule, field, &*rule.requirement, advice);
 }

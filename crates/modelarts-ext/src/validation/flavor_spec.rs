@@ -10,14 +10,13 @@ use modelarts_api::{
 };
 use serde_json::Value;
 
-use crate::validation::{
-    algorithm_spec::AlgorithmSpec,
-    draft::Draft,
-    recommendations::near_names,
-    report::{Report, Warning},
-    rules::{
-        external_facts::{FLAVOR_EXISTS, FLAVOR_FITS_ALGORITHM, NODES_OF_FLAVOR},
-        resources::POOL_FLAVOR_PREFIX,
+use crate::{
+    spelling::near_names,
+    validation::{
+        algorithm_spec::AlgorithmSpec,
+        draft::Draft,
+        report::{Report, Warning},
+        rules::{resources::POOL_FLAVOR_PREFIX, rule},
     },
 };
 
@@ -108,12 +107,8 @@ impl FlavorSpec {
             let id = flavor.text().unwrap_or_default();
             if !id.starts_with(POOL_FLAVOR_PREFIX) {
                 let existing: Vec<&str> = existing.iter().map(String::as_str).collect();
-                report.add(
-                    FLAVOR_EXISTS.basis,
-                    &flavor,
-                    "must be a flavor that the public pool offers",
-                    near_names(id, &existing),
-                );
+                let rule = rule("flavor-exists");
+                report.add(rule, &flavor, &*rule.requirement, near_names(id, &existing));
             }
             return;
         }
@@ -122,15 +117,12 @@ impl FlavorSpec {
         if let Some(most) = self.max_nodes
             && count > most
         {
-            report.add(
-                NODES_OF_FLAVOR.basis,
-                &nodes,
-                match most {
-                    1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
-                    most => format!("must be at most {most} with this flavor"),
-                },
-                "ask for fewer nodes, or choose another flavor",
-            );
+            let requirement = match most {
+                1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
+                most => format!("must be at most {most} with this flavor"),
+            };
+            let rule = rule("nodes-of-flavor");
+            report.add(rule, &nodes, requirement, &*rule.advice);
         }
         for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
             let Some(key) = &requirement.key else {
@@ -158,15 +150,11 @@ impl FlavorSpec {
                     })
             };
             if let Some(actual) = actual.filter(|actual| !admits(actual)) {
-                report.add(
-                    FLAVOR_FITS_ALGORITHM.basis,
-                    field,
-                    format!(
-                        "must fit the algorithm: {key} is {actual}, and {} is required",
-                        values.join(" or "),
-                    ),
-                    "choose a flavor and a number of nodes that fit",
-                );
+                let rule = rule("flavor-fits-algorithm");
+                let values = values.join(" or ");
+                let requirement =
+                    format!("must fit the algorithm: {key} is {actual}, and {values} is required");
+                report.add(rule, field, requirement, &*rule.advice);
             }
         }
         let kind = self.kind.as_deref();

@@ -7,9 +7,9 @@ use modelarts_api::{
     types::{ShowTrainingJobEnginesResponse, TrainingEngine},
 };
 
-use crate::validation::{
-    draft::Draft, json_path::Located, recommendations::near_names, report::Report,
-    rules::external_facts::ENGINE_EXISTS,
+use crate::{
+    spelling::near_names,
+    validation::{draft::Draft, json_path::Located, report::Report, rules::rule},
 };
 
 /// Preset engines of the service.
@@ -69,7 +69,7 @@ impl KnownEngines {
             };
             let wanted = unknown.field.text().unwrap_or_default();
             let advice = near_names(wanted, &unknown.known);
-            report.add(ENGINE_EXISTS.basis, &unknown.field, requirement, advice);
+            report.add(rule("engine-exists"), &unknown.field, requirement, advice);
         }
     }
 }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use modelarts_api::{
-    FIELDS, Field, LIMITS, Rule, Shape,
+    FIELDS, Field, LIMITS, Rule, Shape, codes,
     request_path::{
         auto_stop,
         create_training_job::{self, algorithm, spec},
@@ -18,16 +18,16 @@ use modelarts_api::{
 };
 use serde_json::Value;
 
-use crate::validation::{
-    json_path::{Located, general_name},
-    report::{Basis, Report, Warning},
+use crate::{
+    error::violation::Violation,
+    validation::{
+        json_path::{Located, general_name},
+        report::{Report, Warning},
+    },
 };
 
 /// Name of the request schema for job creation.
 pub(crate) const BODY: &str = create_training_job::SCHEMA;
-
-/// Error code that the service returns for most violated limits.
-pub(crate) const INVALID: &str = "ModelArts.2788";
 
 pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
     FIELDS.iter().filter(move |field| field.schema == schema)
@@ -37,10 +37,13 @@ pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
     fields(schema).find(|field| field.name == name)
 }
 
-/// The fields whose error code differs from [`INVALID`].
+/// The fields whose error code is not [`codes::INVALID_PARAM`].
 const CODES: &[(&str, &str)] = &[
-    (algorithm::parameters::constraint::TYPE, "ModelArts.2825"),
-    (spec::schedule_policy::PRIORITY, "ModelArts.2816"),
+    (
+        algorithm::parameters::constraint::TYPE,
+        codes::PARAM_TYPE_ERROR,
+    ),
+    (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
 ];
 
 /// Fields (schema and name) that are validated by rules instead of their limits, with more precise
@@ -119,8 +122,10 @@ fn add(
 ) {
     let path = general_name(located.path());
     let code = CODES.iter().find(|(field, _)| *field == path);
-    let basis = Basis::Must(code.map_or(INVALID, |(_, code)| code));
-    report.add(basis, located, requirement, advice);
+    let code = code.map_or(codes::INVALID_PARAM, |(_, code)| code);
+    let (path, actual) = (located.path(), located.actual());
+    let violation = Violation::new(path, actual, requirement, Some(code), advice);
+    report.violations.push(violation);
 }
 
 fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, report: &mut Report) {

@@ -33,9 +33,8 @@
 //! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request.
 //! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs of the algorithm
 //! and the flavor from the service; the caller can also set them.
-//! [`CreateJob::validate`](crate::jobs::create::CreateJob::validate) reads the specs and validates,
-//! and [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does the same before it sends
-//! the create request.
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) reads the specs and validates
+//! before it sends the create request.
 
 // `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
 // limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the

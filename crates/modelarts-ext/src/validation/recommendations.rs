@@ -15,6 +15,7 @@ use modelarts_api::{
 
 use crate::{
     error::violation::Actual,
+    spelling::nearest,
     validation::{
         annotations::{OTHERS, SWITCHES},
         draft::Draft,
@@ -260,31 +261,5 @@ fn empty_search(job: Draft<'_>, found: &mut Vec<Warning>) {
             "should be given, because the search varies nothing; name the hyper-parameters to \
              vary, or leave the search out",
         ));
-    }
-}
-
-/// Returns the known name that is most similar to a misspelt or incomplete name.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let name = name.to_lowercase();
-    known
-        .map(|known| {
-            let lower = known.to_lowercase();
-            let likeness = strsim::jaro_winkler(&name, &lower);
-            (lower.starts_with(&name), likeness, known)
-        })
-        // Names with a lower similarity are considered unrelated.
-        .filter(|(_, likeness, _)| *likeness > 0.75)
-        // A name that begins like a known one, such as a version without its suffix, is incomplete.
-        .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))
-        .map(|(_, _, known)| known)
-}
-
-/// Returns advice for a name that is none of the known names, of which there is at least one.
-pub(crate) fn near_names(name: &str, known: &[&str]) -> String {
-    let all = known.join(", ");
-    match nearest(name, known.iter().copied()) {
-        Some(nearest) if nearest == all => format!("did you mean {nearest}?"),
-        Some(nearest) => format!("did you mean {nearest}? Otherwise choose one of these: {all}"),
-        None => format!("choose one of these: {all}"),
     }
 }

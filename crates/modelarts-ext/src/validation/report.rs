@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt};
 
+use serde::Deserialize;
+
 use crate::{
     error::{
         Error,
@@ -10,18 +12,35 @@ use crate::{
     validation::json_path::Located,
 };
 
-/// Evidence for a rule, as listed in `openapi/SOURCES.md`. It determines whether the rule yields a
-/// violation or a warning.
-#[derive(Clone, Copy, Debug)]
+/// Rule on a new job, from `rules.yaml`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Rule {
+    /// Name in `openapi/SOURCES.md`, if it is not the key.
+    pub(crate) name: Option<String>,
+    /// General names of the fields that the rule concerns.
+    pub(crate) fields: Vec<String>,
+    pub(crate) basis: Basis,
+    /// Error code of the service for a job that breaks the rule.
+    pub(crate) code: String,
+    /// The reason why a broken rule yields only a warning.
+    pub(crate) reason: String,
+    pub(crate) requirement: String,
+    /// Correction for a job that breaks the rule.
+    pub(crate) advice: String,
+}
+
+/// Evidence for a rule, as listed in `openapi/SOURCES.md`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Basis {
-    /// Yields a violation: the service is known to reject such jobs, or its list of error codes
-    /// names this cause. The value is the error code.
-    Refusal(&'static str),
-    /// Yields a violation: a document states the requirement. The value is the expected error code.
-    Must(&'static str),
-    /// Yields a warning: a document recommends or seems to imply the requirement. The value is the
-    /// reason why it is not a violation.
-    Advice(&'static str),
+    /// The service is known to reject such jobs, or its list of error codes names this cause.
+    #[default]
+    Refusal,
+    /// A document states the requirement.
+    Must,
+    /// A document recommends or seems to imply the requirement.
+    Advice,
 }
 
 /// Advice that a job does not follow.
@@ -86,40 +105,40 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the finding of a violated rule: a warning if the rule is advice, and a violation
-    /// otherwise.
+    /// Adds the finding that a field breaks a rule, in words for this field: a warning if the rule
+    /// is advice, and a violation otherwise.
     pub(crate) fn add(
         &mut self,
-        basis: Basis,
+        rule: &'static Rule,
         field: &Located<'_>,
         requirement: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) {
-        self.add_value(basis, field.path(), field.actual(), requirement, advice);
+        self.add_value(rule, field.path(), field.actual(), requirement, advice);
+    }
+
+    /// Adds the finding that a field breaks a rule, in the words of the rule.
+    pub(crate) fn add_in_words_of(&mut self, rule: &'static Rule, field: &str, actual: Actual) {
+        self.add_value(rule, field, actual, &*rule.requirement, &*rule.advice);
     }
 
     /// Adds a finding like [`add`](Self::add), with an explicit value for the message.
     pub(crate) fn add_value(
         &mut self,
-        basis: Basis,
-        field: impl Into<String>,
+        rule: &'static Rule,
+        field: &str,
         actual: Actual,
         requirement: impl Into<Cow<'static, str>>,
         advice: impl Into<Cow<'static, str>>,
     ) {
         let (requirement, advice) = (requirement.into(), advice.into());
-        match basis {
-            Basis::Refusal(code) | Basis::Must(code) => self.violations.push(Violation::new(
-                field,
-                actual,
-                requirement,
-                Some(code),
-                advice,
-            )),
-            Basis::Advice(why) => {
-                let advice = format!("{requirement}; {advice} ({why})");
-                self.warnings.push(Warning::new(field, actual, advice));
-            }
+        if rule.basis == Basis::Advice {
+            let advice = format!("{requirement}; {advice} ({})", rule.reason);
+            self.warnings.push(Warning::new(field, actual, advice));
+        } else {
+            let code = Some(&*rule.code);
+            let violation = Violation::new(field, actual, requirement, code, advice);
+            self.violations.push(violation);
         }
     }
 

@@ -208,10 +208,9 @@ fn what_is_wrong_is_told() {
         with(("MODELARTS_REGION", "eu-dee")),
         "the region \"eu-dee\" is not known; did you mean eu-de? Otherwise use one of eu-de, \
          af-north-1, af-south-1, ap-southeast-1, ap-southeast-2, ap-southeast-3, ap-southeast-4, \
-         cn-east-3, cn-east-4, \
-         cn-north-1, cn-north-11, cn-north-12, cn-north-2, cn-north-4, cn-north-9, cn-south-1, \
-         cn-southwest-2, cn-southwest-3, la-north-2, la-south-2, me-east-1, sa-brazil-1, \
-         tr-west-1, or set the endpoint"
+         cn-east-3, cn-east-4, cn-north-1, cn-north-11, cn-north-12, cn-north-2, cn-north-4, \
+         cn-north-9, cn-south-1, cn-southwest-2, cn-southwest-3, la-north-2, la-south-2, \
+         me-east-1, sa-brazil-1, tr-west-1, or set the endpoint"
     );
     let endpoint = |text: &str| with(("MODELARTS_ENDPOINT", text));
     for host in [
@@ -223,7 +222,8 @@ fn what_is_wrong_is_told() {
         assert_eq!(
             endpoint(&format!("http://{host}")),
             format!(
-                "the endpoint \"http://{host}\" from MODELARTS_ENDPOINT is not https; over http every secret of a request can \
+                "the endpoint \"http://{host}\" from MODELARTS_ENDPOINT is not https; over http \
+                 every secret of a request can \
                  be read on the way, so that is only for this machine"
             )
         );
@@ -232,8 +232,8 @@ fn what_is_wrong_is_told() {
         assert_eq!(
             endpoint(text),
             format!(
-                "the endpoint {text:?} from MODELARTS_ENDPOINT has the scheme {}; it must be https, \
-                 or http for a server on this machine",
+                "the endpoint {text:?} from MODELARTS_ENDPOINT has the scheme {}; it must be \
+                 https, or http for a server on this machine",
                 &text[..3]
             )
         );
@@ -283,7 +283,8 @@ fn what_is_wrong_is_told() {
         (
             "OS_TOKEN",
             "t\n",
-            "OS_TOKEN: the token contains white space or control characters; check how it was copied",
+            "OS_TOKEN: the token contains white space or control characters; check how it was \
+             copied",
         ),
         ("OS_TOKEN", " ", "OS_TOKEN: the token is empty"),
     ] {

@@ -86,7 +86,8 @@ async fn other_hosts_are_reached_through_proxies() {
         let proxy = proxy.replace("user:secret@", "");
         let text = error.to_string();
         let start = format!(
-            "ListTrainingJobs: cannot connect to https://modelarts.invalid through the proxy {proxy}: "
+            "ListTrainingJobs: cannot connect to https://modelarts.invalid through the proxy \
+             {proxy}: "
         );
         let end = "; check the proxy in HTTPS_PROXY, or add modelarts.invalid to NO_PROXY";
         assert!(text.starts_with(&start) && text.ends_with(end), "{text}");

@@ -211,7 +211,8 @@ impl StageJob {
             outputs.push((name.clone(), path));
         }
 
-        let (job, mut report) = job.validate().await?;
+        let job = job.look_up().await?;
+        let mut report = job.check();
         if let Some(code) = &code {
             // Both reports contain the violations of rules on the name of the boot file.
             let mut violations = code.report.violations.clone();

@@ -8,6 +8,7 @@ use std::{
 };
 
 use md5::{Digest, Md5};
+use modelarts_ext::api::hex;
 use ring::digest;
 use serde::{Deserialize, Serialize};
 
@@ -133,15 +134,15 @@ impl Hasher {
 
     pub(crate) fn finish(self) -> Checksums {
         Checksums {
-            sha256: hex(self.sha256.finish().as_ref()),
-            md5: self.md5.map(|md5| hex(&md5.finalize())),
+            sha256: hex::encode(self.sha256.finish().as_ref()),
+            md5: self.md5.map(|md5| hex::encode(&md5.finalize())),
         }
     }
 }
 
 /// Returns the SHA-256 of bytes, in hexadecimal digits.
 pub(crate) fn sha256(bytes: &[u8]) -> String {
-    hex(digest::digest(&digest::SHA256, bytes).as_ref())
+    hex::encode(digest::digest(&digest::SHA256, bytes).as_ref())
 }
 
 /// Reads a file once and computes its checksums. Blocks.
@@ -182,14 +183,6 @@ pub(crate) fn md5_of_etag(etag: &str) -> Option<&str> {
     let digits = etag.trim_matches('"');
     let is_md5 = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     is_md5.then_some(digits)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
 }
 
 #[cfg(test)]

@@ -109,8 +109,10 @@ impl Check {
         let mut not_compared = Vec::new();
         if self.service {
             complete_engine(&mut draft, client).await?;
-            let job = draft.job.clone().look_up().await?;
-            (draft.job, _) = job.validate().await?;
+            draft.job = draft.job.look_up().await?;
+            if let [error, ..] = draft.job.unread() {
+                return Err(error.clone().into());
+            }
         } else {
             not_compared = values_of_service(&draft);
             if draft.needs_engine() {

@@ -6,7 +6,7 @@ use modelarts_ext::Client;
 use modelarts_obs::{Staging, SyncEvent, staging::StagedDir};
 
 use crate::{
-    commands::create::{choices::complete, draft::Draft, staging::print_warnings},
+    commands::create::{choices::complete, draft::Draft},
     exit_status::ExitStatus,
     failure::Failure,
     output::{self, Format},
@@ -64,13 +64,7 @@ pub(crate) async fn print_plan(
         }
         staged.job
     } else {
-        let (job, report) = draft.job.clone().validate().await?;
-        print_warnings(
-            &report
-                .into_result("the job")
-                .map_err(|error| draft.refusal(error))?,
-        );
-        job
+        draft.looked_up().await?
     };
     let mut body = job.body();
     if !show_secrets

@@ -131,7 +131,7 @@ mod unix {
             let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
             require_sound_file(&draft, client).await?;
             complete(&mut draft, client).await?;
-            (draft.job, _) = draft.job.clone().validate().await?;
+            draft.job = draft.job.look_up().await?;
             let checked = check_draft(&draft, client).await?;
             if !checked.violations.is_empty() {
                 return Err(draft.unchecked(&checked.violations));

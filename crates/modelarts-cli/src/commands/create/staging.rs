@@ -29,7 +29,7 @@ pub(crate) fn done(label: &str, text: &str) {
 }
 
 /// Prints the warnings of the check on stderr.
-pub(crate) fn print_warnings(warnings: &[Warning]) {
+fn print_warnings(warnings: &[Warning]) {
     let text = match warnings.len() {
         0 => "no errors".to_owned(),
         1 => "no errors, 1 warning:".to_owned(),
@@ -57,6 +57,14 @@ impl Draft {
         stage.on_checked(print_warnings)
     }
 
+    /// Looks up the job and checks it. Prints the warnings.
+    pub(crate) async fn looked_up(&self) -> Result<CreateJob, Failure> {
+        let job = self.job.clone().look_up().await?;
+        let checked = job.check().into_result("the job");
+        print_warnings(&checked.map_err(|error| self.refusal(error))?);
+        Ok(job)
+    }
+
     /// Checks the job and sends its directories. Returns the job with their addresses.
     pub(crate) async fn upload(
         &self,
@@ -64,12 +72,7 @@ impl Draft {
         terminal: Terminal,
     ) -> Result<Staged, Failure> {
         if !self.needs_staging() {
-            let (job, report) = self.job.clone().validate().await?;
-            print_warnings(
-                &report
-                    .into_result("the job")
-                    .map_err(|error| self.refusal(error))?,
-            );
+            let job = self.looked_up().await?;
             return Ok(Staged { job, code: None });
         }
         let bars = Bars::new(terminal);

@@ -1,58 +1,18 @@
-//! Inputs and outputs of a job: `Input`, `Output`, and the setters of `CreateJob` for them.
+//! Inputs, outputs and volumes of a job.
 
 use modelarts_api::{
-    request_path::{
-        create_training_job::algorithm::{INPUTS, OUTPUTS},
-        input, output,
-    },
+    request_path::{input, output, volume},
     types::RemoteConstraint,
 };
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::jobs::create::{
-    CreateJob,
-    json_edit::{self, object, text},
-};
-
-impl CreateJob {
-    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory
-    /// contains a copy of the OBS directory.
-    pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
-        self.add_input(Input::obs(name, obs_path))
-    }
-
-    /// Adds an input channel with further settings.
-    pub fn add_input(self, input: Input) -> Self {
-        self.push(INPUTS, input.0)
-    }
-
-    /// Removes an input by its name. Useful for a job that was copied or read from a document.
-    pub fn without_input(self, name: &str) -> Self {
-        self.without_item(INPUTS, name)
-    }
-
-    /// Adds an output channel. The script receives `--<name>=<directory>`, and the service copies
-    /// the files of that directory to OBS.
-    pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
-        self.add_output(Output::obs(name, obs_path))
-    }
-
-    /// Adds an output channel with further settings.
-    pub fn add_output(self, output: Output) -> Self {
-        self.push(OUTPUTS, output.0)
-    }
-
-    /// Removes an output by its name. Useful for a job that was copied or read from a document.
-    pub fn without_output(self, name: &str) -> Self {
-        self.without_item(OUTPUTS, name)
-    }
-}
+use crate::jobs::create::json_edit::{self, object, text};
 
 /// Input channel of a job: external data that is copied to a directory of the container.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
-pub struct Input(Value);
+pub struct Input(pub(super) Value);
 
 impl Input {
     /// Creates an input from a path in OBS.
@@ -122,7 +82,7 @@ impl Input {
 /// Output channel of a job: a directory of the container that is copied to OBS.
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "it does nothing until it is added to a job"]
-pub struct Output(Value);
+pub struct Output(pub(super) Value);
 
 impl Output {
     /// Creates an output to an OBS directory, which should be empty. The service writes to it
@@ -160,6 +120,46 @@ impl Output {
 
     fn set(mut self, path: &str, value: impl Serialize) -> Self {
         json_edit::set(&mut self.0, path, value);
+        self
+    }
+}
+
+/// File system that is mounted in the container.
+#[derive(Clone, Debug, PartialEq)]
+#[must_use = "it does nothing until it is added to a job"]
+pub struct Volume(pub(super) Value);
+
+impl Volume {
+    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`, at a path such as `/mnt/data`.
+    /// Dedicated pools only, at most 8 in a job.
+    pub fn nfs(server_path: impl Into<String>, local_path: impl Into<String>) -> Self {
+        Self(object([
+            (volume::nfs::NFS_SERVER_PATH, text(server_path)),
+            (volume::nfs::LOCAL_PATH, text(local_path)),
+        ]))
+    }
+
+    /// Mounts an OBS parallel file system, such as `/file-system/path`.
+    pub fn pfs(pfs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
+        Self(object([
+            (volume::pfs::PFS_PATH, text(pfs_path)),
+            (volume::pfs::LOCAL_PATH, text(local_path)),
+        ]))
+    }
+
+    /// Mounts an OBS directory, such as `/bucket/path`.
+    pub fn obs(obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
+        Self(object([
+            (volume::obs::OBS_PATH, text(obs_path)),
+            (volume::obs::LOCAL_PATH, text(local_path)),
+        ]))
+    }
+
+    /// Makes the mount read-only. Supported for SFS Turbo only.
+    pub fn read_only(mut self) -> Self {
+        if self.0.get(volume::NFS).is_some() {
+            json_edit::set(&mut self.0, volume::nfs::READ_ONLY, true);
+        }
         self
     }
 }

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     error::violation::{Actual, Violation},
+    spelling::nearest,
     validation::{
         json_path::{Fields, Located, general_name, has_content},
         limits::{self, BODY},
-        recommendations::nearest,
         report::Warning,
         response_only::is_response_only,
     },

@@ -1,7 +1,7 @@
-//! Jobs from JSON and YAML documents, and single fields from text.
+//! Jobs from JSON and YAML documents.
 
 use modelarts_api::{Shape, request_path::create_training_job::KIND};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     error::Error,
@@ -9,12 +9,7 @@ use crate::{
         create::{CreateJob, conversion::Conversion, copy::request_from_details, document},
         training_jobs::TrainingJobs,
     },
-    validation::{
-        json_path::Located,
-        limits::{self, BODY},
-        recommendations::nearest,
-        report::Warning,
-    },
+    validation::{limits::BODY, report::Warning},
 };
 
 impl TrainingJobs {
@@ -54,143 +49,6 @@ impl TrainingJobs {
         let mut job = CreateJob::from_body(self.client().clone(), body);
         job.warnings = warnings;
         Ok(job)
-    }
-}
-
-impl CreateJob {
-    /// Sets the field at a path to a value that is given as text, such as an argument of a command
-    /// line.
-    ///
-    /// ```
-    /// # fn main() -> Result<(), modelarts_ext::Error> {
-    /// # use modelarts_ext::{Client, Credentials};
-    /// # let client = Client::builder().endpoint("https://modelarts.example.com").project_id("p");
-    /// # let client = client.credentials(Credentials::token("t")).build()?;
-    /// let job = client
-    ///     .training_jobs()
-    ///     .create("bert")
-    ///     .set_field("spec.resource.node_count", "4")?
-    ///     .set_field("algorithm.parameters[0].name", "lr")?
-    ///     .set_field("algorithm.parameters[0].value", "1e-05")?
-    ///     .set_field("metadata.annotations.fault-tolerance/job-retry-num", "2")?;
-    /// assert_eq!(job.body()["spec"]["resource"]["node_count"], 4);
-    /// assert_eq!(job.body()["algorithm"]["parameters"][0]["value"], "1e-05");
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// The type of the field determines the value: text is taken literally, anything else is JSON,
-    /// and `null` removes the field. `[0]` is the first element of a list; the index after the last
-    /// element appends one. The rest of a path below a map, such as `algorithm.environments`, is the
-    /// key.
-    ///
-    /// # Errors
-    /// A field that does not exist, with the most similar name, and a value of the wrong type. The
-    /// error names the path.
-    pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
-        set_at(Shape::Object(BODY), &mut self.body, "", path, value)?;
-        Ok(self)
-    }
-}
-
-/// Sets the value at the path `rest` below a value of this shape, which is at the path `done`.
-fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) -> Result<(), Error> {
-    let whole = |step: &str| match (done, step.starts_with('[')) {
-        ("", _) => step.to_owned(),
-        (done, true) => format!("{done}{step}"),
-        (done, false) => format!("{done}.{step}"),
-    };
-    if rest.is_empty() {
-        *slot = typed(shape, done, text)?;
-        return Ok(());
-    }
-    match shape {
-        Shape::Object(schema) => {
-            let name = rest.split(['.', '[']).next().unwrap_or_default();
-            let path = whole(name);
-            let Some(field) = limits::field(schema, name) else {
-                let names: Vec<&str> = limits::fields(schema).map(|field| field.name).collect();
-                let advice = match nearest(name, names.iter().copied()) {
-                    Some(nearest) => format!("did you mean {nearest}?"),
-                    None => format!("it must be one of: {}", names.join(", ")),
-                };
-                let error = format!("{path}: there is no such field; {advice}");
-                return Err(Error::invalid(error));
-            };
-            let after = &rest[name.len()..];
-            let after = after.strip_prefix('.').unwrap_or(after);
-            set_at(field.shape, member(slot, name), &path, after, text)
-        }
-        Shape::List(inner) => {
-            let mut items = match slot.take() {
-                Value::Array(items) => items,
-                _ => Vec::new(),
-            };
-            let index = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-            let index =
-                index.and_then(|(index, after)| Some((index.parse::<usize>().ok()?, after)));
-            let Some((index, after)) = index.filter(|(index, _)| *index <= items.len()) else {
-                return Err(Error::invalid(format!(
-                    "{}: the field is a list; the name must be followed by an index from [0] to [{}]",
-                    whole(rest),
-                    items.len()
-                )));
-            };
-            if index == items.len() {
-                items.push(Value::Null);
-            }
-            let path = whole(&format!("[{index}]"));
-            let after = after.strip_prefix('.').unwrap_or(after);
-            set_at(*inner, &mut items[index], &path, after, text)?;
-            *slot = Value::Array(items);
-            Ok(())
-        }
-        // Keys may contain dots.
-        Shape::Map(inner) => {
-            let key = rest
-                .strip_prefix("[\"")
-                .and_then(|key| key.strip_suffix("\"]"));
-            set_at(
-                *inner,
-                member(slot, key.unwrap_or(rest)),
-                &whole(rest),
-                "",
-                text,
-            )
-        }
-        Shape::Any => {
-            let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
-            set_at(shape, member(slot, name), &whole(name), after, text)
-        }
-        _ => Err(Error::invalid(format!(
-            "{}: there is no such field; {done} is {}",
-            whole(rest),
-            limits::shape_in_words(shape)
-        ))),
-    }
-}
-
-/// Returns the member of an object; null if it is missing. Anything else becomes an object.
-fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    &mut value[name]
-}
-
-/// Returns the value of a field from its text.
-fn typed(shape: Shape, path: &str, text: &str) -> Result<Value, Error> {
-    let value = match shape {
-        Shape::Text | Shape::OneOf(_) => Value::from(text),
-        _ => serde_json::from_str(text).unwrap_or_else(|_| text.into()),
-    };
-    let mut conversion = Conversion::default();
-    let converted = conversion.convert(shape, "", &Located::root(&value));
-    match conversion.violations.first() {
-        None => Ok(converted.unwrap_or_default()),
-        Some(violation) if violation.field().is_empty() => {
-            Err(Error::invalid(format!("{path}{violation}")))
-        }
-        Some(violation) => Err(Error::invalid(format!("{path}.{violation}"))),
     }
 }
 

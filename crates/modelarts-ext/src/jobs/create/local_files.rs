@@ -1,9 +1,8 @@
 //! Validation of local files before an upload: code directories and inputs.
 
 use std::{
-    borrow::Cow,
     collections::BTreeSet,
-    path::{MAIN_SEPARATOR, Path, PathBuf},
+    path::{MAIN_SEPARATOR, Path},
 };
 
 use modelarts_api::request_path::create_training_job::algorithm::{BOOT_FILE, CODE_DIR, INPUTS};
@@ -11,21 +10,14 @@ use serde_json::json;
 use walkdir::WalkDir;
 
 use crate::{
-    config::cloud::Cloud,
     error::{
         Error,
         violation::{Actual, Violation},
     },
-    jobs::create::CreateJob,
+    spelling::nearest,
     validation::{
-        draft::Draft,
-        obs_path::ObsPath,
-        recommendations::nearest,
         report::{Report, Warning},
-        rules::external_facts::{
-            BOOT_FILE_EXISTS, BOOT_FILE_INSIDE, BOOT_FILE_PYTHON, CODE_DIR_DEPTH, CODE_DIR_FILES,
-            CODE_DIR_SIZE, WordedFact,
-        },
+        rules::rule,
     },
 };
 
@@ -37,23 +29,15 @@ pub(super) const MAX_LEVELS: usize = 32;
 /// directories, but each task then needs more time to download the code.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
-/// A local code directory: its size, and the number and depth of its entries.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A local code directory: its files, and the size and depth of its content.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDir {
-    content: Content,
+    /// Paths relative to the directory, in which a boot file is searched.
+    paths: BTreeSet<String>,
     bytes: u64,
     files: u64,
     directories: u64,
     levels: usize,
-}
-
-/// The files in which a boot file is searched.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Content {
-    /// Those on the disk below this directory.
-    Directory(PathBuf),
-    /// These paths, relative to the code directory.
-    Files(BTreeSet<String>),
 }
 
 impl CodeDir {
@@ -67,18 +51,10 @@ impl CodeDir {
             Error::invalid(format!("the code directory cannot be read: {error}")).with_source(error)
         };
         if path.is_file() {
-            return Err(Error::invalid(format!(
-                "the code directory {} is a file",
-                path.display()
-            )));
+            let message = format!("the code directory {} is a file", path.display());
+            return Err(Error::invalid(message));
         }
-        let mut code = Self {
-            content: Content::Directory(path.to_owned()),
-            bytes: 0,
-            files: 0,
-            directories: 0,
-            levels: 0,
-        };
+        let mut code = Self::default();
         for entry in WalkDir::new(path).min_depth(1).follow_links(true) {
             let entry = entry.map_err(unreadable)?;
             if entry.file_type().is_dir() {
@@ -87,6 +63,10 @@ impl CodeDir {
             } else {
                 code.files += 1;
                 code.bytes += entry.metadata().map_err(unreadable)?.len();
+                let below = entry.path().strip_prefix(path).ok();
+                let below = below.and_then(Path::to_str);
+                code.paths
+                    .extend(below.map(|path| path.replace(MAIN_SEPARATOR, "/")));
             }
         }
         Ok(code)
@@ -120,7 +100,7 @@ impl CodeDir {
             files: paths.len() as u64,
             levels: levels.max().unwrap_or_default(),
             directories: directories.len() as u64,
-            content: Content::Files(paths),
+            paths,
         }
     }
 
@@ -153,111 +133,57 @@ impl CodeDir {
     /// `boot_file` is a path relative to the directory, such as `src/train.py`.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
-        let mut add = |fact: WordedFact, value, text| {
-            fact.report(&mut report, CODE_DIR, Actual::Measured(value, text));
-        };
+        let bytes = || Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes));
         if self.bytes > MAX_BYTES {
-            add(
-                CODE_DIR_SIZE,
-                json!({"bytes": self.bytes}),
-                size(self.bytes),
-            );
+            report.add_in_words_of(rule("code-dir-size"), CODE_DIR, bytes());
         }
         if self.files > MAX_FILES {
-            let text = format!("{} files", self.files);
-            add(CODE_DIR_FILES, json!({"files": self.files}), text);
+            let count = json!({"files": self.files});
+            let actual = Actual::Measured(count, format!("{} files", self.files));
+            report.add_in_words_of(rule("code-dir-files"), CODE_DIR, actual);
         }
         if self.levels > MAX_LEVELS {
-            let text = format!("{} levels", self.levels);
-            add(CODE_DIR_DEPTH, json!({"levels": self.levels}), text);
+            let count = json!({"levels": self.levels});
+            let actual = Actual::Measured(count, format!("{} levels", self.levels));
+            report.add_in_words_of(rule("code-dir-depth"), CODE_DIR, actual);
         }
         if let Some(boot_file) = boot_file {
             self.check_boot_file(boot_file, &mut report);
         }
         if self.bytes > RECOMMENDED_BYTES && self.bytes <= MAX_BYTES {
-            report.warnings.push(Warning::new(
-                CODE_DIR,
-                Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes)),
-                "should have at most 50 MB, because every task downloads it",
-            ));
+            let advice = "should have at most 50 MB, because every task downloads it";
+            report
+                .warnings
+                .push(Warning::new(CODE_DIR, bytes(), advice));
         }
         report
     }
 
     fn check_boot_file(&self, boot_file: &str, report: &mut Report) {
-        let mut add = |fact: WordedFact, advice: Option<String>| {
-            let advice = advice.map_or(fact.advice.into(), Cow::from);
-            let actual = Actual::Value(boot_file.into());
-            report.add_value(fact.fact.basis, BOOT_FILE, actual, fact.requirement, advice);
-        };
+        let actual = || Actual::Value(boot_file.into());
         if Path::new(boot_file).is_absolute() || boot_file.split('/').any(|step| step == "..") {
-            add(BOOT_FILE_INSIDE, None);
-        } else if !self.has_file(boot_file) {
-            let advice = self.near_file(boot_file).map(|near| {
-                let otherwise = BOOT_FILE_EXISTS.advice;
-                format!("did you mean {near}? Otherwise {otherwise}")
-            });
-            add(BOOT_FILE_EXISTS, advice);
+            report.add_in_words_of(rule("boot-file-in-directory"), BOOT_FILE, actual());
+        } else if !self.paths.contains(boot_file) {
+            let rule = rule("boot-file-exists");
+            let advice = match self.near_file(boot_file) {
+                Some(near) => format!("did you mean {near}? Otherwise {}", rule.advice),
+                None => rule.advice.clone(),
+            };
+            report.add_value(rule, BOOT_FILE, actual(), &*rule.requirement, advice);
         }
         if !boot_file.ends_with(".py") {
-            add(BOOT_FILE_PYTHON, None);
-        }
-    }
-
-    fn has_file(&self, path: &str) -> bool {
-        match &self.content {
-            Content::Directory(directory) => directory.join(path).is_file(),
-            Content::Files(files) => files.contains(path),
+            report.add_in_words_of(rule("boot-file-python"), BOOT_FILE, actual());
         }
     }
 
     /// Returns the file of the directory whose path is most similar to this one. A file of the same
     /// name in another directory takes precedence.
-    fn near_file(&self, boot_file: &str) -> Option<String> {
-        let listed;
-        let files = match &self.content {
-            Content::Directory(directory) => {
-                listed = relative_files(directory);
-                &listed
-            }
-            Content::Files(files) => files,
-        };
+    fn near_file(&self, boot_file: &str) -> Option<&str> {
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
-        let same_name = files.iter().find(|file| file_name(file) == wanted);
-        let near = || nearest(boot_file, files.iter().map(String::as_str));
-        same_name
-            .map(String::as_str)
-            .or_else(near)
-            .map(str::to_owned)
-    }
-}
-
-/// Returns the paths of the files of a directory, relative to it. Unreadable entries are omitted.
-fn relative_files(directory: &Path) -> BTreeSet<String> {
-    let entries = WalkDir::new(directory).follow_links(true).into_iter();
-    let entries = entries.filter_map(Result::ok);
-    let files = entries.filter(|entry| entry.file_type().is_file());
-    let paths = files.filter_map(|entry| {
-        let below = entry.path().strip_prefix(directory).ok()?;
-        Some(below.to_str()?.replace(MAIN_SEPARATOR, "/"))
-    });
-    paths.collect()
-}
-
-impl CreateJob {
-    /// Checks a local directory before it is uploaded as the code directory of the job. The
-    /// directory must comply with the limits of the service, and contain the boot file of the job.
-    ///
-    /// # Errors
-    /// Returned if a file or directory does not exist or cannot be read.
-    pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
-        let body = self.body();
-        let draft = Draft::new(&body, Cloud::default());
-        let obs_path = |path| draft.at(path).text().and_then(ObsPath::parse);
-        let boot_file = obs_path(BOOT_FILE).zip(obs_path(CODE_DIR));
-        let boot_file = boot_file.and_then(|(file, directory)| file.path_below(&directory));
-        Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
+        let mut paths = self.paths.iter().map(String::as_str);
+        let same_name = paths.clone().find(|path| file_name(path) == wanted);
+        same_name.or_else(|| nearest(boot_file, paths.by_ref()))
     }
 }
 
@@ -342,7 +268,8 @@ mod tests {
         assert_eq!(
             compare_with_disk(disk + 1, 50).to_string(),
             "error: algorithm.inputs = 50.0 GiB (53687091201 bytes) for a disk of 50 GB: must \
-             fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+             fit the disk of the flavor; choose a flavor with a larger disk, or mount the data as \
+             a volume\n"
         );
     }
 }

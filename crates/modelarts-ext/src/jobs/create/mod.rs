@@ -48,8 +48,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to a
-//! running job, and lists all parameters.
+//! The page [`guide::creating`](crate::guide::creating) describes the steps from a local script to
+//! a running job, and lists all parameters.
 //!
 //! | for | see |
 //! |---|---|
@@ -60,45 +60,39 @@
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
-// `CreateJob` holds the JSON of the request. `code`, `channels`, `resources` and `services` add its
-// setters, which write to generated paths (`json_edit`). `from_document` reads the request from
-// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submit`
-// looks up the algorithm and the flavor (`look_up`), validates the job, and creates it exactly
-// once. `local_files` validates files before they are uploaded. `creating_page_tests` writes the
-// tables of CREATING.md.
+// `CreateJob` holds the JSON of the request. `fields` and `setters` write to its generated paths
+// (`json_edit`), and `field_path` to a path that is given as text; `channels` and
+// `hyperparameter_search` have the types that they take. `from_document` reads the request from
+// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submission`
+// looks up the algorithm and the flavor, validates the job, and creates it exactly once.
+// `local_files` validates files before they are uploaded. `creating_page_tests` writes the tables
+// of CREATING.md.
 
 mod channels;
-mod code;
-mod comparison;
 mod conversion;
 mod copy;
 #[cfg(test)]
 mod creating_page_tests;
 mod document;
+mod field_path;
+mod fields;
 mod from_document;
 mod hyperparameter_search;
 mod json_edit;
 mod local_files;
-mod look_up;
-mod resources;
-mod services;
-pub(super) mod submit;
+mod setters;
+mod submission;
 
-pub use channels::{Input, Output};
+pub use channels::{Input, Output, Volume};
 pub use hyperparameter_search::HyperparameterSearch;
 pub use local_files::{CodeDir, check_input_size};
-pub use resources::Volume;
 
-use std::fmt;
+use std::{fmt, path::Path};
 
 use modelarts_api::{
     request_path::{
-        create_training_job::{
-            KIND, SPEC,
-            metadata::{self, TRAINING_EXPERIMENT_REFERENCE},
-            spec,
-        },
-        experiment_reference, input,
+        create_training_job::{KIND, SPEC, algorithm, metadata, spec},
+        input,
     },
     types,
 };
@@ -118,6 +112,7 @@ use crate::{
         algorithm_spec::AlgorithmSpec,
         flavor_spec::FlavorSpec,
         known_specs::KnownSpecs,
+        obs_path::ObsPath,
         report::{Report, Warning},
     },
 };
@@ -135,10 +130,22 @@ pub struct CreateJob {
     body: Value,
     cloud: Cloud,
     specs: KnownSpecs,
-    looks_up: bool,
-    unchecked: bool,
+    /// Errors of the last look-up.
+    unread: Vec<Error>,
+    validation: Validation,
     /// Warnings about fields of the source document that the request body omits.
     warnings: Vec<Warning>,
+}
+
+/// Validation of a job before it is sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Validation {
+    /// Looks up the algorithm and the flavor, and checks the job.
+    Full,
+    /// Checks the job without a request.
+    Local,
+    /// Leaves the validation to the service.
+    Off,
 }
 
 impl TrainingJobs {
@@ -162,8 +169,8 @@ impl CreateJob {
             client,
             body,
             specs: KnownSpecs::default(),
-            looks_up: true,
-            unchecked: false,
+            unread: Vec::new(),
+            validation: Validation::Full,
             warnings: Vec::new(),
         }
     }
@@ -191,51 +198,44 @@ impl CreateJob {
         self
     }
 
-    /// Sets the name: 1 to 64 letters, digits, `_` and `-`.
-    pub fn name(self, name: impl Into<String>) -> Self {
-        self.set(metadata::NAME, name.into())
-    }
-
-    /// Sets the description, up to 256 characters.
-    pub fn description(self, text: impl Into<String>) -> Self {
-        self.set(metadata::DESCRIPTION, text.into())
-    }
-
-    /// Sets the workspace. Default `0`.
-    pub fn workspace(self, id: impl Into<String>) -> Self {
-        self.set(metadata::WORKSPACE_ID, id.into())
-    }
-
-    /// Sets the kind of the job. Default: a plain training job.
-    pub fn kind(self, kind: types::JobKind) -> Self {
-        self.set(KIND, kind.as_str())
-    }
-
-    /// Sets an annotation. Annotations enable most of the optional features of a job.
-    pub fn annotation(self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.insert(metadata::ANNOTATIONS, &key.into(), value.into())
-    }
-
-    /// Adds the job to an existing experiment (Huawei Cloud).
-    pub fn experiment(self, id: impl Into<String>) -> Self {
-        let experiment = object([(experiment_reference::ID, text(id))]);
-        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
-    }
-
-    /// Creates an experiment together with the job (Huawei Cloud).
-    pub fn new_experiment(self, name: impl Into<String>, description: impl Into<String>) -> Self {
-        let experiment = object([
-            (experiment_reference::NAME, text(name)),
-            (experiment_reference::DESCRIPTION, text(description)),
-        ]);
-        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
-    }
-
     /// Sets the cloud whose rules apply. Default: the cloud of the
     /// [client](crate::client::ClientBuilder::cloud).
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
+    }
+
+    /// Sets the field at a path to a value that is given as text, such as an argument of a command
+    /// line.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), modelarts_ext::Error> {
+    /// # use modelarts_ext::{Client, Credentials};
+    /// # let client = Client::builder().endpoint("https://modelarts.example.com").project_id("p");
+    /// # let client = client.credentials(Credentials::token("t")).build()?;
+    /// let job = client
+    ///     .training_jobs()
+    ///     .create("bert")
+    ///     .set_field("spec.resource.node_count", "4")?
+    ///     .set_field("algorithm.parameters[0].name", "lr")?
+    ///     .set_field("algorithm.parameters[0].value", "1e-05")?
+    ///     .set_field("metadata.annotations.fault-tolerance/job-retry-num", "2")?;
+    /// assert_eq!(job.body()["spec"]["resource"]["node_count"], 4);
+    /// assert_eq!(job.body()["algorithm"]["parameters"][0]["value"], "1e-05");
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// The type of the field determines the value: text is taken literally, anything else is JSON,
+    /// and `null` removes the field. `[0]` is the first element of a list; the index after the last
+    /// element appends one. The rest of a path below a map, such as `algorithm.environments`, is
+    /// the key.
+    ///
+    /// # Errors
+    /// A field that does not exist, with the most similar name, and a value of the wrong type. The
+    /// error names the path.
+    pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
+        field_path::set_field(&mut self.body, path, value)?;
+        Ok(self)
     }
 
     /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
@@ -260,17 +260,27 @@ impl CreateJob {
         self
     }
 
-    /// Makes [`submit`](Self::submit) skip the look-up of algorithm and flavor, which saves up to
-    /// two calls, and [`validate`](Self::validate) also that of the engines.
+    /// Disables the [look-up](Self::look_up), also in [`submit`](Self::submit), which saves up to
+    /// two calls.
     pub fn without_look_up(mut self) -> Self {
-        self.looks_up = false;
+        if self.validation == Validation::Full {
+            self.validation = Validation::Local;
+        }
         self
     }
 
-    /// Makes [`submit`](Self::submit) skip the look-up and the [`check`](Self::check).
+    /// Disables the [look-up](Self::look_up) and the [`check`](Self::check), also in
+    /// [`submit`](Self::submit): the service alone validates the job.
     pub fn unchecked(mut self) -> Self {
-        self.unchecked = true;
+        self.validation = Validation::Off;
         self
+    }
+
+    /// Returns the errors of the last [look-up](Self::look_up). The job is not validated against
+    /// what could not be read.
+    #[must_use]
+    pub fn unread(&self) -> &[Error] {
+        &self.unread
     }
 
     /// Returns the JSON body of the request, exactly as it is sent.
@@ -308,16 +318,28 @@ impl CreateJob {
     /// rule.
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
-    /// exist. The algorithm and the flavor are validated after a [`look_up`](Self::look_up), and
-    /// the engine after [`validate`](Self::validate).
+    /// exist. The algorithm, the flavor and the engine are validated after a
+    /// [`look_up`](Self::look_up). The report of an [unchecked](Self::unchecked) job is empty.
     pub fn check(&self) -> Report {
-        self.check_body(&self.body())
-    }
-
-    fn check_body(&self, body: &Value) -> Report {
-        let mut report = validation::check(body, self.cloud, &self.specs);
+        if self.validation == Validation::Off {
+            return Report::default();
+        }
+        let mut report = validation::check(&self.body(), self.cloud, &self.specs);
         report.warnings.splice(0..0, self.warnings.iter().cloned());
         report
+    }
+
+    /// Checks a local directory before it is uploaded as the code directory of the job. The
+    /// directory must comply with the limits of the service, and contain the boot file of the job.
+    ///
+    /// # Errors
+    /// Returned if a file or directory does not exist or cannot be read.
+    pub fn check_code_dir(&self, path: impl AsRef<Path>) -> Result<Report, Error> {
+        let body = self.body();
+        let obs_path = |path| ObsPath::parse(json_edit::text_at(&body, path));
+        let boot_file = obs_path(algorithm::BOOT_FILE).zip(obs_path(algorithm::CODE_DIR));
+        let boot_file = boot_file.and_then(|(file, directory)| file.path_below(&directory));
+        Ok(CodeDir::scan(path)?.check(boot_file.as_deref()))
     }
 }
 

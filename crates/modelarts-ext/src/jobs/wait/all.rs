@@ -1,6 +1,6 @@
 //! Wait for the ends of several jobs, with few calls for all of them.
 
-use std::{future::IntoFuture, sync::Arc, time::Duration};
+use std::{future::IntoFuture, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use modelarts_api::BoxFuture;
@@ -219,7 +219,7 @@ impl IntoFuture for WaitAll {
                 match ends.try_next().await {
                     Ok(Some(waited)) => results.push(waited),
                     Ok(None) => return Ok(results),
-                    Err(error) => return Err(error.with_detail(Arc::new(results))),
+                    Err(error) => return Err(error.with_detail(results)),
                 }
             }
         })

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use futures::{FutureExt, StreamExt, TryStreamExt, stream};
-use modelarts_api::types::Phase;
+use modelarts_api::{codes, types::Phase};
 
 use crate::{
     client::Client,
@@ -24,10 +24,10 @@ use crate::{
 
 /// Error codes with which the service rejects a search key.
 const UNKNOWN_KEY_CODES: [&str; 4] = [
-    "ModelArts.2807",
-    "ModelArts.2808",
-    "ModelArts.2809",
-    "ModelArts.2789",
+    codes::UNSUPPORTED_CONDITION_KEY,
+    codes::UNSUPPORTED_CONDITION_OPERATOR,
+    codes::UNSUPPORTED_CONDITION_VALUE,
+    codes::UNSUPPORTED_FILTER_BY,
 ];
 
 /// Resolution at which the service may compare times.

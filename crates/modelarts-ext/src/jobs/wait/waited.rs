@@ -107,7 +107,7 @@ impl Waited {
             _ => ErrorKind::NotCompleted,
         };
         let error = Error::new(kind, self.failure_text()).with_advice(self.advice());
-        Err(error.with_detail(Arc::new(self)))
+        Err(error.with_detail(self))
     }
 
     /// Returns the next step after an outcome that is not a success; `None` if a user stopped or

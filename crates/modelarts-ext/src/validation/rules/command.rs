@@ -18,12 +18,10 @@ const PREFIXES: [&str; 13] = [
     "timeout", "{",
 ];
 /// Programs that prepare the start of another one, and need no arguments of the job.
-#[rustfmt::skip]
-const PREPARATIONS: [&str; 36] = [
-    ".", "[", "alias", "cat", "cd", "chmod", "chown", "conda", "cp", "date", "df", "echo", "export",
-    "false", "fi", "free", "ln", "ls", "mkdir", "mv", "npu-smi", "nvidia-smi", "printf", "pushd", "pwd",
-    "rm", "set", "sleep", "source", "tar", "test", "touch", "true", "ulimit", "unset", "unzip",
-];
+const PREPARATIONS: &str = "\
+    . [ alias cat cd chmod chown conda cp date df echo export false fi free ln ls mkdir mv \
+    npu-smi nvidia-smi printf pushd pwd rm set sleep source tar test touch true ulimit unset \
+    unzip";
 const DEFAULT_CODE_DIR: &str = "/home/ma-user/modelarts/user-job-dir";
 
 /// Returns the names of the hyper-parameters and channels that the program receives as arguments.
@@ -105,7 +103,8 @@ pub(super) fn followed(job: Draft<'_>) -> Fields<'_> {
     let is_preparation = |words: &Vec<String>| {
         let program = from_program(words);
         let name = program.first().map(|name| base_name(name));
-        name.is_none_or(|name| PREPARATIONS.contains(&name)) || after_pip(program).is_some()
+        name.is_none_or(|name| PREPARATIONS.split(' ').any(|known| known == name))
+            || after_pip(program).is_some()
     };
     with_arguments(job, |commands| {
         let Some((last, earlier)) = commands.split_last() else {

@@ -87,8 +87,8 @@ async fn each_provider_has_its_advice() {
     let service = rejecting(401, "APIGW.0301").await;
     assert_eq!(
         advice(&service, password(&service.url).into_provider()).await,
-        "the token was issued by IAM at URL for the user \"alice\"; check that the endpoint belongs \
-         to the same region, and the project of the client to the token"
+        "the token was issued by IAM at URL for the user \"alice\"; check that the endpoint \
+         belongs to the same region, and the project of the client to the token"
     );
     let place = TestEnvironment::new().file("token", "ID-s3cr3t");
     let login = oidc(&service.url, &place.path("token"));

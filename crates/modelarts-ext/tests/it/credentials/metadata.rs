@@ -88,8 +88,8 @@ async fn missing_metadata_are_reported() {
     assert_eq!(
         fails(200, 401, "Please configure Cloud Service Agency first").await,
         (
-            "the metadata service at URL gives no keys: Please configure Cloud Service Agency first \
-             (HTTP 401); attach an agency to this server"
+            "the metadata service at URL gives no keys: Please configure Cloud Service Agency \
+             first (HTTP 401); attach an agency to this server"
                 .to_owned(),
             2
         )

@@ -211,8 +211,8 @@ fn a_login_must_be_complete() {
     );
     assert_eq!(
         problem(password("http://iam.test")),
-        "the endpoint http://iam.test/ of IAM is not https; over http every secret of a request can \
-         be read on the way, so that is only for this machine"
+        "the endpoint http://iam.test/ of IAM is not https; over http every secret of a request \
+         can be read on the way, so that is only for this machine"
     );
     for address in [
         "https://u:PW-s3cr3t@iam.test",

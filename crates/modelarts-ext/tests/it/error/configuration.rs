@@ -29,7 +29,8 @@ async fn all_missing_settings_are_listed() {
     assert_eq!(error.kind(), ErrorKind::Config);
     let text = error.to_string();
     let start = format!(
-        "3 settings are missing:\n- {NO_ENDPOINT}\n- {NO_PROJECT}\n- {NO_CREDENTIALS}- HW_ACCESS_KEY"
+        "3 settings are missing:\n- {NO_ENDPOINT}\n- {NO_PROJECT}\n- {NO_CREDENTIALS}- \
+         HW_ACCESS_KEY"
     );
     assert!(text.starts_with(&start), "{text}");
     assert!(
@@ -115,9 +116,9 @@ async fn a_page_instead_of_a_response_is_reported_with_the_endpoint() {
         assert_eq!(
             error.to_string(),
             format!(
-                "ShowTrainingJobDetails: {reason} (HTTP {status}); the page is from a proxy, a login \
-                 or another server, not from ModelArts; check the endpoint https://modelarts.test \
-                 and the settings of the proxy"
+                "ShowTrainingJobDetails: {reason} (HTTP {status}); the page is from a proxy, a \
+                 login or another server, not from ModelArts; check the endpoint \
+                 https://modelarts.test and the settings of the proxy"
             )
         );
     }

@@ -68,8 +68,8 @@ async fn a_wrong_secret_key_of_the_environment_is_named_until_the_key_is_locked(
         assert_eq!(
             message(&error),
             format!(
-                "{FAILED}verify aksk signature fail (APIGW.0301, HTTP 401, request id REQUEST); the \
-                 gateway saw the request as it was signed; check the secret key; after five \
+                "{FAILED}verify aksk signature fail (APIGW.0301, HTTP 401, request id REQUEST); \
+                 the gateway saw the request as it was signed; check the secret key; after five \
                  refusals in a row the key is locked for five minutes; {ORIGIN}"
             )
         );
@@ -130,8 +130,8 @@ async fn a_wrong_access_key() {
     assert_eq!(
         message(&error),
         "ShowTrainingJobDetails: Incorrect IAM authentication information: ak NOBODY not exist \
-         (APIGW.0301, HTTP 401, request id REQUEST); check access key, secret key, region and clock; \
-         after five refusals in a row the key is locked for five minutes"
+         (APIGW.0301, HTTP 401, request id REQUEST); check access key, secret key, region and \
+         clock; after five refusals in a row the key is locked for five minutes"
     );
     assert!(error.is_auth());
     assert_eq!(error.attempts(), 1);
@@ -143,8 +143,9 @@ async fn an_unknown_job_id() {
     let error = refused(site.client.training_jobs().get("no-such-job").await);
     assert_eq!(
         message(&error),
-        "ShowTrainingJobDetails: Training job (ID: no-such-job) not found (ModelArts.2775, HTTP 400, \
-         request id REQUEST); Check whether the training job information in the request is valid"
+        "ShowTrainingJobDetails: Training job (ID: no-such-job) not found (ModelArts.2775, HTTP \
+         400, request id REQUEST); Check whether the training job information in the request is \
+         valid"
     );
     assert!(error.is_not_found());
     assert!(!error.is_auth() && !error.is_conflict() && !error.is_retryable());
@@ -186,8 +187,8 @@ async fn a_second_job_of_the_same_name() {
     let error = refused(job.submit().await);
     assert_eq!(
         message(&error),
-        "CreateTrainingJob: Duplicate training job (name twice) (ModelArts.2751, HTTP 400, request id \
-         REQUEST); Change training job name"
+        "CreateTrainingJob: Duplicate training job (name twice) (ModelArts.2751, HTTP 400, request \
+         id REQUEST); Change training job name"
     );
     assert!(error.is_conflict());
     assert!(!error.is_auth() && !error.is_not_found() && !error.is_retryable());
@@ -241,8 +242,8 @@ async fn a_boot_file_that_does_not_exist() {
     assert_eq!(
         message(&error),
         "CreateTrainingJob: code startup file path error (ModelArts.2758, HTTP 400, request id \
-         REQUEST); Check whether the training project information in the request is valid; check that \
-         the object \"obs://bucket/bootless/code/other.py\" exists in the code directory \
+         REQUEST); Check whether the training project information in the request is valid; check \
+         that the object \"obs://bucket/bootless/code/other.py\" exists in the code directory \
          \"obs://bucket/bootless/code/\"; names of objects are case-sensitive"
     );
     assert!(!error.is_auth() && !error.is_conflict() && !error.is_not_found());
@@ -280,8 +281,8 @@ async fn a_script_that_exits_with_3() {
         [
             "2026-01-15T16:30:45+08:00 Info    Task [worker-0] Training finished. Exit code 3.",
             &format!(
-                "2026-01-15T16:30:45+08:00 Info    K8S  [Job: modelarts-job-{}] ExecuteAction: Start \
-                 to execute action TerminateJob",
+                "2026-01-15T16:30:45+08:00 Info    K8S  [Job: modelarts-job-{}] ExecuteAction: \
+                 Start to execute action TerminateJob",
                 job.id()
             ),
             "2026-01-15T16:30:45+08:00 Error   Job  Training job failed.",

@@ -113,8 +113,8 @@ async fn json_of_another_shape() {
     let error = refused(list(&client).await);
     assert_eq!(
         error.to_string(),
-        "ListTrainingJobs: the answer is not understood: items: invalid type: integer `7`, expected a \
-         list at line 1 column 20 (HTTP 200)"
+        "ListTrainingJobs: the answer is not understood: items: invalid type: integer `7`, \
+         expected a list at line 1 column 20 (HTTP 200)"
     );
     assert_eq!(error.kind(), ErrorKind::Decode);
 }
@@ -134,8 +134,7 @@ async fn a_page_where_json_is_expected() {
         format!(
             "ListTrainingJobs: the answer is an HTML page, \"Log in to the hotel's network\", \
              instead of JSON (HTTP 200); the page is from a proxy, a login or another server, not \
-             from ModelArts; check \
-             the endpoint {} and the settings of the proxy",
+             from ModelArts; check the endpoint {} and the settings of the proxy",
             server.url
         )
     );
@@ -348,7 +347,8 @@ async fn a_connection_that_breaks_off_for_good() {
     assert_eq!(
         error.to_string(),
         format!(
-            "ListTrainingJobs: the connection to {} broke: end of file before message length reached",
+            "ListTrainingJobs: the connection to {} broke: end of file before message length \
+             reached",
             server.url
         )
     );

@@ -118,8 +118,8 @@ async fn a_page_in_html_keeps_status_and_request_id() {
     assert_eq!(
         message(&error),
         format!(
-            "ListTrainingJobs: an HTML page, \"502 Bad Gateway\" (HTTP 502, request id REQUEST); the \
-             page is from a proxy, a login or another server, not from ModelArts; check the \
+            "ListTrainingJobs: an HTML page, \"502 Bad Gateway\" (HTTP 502, request id REQUEST); \
+             the page is from a proxy, a login or another server, not from ModelArts; check the \
              endpoint {} and the settings of the proxy",
             site.emulator.url()
         )

@@ -303,7 +303,9 @@ async fn algorithm_and_flavor_are_looked_up() {
         ]
     );
     // The client looks up specs only for jobs that refer to them; a flavor must exist.
-    let server = Server::start([json_answer("200 OK", "", &flavors())]).await;
+    let no_engines = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
+    let flavors = json_answer("200 OK", "", &flavors());
+    let server = Server::start([no_engines(), no_engines(), flavors]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();
     let pool = job.clone().pool("p").look_up().await.unwrap();

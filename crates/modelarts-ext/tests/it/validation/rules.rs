@@ -52,11 +52,10 @@ fn a_spec_beside_tasks_needs_no_resources() {
     assert_eq!(spec("pool-1".into(), Value::Null), [""; 0]);
     assert_eq!(
         spec(Value::Null, "modelarts.vm.cpu.8u".into()),
-        [
-            "spec.volumes[0].nfs = {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
+        ["spec.volumes[0].nfs = \
+             {\"local_path\":\"/mnt/a\",\"nfs_server_path\":\"10.0.0.5:/a\"}: \
              SFS Turbo must be mounted in a dedicated pool only (ModelArts.2788); run in a \
-             dedicated pool"
-        ]
+             dedicated pool"]
     );
 }
 
@@ -230,7 +229,8 @@ fn a_fraction_of_an_hour_is_refused_by_the_generated_type() {
     assert_eq!(
         violations(&job),
         [
-            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); round it"
+            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); \
+             round it"
         ]
     );
 }
@@ -265,153 +265,14 @@ fn clouds_have_rules_of_their_own() {
     assert_eq!(both(federated), (1, 0));
 }
 
-fn warnings_of(patch: Value) -> Vec<String> {
-    let report = job(&patched(&plain(), &patch)).check();
-    assert_eq!(report.violations, []);
-    report.warnings.iter().map(ToString::to_string).collect()
-}
-
 #[test]
 fn recommendations_are_warnings() {
-    let channel =
-        |name: &str, path: &str| json!({"name": name, "remote": {"obs": {"obs_url": path}}});
-    let algorithm = |algorithm: Value| json!({"algorithm": algorithm});
-    let inputs = json!([channel("data", "obs://bucket/data/")]);
-    assert_eq!(
-        warnings_of(algorithm(json!({"inputs": inputs}))),
-        [
-            "algorithm.inputs[0].name = \"data\": should be data_url, the recommended name of \
-             an input"
-        ]
-    );
-    let outputs = json!([channel("result", "obs://bucket/out/")]);
-    assert_eq!(
-        warnings_of(algorithm(json!({"outputs": outputs}))),
-        [
-            "algorithm.outputs[0].name = \"result\": should be train_url, the recommended name of \
-             an output"
-        ]
-    );
-    // One channel with a recommended name is sufficient.
-    let inputs = json!([
-        channel("more", "obs://bucket/a/"),
-        channel("data_url", "obs://bucket/b/")
-    ]);
-    assert_eq!(warnings_of(algorithm(json!({"inputs": inputs}))), [""; 0]);
-    // Stored algorithms define the names of their channels.
-    let stored = json!({"id": "a", "code_dir": null, "boot_file": null, "engine": null,
-        "inputs": [channel("data", "obs://bucket/data/")]});
-    assert_eq!(warnings_of(algorithm(stored)), [""; 0]);
-
-    let output = |path: &str| algorithm(json!({"outputs": [channel("train_url", path)]}));
-    assert_eq!(warnings_of(output("obs://bucket/out/")), [""; 0]);
-    assert_eq!(
-        warnings_of(output("obs://bucket/")),
-        [
-            "algorithm.outputs[0].remote.obs.obs_url = \"obs://bucket/\": should be an empty \
-             folder for an output, not a whole bucket"
-        ]
-    );
-    assert_eq!(
-        warnings_of(output("/bucket/code/out")),
-        [
-            "algorithm.outputs[0].remote.obs.obs_url = \"/bucket/code/out\": should be an empty \
-             folder for an output; this one overlaps with code, data or another output"
-        ]
-    );
-    let logs = json!({"spec": {"log_export_path": {"obs_url": "obs://bucket/code/"}}});
-    assert_eq!(
-        warnings_of(logs),
-        [
-            "spec.log_export_path.obs_url = \"obs://bucket/code/\": should be an empty folder for \
-             the logs; this one overlaps with code, data or another output"
-        ]
-    );
-    let mut again = channel("train_url", "obs://bucket/code/out/");
-    again["prefetch_to_local"] = true.into();
-    assert_eq!(
-        warnings_of(algorithm(json!({"outputs": [again]}))),
-        [
-            "algorithm.outputs[0].prefetch_to_local = true: no document names the field for \
-             predownload; make sure that the files are downloaded"
-        ]
-    );
-    let meet = json!({
-        "inputs": [channel("data_url", "obs://bucket/a/")],
-        "parameters": [{"name": "data_url", "value": "1"}],
-    });
-    assert_eq!(
-        warnings_of(algorithm(meet)),
-        [
-            "algorithm.parameters[0].name = \"data_url\": should be unique: an input, an output \
-             or a hyper-parameter of this name becomes the same argument"
-        ]
-    );
-    let pool = json!({"spec": {
-        "resource": {"pool_id": "p", "flavor_id": null},
-        "schedule_policy": {"priority": 3},
-    }});
-    assert_eq!(
-        warnings_of(pool),
-        ["spec.schedule_policy.priority = 3: priority 3 requires a separate permission"]
-    );
-    let dataset = json!({"id": "d", "version_id": "v", "obs_url": "obs://bucket/d/"});
-    let input = json!({"name": "data_url", "remote": {"dataset": dataset}});
-    assert_eq!(
-        warnings_of(algorithm(json!({"name": "mine", "inputs": [input]}))),
-        [
-            "algorithm.inputs[0].remote.dataset.obs_url = \"obs://bucket/d/\": should be left \
-             out, because the service fills it in",
-            "algorithm.name = \"mine\": should be left out, because the service fills it in",
-        ]
-    );
-    let in_image = json!({
-        "code_dir": "file:///code", "boot_file": "file:///code/a.py", "local_code_dir": "/home/a",
-    });
-    assert_eq!(
-        warnings_of(algorithm(in_image)),
-        [
-            "algorithm.local_code_dir = \"/home/a\": should be left out, because it has no effect \
-             on code in the image"
-        ]
-    );
-    let input = |path: &str| algorithm(json!({"inputs": [channel("data_url", path)]}));
-    assert_eq!(
-        warnings_of(input("/home/me/data")),
-        [
-            "algorithm.inputs[0].remote.obs.obs_url = \"/home/me/data\": this is the bucket home \
-             in OBS, not a local path; write obs:// if the bucket is meant, or upload the files"
-        ]
-    );
-    assert_eq!(warnings_of(input("obs://home/me/data")), [""; 0]);
-    let volume = |server: &str| {
-        let volume = json!({"nfs": {"nfs_server_path": server, "local_path": "/mnt/a"}});
-        let resource = json!({"pool_id": "p", "flavor_id": null});
-        warnings_of(json!({"spec": {"resource": resource, "volumes": [volume]}}))
-    };
-    assert_eq!(volume("10.0.0.5:/share"), [""; 0]);
-    assert_eq!(
-        volume("10.0.0.5"),
-        [
-            "spec.volumes[0].nfs.nfs_server_path = \"10.0.0.5\": should be a server and a path, \
-             such as 10.0.0.5:/share"
-        ]
-    );
-    let search = json!({"reward_attrs": [{"name": "acc", "mode": "max", "regex": "acc=(.*)"}]});
-    assert_eq!(
-        warnings_of(algorithm(json!({"policies": {"auto_search": search}}))),
-        [
-            "algorithm.policies.auto_search.search_params is missing: should be given, because \
-             the search varies nothing; name the hyper-parameters to vary, or leave the search out"
-        ]
-    );
-    let annotations =
-        json!({"metadata": {"annotations": {"tensorboard/enabled": "true", "team": "a"}}});
-    assert_eq!(
-        warnings_of(annotations),
-        [
-            "metadata.annotations[\"tensorboard/enabled\"] = \"true\": no such annotation is known; \
-             did you mean tensorboard/enable?"
-        ]
-    );
+    let cases = include_str!("../../cases/recommendations.yaml");
+    let cases: Vec<Value> = serde_saphyr::from_str(cases).unwrap();
+    assert_eq!(cases.len(), 19);
+    for case in cases {
+        let job = job(&patched(&plain(), &case["job"]));
+        assert_eq!(violations(&job), [""; 0], "{case}");
+        assert_eq!(json!(warnings(&job)), case["warnings"], "{case}");
+    }
 }

@@ -81,34 +81,6 @@ pub(super) struct Cell {
     pub(super) end: End,
 }
 
-pub(super) const fn done(seen: usize, executed: usize) -> Cell {
-    let end = End::Done;
-    Cell {
-        seen,
-        executed,
-        end,
-    }
-}
-
-pub(super) const fn fails(
-    seen: usize,
-    executed: usize,
-    kind: ErrorKind,
-    status: Option<u16>,
-    attempts: u32,
-) -> Cell {
-    let end = End::Fails {
-        kind,
-        status,
-        attempts,
-    };
-    Cell {
-        seen,
-        executed,
-        end,
-    }
-}
-
 pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) who: Who,
@@ -124,60 +96,10 @@ pub(super) struct Row {
     pub(super) stop: Cell,
     pub(super) create: Cell,
     /// Exact pauses of each cell in seconds; `None` if the pauses are random.
-    pub(super) pauses: Option<&'static [u64]>,
-}
-
-pub(super) const fn row(
-    name: &'static str,
-    fault: Fault,
-    strikes: Strikes,
-    read: Cell,
-    stop: Cell,
-    create: Cell,
-) -> Row {
-    Row {
-        name,
-        who: Who::Keys,
-        fault,
-        strikes,
-        then: None,
-        workspace: None,
-        unlisted: 0,
-        read,
-        stop,
-        create,
-        pauses: None,
-    }
+    pub(super) pauses: Option<Vec<u64>>,
 }
 
 impl Row {
-    pub(super) const fn by(mut self, who: Who) -> Self {
-        self.who = who;
-        self
-    }
-
-    /// Excludes the new job from the results of the first searches.
-    pub(super) const fn unlisted(mut self, searches: usize) -> Self {
-        self.unlisted = searches;
-        self
-    }
-
-    /// Creates the new job in a separate workspace.
-    pub(super) const fn workspace(mut self, workspace: &'static str) -> Self {
-        self.workspace = Some(workspace);
-        self
-    }
-
-    pub(super) const fn then(mut self, fault: Fault) -> Self {
-        self.then = Some(fault);
-        self
-    }
-
-    pub(super) const fn pausing(mut self, seconds: &'static [u64]) -> Self {
-        self.pauses = Some(seconds);
-        self
-    }
-
     pub(super) fn cell(&self, effect: Effect) -> Cell {
         match effect {
             Effect::Read => self.read,

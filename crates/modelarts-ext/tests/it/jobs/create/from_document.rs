@@ -216,7 +216,8 @@ fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
         ),
         (
             "metadata: {name: a, <<: 5}",
-            "not YAML: YAML merge value must be mapping or sequence of mappings at line 1, column 25",
+            "not YAML: YAML merge value must be mapping or sequence of mappings at line 1, column \
+             25",
         ),
         (deep.as_str(), "not YAML: "),
         (bomb.as_str(), "not YAML: "),

@@ -123,8 +123,8 @@ fn a_code_directory_has_limits() {
     make(root, "big", 50 * MB + 1);
     assert_eq!(
         check(),
-        "warning: algorithm.code_dir = 50.0 MiB (52428801 bytes): should have at most 50 MB, because \
-         every task downloads it\n"
+        "warning: algorithm.code_dir = 50.0 MiB (52428801 bytes): should have at most 50 MB, \
+         because every task downloads it\n"
     );
     make(root, "big", 5 << 30);
     assert!(check().starts_with("warning"));
@@ -169,8 +169,8 @@ fn an_input_is_compared_with_the_disk() {
     );
     assert_eq!(
         check_input_size(directory.path(), 1).unwrap().to_string(),
-        "error: algorithm.inputs = 1.0 GiB (1073741825 bytes) for a disk of 1 GB: must fit the disk of \
-         the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
+        "error: algorithm.inputs = 1.0 GiB (1073741825 bytes) for a disk of 1 GB: must fit the \
+         disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
     // The path may also be that of a single file.
     assert!(

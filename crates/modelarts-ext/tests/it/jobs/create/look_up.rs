@@ -2,7 +2,7 @@
 //! request, and the list of engines after a rejection.
 
 use modelarts_emulator::faults::Fault;
-use modelarts_ext::{ErrorKind, jobs::create::CreateJob};
+use modelarts_ext::{ErrorKind, jobs::create::CreateJob, validation::Report};
 use serde_json::json;
 
 use crate::{
@@ -28,6 +28,13 @@ fn counts(site: &Site) -> (u64, u64, u64) {
         received("ShowTrainingJobFlavors"),
         site.count("CreateTrainingJob").0,
     )
+}
+
+/// Returns a job after a look-up, with its report.
+async fn looked_up(job: CreateJob) -> (CreateJob, Report) {
+    let job = job.look_up().await.unwrap();
+    let report = job.check();
+    (job, report)
 }
 
 #[tokio::test]
@@ -62,10 +69,10 @@ async fn submit_asks_about_the_flavor() {
 }
 
 #[tokio::test]
-async fn validate_reports_like_submit_and_keeps_the_specs() {
+async fn a_look_up_and_a_check_report_like_submit() {
     let site = Site::start().await;
     let job = site.script("wide", "").nodes(17);
-    let (job, report) = job.validate().await.unwrap();
+    let (job, report) = looked_up(job).await;
     assert_eq!(counts(&site), (0, 1, 0));
     let error = refused(job.clone().submit().await);
     assert_eq!(report.violations, error.violations());
@@ -74,18 +81,13 @@ async fn validate_reports_like_submit_and_keeps_the_specs() {
         error.to_string()
     );
     // The flavor was looked up once for both.
-    let (job, report) = job.nodes(1).validate().await.unwrap();
+    let (job, report) = looked_up(job.nodes(1)).await;
     assert!(report.is_ok());
     job.submit().await.unwrap();
     assert_eq!(counts(&site), (0, 1, 1));
 
-    let (unchecked, report) = site
-        .script("other", "")
-        .nodes(17)
-        .unchecked()
-        .validate()
-        .await
-        .unwrap();
+    let unchecked = site.script("other", "").nodes(17).unchecked();
+    let (unchecked, report) = looked_up(unchecked).await;
     assert!(report.is_ok() && unchecked.body()["spec"]["resource"]["node_count"] == 17);
     assert_eq!(counts(&site), (0, 1, 1));
 }
@@ -188,19 +190,6 @@ async fn submit_asks_about_the_algorithm() {
 }
 
 #[tokio::test]
-async fn an_incomplete_list_of_flavors_excludes_none() {
-    for answer in [
-        json!({"total_count": 0, "flavors": []}),
-        json!({"total_count": 2, "flavors": [{"flavor_id": "modelarts.vm.cpu.2u"}]}),
-    ] {
-        let server = Server::start([json_answer("200 OK", "", &answer.to_string())]).await;
-        let client = server.client(&TestClock::new()).build().unwrap();
-        let job = client.training_jobs().from_value(&plain()).unwrap();
-        assert_eq!(violations(&job.look_up().await.unwrap()), [""; 0]);
-    }
-}
-
-#[tokio::test]
 async fn engines_similar_to_a_rejected_one_are_named() {
     let site = Site::start().await;
     let engine = |name: &str, version: &str| site.script("job", "").preset_image(name, version);
@@ -262,10 +251,10 @@ async fn engines_similar_to_a_rejected_one_are_named() {
 }
 
 #[tokio::test]
-async fn validate_reads_the_engines_and_submit_does_not() {
+async fn a_look_up_reads_the_engines_and_submit_does_not() {
     let site = Site::start().await;
     let job = |name: &str, version: &str| site.script("job", "").preset_image(name, version);
-    let (wrong, report) = job("PyTorch", "PyTorch-1.5.0").validate().await.unwrap();
+    let (wrong, report) = looked_up(job("PyTorch", "PyTorch-1.5.0")).await;
     let violation = &report.violations[0];
     assert_eq!(violation.field(), "algorithm.engine.engine_version");
     assert_eq!(violation.code(), Some("ModelArts.2780"));
@@ -287,48 +276,60 @@ async fn validate_reads_the_engines_and_submit_does_not() {
     assert_eq!(violations(&wrong.preset_image("PyTorhc", "1")).len(), 1);
     assert_eq!(site.count(ENGINES).0, 1);
 
-    let (right, report) = site.script("right", "").validate().await.unwrap();
+    let (right, report) = looked_up(site.script("right", "")).await;
     assert!(report.is_ok());
     assert_eq!(site.count(ENGINES).0, 2);
     right.submit().await.unwrap();
     assert_eq!(site.count(ENGINES).0, 2);
-    let (_, report) = job("PyTorch", "pytorch_1.8.0").validate().await.unwrap();
+    let (_, report) = looked_up(job("PyTorch", "pytorch_1.8.0")).await;
     assert!(report.is_ok());
     assert_eq!(site.count(ENGINES).0, 3);
 
     // These jobs use no preset engine, or are not looked up.
     let image = site.script("image", "").custom_image("org/image:1");
-    let (_, report) = image.validate().await.unwrap();
+    let (_, report) = looked_up(image).await;
     assert!(report.is_ok());
-    let (_, report) = job("PyTorhc", "1")
-        .without_look_up()
-        .validate()
-        .await
-        .unwrap();
+    let (_, report) = looked_up(job("PyTorhc", "1").without_look_up()).await;
     assert!(report.is_ok());
     assert_eq!(site.count(ENGINES).0, 3);
     // Without the list, the job is not checked against it.
     site.fault(9, ENGINES, status(403, None));
-    let (_, report) = job("PyTorhc", "1").validate().await.unwrap();
+    let (_, report) = looked_up(job("PyTorhc", "1")).await;
     assert!(report.is_ok());
 }
 
 #[tokio::test]
-async fn an_incomplete_list_of_engines_excludes_none() {
-    for answer in [
-        json!({"total": 0, "items": []}),
-        json!({"total": 2, "items": [{"engine_id": "one", "engine_name": "one"}]}),
-    ] {
-        let flavors = json!({"total_count": 0, "flavors": []});
-        let answers =
-            [answer, flavors].map(|answer| json_answer("200 OK", "", &answer.to_string()));
+async fn an_incomplete_list_excludes_nothing() {
+    let one = json!([{"engine_id": "one", "engine_name": "one"}]);
+    let flavor = json!([{"flavor_id": "modelarts.vm.cpu.2u"}]);
+    for (total, engines, flavors) in [(0, json!([]), json!([])), (2, one, flavor)] {
+        let answers = [
+            json!({"total": total, "items": engines}),
+            json!({"total_count": total, "flavors": flavors}),
+        ];
+        let answers = answers.map(|answer| json_answer("200 OK", "", &answer.to_string()));
         let server = Server::start(answers).await;
         let client = server.client(&TestClock::new()).build().unwrap();
         let job = client.training_jobs().from_value(&plain()).unwrap();
-        let job = job.preset_image("other", "1");
-        let (_, report) = job.validate().await.unwrap();
+        let (_, report) = looked_up(job.preset_image("other", "1")).await;
         assert_eq!(report.violations, []);
+        assert_eq!(server.left(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_look_up_that_fails_leaves_an_error() {
+    let site = Site::start().await;
+    site.fault(9, "ShowTrainingJobFlavors", status(403, None));
+    let (job, report) = looked_up(site.script("job", "").nodes(17)).await;
+    assert!(report.is_ok());
+    assert_eq!(job.unread().len(), 1);
+    assert_eq!(job.unread()[0].status(), Some(403));
+    let job = job.look_up().await.unwrap();
+    assert_eq!(job.unread().len(), 1);
+    let job = job.without_look_up().look_up().await.unwrap();
+    assert_eq!(site.count("ShowTrainingJobFlavors").0, 2);
+    assert_eq!(job.unread().len(), 1);
 }
 
 #[tokio::test]

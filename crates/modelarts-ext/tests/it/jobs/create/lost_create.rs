@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use modelarts_emulator::faults::Fault;
 use modelarts_ext::{
-    CreateJob, Credentials, ErrorKind, RetryPolicy,
+    CreateJob, Credentials, Error, ErrorKind, Job, RetryPolicy,
     credentials::{CachedProvider, Password},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::fixtures::minimal_create;
 use crate::support::{
@@ -18,6 +18,58 @@ use crate::support::{
     server::{PROJECT, Reply, Server, json_answer, words_for_a_reset},
     site::Site,
 };
+
+/// Returns method and path of each request.
+fn lines(server: &Server) -> Vec<String> {
+    let line = |request: &String| {
+        let mut words = request.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap());
+        format!("{method} {}", path.rsplit('/').next().unwrap())
+    };
+    server.requests().iter().map(line).collect()
+}
+
+/// Submits the job of `minimal_create` to a server that sends these replies, and no others.
+async fn submit(replies: impl IntoIterator<Item = Reply>) -> (Result<Job, Error>, Server) {
+    let server = Server::start(replies).await;
+    let client = server.client(&TestClock::new()).build().unwrap();
+    let result = minimal_create(&client).0.submit().await;
+    assert_eq!(server.left(), 0);
+    (result, server)
+}
+
+fn lost() -> Reply {
+    Reply::Reset(Vec::new())
+}
+
+/// Returns a page of a search that found these jobs.
+fn page(jobs: &[Value]) -> Reply {
+    let page = json!({"total": jobs.len(), "count": jobs.len(), "limit": 50, "items": jobs});
+    json_answer("200 OK", "", &page.to_string())
+}
+
+/// Returns the three pages of a search that found only these jobs.
+fn search(jobs: &[Value]) -> [Reply; 3] {
+    [(); 3].map(|()| page(jobs))
+}
+
+/// Returns the replies to a lost create, its search, another create, and the search after it.
+fn twice(jobs: &[Value], answer: Reply) -> impl Iterator<Item = Reply> {
+    let first = [lost()].into_iter().chain(search(jobs));
+    first.chain([answer]).chain(search(jobs))
+}
+
+/// Returns a rejection with this code.
+fn refusal(status: &str, code: &str) -> Reply {
+    let refusal = json!({"error_code": code, "error_msg": "m"});
+    json_answer(status, "", &refusal.to_string())
+}
+
+const NAME_EXISTS: &str = "ModelArts.2751";
+const MAY_EXIST: &str =
+    "the job may exist all the same: look for a job named \"lost\" before sending it again";
+const CREATED: &str = "POST training-jobs";
+const SEARCHED: &str = "POST training-job-searches";
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_in_its_workspace() {
@@ -86,7 +138,8 @@ async fn a_create_that_cannot_be_looked_for_is_not_sent_again() {
     assert_eq!(
         message(&error),
         format!(
-            "CreateTrainingJob: the connection to {} broke: {why}; the search for the job failed, too \
+            "CreateTrainingJob: the connection to {} broke: {why}; the search for the job failed, \
+             too \
              (HTTP 503); the job may exist all the same: look for a job named \"unsettled\" before \
              sending it again",
             site.emulator.url()
@@ -204,29 +257,26 @@ async fn a_create_that_is_sent_again_is_paid_like_a_retry() {
     assert_eq!(site.count(CREATE), (1, 0));
 }
 
+/// By any clock that the gateway accepts, a job of this time is older than the create request.
+const OLD: u64 = 1_768_465_845_000 - 901_000;
+const PAGE: &str = "<html><title>Nothing here</title></html>";
+
+/// Returns a row of a job with this name, which was created at this time.
+fn job(name: &str, time: u64) -> Value {
+    json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}})
+}
+
 #[tokio::test]
 async fn a_lost_create_is_looked_for_among_new_jobs() {
-    // By any clock that the gateway accepts, this job is older than the create request.
-    const OLD: u64 = 1_768_465_845_000 - 901_000;
-    let job = |name: &str, time: u64| json!({"kind": "job", "metadata": {"id": name, "name": name, "create_time": time}});
     let old: Vec<_> = (0..50)
         .map(|number| job(&format!("lost-{number}"), OLD))
         .collect();
     let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
+    // The client requests no second page.
     let page = || json_answer("200 OK", "", &page);
     let made = json_answer("200 OK", "", &job("lost", OLD + 902_000).to_string());
-    // The client requests no second page.
-    let replies = [Reply::Reset(Vec::new()), page(), page(), page(), made];
-    let server = Server::start(replies).await;
-    let client = server.client(&TestClock::new()).build().unwrap();
-    let create = client
-        .training_jobs()
-        .create("lost")
-        .custom_image("garden/leaves:1")
-        .flavor("modelarts.vm.cpu.2u")
-        .command("run")
-        .without_look_up();
-    assert_eq!(create.submit().await.unwrap().id(), "lost");
+    let (result, server) = submit([lost(), page(), page(), page(), made]).await;
+    assert_eq!(result.unwrap().id(), "lost");
     assert_eq!(server.requests().len(), 5);
 }
 
@@ -270,36 +320,20 @@ async fn a_job_of_uncertain_age_leaves_open_whether_the_create_succeeded() {
     let clock = TestClock::new();
     clock.advance(Duration::from_secs(899));
     let client = server.client(&clock).build().unwrap();
-    let (create, found) = minimal_create(&client);
-    let page = || json_answer("200 OK", "", &found);
-    let exists = json_answer(
-        "400 Bad Request",
-        "",
-        r#"{"error_code":"ModelArts.2751","error_msg":"m"}"#,
+    let found = job("lost", OLD + 901_000);
+    server.add(twice(&[found], refusal("400 Bad Request", NAME_EXISTS)));
+    let error = refused(minimal_create(&client).0.submit().await);
+    assert!(
+        error.is_uncertain() && error.to_string().ends_with(MAY_EXIST),
+        "{error}"
     );
-    let lost = Reply::Reset(Vec::new());
-    server.add([lost, page(), page(), page(), exists, page(), page(), page()]);
-    let error = refused(create.submit().await);
-    let text = error.to_string();
-    assert!(error.is_uncertain() && text.ends_with(
-        "the job may exist all the same: look for a job named \"lost\" before sending it again"
-    ), "{text}");
     assert_eq!(server.left(), 0);
-}
-
-/// Returns method and path of each request.
-fn lines(server: &Server) -> Vec<String> {
-    let line = |request: &String| {
-        let mut words = request.split(' ');
-        let (method, path) = (words.next().unwrap(), words.next().unwrap());
-        format!("{method} {}", path.rsplit('/').next().unwrap())
-    };
-    server.requests().iter().map(line).collect()
 }
 
 #[tokio::test]
 async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for() {
-    let page = "<html><title>Nothing here</title></html>";
+    let page = PAGE;
+    let refusal = r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#;
     for (status, headers, body) in [
         (
             "101 Switching Protocols",
@@ -316,16 +350,8 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for(
         ("304 Not Modified", "", ""),
         ("400 Bad Request", "", page),
         ("404 Not Found", "", page),
-        (
-            "408 Request Timeout",
-            "",
-            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
-        ),
-        (
-            "600 Odd",
-            "",
-            r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#,
-        ),
+        ("408 Request Timeout", "", refusal),
+        ("600 Odd", "", refusal),
         ("999 Odd", "", ""),
     ] {
         let length = match status.split_at(3).0 {
@@ -346,31 +372,29 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for(
             .await
             .unwrap_or_else(|error| panic!("{status}: {error}"));
         assert_eq!(job.id(), "its-id", "{status}");
-        assert_eq!(
-            lines(&server),
-            ["POST training-jobs", "POST training-job-searches"],
-            "{status}"
-        );
+        assert_eq!(lines(&server), [CREATED, SEARCHED], "{status}");
         assert_eq!(clock.slept(), [Duration::ZERO; 0], "{status}");
     }
 }
 
 #[tokio::test]
 async fn a_create_that_was_refused_is_not_looked_for() {
-    let refusal = r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#;
-    for (status, body) in [
-        ("400 Bad Request", refusal),
-        ("401 Unauthorized", refusal),
-        ("403 Forbidden", refusal),
-        ("404 Not Found", refusal),
-        ("409 Conflict", refusal),
-        ("499 Odd", refusal),
-        ("501 Not Implemented", ""),
+    for status in [
+        "400 Bad Request",
+        "401 Unauthorized",
+        "403 Forbidden",
+        "404 Not Found",
+        "409 Conflict",
+        "499 Odd",
+        "501 Not Implemented",
     ] {
-        let server = Server::start([json_answer(status, "", body)]).await;
-        let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(minimal_create(&client).0.submit().await);
-        assert_eq!(lines(&server), ["POST training-jobs"], "{status}");
+        let reply = match status {
+            "501 Not Implemented" => json_answer(status, "", ""),
+            _ => refusal(status, "ModelArts.0001"),
+        };
+        let (result, server) = submit([reply]).await;
+        let error = refused(result);
+        assert_eq!(lines(&server), [CREATED], "{status}");
         assert_eq!(error.status().unwrap().to_string(), status[..3]);
         assert!(!error.is_uncertain(), "{status}");
     }
@@ -391,102 +415,48 @@ async fn an_answer_of_status_999_is_no_error_of_the_transport() {
 
 #[tokio::test]
 async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
-    let none = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
     for (status, code) in [
         ("403 Forbidden", "ModelArts.0001"),
-        ("400 Bad Request", "ModelArts.2751"),
+        ("400 Bad Request", NAME_EXISTS),
     ] {
-        let refusal = json!({"error_code": code, "error_msg": "m"}).to_string();
-        let refusal = json_answer(status, "", &refusal);
         // The job may be listed after the last search.
-        let lost = Reply::Reset(Vec::new());
-        let replies = [
-            lost,
-            none(),
-            none(),
-            none(),
-            refusal,
-            none(),
-            none(),
-            none(),
-        ];
-        let server = Server::start(replies).await;
-        let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(minimal_create(&client).0.submit().await);
+        let error = refused(submit(twice(&[], refusal(status, code))).await.0);
+        let status = &status[..3];
         assert_eq!(
             error.to_string(),
-            format!(
-                "CreateTrainingJob: m ({code}, HTTP {}); the job may exist all the same: look for a \
-                 job named \"lost\" before sending it again",
-                &status[..3]
-            )
+            format!("CreateTrainingJob: m ({code}, HTTP {status}); {MAY_EXIST}")
         );
         assert!(error.is_uncertain(), "{code}");
-        assert_eq!(server.left(), 0, "{code}");
     }
 }
 
 #[tokio::test]
 async fn an_old_job_of_the_same_name_is_found_behind_newer_ones() {
-    const OLD: u64 = 1_768_465_845_000 - 901_000;
-    let job = |name: &str, time: u64| json!({"metadata": {"id": name, "name": name, "create_time": time}});
-    let rows = [job("lost-2", OLD), job("lost", OLD - 1000)];
-    let page = json!({"total": 2, "count": 2, "limit": 50, "items": rows}).to_string();
-    let page = || json_answer("200 OK", "", &page);
-    let refusal = r#"{"error_code":"ModelArts.2751","error_msg":"m"}"#;
-    let refusal = json_answer("400 Bad Request", "", refusal);
-    let lost = Reply::Reset(Vec::new());
-    let replies = [
-        lost,
-        page(),
-        page(),
-        page(),
-        refusal,
-        page(),
-        page(),
-        page(),
-    ];
-    let server = Server::start(replies).await;
-    let client = server.client(&TestClock::new()).build().unwrap();
-    let error = refused(minimal_create(&client).0.submit().await);
+    let jobs = [job("lost-2", OLD), job("lost", OLD - 1000)];
+    let refusal = refusal("400 Bad Request", NAME_EXISTS);
+    let error = refused(submit(twice(&jobs, refusal)).await.0);
     assert!(!error.is_uncertain(), "{error}");
     assert!(!error.to_string().contains("may exist"), "{error}");
-    assert_eq!(server.left(), 0);
 }
 
 #[tokio::test]
 async fn a_create_that_something_before_the_service_answers_was_not_executed() {
-    let page = "<html><title>Nothing here</title></html>";
+    let same = "the search for the job was answered in the same way, so the create did probably \
+                not reach the service; check the endpoint";
+    let failed = format!("the search for the job failed, too (HTTP 403); {MAY_EXIST}");
     for (status, advice) in [
-        ("401 Unauthorized", true),
-        ("404 Not Found", true),
-        ("403 Forbidden", false),
+        ("401 Unauthorized", same),
+        ("404 Not Found", same),
+        ("403 Forbidden", &failed),
     ] {
-        let server = Server::start([(); 4].map(|()| json_answer(status, "", page))).await;
-        let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(minimal_create(&client).0.submit().await);
-        let advice = match advice {
-            true => {
-                "the search for the job was answered in the same way, so the create did \
-                     probably not reach the service; check the endpoint"
-            }
-            false => {
-                "the search for the job failed, too (HTTP 403); the job may exist all the same: \
-                 look for a job named \"lost\" before sending it again"
-            }
-        };
+        let replies = [(); 2].map(|()| json_answer(status, "", PAGE));
+        let (result, server) = submit(replies).await;
+        let status = &status[..3];
         assert_eq!(
-            error.to_string(),
-            format!(
-                "CreateTrainingJob: an HTML page, \"Nothing here\" (HTTP {}); {advice}",
-                &status[..3]
-            )
+            refused(result).to_string(),
+            format!("CreateTrainingJob: an HTML page, \"Nothing here\" (HTTP {status}); {advice}")
         );
-        assert_eq!(
-            lines(&server),
-            ["POST training-jobs", "POST training-job-searches"],
-            "{status}"
-        );
+        assert_eq!(lines(&server), [CREATED, SEARCHED], "{status}");
     }
 }
 
@@ -513,8 +483,6 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
 
 #[tokio::test]
 async fn a_create_that_would_be_answered_in_the_same_way_is_not_sent_again() {
-    let page = "<html><title>Nothing here</title></html>";
-    let search = || json_answer("200 OK", "", r#"{"total":0,"items":[]}"#);
     for (status, text) in [
         (
             "302 Found",
@@ -522,23 +490,17 @@ async fn a_create_that_would_be_answered_in_the_same_way_is_not_sent_again() {
         ),
         ("404 Not Found", "an HTML page, \"Nothing here\""),
     ] {
-        let answer = json_answer(status, "", page);
-        let server = Server::start([answer, search(), search(), search()]).await;
-        let client = server.client(&TestClock::new()).build().unwrap();
-        let error = refused(minimal_create(&client).0.submit().await);
+        let answer = json_answer(status, "", PAGE);
+        let (result, server) = submit([answer].into_iter().chain(search(&[]))).await;
+        let (error, status) = (refused(result), &status[..3]);
         assert_eq!(
             error.to_string(),
             format!(
-                "CreateTrainingJob: {text} (HTTP {}); it was sent once, and no job named \"lost\" \
-                 was found after it",
-                &status[..3]
+                "CreateTrainingJob: {text} (HTTP {status}); it was sent once, and no job named \
+                 \"lost\" was found after it"
             )
         );
-        let search = "POST training-job-searches";
-        assert_eq!(
-            lines(&server),
-            ["POST training-jobs", search, search, search]
-        );
+        assert_eq!(lines(&server), [CREATED, SEARCHED, SEARCHED, SEARCHED]);
         assert!(error.is_uncertain());
     }
 }

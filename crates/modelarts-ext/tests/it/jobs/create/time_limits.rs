@@ -56,7 +56,10 @@ async fn a_search_without_end_does_not_hang_a_create() {
         let offset = body["offset"].as_u64().unwrap_or(0);
         let limit = body["limit"].as_u64().unwrap_or(50);
         let rows: Vec<_> = (offset * limit..(offset + 1) * limit)
-            .map(|row| json!({"metadata": {"id": format!("j-{row}"), "name": format!("lost-{row}")}}))
+            .map(|row| {
+                let (id, name) = (format!("j-{row}"), format!("lost-{row}"));
+                json!({"metadata": {"id": id, "name": name}})
+            })
             .collect();
         network::json(json!({"total": 1_000_000, "items": rows}))
     });
@@ -65,7 +68,8 @@ async fn a_search_without_end_does_not_hang_a_create() {
     assert_eq!(
         error.to_string(),
         "CreateTrainingJob: not finished within 300s: time ran out while the job of a lost \
-         create was being searched for; the job may exist all the same: look for a job named \"lost\" before \
+         create was being searched for; the job may exist all the same: look for a job named \
+         \"lost\" before \
          sending it again"
     );
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 1));
@@ -116,8 +120,8 @@ async fn a_create_without_credentials_ends_and_was_not_sent() {
     let error = refused(minimal_create(&client.build().unwrap()).0.submit().await);
     assert_eq!(
         error.to_string(),
-        "CreateTrainingJob: not finished within 300s: time ran out while the job was being sent; it \
-         was not sent"
+        "CreateTrainingJob: not finished within 300s: time ran out while the job was being sent; \
+         it was not sent"
     );
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Timeout, 0));
     assert!(!error.is_uncertain());

@@ -3,8 +3,8 @@
 //! A response leaves out some fields of the request, adds defaults, and has some values in another
 //! form (`openapi/attested/evidence.md`). Such fields show nothing. Two things show that another
 //! request created the job: a field that both have, with values that no known form makes equal, and
-//! an entry of a list, a command or a variable that only one of them has and the service never omits
-//! or adds.
+//! an entry of a list, a command or a variable that only one of them has and the service never
+//! omits or adds.
 
 use modelarts_api::{
     request_path::{

@@ -1,0 +1,22 @@
+//! Hexadecimal digits. Not part of the public interface.
+
+/// Returns bytes as hexadecimal digits in lower case.
+#[must_use]
+pub fn encode(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    // Formatting byte by byte would be slower: it took a tenth of the time of a call.
+    let mut text = Vec::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let digits = [byte >> 4, byte & 0xf].map(|digit| DIGITS[usize::from(digit)]);
+        text.extend_from_slice(&digits);
+    }
+    String::from_utf8(text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn each_byte_has_two_digits() {
+        assert_eq!(super::encode(&[0, 0x1f, 0xa0, 255]), "001fa0ff");
+    }
+}

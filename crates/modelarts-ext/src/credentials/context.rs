@@ -1,0 +1,116 @@
+//! `ProviderContext`: the HTTP clients and the clock of providers of credentials.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
+
+use crate::{
+    clock::Clock,
+    error::Error,
+    http::{connection::HttpSettings, url::is_loopback},
+};
+
+/// HTTP client and clock that a provider uses.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProviderContext {
+    /// The HTTP client, with the certificates and the connect timeout of the
+    /// [`Client`](crate::client::Client), and without redirects.
+    pub http: reqwest::Client,
+    /// The clock of the client.
+    pub clock: Arc<dyn Clock>,
+    /// `true` if `http` can be used for every address with https.
+    pub(crate) is_secure: bool,
+    /// Further HTTP clients.
+    pub(crate) others: Arc<HttpClients>,
+}
+
+impl ProviderContext {
+    /// Creates a context that does not belong to a client, for testing a provider or using it
+    /// alone.
+    ///
+    /// # Errors
+    /// Returns an error if TLS cannot be set up.
+    pub fn new(clock: impl Clock) -> Result<Self, Error> {
+        let settings = HttpSettings::default();
+        let http = |secure| settings.client(secure, false);
+        Ok(Self {
+            // As in a client, addresses on this machine are reachable even without certificates.
+            http: http(true).or_else(|_| http(false))?,
+            clock: Arc::new(clock),
+            is_secure: true,
+            others: Arc::new(HttpClients::new(settings)),
+        })
+    }
+
+    /// Returns the HTTP client for an address. For https, it has the certificates of the client,
+    /// even if [`http`](Self::http) reaches only this machine. Unencrypted requests, which are
+    /// admitted only on this machine, never use a proxy.
+    ///
+    /// # Errors
+    /// Returns an error if TLS cannot be set up.
+    pub fn client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+        let settings = &self.others.settings;
+        match (url.scheme(), is_loopback(url)) {
+            ("https", _) if self.is_secure => Ok(self.http.clone()),
+            ("https", true) => settings.client(true, true),
+            ("https", false) => get_or_make(&self.others.secure, || settings.client(true, false)),
+            _ => settings.client(false, true),
+        }
+    }
+
+    /// Returns the HTTP client for an address like [`client_for`](Self::client_for), but one that
+    /// does not decode bodies. A body with `Content-Encoding: gzip` is received as the server
+    /// stores it, with its `Content-Length`, so that sizes and checksums of files are right.
+    ///
+    /// # Errors
+    /// Returns an error if TLS cannot be set up.
+    pub fn raw_client_for(&self, url: &reqwest::Url) -> Result<reqwest::Client, Error> {
+        let settings = &self.others.settings;
+        match (url.scheme(), is_loopback(url)) {
+            ("https", true) => settings.raw_client(true, true),
+            ("https", false) => get_or_make(&self.others.raw, || settings.raw_client(true, false)),
+            _ => settings.raw_client(false, true),
+        }
+    }
+}
+
+/// HTTP clients for other machines, which are created when they are first used: a client for a
+/// service on this machine works without the certificates of the platform.
+pub(crate) struct HttpClients {
+    settings: HttpSettings,
+    secure: OnceLock<reqwest::Client>,
+    /// The client that does not decode bodies.
+    raw: OnceLock<reqwest::Client>,
+}
+
+impl HttpClients {
+    pub(crate) fn new(settings: HttpSettings) -> Self {
+        Self {
+            settings,
+            secure: OnceLock::new(),
+            raw: OnceLock::new(),
+        }
+    }
+}
+
+/// Returns the client of a cell, which is created if the cell is empty.
+fn get_or_make(
+    cell: &OnceLock<reqwest::Client>,
+    make: impl FnOnce() -> Result<reqwest::Client, Error>,
+) -> Result<reqwest::Client, Error> {
+    match cell.get() {
+        Some(made) => Ok(made.clone()),
+        None => {
+            let made = make()?;
+            Ok(cell.get_or_init(|| made).clone())
+        }
+    }
+}
+
+impl fmt::Debug for HttpClients {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HttpClients")
+    }
+}

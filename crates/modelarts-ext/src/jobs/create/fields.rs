@@ -1,0 +1,112 @@
+//! Setters of `CreateJob` for single fields.
+
+use modelarts_api::{
+    request_path::create_training_job::{
+        KIND,
+        algorithm::{self, engine},
+        metadata,
+        spec::{self, log_export_path, resource, schedule_policy},
+    },
+    types::{
+        AssetModelRequest, ContainerFlavorRequest, JobKind, LogExportConfigRequest,
+        PreferredAffinityRequest, RequiredAffinityRequest, RetentionPolicyRequest, RuntimeType,
+    },
+};
+
+use crate::jobs::create::CreateJob;
+
+/// Defines setters, each with its argument and the path of its field. An argument of the type
+/// `text` is anything that becomes a string.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($argument:ident: $($type:tt)+) = $path:expr;)*) => {
+        $(setters! { @one [$(#[$doc])*] $name $argument [$($type)+] $path })*
+    };
+    (@one [$(#[$doc:meta])*] $name:ident $argument:ident [text] $path:expr) => {
+        $(#[$doc])*
+        pub fn $name(self, $argument: impl Into<String>) -> Self {
+            self.set($path, $argument.into())
+        }
+    };
+    (@one [$(#[$doc:meta])*] $name:ident $argument:ident [$type:ty] $path:expr) => {
+        $(#[$doc])*
+        pub fn $name(self, $argument: $type) -> Self {
+            self.set($path, $argument)
+        }
+    };
+}
+
+impl CreateJob {
+    setters! {
+        // Metadata.
+        /// Sets the name: 1 to 64 letters, digits, `_` and `-`.
+        name(name: text) = metadata::NAME;
+        /// Sets the description, up to 256 characters.
+        description(text: text) = metadata::DESCRIPTION;
+        /// Sets the workspace. Default `0`.
+        workspace(id: text) = metadata::WORKSPACE_ID;
+        /// Sets the kind of the job. Default: a plain training job.
+        kind(kind: JobKind) = KIND;
+
+        // Code and image.
+        /// Sets the instance of the enterprise registry that contains the image (Huawei Cloud).
+        image_repository(id: text) = engine::IMAGE_REPO_ID;
+        /// Enables or disables the installation of the platform's `MoXing` in the image. Requires
+        /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
+        install_sys_packages(install: bool) = engine::INSTALL_SYS_PACKAGES;
+        /// Sets the command of a custom image. The user guide requires a single line
+        /// (`openapi/SOURCES.md`, F3): `;` and `&&` join commands.
+        command(command: text) = algorithm::COMMAND;
+        /// Uses an algorithm of the service. If code, boot file or engine are set as well, they
+        /// override those of the algorithm.
+        algorithm(id: text) = algorithm::ID;
+        /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
+        code_dir(path: text) = algorithm::CODE_DIR;
+        /// Sets the script to run, a file in the code directory such as
+        /// `obs://bucket/bert/train.py`.
+        boot_file(path: text) = algorithm::BOOT_FILE;
+        /// Sets the directory in the container, below `/home`, into which the last directory of
+        /// `code_dir` is downloaded. Default `/home/ma-user/modelarts/user-job-dir`.
+        local_code_dir(path: text) = algorithm::LOCAL_CODE_DIR;
+        /// Sets the working directory of the command.
+        working_dir(path: text) = algorithm::WORKING_DIR;
+
+        // Resources and logs.
+        /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`. After
+        /// [`look_up`](Self::look_up), another flavor needs a new look-up.
+        flavor(id: text) = resource::FLAVOR_ID;
+        /// Sets the dedicated pool. Default: the public pool.
+        pool(id: text) = resource::POOL_ID;
+        /// Sets the federation of pools (Huawei Cloud).
+        pool_group(id: text) = resource::POOL_GROUP_ID;
+        /// Sets the number of nodes. Default 1.
+        nodes(count: u32) = resource::NODE_COUNT;
+        /// Sets a custom size of the main container (Huawei Cloud).
+        container_size(size: ContainerFlavorRequest) = resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR;
+        /// Sets the priority in a dedicated pool: 1 to 3; 3 is the highest and requires a
+        /// permission. Default 1.
+        priority(priority: u8) = schedule_policy::PRIORITY;
+        /// Allows or forbids other jobs to preempt the nodes of this job.
+        preemptible(preemptible: bool) = schedule_policy::PREEMPTIBLE;
+        /// Sets the required affinity.
+        required_affinity(affinity: RequiredAffinityRequest) = schedule_policy::REQUIRED_AFFINITY;
+        /// Sets the preferred affinity (Huawei Cloud).
+        preferred_affinity(wish: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
+        /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps
+        /// logs for 30 days.
+        log_path(obs_path: text) = log_export_path::OBS_URL;
+        /// Sets the directory on the host to which the logs are written.
+        log_host_path(path: text) = log_export_path::HOST_PATH;
+        /// Sets the configuration of exported logs (Huawei Cloud).
+        log_export_config(config: LogExportConfigRequest) = spec::LOG_EXPORT_CONFIG;
+        /// Sets the runtime type, such as debugging.
+        runtime_type(kind: RuntimeType) = spec::RUNTIME_TYPE;
+        /// Sets the retention of the job's record (Huawei Cloud).
+        retention(retention: RetentionPolicyRequest) = spec::RETENTION;
+
+        // Other services.
+        /// Registers the model of the job as an asset (Huawei Cloud).
+        asset_model(model: AssetModelRequest) = spec::ASSET_MODEL;
+        /// Sets the model asset to tune (Huawei Cloud). Fine-tuning only.
+        asset(id: text) = spec::ASSET_ID;
+    }
+}

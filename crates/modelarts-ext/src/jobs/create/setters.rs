@@ -1,0 +1,357 @@
+//! Setters of `CreateJob` for elements of lists, and for several fields together.
+
+use std::{fmt, time::Duration};
+
+use modelarts_api::{
+    request_path::{
+        auto_stop,
+        create_training_job::{
+            FTJOB_CONFIG, TASKS, TRAIN_TYPE,
+            algorithm::{
+                self, ENVIRONMENTS, INPUTS, OUTPUTS, PARAMETERS, engine, policies::AUTO_SEARCH,
+                summary,
+            },
+            endpoints,
+            metadata::{self, TRAINING_EXPERIMENT_REFERENCE},
+            spec::{self, CUSTOM_METRICS, schedule_policy::REQUIRED_AFFINITY},
+        },
+        custom_metrics, data_source, experiment_reference, notification, output_model, parameter,
+        required_affinity, reserved_time,
+    },
+    types,
+};
+use serde_json::Value;
+
+use crate::{
+    jobs::create::{
+        CreateJob, HyperparameterSearch, Input, Output, Volume,
+        json_edit::{self, object, text},
+    },
+    validation::annotations::{HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+};
+
+impl CreateJob {
+    /// Sets an annotation. Annotations enable most of the optional features of a job.
+    pub fn annotation(self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.insert(metadata::ANNOTATIONS, &key.into(), value.into())
+    }
+
+    /// Adds the job to an existing experiment (Huawei Cloud).
+    pub fn experiment(self, id: impl Into<String>) -> Self {
+        let experiment = object([(experiment_reference::ID, text(id))]);
+        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
+    }
+
+    /// Creates an experiment together with the job (Huawei Cloud).
+    pub fn new_experiment(self, name: impl Into<String>, description: impl Into<String>) -> Self {
+        let experiment = object([
+            (experiment_reference::NAME, text(name)),
+            (experiment_reference::DESCRIPTION, text(description)),
+        ]);
+        self.set(TRAINING_EXPERIMENT_REFERENCE, experiment)
+    }
+
+    /// Uses an image of the platform, by name and version of its engine.
+    pub fn preset_image(self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.without_field(engine::ENGINE_ID)
+            .set(engine::ENGINE_NAME, name.into())
+            .set(engine::ENGINE_VERSION, version.into())
+    }
+
+    /// Uses an image of the platform, by the id of its engine.
+    pub fn preset_engine(self, id: impl Into<String>) -> Self {
+        self.without_field(engine::ENGINE_NAME)
+            .without_field(engine::ENGINE_VERSION)
+            .without_field(engine::IMAGE_URL)
+            .set(engine::ENGINE_ID, id.into())
+    }
+
+    /// Uses a custom image, such as `organisation/image:tag`. With
+    /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
+    pub fn custom_image(self, url: impl Into<String>) -> Self {
+        self.without_field(engine::ENGINE_ID)
+            .set(engine::IMAGE_URL, url.into())
+    }
+
+    /// Sets the user id of a custom image: 1000 to 65535, or 0 to 65535 in a dedicated pool.
+    /// Default 1000.
+    ///
+    /// No source documents a request field for the user id (`openapi/SOURCES.md`, O, S, F3), so the
+    /// client sends it in the field that responses use.
+    pub fn run_user(self, id: u32) -> Self {
+        self.set(engine::RUN_USER, id.to_string())
+    }
+
+    /// Uses a subscribed algorithm.
+    pub fn subscription(self, id: impl Into<String>, version: impl Into<String>) -> Self {
+        self.set(algorithm::SUBSCRIPTION_ID, id.into())
+            .set(algorithm::ITEM_VERSION_ID, version.into())
+    }
+
+    /// Adds a hyper-parameter. The script receives it as `--<name>=<value>`. A later value replaces
+    /// an earlier one of the same name. A name that the job does not have yet, such as a misspelt
+    /// one in a copy, adds a hyper-parameter and leaves the others as they are.
+    pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
+        self.set_parameter(object([
+            (parameter::NAME, text(name)),
+            (parameter::VALUE, text(value.to_string())),
+        ]))
+    }
+
+    /// Adds a hyper-parameter with a description or a constraint. A later parameter replaces an
+    /// earlier one of the same name.
+    pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
+        self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
+    }
+
+    fn set_parameter(mut self, new: Value) -> Self {
+        let list = json_edit::slot(&mut self.body, PARAMETERS);
+        let existing = list
+            .as_array_mut()
+            .into_iter()
+            .flatten()
+            .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
+        match (existing, new) {
+            // Only the fields of the new parameter are replaced. Other fields that a copied job has
+            // for this parameter are kept.
+            (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
+            (_, new) => return self.push(PARAMETERS, new),
+        }
+        self
+    }
+
+    /// Removes a hyper-parameter by its name. Useful for a job that was copied or read from a
+    /// document.
+    pub fn without_parameter(self, name: &str) -> Self {
+        self.without_item(PARAMETERS, name)
+    }
+
+    /// Sets an environment variable.
+    pub fn env(self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.insert(ENVIRONMENTS, &name.into(), value.into())
+    }
+
+    /// Removes an environment variable.
+    pub fn without_env(mut self, name: &str) -> Self {
+        if let Some(variables) = json_edit::slot(&mut self.body, ENVIRONMENTS).as_object_mut() {
+            variables.remove(name);
+        }
+        self
+    }
+
+    /// Sets the hyper-parameter search of the job.
+    pub fn search(self, search: HyperparameterSearch) -> Self {
+        self.set(AUTO_SEARCH, search.0)
+    }
+
+    /// Sets a hyper-parameter search that is configured by a YAML file in OBS and uses the
+    /// framework in an OBS directory.
+    pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
+        self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
+            .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())
+    }
+
+    /// Adds a task to a heterogeneous job. The tasks replace the algorithm and the resources of the
+    /// job.
+    pub fn task(self, task: types::TaskRequest) -> Self {
+        self.push(TASKS, task)
+    }
+
+    /// Sets the fine-tuning of a model of the platform (Huawei Cloud).
+    pub fn fine_tuning(
+        self,
+        method: types::TrainType,
+        config: types::FineTuningConfigRequest,
+    ) -> Self {
+        self.set(TRAIN_TYPE, method.as_str())
+            .set(FTJOB_CONFIG, config)
+    }
+
+    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory
+    /// contains a copy of the OBS directory.
+    pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
+        self.add_input(Input::obs(name, obs_path))
+    }
+
+    /// Adds an input channel with further settings.
+    pub fn add_input(self, input: Input) -> Self {
+        self.push(INPUTS, input.0)
+    }
+
+    /// Removes an input by its name. Useful for a job that was copied or read from a document.
+    pub fn without_input(self, name: &str) -> Self {
+        self.without_item(INPUTS, name)
+    }
+
+    /// Adds an output channel. The script receives `--<name>=<directory>`, and the service copies
+    /// the files of that directory to OBS.
+    pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
+        self.add_output(Output::obs(name, obs_path))
+    }
+
+    /// Adds an output channel with further settings.
+    pub fn add_output(self, output: Output) -> Self {
+        self.push(OUTPUTS, output.0)
+    }
+
+    /// Removes an output by its name. Useful for a job that was copied or read from a document.
+    pub fn without_output(self, name: &str) -> Self {
+        self.without_item(OUTPUTS, name)
+    }
+
+    /// Places all nodes in one cabinet.
+    pub fn in_one_cabinet(self) -> Self {
+        let affinity = object([(required_affinity::AFFINITY_TYPE, text("cabinet"))]);
+        self.set(REQUIRED_AFFINITY, affinity)
+    }
+
+    /// Schedules each group of this many tasks on one supernode.
+    pub fn on_supernodes(self, group_size: u32) -> Self {
+        let affinity = object([
+            (required_affinity::AFFINITY_TYPE, text("hyperinstance")),
+            (required_affinity::AFFINITY_GROUP_SIZE, group_size.into()),
+        ]);
+        self.set(REQUIRED_AFFINITY, affinity)
+    }
+
+    /// Mounts a file system in the container.
+    pub fn volume(self, volume: Volume) -> Self {
+        self.push(spec::VOLUMES, volume.0)
+    }
+
+    /// Removes all mounts. Useful for a job that was copied or read from a document.
+    pub fn without_volumes(self) -> Self {
+        self.without_field(spec::VOLUMES)
+    }
+
+    /// Sets the number of automatic restarts after a failure: 1 to 3, on Huawei Cloud up to 128.
+    /// The number cannot be changed later. Default: none.
+    pub fn auto_restart(self, times: u32) -> Self {
+        self.annotation(RETRIES, times.to_string())
+    }
+
+    /// Restarts the job after any failure, at most three times in a row.
+    pub fn unconditional_restart(self) -> Self {
+        self.annotation(UNCONDITIONAL, "true")
+    }
+
+    /// Restarts a hanging job in place. Requires [`auto_restart`](Self::auto_restart).
+    pub fn hang_restart(self) -> Self {
+        self.annotation(HANG_RETRY, "true")
+    }
+
+    /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
+    pub fn auto_stop(self, after: Duration) -> Self {
+        let limit = object([
+            (auto_stop::TIME_UNIT, text("HOURS")),
+            (auto_stop::DURATION, hours(after)),
+        ]);
+        self.set(spec::AUTO_STOP, limit)
+    }
+
+    /// Keeps the resources allocated for this time after the end of the job, in whole hours (Huawei
+    /// Cloud).
+    pub fn reserve(self, time: Duration) -> Self {
+        let time = object([
+            (reserved_time::TIME_UNIT, text("HOURS")),
+            (reserved_time::DURATION, hours(time)),
+        ]);
+        self.set(spec::RESERVED_TIME, time)
+    }
+
+    /// Publishes events of the job to a topic of the notification service.
+    pub fn notify(
+        self,
+        topic_urn: impl Into<String>,
+        events: impl IntoIterator<Item = types::NotificationEvent>,
+    ) -> Self {
+        let events = events.into_iter().map(|event| text(event.as_str()));
+        let notification = object([
+            (notification::TOPIC_URN, text(topic_urn)),
+            (notification::EVENTS, events.collect()),
+        ]);
+        self.set(spec::NOTIFICATION, notification)
+    }
+
+    /// Enables SSH with these key pairs.
+    pub fn ssh(self, key_pairs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let names: Vec<String> = key_pairs.into_iter().map(Into::into).collect();
+        self.set(endpoints::ssh::KEY_PAIR_NAMES, names)
+    }
+
+    /// Starts `JupyterLab` with the job.
+    pub fn jupyter_lab(self) -> Self {
+        self.annotation(JUPYTER, "true")
+    }
+
+    /// Starts `TensorBoard` with the job, to display the logs of these jobs.
+    pub fn tensorboard(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.annotation(TENSORBOARD, "true").add_summary_jobs(jobs)
+    }
+
+    /// Starts `MindStudio` Insight with the job, to display the logs of these jobs.
+    pub fn mindstudio_insight(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.annotation(INSIGHT, "true").add_summary_jobs(jobs)
+    }
+
+    fn add_summary_jobs(self, jobs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let sources = jobs.into_iter();
+        let sources = sources.map(|id| object([(data_source::job::JOB_ID, text(id))]));
+        sources.fold(self, |job, source| job.push(summary::DATA_SOURCES, source))
+    }
+
+    /// Sets the type of the job's visualization logs, and their directory in a parallel file
+    /// system, such as `obs://file-system/logs/`.
+    pub fn summary(self, kind: types::SummaryLogType, pfs_path: impl Into<String>) -> Self {
+        self.set(summary::LOG_TYPE, kind.as_str())
+            .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())
+    }
+
+    /// Sets the URL path and the port at which the job serves metrics, in the older form of the
+    /// request.
+    pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
+        let metrics = object([
+            (custom_metrics::METRICS_URL, text(url)),
+            (custom_metrics::METRICS_PORT, port.into()),
+        ]);
+        self.push(CUSTOM_METRICS, metrics)
+    }
+
+    /// Sets the HTTP path and the port at which the job serves metrics: a path of 2 to 128
+    /// characters, a port from 10001 to 20000.
+    pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
+        let metrics = object([
+            (custom_metrics::http_get::PATH, text(path)),
+            (custom_metrics::http_get::PORT, port.into()),
+        ]);
+        self.push(CUSTOM_METRICS, metrics)
+    }
+
+    /// Sets the command that prints the metrics of the job: the program and one argument.
+    pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
+        let command = Value::Array(vec![text(program), text(argument)]);
+        self.push(
+            CUSTOM_METRICS,
+            object([(custom_metrics::exec::COMMAND, command)]),
+        )
+    }
+
+    /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
+    /// Cloud).
+    pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
+        let model = object([
+            (output_model::obs::OBS_PATH, text(obs_path)),
+            (output_model::obs::LOCAL_PATH, text(local_path)),
+        ]);
+        self.set(spec::OUTPUT_MODEL, model)
+    }
+}
+
+/// Converts a duration into hours, the unit of the service. A fraction is preserved, so that the
+/// validation reports it.
+fn hours(time: Duration) -> Value {
+    match (time.subsec_nanos(), time.as_secs() % 3600) {
+        (0, 0) => (time.as_secs() / 3600).into(),
+        _ => (time.as_secs_f64() / 3600.0).into(),
+    }
+}

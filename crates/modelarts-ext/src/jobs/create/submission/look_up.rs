@@ -1,0 +1,152 @@
+//! Look-up of the algorithm, the flavor and the engine of a job, for its validation, and of the
+//! engines, for the advice of an error.
+
+use modelarts_api::types::ShowTrainingJobEnginesResponse;
+use serde_json::Value;
+
+use crate::{
+    client::{Client, response::Response},
+    config::cloud::Cloud,
+    error::{Error, ErrorKind},
+    jobs::create::{CreateJob, Validation},
+    transport::deadline::Deadline,
+    validation::{
+        algorithm_spec::AlgorithmSpec,
+        draft::Draft,
+        flavor_spec::FlavorSpec,
+        known_engines::{KnownEngines, engine_advice},
+    },
+};
+
+/// Name of the look-up step in errors.
+const DOING: &str = "algorithm and flavor were being looked up";
+
+/// A job whose algorithm and flavor were read, as far as the service returned them.
+pub(super) struct LookedUp(pub(super) CreateJob);
+
+impl LookedUp {
+    /// Reads the algorithm and the flavor, and the preset engines if `engines` is set, unless the
+    /// job is not to be looked up. Failed calls are kept, because the service validates the job as
+    /// well. Rejected credentials are an error: the service would also reject them in the create
+    /// request, and it locks a key after a few wrong signatures.
+    pub(super) async fn new(
+        job: CreateJob,
+        engines: bool,
+        deadline: &Deadline,
+    ) -> Result<Self, Error> {
+        let (client, mut looked_up) = (job.client.clone(), Self(job));
+        if looked_up.0.validation == Validation::Full {
+            let work = looked_up.read(engines);
+            deadline.limit(&**client.clock(), DOING, work).await?;
+        }
+        Ok(looked_up)
+    }
+
+    async fn read(&mut self, engines: bool) -> Result<(), Error> {
+        let body = self.0.body();
+        let draft = Draft::new(&body, self.0.cloud);
+        self.0.unread.clear();
+        if engines {
+            let read = self.read_engines(draft).await;
+            self.keep_failure(read)?;
+        }
+        let read = self.read_algorithm(draft).await;
+        self.keep_failure(read)?;
+        let read = self.read_flavor(draft).await;
+        self.keep_failure(read)
+    }
+
+    fn keep_failure(&mut self, read: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = read else {
+            return Ok(());
+        };
+        if error.kind() == ErrorKind::Credentials || error.status() == Some(401) {
+            return Err(error);
+        }
+        tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
+        self.0.unread.push(error);
+        Ok(())
+    }
+
+    /// Reads the spec of the algorithm from the service, unless the spec is already set.
+    async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.0.specs.algorithm.of(Some(id)).is_none();
+        let Some(id) = draft.algorithm_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let client = &self.0.client;
+        let answer = client
+            .call(|api| {
+                api.show_algorithm_by_uuid()
+                    .project_id(client.project_id())
+                    .algorithm_id(id)
+                    .send()
+            })
+            .await
+            .and_then(|answer| {
+                answer.require_match(client, "metadata.id", id, |algorithm| {
+                    algorithm.metadata.as_ref()?.id.as_deref()
+                })
+            });
+        let spec = match answer {
+            Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
+            // A 404 without an error code comes from a gateway that does not know this path, and
+            // does not mean that the algorithm is missing.
+            Err(error) if error.is_not_found() && error.code().is_some() => {
+                AlgorithmSpec::missing()
+            }
+            Err(error) => return Err(error),
+        };
+        self.0.specs.algorithm.set(Some(id), spec);
+        Ok(())
+    }
+
+    /// Reads the spec of the flavor from the service, unless the spec is already set.
+    async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.0.specs.flavor.of(Some(id)).is_none();
+        let Some(id) = draft.flavor_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let project = self.0.client.project_id();
+        let answer = self
+            .0
+            .client
+            .call(|api| api.show_training_job_flavors().project_id(project).send());
+        let answer = answer.await?;
+        if let Some(spec) = FlavorSpec::look_up(&answer, id) {
+            self.0.specs.flavor.set(Some(id), spec);
+        }
+        Ok(())
+    }
+
+    /// Reads the preset engines from the service, unless they are known or the job uses none.
+    async fn read_engines(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        if self.0.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
+            let engines = engines(&self.0.client).await?;
+            self.0.specs.engines = KnownEngines::new(engines.into_inner());
+        }
+        Ok(())
+    }
+}
+
+/// Reads the preset engines.
+async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesResponse>, Error> {
+    let project = client.project_id();
+    let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
+    call.await
+}
+
+/// Adds the engines that are similar to the one that the service rejected. They are read only after
+/// the rejection, so that other jobs need no call. A failed call adds nothing.
+pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
+    match engines(client).await {
+        Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {
+            Some(advice) => error.with_hint(&advice),
+            None => error,
+        },
+        Err(failed) => {
+            tracing::debug!(error = %failed, "the engines cannot be read");
+            error
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Submission of a job. A lost response does not result in a second job.
+//!
+//! A create request is not idempotent, but job names are unique. If the response to a create
+//! request is lost, the client searches for the job by its name, and repeats the request only if
+//! the search finds no job. If the service receives both requests, it rejects the second, because
+//! the name is in use.
+
+// A job passes these types: `CreateJob`, the draft; `LookedUp`, whose algorithm and flavor were
+// read (`look_up`); `Checked`, which can be sent; `Sent`, whose job is searched for (`search`,
+// `comparison`) if the response is lost. `policy` decides what follows each answer, and `wording`
+// has the texts of errors.
+
+mod comparison;
+mod look_up;
+mod policy;
+mod search;
+mod wording;
+
+use std::{
+    ops::ControlFlow,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use modelarts_api::{
+    ClientInfo, Operation, codes, request_path::create_training_job::metadata, types::TrainingJob,
+};
+use reqwest::header::ACCEPT;
+use serde_json::Value;
+
+use crate::{
+    client::{Client, response::Response},
+    clock::since,
+    error::{Error, ErrorKind, call_summary::CallSummary},
+    jobs::{
+        create::{
+            CreateJob,
+            json_edit::text_at as text,
+            submission::{
+                look_up::{LookedUp, explain_engine},
+                policy::{Failure, Sent},
+            },
+        },
+        job::Job,
+    },
+    transport::deadline::Deadline,
+};
+
+/// The workspace of jobs that name none.
+const DEFAULT_WORKSPACE: &str = "0";
+
+// The operation is resolved at compile time, so the panic cannot occur in a running program.
+#[allow(clippy::panic)]
+const OPERATION: &Operation = match Operation::find("create_training_job") {
+    Some(operation) => operation,
+    None => panic!("no operation has this method"),
+};
+
+impl CreateJob {
+    /// Reads the algorithm, the flavor and the preset engine of the job from the service, so that
+    /// [`check`](Self::check) can validate the job against them: their existence, channels,
+    /// accepted kinds of data, constraints of hyper-parameters, and the type and number of nodes of
+    /// the flavor. Use it before work that a rejected job would waste, such as an upload.
+    ///
+    /// Makes at most three calls, all of them reads, and none for specs that are already known, or
+    /// for a job [without look-up](Self::without_look_up). Subscribed algorithms and flavors of
+    /// dedicated pools cannot be looked up. If a call fails, the job is not validated against its
+    /// result, and [`unread`](Self::unread) has the error.
+    ///
+    /// Clones of the returned job have the specs, so [`submit`](Self::submit) does not look them up
+    /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
+    /// `submit` does and [`check`](Self::check) does not.
+    ///
+    /// # Errors
+    /// Rejected credentials, or calls that exceed
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
+    /// algorithm, flavor or engine is not an error of this method; [`check`](Self::check) reports
+    /// it as a violation.
+    pub async fn look_up(self) -> Result<Self, Error> {
+        let deadline = self.client.deadline();
+        Ok(LookedUp::new(self, true, &deadline).await?.0)
+    }
+
+    /// Creates the job exactly once: if the response is lost, the client searches for the job by
+    /// its name before it repeats the create request.
+    ///
+    /// Before that, algorithm and flavor are [looked up](Self::look_up), and the job is
+    /// [checked](Self::check). A failed look-up is logged as a warning, and the job is created
+    /// without it. The engine is left to the service. All calls together may
+    /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    ///
+    /// If the response is lost (a broken connection, a late response, or an error of the server
+    /// such as 500 or 503), the job is searched for at once, again after a pause of 1 second, and
+    /// again after 3 more seconds, because new jobs are listed with a delay. If it is not found,
+    /// the request is sent again, as often as
+    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
+    /// the request is not sent again.
+    ///
+    /// A job of the name counts as the job of this request if it is not more than a minute older
+    /// than the request, and none of its details contradicts the request. Jobs from equal requests
+    /// cannot be distinguished: if two submits of one name have equal bodies, both may return the
+    /// same job.
+    ///
+    /// # Errors
+    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
+    /// create request is sent in this case. A rejection by the service; if it rejects the engine,
+    /// the list of engines is read, and the solution contains similar names. An error with
+    /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
+    /// the search.
+    pub async fn submit(self) -> Result<Job, Error> {
+        let deadline = self.client.deadline();
+        let looked_up = LookedUp::new(self, false, &deadline).await;
+        let checked = looked_up.map_err(wording::nothing_sent)?.check()?;
+        checked.create(&deadline).await
+    }
+
+    /// Returns the workspace and the name, which no other job can have.
+    pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
+        let workspace = match text(&self.body, metadata::WORKSPACE_ID) {
+            "" => DEFAULT_WORKSPACE,
+            id => id,
+        };
+        let name = text(&self.body, metadata::NAME);
+        (workspace.to_owned(), name.to_owned())
+    }
+}
+
+impl LookedUp {
+    fn check(self) -> Result<Checked, Error> {
+        for warning in self.0.check().into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
+        }
+        let (body, client) = (self.0.body(), self.0.client);
+        Ok(Checked { client, body })
+    }
+}
+
+/// A job that can be sent: it breaks no rule, or is not checked.
+struct Checked {
+    client: Client,
+    body: Value,
+}
+
+impl Checked {
+    /// Creates the job, and adds advice to the error of a service that rejects it.
+    async fn create(self, deadline: &Deadline) -> Result<Job, Error> {
+        match self.create_once(deadline).await {
+            Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
+                let explained = explain_engine(error.clone(), &self.client, &self.body);
+                let explained = deadline.run(&**self.client.clock(), explained).await;
+                Err(explained.unwrap_or(error))
+            }
+            created => created.map_err(|error| wording::explain_path(error, &self.body)),
+        }
+    }
+
+    /// Sends the create request. After a lost response, repeats the request only if a search finds
+    /// no job.
+    async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
+        let client = &self.client;
+        let (clock, transport) = (&**client.clock(), client.transport());
+        let started = clock.now();
+        let name = text(&self.body, metadata::NAME);
+        let mut sent = Sent::Nothing;
+        loop {
+            let unsettled = match sent.answered(name, self.send(deadline).await) {
+                ControlFlow::Break(end) => return end,
+                ControlFlow::Continue(unsettled) => unsettled,
+            };
+            let answered_at = clock.now();
+            let search = search::find(client, &self.body, started, unsettled.name_is_taken());
+            let doing = "the job of a lost create was being searched for";
+            let found = self.run(search, doing, deadline).await;
+            // The time of the searches counts toward the delay that the service requested.
+            let pause = unsettled.retry_after();
+            let pause = pause.saturating_sub(since(clock, answered_at));
+            let may_repeat = |times| {
+                times < transport.retry.max_attempts
+                    && since(clock, started).saturating_add(pause) < transport.retry.max_elapsed
+                    && deadline.left(clock).is_none_or(|left| pause < left)
+                    && transport.take_retry()
+            };
+            sent = match unsettled.searched(name, found, may_repeat) {
+                ControlFlow::Break(end) => return end,
+                ControlFlow::Continue(sent) => sent,
+            };
+            tracing::debug!(?pause, "the job does not exist, so the create is repeated");
+            if !pause.is_zero() {
+                clock.sleep(pause).await;
+            }
+        }
+    }
+
+    async fn send(&self, deadline: &Deadline) -> Result<Job, Failure> {
+        let progress = Arc::<Mutex<CallSummary>>::default();
+        let client = self.client.with_progress(Arc::clone(&progress));
+        let work = async {
+            let answer = post(&client, &self.body).await?;
+            let answer = match text(&self.body, metadata::NAME) {
+                "" => answer,
+                name => answer.require_match(&self.client, metadata::NAME, name, |job| {
+                    job.metadata.as_ref()?.name.as_deref()
+                })?,
+            };
+            let (details, call) = answer.into_parts();
+            Job::from_details(self.client.clone(), details, call).ok_or_else(|| {
+                let message = "the service made a job and did not say its id";
+                Error::new(ErrorKind::Decode, message)
+            })
+        };
+        let sent = self.run(work, "the job was being sent", deadline).await;
+        sent.map_err(|failure| match failure {
+            Failure::Late(late) => {
+                let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                Failure::Late(late.with_call(call.clone()))
+            }
+            answer => answer,
+        })
+    }
+
+    /// Runs a step until the deadline.
+    async fn run<T>(
+        &self,
+        step: impl Future<Output = Result<T, Error>>,
+        doing: &str,
+        deadline: &Deadline,
+    ) -> Result<T, Failure> {
+        match deadline.run(&**self.client.clock(), step).await {
+            Some(answer) => answer.map_err(Failure::Answer),
+            None => Err(Failure::Late(deadline.timeout_error(doing))),
+        }
+    }
+}
+
+/// Sends the request body unchanged.
+///
+/// The generated request type contains only the documented fields. A job may contain others, such
+/// as a job copied from a newer service, and [`CreateJob::body`] must equal the request. The
+/// request is signed, retried and decoded by the same code as that of the generated operation.
+async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
+    let path = OPERATION.path.replace("{project_id}", client.project_id());
+    let call = async |api: &modelarts_api::Client| {
+        let request = api
+            .client()
+            .post(format!("{}{path}", api.baseurl()))
+            .header(ACCEPT, "application/json")
+            .json(body)
+            .build()?;
+        let response = modelarts_api::send(api, request, OPERATION).await?;
+        modelarts_api::decode_response(api, response)
+    };
+    client.call(call).await
+}

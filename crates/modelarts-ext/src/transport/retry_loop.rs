@@ -1,0 +1,249 @@
+//! The attempts of a call: the loop that sends a request again if that is safe and useful.
+
+use std::{pin::pin, sync::atomic::Ordering, time::SystemTime};
+
+use futures::future::{Either, select};
+use modelarts_api::{Operation, RawResponse};
+use reqwest::{
+    Request, StatusCode,
+    header::{AUTHORIZATION, HeaderName, HeaderValue},
+};
+
+use crate::{
+    clock::since,
+    credentials::{
+        Credentials,
+        authenticate::{authenticate, copy_without_auth},
+        rejection::{self, Rejection},
+        secrets::Secrets,
+    },
+    error::{Error, ErrorKind},
+    http::headers,
+    transport::{
+        HttpTransport, add_seconds,
+        attempt::{AttemptError, read_response},
+        call::CallInfo,
+        retry::{AttemptResult, may_retry},
+    },
+};
+
+static LANGUAGE: HeaderName = HeaderName::from_static("x-language");
+
+impl HttpTransport {
+    pub(super) async fn send_with_retries(
+        &self,
+        request: &Request,
+        operation: &'static Operation,
+        call: &mut CallInfo,
+        started: SystemTime,
+    ) -> Result<RawResponse, Error> {
+        let mut retries = 0;
+        let mut fixes = Fixes::default();
+        self.shared.budget.deposit();
+        let mut left = self.timeout;
+        loop {
+            // Clock skew assumed by the signature; `None` until the request is signed.
+            let mut signed_skew = None;
+            let was_uncertain = call.summary.uncertain;
+            let response = {
+                let attempt = pin!(async {
+                    let credentials = match self.access.credentials.cached() {
+                        Some(credentials) => credentials,
+                        None => {
+                            let fetched = self.access.credentials.credentials(&self.access.context);
+                            fetched.await.map_err(not_sent)?
+                        }
+                    };
+                    // Concurrent calls may change the skew, so an attempt reads it only once.
+                    let skew = self.shared.skew.load(Ordering::Relaxed);
+                    let outgoing = self.authenticate(request, &credentials, skew, call);
+                    // The copy is created inside the attempt, so that it is dropped while the
+                    // response is pending.
+                    let outgoing = outgoing.map_err(not_sent)?;
+                    let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
+                    let response = self.connector.send(outgoing);
+                    let secrets = Secrets {
+                        credentials,
+                        authorization,
+                    };
+                    call.secrets.push(secrets.clone());
+                    call.summary.attempts += 1;
+                    call.summary.uncertain = true;
+                    signed_skew = Some(skew);
+                    self.report(call);
+                    read_response(response, &secrets, &self.endpoint).await
+                });
+                match select(attempt, self.clock.sleep(left)).await {
+                    Either::Left((outcome, _)) => Some(outcome),
+                    Either::Right(((), _)) => None,
+                }
+            };
+            let response = response.unwrap_or_else(|| {
+                let message = format!("no answer within {:?}", self.timeout);
+                Err(AttemptError {
+                    result: match signed_skew {
+                        Some(_) => AttemptResult::Lost,
+                        // The time limit passed before the provider returned credentials.
+                        None => AttemptResult::NotSent,
+                    },
+                    error: Error::new(ErrorKind::Timeout, message),
+                    permanent: true,
+                })
+            });
+            if let Ok(answer) = &response
+                && let Some(date) = headers::date(&answer.headers)
+            {
+                let ahead = self.seconds_until(date);
+                self.shared.service_skew.store(ahead, Ordering::Relaxed);
+            }
+            let (result, wait, permanent) = match &response {
+                Ok(answer) => (
+                    AttemptResult::Response(answer.status),
+                    headers::retry_after(&answer.headers, || self.service_time(self.clock.now())),
+                    false,
+                ),
+                // The error may contain a `Retry-After` from IAM.
+                Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
+            };
+            call.summary.retry_after = wait;
+            let secrets = signed_skew.and(call.secrets.last());
+            (call.status, call.summary.request_id) = match (&response, secrets) {
+                (Ok(answer), Some(secrets)) => (
+                    Some(answer.status.as_u16()),
+                    headers::request_id(&answer.headers).map(|id| secrets.mask_id(id)),
+                ),
+                // The response is a redirect or exceeds the maximum length.
+                (Err(AttemptError { error, .. }), Some(_)) => {
+                    (error.status(), error.request_id().map(str::to_owned))
+                }
+                (_, None) => (None, None),
+            };
+            if signed_skew.is_some() {
+                call.summary.uncertain = was_uncertain || is_uncertain(result);
+            }
+            self.report(call);
+            if let AttemptResult::Response(status) = result
+                && status.is_success()
+            {
+                return response.map_err(|failed| failed.error);
+            }
+            if let (Ok(answer), Some(skew), Some(secrets)) =
+                (&response, signed_skew, call.secrets.last())
+                && self.fix_rejection(answer, &secrets.credentials, skew, &mut fixes)
+            {
+                self.await_permit().await;
+                left = self.left(started);
+                continue;
+            }
+            let delay = (!permanent && may_retry(operation.effect, result))
+                .then(|| {
+                    self.retry
+                        .delay(retries, wait, since(&*self.clock, started))
+                })
+                .flatten()
+                .filter(|delay| *delay < self.left(started))
+                .filter(|_| self.take_retry());
+            let Some(delay) = delay else {
+                return response.map_err(|failed| failed.error);
+            };
+            tracing::debug!(attempt = ?result, pause = ?delay, "sending again");
+            self.clock.sleep(delay).await;
+            self.await_permit().await;
+            retries += 1;
+            left = self.left(started);
+        }
+    }
+
+    /// Returns a copy of the request, authenticated with these credentials for a gateway whose
+    /// clock is ahead by `skew` seconds.
+    fn authenticate(
+        &self,
+        request: &Request,
+        credentials: &Credentials,
+        skew: i64,
+        call: &mut CallInfo,
+    ) -> Result<Request, Error> {
+        let now = add_seconds(self.clock.now(), skew);
+        let (signing, project_id) = (&self.access.signing, Some(&self.access.project_id));
+        let mut outgoing = copy_without_auth(request)?;
+        let canonical = authenticate(&mut outgoing, credentials, signing, project_id, now)?;
+        call.canonical_request = canonical.or(call.canonical_request.take());
+        if let Some(language) = self.language {
+            let value = HeaderValue::try_from(language.to_string())
+                .map_err(|_| Error::config("the language cannot be sent as a header"))?;
+            outgoing.headers_mut().entry(&LANGUAGE).or_insert(value);
+        }
+        Ok(outgoing)
+    }
+
+    /// Corrects the cause of a rejected request: renews the credentials, or adopts the time of the
+    /// gateway. Returns `false` if neither is possible. Each correction is tried once per call,
+    /// because a gateway that rejects five consecutive signatures locks the key for five minutes.
+    fn fix_rejection(
+        &self,
+        answer: &RawResponse,
+        credentials: &Credentials,
+        skew: i64,
+        fixes: &mut Fixes,
+    ) -> bool {
+        let Some(rejection) = rejection::parse(answer.status, &answer.body) else {
+            return false;
+        };
+        match rejection {
+            Rejection::Expired => {
+                !std::mem::replace(&mut fixes.renewed, true)
+                    && self.access.credentials.renew(credentials)
+            }
+            Rejection::Clock { server } => {
+                let ahead = self.seconds_until(server);
+                self.shared.skew.store(ahead, Ordering::Relaxed);
+                self.shared.service_skew.store(ahead, Ordering::Relaxed);
+                tracing::warn!(
+                    seconds = ahead,
+                    "the clock of the service is ahead of this one"
+                );
+                // Compared with the skew of this attempt, because concurrent calls may have changed
+                // the shared skew.
+                !std::mem::replace(&mut fixes.clock, true) && skew != ahead
+            }
+        }
+    }
+}
+
+/// Corrections that a call has already tried.
+#[derive(Default)]
+struct Fixes {
+    renewed: bool,
+    clock: bool,
+}
+
+/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM is
+/// reported like an unreachable service.
+#[cold]
+fn not_sent(error: Error) -> AttemptError {
+    AttemptError {
+        result: AttemptResult::NotSent,
+        permanent: !error.is_retryable(),
+        error,
+    }
+}
+
+/// Returns `true` if the service may have executed a request with this result.
+fn is_uncertain(result: AttemptResult) -> bool {
+    match result {
+        AttemptResult::NotSent => false,
+        AttemptResult::Lost => true,
+        AttemptResult::Response(status) => match status {
+            // The gateway stopped waiting for the request, but may have received all of it.
+            StatusCode::REQUEST_TIMEOUT => true,
+            // A server that lacks an operation cannot have executed it.
+            StatusCode::NOT_IMPLEMENTED => false,
+            // For a success or a rejection, the body determines the result; see
+            // `Error::is_uncertain`.
+            status if status.is_success() || status.is_client_error() => false,
+            // The request may have been executed: the response was late, or a gateway in between
+            // sent it.
+            _ => true,
+        },
+    }
+}
