@@ -110,8 +110,8 @@ pub enum SkipReason {
     Emulator,
     /// A private key, according to the contents of the file.
     PrivateKey,
-    /// A hidden file or directory of the home directory, which belongs to another program: settings,
-    /// caches, keys. Those of other directories are transferred.
+    /// A hidden file or directory of the home directory, which belongs to another program:
+    /// settings, caches, keys. Those of other directories are transferred.
     HiddenInHome,
     /// A download that was interrupted.
     UnfinishedDownload,
