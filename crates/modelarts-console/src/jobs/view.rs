@@ -78,13 +78,13 @@ impl ListView {
         listing: Option<&Listing>,
         counts: Option<&Counts>,
     ) -> Self {
-        let now = state.clock.now();
+        let now = state.cached.clock.now();
         let jobs = listing.map(|listing| listing.jobs.as_slice());
         let rows = jobs.unwrap_or_default().iter();
         Self {
             rows: rows.map(|job| JobRow::new(job, now)).collect(),
             summary: Summary::new(query, listing, counts),
-            is_read_only: state.is_read_only,
+            is_read_only: state.settings.is_read_only,
         }
     }
 

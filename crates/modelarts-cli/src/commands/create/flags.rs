@@ -2,12 +2,19 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use modelarts_console::parameters::{Flag, Method, Parameter, parameters};
+use modelarts_ext::CreateJob;
 
 use crate::commands::{
     create::values::{Channel, DataSet, Mount, Pair, Topic, Variable},
     jobs::{time_span, whole_number},
 };
+
+/// Headings of the help in their order. Flags without a heading come first.
+const HEADINGS: [&str; 5] = ["", "Code", "Data", "Resources", "Run"];
+/// Position in the help of the first flag of the table, after the other flags of its heading.
+const FIRST: usize = 100;
 
 /// The description of a job. Flags take precedence over the file, and `--set` over both.
 #[derive(Clone, Debug, Args)]
@@ -22,18 +29,15 @@ pub(crate) struct JobFlags {
     /// Hyper-parameters in the form in which the script takes them: -- --epochs 20 --lr=0.1.
     #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
     pub(crate) script_arguments: Vec<String>,
+    // Flags of the table of parameters.
+    #[command(flatten)]
+    pub(crate) parameters: ParameterFlags,
     /// Job in YAML or JSON, in the form of a request body; - reads stdin.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Field of the request body: spec.resource.node_count=4; may be repeated.
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Pair>,
-    /// Name of the job. Default: the name of the script with four random characters.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Description of the job.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
 
     /// Code directory, if it is not that of the script: a directory here, or obs://BUCKET/CODE/.
     #[arg(long, value_name = "DIR", help_heading = "Code")]
@@ -41,33 +45,22 @@ pub(crate) struct JobFlags {
     /// Script to start, if SCRIPT is the code directory: a path in it.
     #[arg(long, value_name = "PATH", help_heading = "Code")]
     pub(crate) boot_file: Option<String>,
-    /// Preset image: NAME:VERSION, or the id of an engine. Default: the newest PyTorch; `modelarts
-    /// engines` lists all.
-    #[arg(long, value_name = "ENGINE", help_heading = "Code")]
-    pub(crate) engine: Option<String>,
-    /// Custom image: ORGANIZATION/IMAGE:TAG.
-    #[arg(long, value_name = "IMAGE", help_heading = "Code")]
-    pub(crate) image: Option<String>,
-    /// Command of a custom image, in one line.
-    #[arg(long, value_name = "COMMAND", help_heading = "Code")]
-    pub(crate) command: Option<String>,
-    /// Algorithm of the service, by its id.
-    #[arg(long, value_name = "ID", help_heading = "Code")]
-    pub(crate) algorithm: Option<String>,
-    /// User id of a custom image.
-    #[arg(long, value_name = "UID", value_parser = whole_number::<u32>, help_heading = "Code")]
-    pub(crate) run_user: Option<u32>,
-    /// Directory in the container for the code.
-    #[arg(long, value_name = "PATH", help_heading = "Code")]
-    pub(crate) local_code_dir: Option<String>,
-    /// Working directory of the command in the container.
-    #[arg(long, value_name = "PATH", help_heading = "Code")]
-    pub(crate) working_dir: Option<String>,
     /// Hyper-parameter: epochs=20; may be repeated.
-    #[arg(short, long, value_name = "NAME=VALUE", help_heading = "Code")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME=VALUE",
+        help_heading = "Code",
+        display_order = 200
+    )]
     pub(crate) param: Vec<Pair>,
     /// Environment variable: SEED=1, or API_KEY for its value here; may be repeated.
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Code")]
+    #[arg(
+        long,
+        value_name = "NAME[=VALUE]",
+        help_heading = "Code",
+        display_order = 201
+    )]
     pub(crate) env: Vec<Variable>,
 
     /// Input: a directory here, or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
@@ -101,50 +94,119 @@ pub(crate) struct JobFlags {
     /// obs://BUCKET/DIR:/PATH; :ro at the end makes it read-only; may be repeated.
     #[arg(long, value_name = "SOURCE:PATH", help_heading = "Data")]
     pub(crate) volume: Vec<Mount>,
-    /// Bucket for code, data and outputs. Default: that of the context, or MODELARTS_OBS_BUCKET.
-    #[arg(long, value_name = "BUCKET", help_heading = "Data")]
-    pub(crate) bucket: Option<String>,
 
-    /// Flavor of the nodes. Default: that of the context; `modelarts flavors` lists all.
-    #[arg(long, value_name = "FLAVOR", help_heading = "Resources")]
-    pub(crate) flavor: Option<String>,
-    /// Dedicated pool. Default: that of the context, or the public pool.
-    #[arg(long, value_name = "ID", help_heading = "Resources")]
-    pub(crate) pool: Option<String>,
-    /// Number of nodes. Default: 1.
-    #[arg(
-        long,
-        value_name = "NODES",
-        value_parser = whole_number::<u32>,
-        help_heading = "Resources"
-    )]
-    pub(crate) nodes: Option<u32>,
-    /// Priority in a dedicated pool: 1 to 3.
-    #[arg(
-        long,
-        value_name = "PRIORITY",
-        value_parser = whole_number::<u8>,
-        help_heading = "Resources"
-    )]
-    pub(crate) priority: Option<u8>,
-
-    /// Stops the job after this time: 1h to 72h, whole hours.
-    #[arg(long, value_name = "TIME", value_parser = time_span, help_heading = "Run")]
-    pub(crate) auto_stop: Option<Duration>,
-    /// Number of automatic restarts after a failure. Default: 0.
-    #[arg(long, value_name = "TIMES", value_parser = whole_number::<u32>, help_heading = "Run")]
-    pub(crate) restarts: Option<u32>,
-    /// Address for a copy of the logs: obs://BUCKET/DIR/.
-    #[arg(long, value_name = "ADDRESS", help_heading = "Run")]
-    pub(crate) log_url: Option<String>,
     /// Topic for messages about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with the events;
     /// JobCompleted, JobFailed and JobTerminated if none are given.
-    #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]
+    #[arg(
+        long,
+        value_name = "URN[=EVENTS]",
+        help_heading = "Run",
+        display_order = 202
+    )]
     pub(crate) notify: Option<Topic>,
-    /// Experiment of the job, by its id.
-    #[arg(long, value_name = "ID", help_heading = "Run")]
-    pub(crate) experiment: Option<String>,
-    /// Workspace of the job. Default: 0.
-    #[arg(long, value_name = "ID", help_heading = "Run")]
-    pub(crate) workspace: Option<String>,
+}
+
+/// Values of the flags of the table of parameters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParameterFlags(Vec<(&'static Parameter, Value)>);
+
+#[derive(Clone, Debug)]
+enum Value {
+    /// Text, and a method that takes it; the bucket has none.
+    Text(String, Option<fn(CreateJob, String) -> CreateJob>),
+    Number(u32, fn(CreateJob, u32) -> CreateJob),
+    SmallNumber(u8, fn(CreateJob, u8) -> CreateJob),
+    Time(Duration, fn(CreateJob, Duration) -> CreateJob),
+}
+
+impl ParameterFlags {
+    /// Returns the value of a flag whose value is text.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let (_, value) = self
+            .0
+            .iter()
+            .find(|(parameter, _)| parameter.name == name)?;
+        match value {
+            Value::Text(text, _) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Sets the fields of the flags.
+    pub(crate) fn set(&self, job: CreateJob) -> CreateJob {
+        self.0.iter().fold(job, |job, (_, value)| match value {
+            Value::Text(_, None) => job,
+            Value::Text(text, Some(set)) => set(job, text.clone()),
+            Value::Number(number, set) => set(job, *number),
+            Value::SmallNumber(number, set) => set(job, *number),
+            Value::Time(time, set) => set(job, *time),
+        })
+    }
+}
+
+/// Returns the flags of the table in the order of their headings.
+fn table() -> impl Iterator<Item = (&'static Parameter, &'static Flag)> {
+    HEADINGS.iter().flat_map(|heading| {
+        let flags = parameters().filter_map(|it| Some((it, it.flag.as_ref()?)));
+        flags.filter(|(_, flag)| flag.heading == *heading)
+    })
+}
+
+impl Args for ParameterFlags {
+    fn augment_args(command: Command) -> Command {
+        let flags = table().enumerate().map(|(index, (parameter, flag))| {
+            let argument = Arg::new(parameter.name)
+                .long(flag.name.trim_start_matches('-'))
+                .value_name(flag.value)
+                .help(flag.help)
+                .display_order(FIRST + index);
+            let argument = match flag.heading {
+                "" => argument,
+                heading => argument.help_heading(heading),
+            };
+            match parameter.method() {
+                None | Some(Method::Text(_)) => argument,
+                Some(Method::Number(_)) => argument.value_parser(whole_number::<u32>),
+                Some(Method::SmallNumber(_)) => argument.value_parser(whole_number::<u8>),
+                Some(Method::Time(_)) => argument.value_parser(time_span),
+            }
+        });
+        command.args(flags)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ParameterFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let values = table().filter_map(|(parameter, _)| {
+            let name = parameter.name;
+            let text = |set| Some(Value::Text(matches.get_one::<String>(name)?.clone(), set));
+            let value = match parameter.method() {
+                None => text(None),
+                Some(Method::Text(set)) => text(Some(set)),
+                Some(Method::Number(set)) => {
+                    let number = matches.get_one(name);
+                    number.map(|number| Value::Number(*number, set))
+                }
+                Some(Method::SmallNumber(set)) => {
+                    let number = matches.get_one(name);
+                    number.map(|number| Value::SmallNumber(*number, set))
+                }
+                Some(Method::Time(set)) => {
+                    let time = matches.get_one(name);
+                    time.map(|time| Value::Time(*time, set))
+                }
+            };
+            Some((parameter, value?))
+        });
+        Ok(Self(values.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

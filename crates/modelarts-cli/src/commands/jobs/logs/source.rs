@@ -126,8 +126,8 @@ impl Source {
         Ok(())
     }
 
-    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it has
-    /// too few of them.
+    /// Reads the last lines that meet the conditions. Only the end of the log is read, unless it
+    /// has too few of them.
     async fn read_end(&mut self, job: &Job, lines: usize) -> Result<(), Error> {
         let logs = job.logs(&self.task);
         let preview = logs.preview().await?;
