@@ -37,11 +37,11 @@ pub(crate) struct TransferBar {
     label: Arc<str>,
     screen: ProgressBars,
     bar: ProgressBar,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BarState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct BarState {
     /// Files and bytes at the target after the last event.
     done: Amount,
     /// The part of them that the target had already. It does not count for the rate.
@@ -80,7 +80,7 @@ impl ProgressBars {
             label: label.into(),
             screen: self.clone(),
             bar,
-            state: Arc::new(Mutex::new(State {
+            state: Arc::new(Mutex::new(BarState {
                 done: Amount::default(),
                 unchanged: Amount::default(),
                 printed: Instant::now(),

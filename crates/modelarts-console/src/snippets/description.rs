@@ -1,5 +1,7 @@
 //! `Description`: the settings of a body, as flags of `modelarts submit` and as calls of the SDK.
 
+use std::ops::RangeInclusive;
+
 use modelarts_ext::Client;
 use serde_json::{Value, json};
 
@@ -58,15 +60,19 @@ impl Description {
             script: None,
             pieces: Vec::new(),
         };
+        // Numbers of the form: basic settings, algorithm, resources.
+        description.fields(&mut rest, 1..=2);
         description.engine(&mut rest);
         description.code(&mut rest)?;
-        description.fields(&mut rest);
+        description.fields(&mut rest, 3..=12);
         if !description.can_start() {
             return None;
         }
         description.channels(&mut rest);
         description.values(&mut rest);
+        description.fields(&mut rest, 13..=32);
         description.notification(&mut rest);
+        description.fields(&mut rest, 0..=0);
         description.others(client, body, &rest.0)?;
         Some(description)
     }
@@ -142,9 +148,10 @@ impl Description {
         Some(())
     }
 
-    /// Adds the fields of the table of parameters.
-    fn fields(&mut self, rest: &mut Rest) {
-        for parameter in parameters().filter(|parameter| parameter.kind != Kind::Engine) {
+    /// Adds the fields of the table of parameters with these numbers in the form of the service.
+    fn fields(&mut self, rest: &mut Rest, numbers: RangeInclusive<u8>) {
+        let parameters = parameters().filter(|parameter| numbers.contains(&parameter.number));
+        for parameter in parameters.filter(|parameter| parameter.kind != Kind::Engine) {
             let method = parameter.method();
             let (Some(flag), Some(call), Some(method)) = (&parameter.flag, parameter.call, method)
             else {

@@ -20,7 +20,7 @@ use crate::{
         plan::remove_markers,
         progress::{Reporter, SkipReason},
         side::{Checksums, Side, find_object, list_objects},
-        source::{Object, Source},
+        source::{Object, SourceItem},
         target,
     },
 };
@@ -75,7 +75,7 @@ pub(crate) async fn remote_side(
     let items = objects.into_iter();
     Ok(Side {
         items: items
-            .map(|(name, object)| (name, Source::Object(object)))
+            .map(|(name, object)| (name, SourceItem::Object(object)))
             .collect(),
         checksums: open.await?,
     })
@@ -114,7 +114,7 @@ pub(crate) fn local_target(
             && metadata.is_file()
         {
             let stamp = Stamp::new(&metadata);
-            items.insert(name, Source::File { path, stamp });
+            items.insert(name, SourceItem::File { path, stamp });
         }
     }
     let mut kept = Listing::default();
@@ -122,7 +122,9 @@ pub(crate) fn local_target(
         kept = files::list_for_deletion(&root)?;
         for (name, file) in std::mem::take(&mut kept.files) {
             let (path, stamp) = (file.path, file.stamp);
-            items.entry(name).or_insert(Source::File { path, stamp });
+            items
+                .entry(name)
+                .or_insert(SourceItem::File { path, stamp });
         }
     }
     let checksums = Checksums::of_directory(cache, &root);

@@ -20,7 +20,7 @@ use crate::{
         plan::find_conflict,
         progress::Reporter,
         side::{Checksums, Side, find_object, list_objects},
-        source::Source,
+        source::SourceItem,
         synchronization::{Options, Synchronization, Transfers},
         upload::Uploads,
     },
@@ -76,7 +76,7 @@ pub(crate) async fn up(
     let target = remote_side(obs, &address, existing, reporter, false).await?;
     let file = |(name, file): (&String, &files::LocalFile)| {
         let (path, stamp) = (file.path.clone(), file.stamp);
-        (name.clone(), Source::File { path, stamp })
+        (name.clone(), SourceItem::File { path, stamp })
     };
     let source = Side {
         items: listing.files.iter().map(file).collect(),

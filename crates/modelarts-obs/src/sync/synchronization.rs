@@ -15,7 +15,7 @@ use crate::{
         plan::{Action, plan},
         progress::{Amount, Reporter, SkipReason},
         side::Side,
-        source::{Object, Source},
+        source::{Object, SourceItem},
         target,
         upload::{Sent, Uploads},
     },
@@ -68,7 +68,7 @@ impl Synchronization {
             .into_iter()
             .partition(|(_, action)| *action == Action::Unchanged);
         for (name, _) in unchanged {
-            let size = run.source.items.get(&name).map_or(0, Source::size);
+            let size = run.source.items.get(&name).map_or(0, SourceItem::size);
             run.reporter.unchanged(&name, size);
         }
         let mut result = run_all(run.options.transfers, rest.into_iter().map(transfer)).await;
@@ -137,15 +137,20 @@ impl Synchronization {
             return self.pretend(name, source).await;
         }
         match (&self.transfers, source) {
-            (Transfers::Down(downloads), Source::Object(object)) => {
+            (Transfers::Down(downloads), SourceItem::Object(object)) => {
                 self.receive(name, object, downloads).await
             }
             (Transfers::Up(uploads), source) => self.send(name, source, uploads).await,
-            (Transfers::Down(_), Source::File { .. }) => Ok(()),
+            (Transfers::Down(_), SourceItem::File { .. }) => Ok(()),
         }
     }
 
-    async fn send(&self, name: &str, source: &Source, uploads: &Arc<Uploads>) -> Result<(), Error> {
+    async fn send(
+        &self,
+        name: &str,
+        source: &SourceItem,
+        uploads: &Arc<Uploads>,
+    ) -> Result<(), Error> {
         let known = self.source.checksums.find(name, source);
         let sent = match uploads.send(name, source, known).await {
             // An object that stands for a directory is not found, because its key ends with a
@@ -196,9 +201,9 @@ impl Synchronization {
     }
 
     /// Reports the result of a transfer for a dry run.
-    async fn pretend(&self, name: &str, source: &Source) -> Result<(), Error> {
+    async fn pretend(&self, name: &str, source: &SourceItem) -> Result<(), Error> {
         let size = source.size();
-        if let Source::File { path, .. } = source {
+        if let SourceItem::File { path, .. } = source {
             let path = path.clone();
             let is_key = blocking(move || {
                 is_key_file(&path, size).map_err(|failure| error::local("reading", &path, &failure))
@@ -214,19 +219,19 @@ impl Synchronization {
     }
 
     /// Returns `true` if the target has the same contents. The sizes must be equal.
-    async fn is_same(&self, name: &str, source: &Source) -> Result<bool, Error> {
+    async fn is_same(&self, name: &str, source: &SourceItem) -> Result<bool, Error> {
         let Some(target) = self.target.items.get(name) else {
             return Ok(false);
         };
         let mut sides = [(source, &self.source), (target, &self.target)];
         // The object comes first: its checksum needs only a request, and the checksum of a file
         // needs reading the file.
-        if matches!(source, Source::File { .. }) {
+        if matches!(source, SourceItem::File { .. }) {
             sides.reverse();
         }
         let [(first, first_side), (second, second_side)] = sides;
         let Some(expected) = self.checksum(name, first, first_side).await? else {
-            let Source::Object(object) = first else {
+            let SourceItem::Object(object) = first else {
                 return Ok(false);
             };
             return second.matches_etag(object.etag.as_deref()).await;
@@ -240,7 +245,7 @@ impl Synchronization {
     async fn checksum(
         &self,
         name: &str,
-        item: &Source,
+        item: &SourceItem,
         side: &Side,
     ) -> Result<Option<String>, Error> {
         if let Some(known) = side.checksums.find(name, item) {
@@ -290,6 +295,6 @@ impl Synchronization {
     }
 }
 
-fn is_empty_object(item: &Source) -> bool {
-    matches!(item, Source::Object(object) if object.size == 0)
+fn is_empty_object(item: &SourceItem) -> bool {
+    matches!(item, SourceItem::Object(object) if object.size == 0)
 }

@@ -25,7 +25,7 @@ use crate::{
         limits::{Limits, run_all},
         parts::{MULTIPART_FROM, Origin, UploadHeader, part_size},
         progress::Reporter,
-        source::Source,
+        source::SourceItem,
     },
 };
 
@@ -80,7 +80,7 @@ impl Uploads {
     pub(crate) async fn send(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         sha256: Option<String>,
     ) -> Result<Sent, Error> {
         let key = self.prefix.join(name)?;
@@ -111,8 +111,12 @@ impl Uploads {
 
     /// Requests that OBS copies an object within its bucket. Returns `None` if the contents must
     /// pass through this machine.
-    async fn copy_on_server(&self, source: &Source, path: &Path) -> Result<Option<Sent>, Error> {
-        let Source::Object(object) = source else {
+    async fn copy_on_server(
+        &self,
+        source: &SourceItem,
+        path: &Path,
+    ) -> Result<Option<Sent>, Error> {
+        let SourceItem::Object(object) = source else {
             return Ok(None);
         };
         // A copy in a local directory would be a hard link, which later changes together with the
@@ -135,12 +139,17 @@ impl Uploads {
     }
 
     /// Uploads contents in one request. The returned checksum is that of the bytes that were sent.
-    async fn send_whole(&self, name: &str, source: &Source, path: &Path) -> Result<Sent, Error> {
+    async fn send_whole(
+        &self,
+        name: &str,
+        source: &SourceItem,
+        path: &Path,
+    ) -> Result<Sent, Error> {
         let size = source.size();
         let _contents = self.limits.bytes(size).await;
         let mut hasher = Hasher::new(false);
         let bytes = match source {
-            Source::File { .. } => {
+            SourceItem::File { .. } => {
                 let bytes = source.read(0..size, &self.limits).await?;
                 if is_private_key(&bytes, size) {
                     return Ok(Sent::PrivateKey);
@@ -148,7 +157,7 @@ impl Uploads {
                 hasher.update(&bytes);
                 bytes
             }
-            Source::Object(object) => {
+            SourceItem::Object(object) => {
                 let permit = self.limits.request().await;
                 let content = object.read(0..size, &self.limits).await?;
                 drop(permit);
@@ -208,7 +217,7 @@ impl Uploads {
     async fn send_in_parts(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         path: &Path,
         sha256: Option<String>,
         parts: &dyn MultipartStore,
@@ -217,8 +226,8 @@ impl Uploads {
         let header = UploadHeader {
             target: format!("{} {}/{path}", self.address, self.bucket.name()),
             source: match source {
-                Source::File { path, stamp } => Origin::File(path.clone(), *stamp),
-                Source::Object(object) => {
+                SourceItem::File { path, stamp } => Origin::File(path.clone(), *stamp),
+                SourceItem::Object(object) => {
                     Origin::Object(object.doing("copying"), object.etag.clone())
                 }
             },
@@ -338,7 +347,7 @@ impl Uploads {
     async fn send_missing(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         path: &Path,
         header: &UploadHeader,
         upload: &Arc<Mutex<Upload>>,

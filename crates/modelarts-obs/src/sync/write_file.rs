@@ -10,7 +10,7 @@ use crate::{
     sync::{
         digest::Hasher,
         parts::PART,
-        source::Source,
+        source::SourceItem,
         upload::{Sent, Uploads},
     },
 };
@@ -20,7 +20,7 @@ impl Uploads {
     pub(super) async fn write_file(
         &self,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         path: &Path,
         sha256: Option<String>,
     ) -> Result<Sent, Error> {

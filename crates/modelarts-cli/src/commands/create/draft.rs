@@ -71,11 +71,11 @@ impl Draft {
             code: None,
             data: Vec::new(),
             outputs: Vec::new(),
-            bucket: flags.parameters.text("bucket").map(str::to_owned),
+            bucket: flags.bucket.clone(),
             file,
             inherited: Vec::new(),
         };
-        draft.edit(|job| flags.parameters.set(job));
+        draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
         if !is_named && flags.parameters.text("name").is_none() {
             draft.edit(|job| job.name(generated_name(flags)));
         }

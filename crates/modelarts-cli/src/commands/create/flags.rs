@@ -1,6 +1,6 @@
 //! `JobFlags`: the flags that describe a job, of `submit`, `run` and `check`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use modelarts_console::parameters::{Flag, Method, Parameter, parameters};
@@ -11,10 +11,8 @@ use crate::commands::{
     jobs::{time_span, whole_number},
 };
 
-/// Headings of the help in their order. Flags without a heading come first.
-const HEADINGS: [&str; 5] = ["", "Code", "Data", "Resources", "Run"];
-/// Position in the help of the first flag of the table, after the other flags of its heading.
-const FIRST: usize = 100;
+/// Headings of the flags of the table in their order. Flags without a heading come first.
+const HEADINGS: [&str; 4] = ["", "Code", "Resources", "Run"];
 
 /// The description of a job. Flags take precedence over the file, and `--set` over both.
 #[derive(Clone, Debug, Args)]
@@ -29,9 +27,6 @@ pub(crate) struct JobFlags {
     /// Hyper-parameters in the form in which the script takes them: -- --epochs 20 --lr=0.1.
     #[arg(last = true, value_name = "ARGS", allow_hyphen_values = true)]
     pub(crate) script_arguments: Vec<String>,
-    // Flags of the table of parameters.
-    #[command(flatten)]
-    pub(crate) parameters: ParameterFlags,
     /// Job in YAML or JSON, in the form of a request body; - reads stdin.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
@@ -94,53 +89,45 @@ pub(crate) struct JobFlags {
     /// obs://BUCKET/DIR:/PATH; :ro at the end makes it read-only; may be repeated.
     #[arg(long, value_name = "SOURCE:PATH", help_heading = "Data")]
     pub(crate) volume: Vec<Mount>,
+    /// Bucket for code, data and outputs. Default: that of the context, or MODELARTS_OBS_BUCKET.
+    #[arg(long, value_name = "BUCKET", help_heading = "Data")]
+    pub(crate) bucket: Option<String>,
 
+    // Flags of the table of parameters. Their headings follow those above.
+    #[command(flatten)]
+    pub(crate) parameters: ParameterFlags,
     /// Topic for messages about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with the events;
     /// JobCompleted, JobFailed and JobTerminated if none are given.
-    #[arg(
-        long,
-        value_name = "URN[=EVENTS]",
-        help_heading = "Run",
-        display_order = 202
-    )]
+    #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]
     pub(crate) notify: Option<Topic>,
 }
 
-/// Values of the flags of the table of parameters.
+/// Values of the flags of the table of parameters, as texts that their types accept.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ParameterFlags(Vec<(&'static Parameter, Value)>);
-
-#[derive(Clone, Debug)]
-enum Value {
-    /// Text, and a method that takes it; the bucket has none.
-    Text(String, Option<fn(CreateJob, String) -> CreateJob>),
-    Number(u32, fn(CreateJob, u32) -> CreateJob),
-    SmallNumber(u8, fn(CreateJob, u8) -> CreateJob),
-    Time(Duration, fn(CreateJob, Duration) -> CreateJob),
-}
+pub(crate) struct ParameterFlags(Vec<(&'static Parameter, String)>);
 
 impl ParameterFlags {
-    /// Returns the value of a flag whose value is text.
+    /// Returns the value of a flag.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let (_, value) = self
+        let (_, text) = self
             .0
             .iter()
             .find(|(parameter, _)| parameter.name == name)?;
-        match value {
-            Value::Text(text, _) => Some(text),
-            _ => None,
-        }
+        Some(text)
     }
 
     /// Sets the fields of the flags.
-    pub(crate) fn set(&self, job: CreateJob) -> CreateJob {
-        self.0.iter().fold(job, |job, (_, value)| match value {
-            Value::Text(_, None) => job,
-            Value::Text(text, Some(set)) => set(job, text.clone()),
-            Value::Number(number, set) => set(job, *number),
-            Value::SmallNumber(number, set) => set(job, *number),
-            Value::Time(time, set) => set(job, *time),
-        })
+    pub(crate) fn set(&self, mut job: CreateJob) -> Result<CreateJob, String> {
+        for (parameter, text) in &self.0 {
+            job = match parameter.method() {
+                None => job,
+                Some(Method::Text(set)) => set(job, text.clone()),
+                Some(Method::Number(set)) => set(job, whole_number(text)?),
+                Some(Method::SmallNumber(set)) => set(job, whole_number(text)?),
+                Some(Method::Time(set)) => set(job, time_span(text)?),
+            };
+        }
+        Ok(job)
     }
 }
 
@@ -152,23 +139,28 @@ fn table() -> impl Iterator<Item = (&'static Parameter, &'static Flag)> {
     })
 }
 
+/// Returns the value of a flag if its type accepts it.
+fn checked(parameter: &Parameter, text: &str) -> Result<String, String> {
+    match parameter.method() {
+        Some(Method::Number(_)) => whole_number::<u32>(text).map(drop)?,
+        Some(Method::SmallNumber(_)) => whole_number::<u8>(text).map(drop)?,
+        Some(Method::Time(_)) => time_span(text).map(drop)?,
+        None | Some(Method::Text(_)) => {}
+    }
+    Ok(text.to_owned())
+}
+
 impl Args for ParameterFlags {
     fn augment_args(command: Command) -> Command {
-        let flags = table().enumerate().map(|(index, (parameter, flag))| {
+        let flags = table().map(|(parameter, flag)| {
             let argument = Arg::new(parameter.name)
                 .long(flag.name.trim_start_matches('-'))
                 .value_name(flag.value)
-                .help(flag.help)
-                .display_order(FIRST + index);
-            let argument = match flag.heading {
+                .value_parser(move |text: &str| checked(parameter, text))
+                .help(flag.help);
+            match flag.heading {
                 "" => argument,
                 heading => argument.help_heading(heading),
-            };
-            match parameter.method() {
-                None | Some(Method::Text(_)) => argument,
-                Some(Method::Number(_)) => argument.value_parser(whole_number::<u32>),
-                Some(Method::SmallNumber(_)) => argument.value_parser(whole_number::<u8>),
-                Some(Method::Time(_)) => argument.value_parser(time_span),
             }
         });
         command.args(flags)
@@ -182,25 +174,10 @@ impl Args for ParameterFlags {
 impl FromArgMatches for ParameterFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let values = table().filter_map(|(parameter, _)| {
-            let name = parameter.name;
-            let text = |set| Some(Value::Text(matches.get_one::<String>(name)?.clone(), set));
-            let value = match parameter.method() {
-                None => text(None),
-                Some(Method::Text(set)) => text(Some(set)),
-                Some(Method::Number(set)) => {
-                    let number = matches.get_one(name);
-                    number.map(|number| Value::Number(*number, set))
-                }
-                Some(Method::SmallNumber(set)) => {
-                    let number = matches.get_one(name);
-                    number.map(|number| Value::SmallNumber(*number, set))
-                }
-                Some(Method::Time(set)) => {
-                    let time = matches.get_one(name);
-                    time.map(|time| Value::Time(*time, set))
-                }
-            };
-            Some((parameter, value?))
+            Some((
+                parameter,
+                matches.get_one::<String>(parameter.name)?.clone(),
+            ))
         });
         Ok(Self(values.collect()))
     }

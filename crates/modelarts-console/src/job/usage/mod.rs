@@ -68,7 +68,7 @@ struct UsageData {
 }
 
 /// Usage of the workers that are shown.
-struct Selection {
+struct UsageView {
     choice: String,
     charts: Vec<Chart>,
     tables: String,
@@ -181,7 +181,7 @@ fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Probl
     }
 }
 
-async fn select(state: &State, job: &Job, fields: &Fields) -> Result<Selection, Problem> {
+async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, Problem> {
     let (choice, tasks) = tasks(job, fields.get("task"))?;
     let reads = tasks.iter().map(|task| state.cached.facts.usage(job, task));
     let usages = futures::future::join_all(reads).await;
@@ -220,7 +220,7 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<Selection, 
         minutes: charts.iter().map(Chart::minutes_of_rows).max().unwrap_or(1),
         charts: &charts,
     })?;
-    Ok(Selection {
+    Ok(UsageView {
         choice,
         charts,
         tables,

@@ -263,8 +263,8 @@ async fn the_command_has_a_flag_for_each_control() {
         checked["command"].as_str().unwrap().replace(" \\\n ", ""),
         format!(
             "modelarts submit obs://bucket/code/train.py --name leaves \
-             --engine {engine} --flavor modelarts.vm.cpu.2u --auto-stop 2h \
-             --data 'data_url=obs://bucket/my data/' --pass-by-env data_url -p lr=1e-05"
+             --engine {engine} --data 'data_url=obs://bucket/my data/' --pass-by-env data_url \
+             -p lr=1e-05 --flavor modelarts.vm.cpu.2u --auto-stop 2h"
         )
     );
 }
