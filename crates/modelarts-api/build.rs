@@ -1,7 +1,7 @@
 //! Writes the generated code to `$OUT_DIR/modelarts.rs`.
 //!
-//! With the feature `generate`, the code is generated from `modelarts.yaml`. Otherwise, the code is
-//! joined from the snapshots, which contain the same code.
+//! With the feature `generate`, the code is generated from `modelarts.yaml` and `causes.yaml`.
+//! Otherwise, the code is joined from the snapshots, which contain the same code.
 
 use std::{env, error::Error, fs, path::Path};
 
@@ -17,7 +17,7 @@ mod snapshots;
 
 const DESCRIPTION: &str = "modelarts.yaml";
 #[cfg(feature = "generate")]
-const INPUT: &str = DESCRIPTION;
+const INPUT: &str = "causes.yaml";
 #[cfg(not(feature = "generate"))]
 const INPUT: &str = "snapshots";
 
@@ -42,11 +42,15 @@ fn write() -> Result<(), Box<dyn Error>> {
 
 #[cfg(feature = "generate")]
 fn generated() -> Result<String, Box<dyn Error>> {
-    let generate = || -> Result<String, Box<dyn Error>> {
-        let description = codegen::parse(&fs::read_to_string(DESCRIPTION)?)?;
-        Ok(codegen::snapshots::join(&codegen::generate(&description)?))
-    };
-    generate().map_err(|error| format!("{DESCRIPTION}: {error}").into())
+    let in_file = |file: &str, error: &dyn std::fmt::Display| format!("{file}: {error}");
+    let read = |file: &str| fs::read_to_string(file).map_err(|error| in_file(file, &error));
+    let description = codegen::parse(&read(DESCRIPTION)?);
+    let pieces = description.and_then(|description| codegen::generate(&description));
+    let mut pieces = pieces.map_err(|error| in_file(DESCRIPTION, &error))?;
+    let causes = codegen::causes::generate(&read(INPUT)?);
+    let causes = causes.map_err(|error| in_file(INPUT, &error))?;
+    pieces.insert("causes".to_owned(), causes);
+    Ok(codegen::snapshots::join(&pieces))
 }
 
 #[cfg(not(feature = "generate"))]

@@ -25,6 +25,11 @@ pub fn description() -> PathBuf {
     root().join("openapi/modelarts.yaml")
 }
 
+/// Returns the path of the causes of failures, with their texts.
+pub fn causes() -> PathBuf {
+    root().join("openapi/causes.yaml")
+}
+
 /// Returns the path of the plain variant of the description, which each command generates again.
 pub fn plain() -> PathBuf {
     root().join("target/modelarts.plain.json")

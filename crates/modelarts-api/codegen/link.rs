@@ -1,19 +1,20 @@
-//! Detection of an unresolved symbolic link in place of `modelarts.yaml`.
+//! Detection of an unresolved symbolic link in place of `modelarts.yaml` or `causes.yaml`.
 //!
 //! If Git may not create symbolic links (the default on Windows), it writes a file that contains
 //! the target path of the link. Without this detection, `DESCRIPTION` would contain the target
 //! path.
 
-/// Returns an error if `text` is the target path of a link instead of the description.
+/// Returns an error if `text` is the target path of a link instead of the file.
 pub fn check(text: &str) -> Result<(), String> {
     let path = text.trim();
     if !path.starts_with("../") || path.contains('\n') {
         return Ok(());
     }
+    let name = path.rsplit('/').next().unwrap_or_default();
     Err(format!(
         "must be a symbolic link to {path}, and is a file with this path; allow git to make links \
-         (git config core.symlinks true, then git checkout -- crates/modelarts-api/modelarts.yaml) \
-         or copy the description in its place"
+         (git config core.symlinks true, then git checkout -- crates/modelarts-api/{name}) or copy \
+         the file in its place"
     ))
 }
 
@@ -31,7 +32,7 @@ mod tests {
                 check(path).unwrap_err(),
                 "must be a symbolic link to ../../openapi/modelarts.yaml, and is a file with this \
                  path; allow git to make links (git config core.symlinks true, then git checkout \
-                 -- crates/modelarts-api/modelarts.yaml) or copy the description in its place"
+                 -- crates/modelarts-api/modelarts.yaml) or copy the file in its place"
             );
         }
     }

@@ -10,7 +10,10 @@
 //!    `crate::send`, and large objects in responses are boxed. It adds open enumerations and
 //!    identifiers, and removes the builders of types that only responses contain.
 //! 6. [`pieces`] divides the code into the texts of the snapshots, by resource and kind.
+//!
+//! [`causes`] compiles `causes.yaml`, which is independent of the description.
 
+pub mod causes;
 pub mod description;
 mod error;
 pub mod extensions;

@@ -1,5 +1,5 @@
 //! Types and operations of ModelArts training management, generated from the OpenAPI description in
-//! `modelarts.yaml`.
+//! `modelarts.yaml`, and the causes of failures, from `causes.yaml`.
 //!
 //! This crate has a method for each operation and types for the schemas of requests and responses.
 //! It neither signs nor retries requests; every request goes through the [`Transport`] of the
@@ -30,6 +30,7 @@
 mod argument;
 mod call;
 pub mod decode;
+pub mod diagnosis;
 mod error;
 #[doc(hidden)]
 pub mod error_body;

@@ -54,7 +54,13 @@ pub(crate) struct GlobalArguments {
     #[command(flatten)]
     pub(crate) output: OutputArguments,
     /// Context: settings that `modelarts context` manages.
-    #[arg(long, global = true, env = CONTEXT_VARIABLE, value_name = "NAME", help_heading = "Global")]
+    #[arg(
+        long,
+        global = true,
+        env = CONTEXT_VARIABLE,
+        value_name = "NAME",
+        help_heading = "Global"
+    )]
     pub(crate) context: Option<String>,
     /// Prints requests with their request ids on stderr; twice, also details.
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global")]

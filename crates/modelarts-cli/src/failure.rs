@@ -67,8 +67,8 @@ impl Failure {
             {
                 ExitStatus::Unchecked
             }
-            // Such as a condition that the SDK rejects before anything is sent. Errors of local files
-            // have the error of the system as their source.
+            // Such as a condition that the SDK rejects before anything is sent. Errors of local
+            // files have the error of the system as their source.
             Self::Sdk(error) | Self::NotCreated(error)
                 if error.kind() == ErrorKind::Invalid
                     && error.attempts() == 0

@@ -52,8 +52,8 @@ impl Action {
     }
 }
 
-/// Returns `true` if a stop of the job is sensible. The service rejects it for a job that has ended;
-/// in a phase that this program does not know, the service decides.
+/// Returns `true` if a stop of the job is sensible. The service rejects it for a job that has
+/// ended; in a phase that this program does not know, the service decides.
 pub(crate) fn can_stop(job: &Job) -> bool {
     !job.is_final() && job.phase() != Phase::Terminating
 }

@@ -30,7 +30,7 @@ use crate::{
     live::{Watches, lists::Lists},
     problem::Problem,
     service_clock::ServiceClock,
-    site::{Site, State},
+    site::{Cached, Settings, Site, State},
     temporary,
 };
 
@@ -214,21 +214,25 @@ impl ConsoleBuilder {
         let (closing, closed) = watch::channel(false);
         let state = State(Arc::new(Site {
             staging: self.staging.unwrap_or_else(|| Staging::new(&self.client)),
-            service: service_name(&self.client, emulator.is_some()),
-            context: self.context,
-            is_read_only: self.is_read_only,
-            interval,
-            port: address.port(),
-            cookie: format!("modelarts-console-{}", address.port()),
+            settings: Settings {
+                service: service_name(&self.client, emulator.is_some()),
+                context: self.context,
+                is_read_only: self.is_read_only,
+                interval,
+                port: address.port(),
+                cookie: format!("modelarts-console-{}", address.port()),
+            },
             access,
-            choices: Choices::default(),
             drafts: Drafts::new(Limits::default()),
+            cached: Cached {
+                choices: Choices::default(),
+                facts: Facts::new(interval),
+                clock: ServiceClock::new(clock_age),
+                user: OnceCell::new(),
+            },
             watches: Watches::new(interval),
             lists: Lists::default(),
-            user: OnceCell::new(),
             closed: closed.clone(),
-            facts: Facts::new(interval),
-            clock: ServiceClock::new(clock_age),
             emulator,
             client: self.client,
         }));

@@ -1,4 +1,4 @@
-//! Values as text: durations, sizes, phases, names.
+//! Values as text, for the page and for the tool: durations, sizes, phases, names.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use modelarts_ext::{
 };
 
 /// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
-pub(crate) fn duration(duration: Duration) -> String {
+pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes, seconds % 60) {
@@ -27,17 +27,16 @@ pub(crate) fn obs_address(path: &str) -> String {
     }
 }
 
-/// Returns the class of the style sheet for a phase, and its symbol: a state is visible by word and
-/// shape, not by colour alone.
-pub(crate) fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
+/// Returns the class of a phase and its sign: a phase is visible by word and shape, not by colour
+/// alone. All signs are one column wide on a terminal.
+pub fn phase_style(phase: &Phase) -> (&'static str, &'static str) {
     match phase {
         Phase::Completed => ("completed", "✓"),
-        Phase::Failed => ("failed", "✗"),
-        Phase::Abnormal => ("failed", "⚠"),
+        Phase::Failed | Phase::Abnormal => ("failed", "✗"),
         Phase::Terminated => ("stopped", "■"),
         Phase::Terminating => ("stopped", "□"),
-        Phase::Running => ("running", "▶"),
-        _ => ("waiting", "…"),
+        Phase::Running => ("running", "●"),
+        _ => ("waiting", "◌"),
     }
 }
 
@@ -50,7 +49,7 @@ pub(crate) fn name(job: &Job) -> &str {
 }
 
 /// Returns the hardware of a flavor, such as `8 CPU cores, 32 GB of memory, 1 × GP-Vnt1 (32GB)`.
-pub(crate) fn hardware(info: &FlavorInfo) -> String {
+pub fn hardware(info: &FlavorInfo) -> String {
     let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
     let memory = info.memory.as_ref();
     let memory =
@@ -78,12 +77,17 @@ pub(crate) fn hardware(info: &FlavorInfo) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a size in its largest unit, such as `1.5 GB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB")];
+/// Returns a size in its largest binary unit, such as `1.50 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [
+        (1 << 40, "TiB"),
+        (1 << 30, "GiB"),
+        (1 << 20, "MiB"),
+        (1 << 10, "KiB"),
+    ];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
-        // The precision of a float suffices for one decimal.
-        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / *unit as f64),
-        None => format!("{bytes} bytes"),
+        // The precision of a float suffices for two decimals.
+        Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / *unit as f64),
+        None => format!("{bytes} B"),
     }
 }

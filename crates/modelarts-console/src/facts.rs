@@ -63,8 +63,8 @@ impl Facts {
         }
     }
 
-    /// Reads the details of a job for the scripts of all pages that show it. Another `version`, such
-    /// as that of its phase, reads them again.
+    /// Reads the details of a job for the scripts of all pages that show it. Another `version`,
+    /// such as that of its phase, reads them again.
     pub(crate) async fn details(&self, job: &JobHandle, version: &str) -> Result<Job, Problem> {
         let key = (job.id().to_owned(), version.to_owned());
         let read = async { job.get().await.map_err(Problem::from) };

@@ -50,7 +50,8 @@ const ASSETS: &str = "/assets/";
 const CHECK: &str = "/create/check";
 /// Content of pages comes from this server only, and no script or style is part of a page. uPlot
 /// sets sizes through the style of elements, which scripts may do.
-const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; \
+const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri \
+                      'none'; \
                       form-action 'self'; frame-ancestors 'none'";
 
 pub(crate) fn routes() -> Router<State> {
@@ -68,7 +69,7 @@ pub(crate) async fn guard(
     next: Next,
 ) -> Response {
     let headers = request.headers().clone();
-    let session = cookie(&headers, &state.cookie);
+    let session = cookie(&headers, &state.settings.cookie);
     let csrf = session.and_then(|session| state.access.csrf(session));
     let visitor = Visitor {
         csrf: csrf.clone().unwrap_or_default(),
@@ -93,7 +94,7 @@ pub(crate) async fn guard(
 /// Rejects a request that does not come from the user of this site.
 async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Request, Problem> {
     let headers = request.headers();
-    check_host(headers, state.port)?;
+    check_host(headers, state.settings.port)?;
     let path = request.uri().path();
     if path == LOGIN || path.starts_with(ASSETS) {
         return Ok(request);
@@ -112,11 +113,11 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
     if request.method() == Method::GET || request.method() == Method::HEAD {
         return Ok(request);
     }
-    if state.is_read_only && path != CHECK && path != LOGOUT {
+    if state.settings.is_read_only && path != CHECK && path != LOGOUT {
         return Err(Problem::forbidden("this page is read-only")
             .with_advice("start it without --read-only to change jobs"));
     }
-    check_origin(headers, state.port)?;
+    check_origin(headers, state.settings.port)?;
     let forged = || {
         Problem::forbidden("the request does not come from a page of this site")
             .with_advice("reload the page and try again")
@@ -254,7 +255,7 @@ fn set_session(state: &State, visitor: &Visitor, session: &str, seconds: u64) ->
     let is_over = session.is_empty();
     let title = if is_over { "Logged out" } else { "Logged in" };
     let layout = Layout::new(state, visitor, Section::None, title);
-    let name = &state.cookie;
+    let name = &state.settings.cookie;
     let cookie = format!("{name}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}");
     let page = Page(SessionPage { layout, is_over });
     ([(SET_COOKIE, cookie)], page).into_response()
@@ -262,7 +263,7 @@ fn set_session(state: &State, visitor: &Visitor, session: &str, seconds: u64) ->
 
 /// Ends the session on the server and in the browser.
 async fn log_out(Shared(state): Shared<State>, headers: HeaderMap) -> Response {
-    if let Some(session) = cookie(&headers, &state.cookie) {
+    if let Some(session) = cookie(&headers, &state.settings.cookie) {
         state.access.log_out(session);
     }
     set_session(&state, &Visitor::default(), "", 0)

@@ -1,8 +1,8 @@
 //! Web page for ModelArts training jobs: list, events, logs, usage, and the form that creates one.
 //!
 //! The page is a client of the service through modelarts-ext, so the same page serves the emulator
-//! and the real service. [`Console`] listens on a loopback address. A browser logs in by a link that
-//! is valid once; keys of the service never reach the browser.
+//! and the real service. [`Console`] listens on a loopback address. A browser logs in by a link
+//! that is valid once; keys of the service never reach the browser.
 //!
 //! ```
 //! use modelarts_console::Console;
@@ -28,15 +28,19 @@ mod choices;
 mod connections;
 mod console;
 mod create;
-mod display;
+#[doc(hidden)]
+pub mod display;
 mod drafts;
 mod emulator;
 mod facts;
 mod guard;
 mod job;
 mod jobs;
+mod json_path;
 mod live;
 mod page;
+#[doc(hidden)]
+pub mod parameters;
 mod problem;
 mod service_clock;
 mod site;

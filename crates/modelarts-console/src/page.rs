@@ -48,13 +48,17 @@ impl Layout {
         Self {
             title: title.to_owned(),
             section,
-            service: state.service.clone(),
+            service: state.settings.service.clone(),
             project: state.client.project_id().to_owned(),
             csrf: visitor.csrf.clone(),
-            is_read_only: state.is_read_only,
+            is_read_only: state.settings.is_read_only,
             has_emulator: state.emulator.is_some(),
             assets: assets::base(),
-            clock_note: state.clock.note().filter(|_| !visitor.csrf.is_empty()),
+            clock_note: state
+                .cached
+                .clock
+                .note()
+                .filter(|_| !visitor.csrf.is_empty()),
         }
     }
 }

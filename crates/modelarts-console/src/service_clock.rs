@@ -71,7 +71,8 @@ impl ServiceClock {
         };
         (ahead != 0).then(|| {
             format!(
-                "{clock} {difference} {direction} that of this computer. Ages and running times are \
+                "{clock} {difference} {direction} that of this computer. Ages and running times \
+                 are \
                  counted by it."
             )
         })

@@ -19,9 +19,24 @@ use crate::{
 
 /// The state that all requests share.
 pub(crate) struct Site {
+    pub(crate) settings: Settings,
     pub(crate) client: Client,
+    /// Control of the emulator; `None` for a real service.
+    pub(crate) emulator: Option<Administration>,
     /// Place of code and data that are dropped on the form.
     pub(crate) staging: Staging,
+    /// Files that were dropped on the form.
+    pub(crate) drafts: Drafts,
+    pub(crate) access: Access,
+    pub(crate) cached: Cached,
+    pub(crate) watches: Watches,
+    pub(crate) lists: Lists,
+    /// `true` when the server ends, and responses without an end must end.
+    pub(crate) closed: watch::Receiver<bool>,
+}
+
+/// Settings of the site.
+pub(crate) struct Settings {
     /// Name of the service for the header of the page.
     pub(crate) service: String,
     /// Name of the context, for commands that the page shows.
@@ -35,23 +50,18 @@ pub(crate) struct Site {
     /// Name of the cookie of sessions. It contains the port, because cookies are shared by all
     /// ports of a host.
     pub(crate) cookie: String,
-    pub(crate) access: Access,
+}
+
+/// Values of the service that are kept for a time.
+pub(crate) struct Cached {
     /// Lists of the service for the form.
     pub(crate) choices: Choices,
-    /// Files that were dropped on the form.
-    pub(crate) drafts: Drafts,
-    pub(crate) watches: Watches,
-    pub(crate) lists: Lists,
-    /// User of the credentials, once it was looked up.
-    pub(crate) user: OnceCell<CurrentUser>,
-    /// `true` when the server ends, and responses without an end must end.
-    pub(crate) closed: watch::Receiver<bool>,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
     /// Time of the service.
     pub(crate) clock: ServiceClock,
-    /// Control of the emulator; `None` for a real service.
-    pub(crate) emulator: Option<Administration>,
+    /// User of the credentials, once it was looked up.
+    pub(crate) user: OnceCell<CurrentUser>,
 }
 
 /// Advice about an address without a job.
@@ -90,7 +100,8 @@ impl Site {
 
     /// Compares the clocks, unless that was done a short time ago.
     pub(crate) async fn compare_clocks(&self) {
-        self.clock
+        self.cached
+            .clock
             .compare(&self.client, self.emulator.as_ref())
             .await;
     }

@@ -52,19 +52,19 @@
 //! # Ok(()) }
 //! ```
 //!
-//! | type | purpose |
-//! |---|---|
-//! | [`Staging`] | the bucket and the prefix for code, data and outputs of jobs |
-//! | [`Obs`] | the connection to OBS, or to a local directory instead |
-//! | [`Bucket`] | operations on single objects: put, get, head, list, delete |
-//! | [`DirectorySync`] | synchronization of directories: [`Obs::sync_up`], [`Obs::sync_down`], [`Obs::copy`] |
+//! - [`Staging`]: the bucket and the prefix for code, data and outputs of jobs
+//! - [`Obs`]: the connection to OBS, or to a local directory instead
+//! - [`Bucket`]: operations on single objects: put, get, head, list, delete
+//! - [`DirectorySync`]: synchronization of directories: [`Obs::sync_up`], [`Obs::sync_down`],
+//!   [`Obs::copy`]
 //!
-//! | variable | meaning |
-//! |---|---|
-//! | `MODELARTS_OBS_BUCKET` | bucket of [`Staging`], unless [`Staging::bucket`] sets it |
-//! | `MODELARTS_OBS_PREFIX` | prefix of the keys of [`Staging`], unless [`Staging::prefix`] sets it; default: `modelarts` |
-//! | `MODELARTS_OBS_ENDPOINT` | address of OBS, or of a local directory, such as `file:///data/obs`; default: the address of OBS in the region |
-//! | `MODELARTS_CACHE_DIR` | directory of the cache, with checksums and the state of incomplete transfers; default: in the cache directory of the user, such as `~/.cache/modelarts` |
+//! - `MODELARTS_OBS_BUCKET`: bucket of [`Staging`], unless [`Staging::bucket`] sets it
+//! - `MODELARTS_OBS_PREFIX`: prefix of the keys of [`Staging`], unless [`Staging::prefix`] sets it;
+//!   default: `modelarts`
+//! - `MODELARTS_OBS_ENDPOINT`: address of OBS, or of a local directory, such as `file:///data/obs`;
+//!   default: the address of OBS in the region
+//! - `MODELARTS_CACHE_DIR`: directory of the cache, with checksums and the state of incomplete
+//!   transfers; default: in the cache directory of the user, such as `~/.cache/modelarts`
 //!
 //! Region and credentials are those of the client; see
 //! [`ClientBuilder::from_env`](modelarts_ext::ClientBuilder::from_env).

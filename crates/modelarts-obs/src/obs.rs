@@ -12,7 +12,7 @@ use crate::{
     address::ObsPath,
     bucket::Bucket,
     storage::{
-        place::Place,
+        location::Location,
         store::{Connection, Store},
     },
 };
@@ -52,7 +52,7 @@ pub struct Obs {
 const CACHE_VARIABLE: &str = "MODELARTS_CACHE_DIR";
 
 struct Inner {
-    place: Place,
+    place: Location,
     /// `None` for a local directory.
     connection: Option<Connection>,
 }
@@ -89,10 +89,10 @@ impl Obs {
     /// and a port, or a `file://` URL with an absolute path. The scheme `http` is accepted only for
     /// this machine.
     pub fn with_address(client: &Client, address: &str) -> Result<Self, Error> {
-        let place = Place::parse(address)?;
+        let place = Location::parse(address)?;
         let connection = match &place {
-            Place::Service { endpoint, .. } => Some(Connection::new(client, endpoint)?),
-            Place::Directory(_) => None,
+            Location::Service { endpoint, .. } => Some(Connection::new(client, endpoint)?),
+            Location::Directory(_) => None,
         };
         let variable = client.environment().variable(CACHE_VARIABLE);
         let cache = variable.map(PathBuf::from).or_else(user_cache);
@@ -109,7 +109,7 @@ impl Obs {
     pub fn directory(root: impl Into<PathBuf>) -> Self {
         Self {
             inner: Arc::new(Inner {
-                place: Place::Directory(root.into()),
+                place: Location::Directory(root.into()),
                 connection: None,
             }),
             cache: user_cache().map(Arc::from),
@@ -143,9 +143,9 @@ impl Obs {
     pub fn bucket(&self, name: &str) -> Result<Bucket, Error> {
         let address = ObsPath::new(name, "")?;
         let store = match (&self.inner.place, &self.inner.connection) {
-            (Place::Directory(root), _) => Store::Directory(root.join(name)),
+            (Location::Directory(root), _) => Store::Directory(root.join(name)),
             (place, Some(connection)) => Store::service(connection, place, name)?,
-            (Place::Service { .. }, None) => {
+            (Location::Service { .. }, None) => {
                 return Err(Error::new(
                     ErrorKind::Config,
                     "a server needs the settings of a client",

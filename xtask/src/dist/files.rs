@@ -95,7 +95,12 @@ mod tests {
     #[test]
     fn a_release_has_the_committed_files_but_those_of_the_checks() {
         let files = committed(&workspace::root()).unwrap();
-        for name in ["modelarts.yaml", "README.md", "clients/python/sign.py"] {
+        for name in [
+            "modelarts.yaml",
+            "causes.yaml",
+            "README.md",
+            "clients/python/sign.py",
+        ] {
             assert!(files.contains(&PathBuf::from(name)), "{name}");
         }
         assert!(files.iter().all(|file| !file.starts_with("lint")));

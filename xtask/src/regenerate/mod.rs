@@ -23,9 +23,16 @@ pub fn read(description: &Path) -> Result<Value> {
     codegen::parse(&yaml).with_context(|| file_name(description))
 }
 
-/// Generates the code of the description in a file, as the texts of the snapshots by name.
+/// Generates the code of the description in a file, and of the causes, as the texts of the
+/// snapshots by name.
 pub fn generate(description: &Path) -> Result<BTreeMap<String, String>> {
-    codegen::generate(&read(description)?).with_context(|| file_name(description))
+    let generated = codegen::generate(&read(description)?);
+    let mut generated = generated.with_context(|| file_name(description))?;
+    let causes = workspace::causes();
+    let yaml = fs::read_to_string(&causes).with_context(|| causes.display().to_string())?;
+    let text = codegen::causes::generate(&yaml).with_context(|| file_name(&causes))?;
+    generated.insert("causes".to_owned(), text);
+    Ok(generated)
 }
 
 fn file_name(path: &Path) -> String {

@@ -179,6 +179,73 @@ fn a_snapshot_of_nothing_and_a_changed_end_are_red() {
     );
 }
 
+/// Causes with one row of each list.
+const CAUSES: &str = "
+documents: [{id: a, title: A, url: 'https://a.test'}]
+causes:
+  - {name: no_disk, meaning: Full., summary: '{task} is full[ of {detail}]', links: [a],
+     cases: [{when: {known: [log]}, advice: [Read.]}]}
+signatures: [{cause: no_disk, parts: [full], excerpt: disk full}]
+";
+
+#[test]
+fn a_broken_row_of_the_causes_is_one_sentence() {
+    let generated = codegen::causes::generate(CAUSES).unwrap();
+    assert!(generated.contains("/// Full.\n    NoDisk,"), "{generated}");
+    for (before, after, said) in [
+        (
+            "links: [a]",
+            "links: [b]",
+            "/causes/0/links: must be ids of `documents`: \"b\"",
+        ),
+        (
+            "cause: no_disk",
+            "cause: disk",
+            "/signatures/0/cause: must be one of `causes`: \"disk\"",
+        ),
+        (
+            "parts: [full]",
+            "parts: []",
+            "/signatures/0/parts: must have an element",
+        ),
+        (
+            "parts: [full]",
+            "part: [full]",
+            "/signatures/0/part: unknown field `part`, expected one of `cause`, `class`, \
+             `confidence`, `position`, `parts`, `excerpt`",
+        ),
+        (
+            "known: [log]",
+            "known: [logs]",
+            "/causes/0/cases/0/when/known: must be of package, input, pool, log: \"logs\"",
+        ),
+        (
+            "known: [log]",
+            "confidence: certain",
+            "/causes/0/cases/0/when/confidence: must be likely, or left out",
+        ),
+        (
+            "{task}",
+            "{tasks}",
+            "/causes/0: the names in braces must be of task, exit_code, signal, runs, detail, \
+             pool, limit, flavor, package, input: \"tasks\" in \"{tasks} is full[ of {detail}]\"",
+        ),
+        (
+            "[ of {detail}]",
+            "[ of [{detail}]",
+            "/causes/0: brackets must be in pairs: \"{task} is full[ of [{detail}]\"",
+        ),
+        (
+            "  - {name",
+            "  - {name: no_disk, meaning: '', summary: ''}\n  - {name",
+            "/causes/1/name: must be unique: \"no_disk\"",
+        ),
+    ] {
+        let error = codegen::causes::generate(&CAUSES.replace(before, after));
+        assert_eq!(error.unwrap_err().to_string(), said);
+    }
+}
+
 #[test]
 fn a_broken_description_is_one_sentence() {
     for (before, after, said) in [

@@ -14,9 +14,9 @@ use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 /// Reception of Ctrl-C (SIGINT), SIGTERM and SIGHUP. From its creation on, they do not end the
 /// process. On Windows, only Ctrl-C is received.
 ///
-/// It is created before a job, so that a signal during the request that creates the job is not lost:
-/// the id of the job is printed in any case. It is created before the embedded emulator, so that
-/// the files of the emulator are removed.
+/// It is created before a job, so that a signal during the request that creates the job is not
+/// lost: the id of the job is printed in any case. It is created before the embedded emulator, so
+/// that the files of the emulator are removed.
 pub(crate) struct Interrupt {
     /// Signals that are received. The others have the effect that they had before.
     signals: Vec<Signal>,

@@ -1,7 +1,8 @@
 //! Following of a job: its phases, events and log lines, printed as they arrive.
 //!
 //! [`follow`] prints a stream of updates with a [`Printer`] until the job has ended, the time limit
-//! passes, or a signal such as that of Ctrl-C arrives ([`Interrupt`]). The job continues in the last two cases.
+//! passes, or a signal such as that of Ctrl-C arrives ([`Interrupt`]). The job continues in the
+//! last two cases.
 
 mod interrupt;
 mod item;
@@ -26,8 +27,8 @@ use crate::{failure::Failure, session::Session};
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
-/// Time for which missing items of a server on this machine are waited for. The log of a script that
-/// prints nothing counts as missing.
+/// Time for which missing items of a server on this machine are waited for. The log of a script
+/// that prints nothing counts as missing.
 const LOCAL_QUIET: Duration = Duration::from_millis(500);
 
 /// Reason why following ended.

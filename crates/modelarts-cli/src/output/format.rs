@@ -47,7 +47,8 @@ pub(crate) struct OutputArguments {
         help_heading = "Output"
     )]
     pub(crate) columns: Option<Vec<String>>,
-    /// Expression of jq that is applied to the JSON; selects the format json unless ndjson is given.
+    /// Expression of jq that is applied to the JSON; selects the format json unless ndjson is
+    /// given.
     #[arg(
         long,
         global = true,

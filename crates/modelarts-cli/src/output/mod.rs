@@ -19,9 +19,10 @@ pub(crate) use columns::Column;
 pub(crate) use document::Document;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
 pub(crate) use list::Row;
+pub(crate) use modelarts_console::display::{bytes, duration, hardware};
 pub(crate) use prefixes::TaskPrefixes;
 pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, bytes, duration, one_line, or_dash, phase, wrapped};
+pub(crate) use text::{age, one_line, or_dash, phase, wrapped};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -57,8 +58,8 @@ impl Output {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other formats
-    /// must not call it.
+    /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other
+    /// formats must not call it.
     pub(crate) fn item(&self, item: &(impl Serialize + JsonSchema)) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         self.print_json(&mut stdout, item)?;

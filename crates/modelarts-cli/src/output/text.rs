@@ -1,23 +1,12 @@
-//! Values as text: ages, durations, sizes, phases.
+//! Values as text: ages, phases, lines.
 
 use std::time::Duration;
 
 use console::measure_text_width;
+use modelarts_console::display::phase_style;
 use modelarts_ext::types::Phase;
 
 use crate::terminal::{Emphasis, Terminal};
-
-/// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
-pub(crate) fn duration(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes, seconds % 60) {
-        (0, 0, 0, seconds) => format!("{seconds}s"),
-        (0, 0, minutes, seconds) => format!("{minutes}m{seconds}s"),
-        (0, hours, minutes, _) => format!("{hours}h{minutes}m"),
-        (days, hours, ..) => format!("{days}d{hours}h"),
-    }
-}
 
 /// Returns an age in its largest unit, such as `22m`.
 pub(crate) fn age(age: Duration) -> String {
@@ -98,19 +87,14 @@ fn char_length(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
 
-/// Returns a number of bytes in binary units, such as `1.2 MiB`.
-pub(crate) fn bytes(bytes: u64) -> String {
-    indicatif::BinaryBytes(bytes).to_string()
-}
-
 /// Returns a phase with a sign and a colour. The sign makes the phase recognizable without colour.
 pub(crate) fn phase(phase: &Phase) -> String {
-    let (sign, emphasis) = match phase {
-        Phase::Completed => ("✓", Emphasis::Good),
-        Phase::Failed | Phase::Abnormal => ("✗", Emphasis::Bad),
-        Phase::Running => ("●", Emphasis::Good),
-        Phase::Terminated => ("■", Emphasis::Dim),
-        _ => ("◌", Emphasis::Waiting),
+    let (style, sign) = phase_style(phase);
+    let emphasis = match style {
+        "completed" | "running" => Emphasis::Good,
+        "failed" => Emphasis::Bad,
+        "stopped" => Emphasis::Dim,
+        _ => Emphasis::Waiting,
     };
     Terminal::styled(format_args!("{sign} {phase}"), emphasis)
 }

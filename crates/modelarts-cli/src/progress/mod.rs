@@ -7,12 +7,14 @@ use std::{
 };
 
 use indicatif::{
-    BinaryBytes, HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressFinish,
-    ProgressStyle,
+    HumanCount, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressFinish, ProgressStyle,
 };
 use modelarts_obs::sync::{Amount, Progress, SkipReason, Summary, SyncEvent};
 
-use crate::terminal::{self, Terminal};
+use crate::{
+    output::bytes,
+    terminal::{self, Terminal},
+};
 
 /// Interval of lines if stderr is not a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);
@@ -35,11 +37,11 @@ pub(crate) struct TransferBar {
     label: Arc<str>,
     screen: ProgressBars,
     bar: ProgressBar,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BarState>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct BarState {
     /// Files and bytes at the target after the last event.
     done: Amount,
     /// The part of them that the target had already. It does not count for the rate.
@@ -78,7 +80,7 @@ impl ProgressBars {
             label: label.into(),
             screen: self.clone(),
             bar,
-            state: Arc::new(Mutex::new(State {
+            state: Arc::new(Mutex::new(BarState {
                 done: Amount::default(),
                 unchanged: Amount::default(),
                 printed: Instant::now(),
@@ -130,7 +132,7 @@ impl TransferBar {
         let is_late = state.printed.elapsed() >= LINE_INTERVAL;
         if is_late && self.screen.shown && !self.screen.terminal.redraws && total.files > 0 {
             state.printed = Instant::now();
-            let (sent, all) = (BinaryBytes(done.bytes), BinaryBytes(total.bytes));
+            let (sent, all) = (bytes(done.bytes), bytes(total.bytes));
             self.screen
                 .line(format_args!("{}: {files}, {sent} of {all}", self.label));
         }
@@ -167,7 +169,7 @@ pub(crate) fn count(count: u64, name: &str) -> String {
 
 /// Returns an amount as text, such as `12 files, 48.00 KiB`.
 pub(crate) fn amount(amount: Amount) -> String {
-    let bytes = BinaryBytes(amount.bytes);
+    let bytes = bytes(amount.bytes);
     format!("{}, {bytes}", count(amount.files, "file"))
 }
 

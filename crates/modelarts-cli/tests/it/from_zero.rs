@@ -69,8 +69,8 @@ fn with_wildcards(text: &str) -> String {
     })
 }
 
-/// Returns a block in the form of trycmd, in which an output without a line break at its end differs
-/// from one with it by an empty line.
+/// Returns a block in the form of trycmd, in which an output without a line break at its end
+/// differs from one with it by an empty line.
 fn transcript(block: &Block) -> String {
     assert_eq!(block.language, "console");
     let mut text = "```console\n".to_owned();

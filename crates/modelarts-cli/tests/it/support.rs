@@ -150,8 +150,8 @@ impl Running {
     }
 }
 
-/// Returns a starter of programs that receive SIGHUP, also if the tests run where it is ignored, such
-/// as below `nohup`.
+/// Returns a starter of programs that receive SIGHUP, also if the tests run where it is ignored,
+/// such as below `nohup`.
 pub(crate) fn hangup_starter() -> &'static [&'static str] {
     match cfg!(target_os = "linux") {
         true => &["env", "--default-signal=HUP"],

@@ -11,9 +11,8 @@ use crate::{
     access::visitor::Fields,
     choices::Lists,
     create::{
-        finding::{Finding, Place},
-        form::Form,
-        parameters::DRAFT,
+        finding::{Control, Finding},
+        form::{DRAFT, Form},
         plan::Plan,
     },
     display,
@@ -67,7 +66,7 @@ impl Checked {
         let scripts = code
             .map(|(path, _)| path)
             .filter(|path| path.ends_with(".py"));
-        let context = state.context.as_deref();
+        let context = state.settings.context.as_deref();
         let mut body = plan.job.body();
         mask_described(&mut body, &[]);
         let snippets = Snippets::new(&state.client, context, &body);
@@ -111,13 +110,13 @@ fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Findi
         // A value that cannot be sent is missing in the body.
         let is_unsent = |known: &Finding| known.path == violation.field();
         if !plan.findings.iter().any(is_unsent) {
-            let place = plan.places.find(violation.field());
-            errors.push(Finding::of_violation(violation, place));
+            let control = plan.controls.find(violation.field());
+            errors.push(Finding::of_violation(violation, control));
         }
     }
     let warnings = report.warnings.iter();
     let warnings =
-        warnings.map(|warning| Finding::of_warning(warning, plan.places.find(warning.field())));
+        warnings.map(|warning| Finding::of_warning(warning, plan.controls.find(warning.field())));
     (errors, warnings.collect())
 }
 
@@ -129,9 +128,9 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
     let is_wrong = !wanted.is_empty() && !kind.eq_ignore_ascii_case(wanted);
     is_wrong.then(|| {
         let rule = format!("must be of the resource type {wanted}, and is of type {kind}");
-        let place = Place::new("flavor", "Specifications");
+        let control = Control::new("flavor", "Specifications");
         Finding::own(
-            &place,
+            &control,
             &rule,
             "choose another flavor, or another resource type",
         )
@@ -141,7 +140,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
 /// Checks a form, and changes nothing.
 pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
     let form = Form::parse(&fields);
-    let lists = state.choices.known_lists(&state.client).await;
+    let lists = state.cached.choices.known_lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
     Json(checked)
 }

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 /// A control of a form.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Control {
     /// Name in the form.
     pub(super) name: String,
     pub(super) label: String,
 }
 
-impl Place {
+impl Control {
     pub(super) fn new(name: impl Into<String>, label: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -22,28 +22,28 @@ impl Place {
 
 /// Controls of the fields of the body.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Controls {
     /// Controls of fields, and of what is inside them.
-    around: Vec<(String, Place)>,
+    around: Vec<(String, Control)>,
     /// Controls of fields themselves.
-    exact: Vec<(&'static str, Place)>,
+    exact: Vec<(&'static str, Control)>,
 }
 
-impl Places {
-    pub(super) fn add(&mut self, path: &str, place: Place) {
-        self.around.push((path.to_owned(), place));
+impl Controls {
+    pub(super) fn add(&mut self, path: &str, control: Control) {
+        self.around.push((path.to_owned(), control));
     }
 
     /// Adds the control of a field, but not of what is inside it.
-    pub(super) fn add_exact(&mut self, path: &'static str, place: Place) {
-        self.exact.push((path, place));
+    pub(super) fn add_exact(&mut self, path: &'static str, control: Control) {
+        self.exact.push((path, control));
     }
 
     /// Returns the control of a field: its own, that of the nearest field around it, or the first
     /// one inside it.
-    pub(super) fn find(&self, path: &str) -> Option<&Place> {
-        if let Some((_, place)) = self.exact.iter().find(|(known, _)| *known == path) {
-            return Some(place);
+    pub(super) fn find(&self, path: &str) -> Option<&Control> {
+        if let Some((_, control)) = self.exact.iter().find(|(known, _)| *known == path) {
+            return Some(control);
         }
         let path = normal(path);
         let around = |outer: &str, inner: &str| {
@@ -60,7 +60,7 @@ impl Places {
                 .iter()
                 .find(|(known, _)| around(&path, &normal(known)))
         };
-        nearest.or_else(inner).map(|(_, place)| place)
+        nearest.or_else(inner).map(|(_, control)| control)
     }
 }
 
@@ -87,10 +87,10 @@ pub(super) struct Finding {
 
 impl Finding {
     /// Creates the finding of a rule of the form.
-    pub(super) fn own(place: &Place, rule: &str, advice: &str) -> Self {
+    pub(super) fn own(control: &Control, rule: &str, advice: &str) -> Self {
         Self {
-            field: place.name.clone(),
-            label: place.label.clone(),
+            field: control.name.clone(),
+            label: control.label.clone(),
             path: String::new(),
             rule: rule.to_owned(),
             code: None,
@@ -99,7 +99,7 @@ impl Finding {
     }
 
     /// Creates the finding of a value of the wrong type. The message begins with the path.
-    pub(super) fn of_text(place: &Place, path: &str, error: &Error) -> Self {
+    pub(super) fn of_text(control: &Control, path: &str, error: &Error) -> Self {
         let message = error.to_string();
         let rule = match path {
             "" => message.as_str(),
@@ -111,15 +111,17 @@ impl Finding {
         let (rule, advice) = rule.split_once("; ").unwrap_or((rule, ""));
         Self {
             path: path.to_owned(),
-            ..Self::own(place, rule, advice)
+            ..Self::own(control, rule, advice)
         }
     }
 
     /// Creates the finding of a violation.
-    pub(super) fn of_violation(violation: &Violation, place: Option<&Place>) -> Self {
+    pub(super) fn of_violation(violation: &Violation, control: Option<&Control>) -> Self {
         Self {
-            field: place.map(|place| place.name.clone()).unwrap_or_default(),
-            label: label(place, violation.field()),
+            field: control
+                .map(|control| control.name.clone())
+                .unwrap_or_default(),
+            label: label(control, violation.field()),
             path: violation.field().to_owned(),
             rule: violation.rule().to_owned(),
             code: violation.code().map(str::to_owned),
@@ -128,10 +130,12 @@ impl Finding {
     }
 
     /// Creates the finding of a warning.
-    pub(super) fn of_warning(warning: &Warning, place: Option<&Place>) -> Self {
+    pub(super) fn of_warning(warning: &Warning, control: Option<&Control>) -> Self {
         Self {
-            field: place.map(|place| place.name.clone()).unwrap_or_default(),
-            label: label(place, warning.field()),
+            field: control
+                .map(|control| control.name.clone())
+                .unwrap_or_default(),
+            label: label(control, warning.field()),
             path: warning.field().to_owned(),
             rule: warning.advice().to_owned(),
             code: None,
@@ -150,9 +154,9 @@ impl Finding {
     }
 }
 
-fn label(place: Option<&Place>, path: &str) -> String {
-    match place {
-        Some(place) => place.label.clone(),
+fn label(control: Option<&Control>, path: &str) -> String {
+    match control {
+        Some(control) => control.label.clone(),
         None => path.to_owned(),
     }
 }

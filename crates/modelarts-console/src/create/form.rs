@@ -6,11 +6,20 @@ use modelarts_ext::masking::MASK;
 
 use crate::{
     access::visitor::Fields,
-    create::{
-        finding::Place,
-        parameters::{DRAFT, EXTRA, FROM, List, MODE, Mode, OTHER, controls, lists},
-    },
+    create::finding::Control,
+    parameters::{List, Mode, controls, lists},
 };
+
+/// Name of the choice between a preset image, a custom image and a stored algorithm.
+pub(super) const MODE: &str = "mode";
+/// Name of the field with the settings that the form does not have, as JSON.
+pub(super) const OTHER: &str = "other";
+/// Name of the field with the id of the draft, which has the dropped files.
+pub(super) const DRAFT: &str = "draft";
+/// Name of the field with the id of the job whose secrets the form shows as masks.
+pub(super) const FROM: &str = "from";
+/// Name of the column with the members of an element that the form does not have, as JSON.
+pub(super) const EXTRA: &str = "extra";
 
 /// Maximum number of a row.
 const MAX_ROW: u32 = 9_999;
@@ -115,19 +124,20 @@ impl Form {
     }
 
     /// Returns the controls that have a mask in place of a value.
-    pub(super) fn masks(&self) -> Vec<Place> {
+    pub(super) fn masks(&self) -> Vec<Control> {
         let marks = [format!("\"{MASK}"), format!("?{MASK}")];
         let is_mask = |value: &str| value == MASK || marks.iter().any(|mark| value.contains(mark));
         let values = self.values.iter().filter(|(_, value)| is_mask(value));
-        let mut places: Vec<_> = values.map(|(name, _)| Place::new(*name, *name)).collect();
+        let mut masked_controls: Vec<_> =
+            values.map(|(name, _)| Control::new(*name, *name)).collect();
         for list in lists() {
             for (number, row) in self.rows(list.name) {
                 let masked = row.iter().filter(|(_, value)| is_mask(value));
                 let names = masked.map(|(column, _)| cell_name(list, number, column));
-                places.extend(names.map(|name| Place::new(name, list.title)));
+                masked_controls.extend(names.map(|name| Control::new(name, list.title)));
             }
         }
-        places
+        masked_controls
     }
 
     /// Returns the number after that of the last row.

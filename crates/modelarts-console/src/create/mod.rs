@@ -1,15 +1,14 @@
 //! Form that creates a job.
 //!
-//! `parameters` has the controls in the order of the console of the service. `form` takes what the
-//! user enters, and `plan` makes the job of it, with the files that `drafts` keeps until they are
-//! staged. `check` returns the broken rules of the SDK by their controls, and `prefill` the form of
-//! an existing job.
+//! `crate::parameters` has the controls in the order of the console of the service. `form` takes
+//! what the user enters, and `plan` makes the job of it, with the files that `drafts` keeps until
+//! they are staged. `check` returns the broken rules of the SDK by their controls, and `prefill`
+//! the form of an existing job.
 
 mod check;
 mod files;
 mod finding;
 mod form;
-mod parameters;
 mod plan;
 mod prefill;
 mod submit;

@@ -8,14 +8,11 @@ use serde_json::Value;
 
 use crate::{
     create::{
-        finding::{Finding, Place, Places},
-        form::{Form, Row, cell_name, text},
-        parameters::{
-            AUTO_STOP, AUTO_STOP_UNIT, Control, EXTRA, FROM, In, Kind, List, Mode, OTHER, controls,
-            lists,
-        },
+        finding::{Control, Controls, Finding},
+        form::{EXTRA, FROM, Form, OTHER, Row, cell_name, text},
     },
     drafts::{CODE, Draft, Dropped, INPUTS},
+    parameters::{AUTO_STOP, AUTO_STOP_UNIT, Kind, List, Mode, Parameter, controls, lists},
 };
 
 /// Names of the fields of an engine by name and version, instead of an id.
@@ -31,7 +28,7 @@ pub(super) struct Plan {
     /// Values of the form that cannot be sent.
     pub(super) findings: Vec<Finding>,
     /// Controls of the fields of the body.
-    pub(super) places: Places,
+    pub(super) controls: Controls,
     /// Dropped code, with the script to start.
     pub(super) code: Option<(Dropped, Option<String>)>,
     /// Names of inputs, with their dropped files.
@@ -62,17 +59,17 @@ impl Plan {
         let mut plan = Self {
             job,
             findings,
-            places: Places::default(),
+            controls: Controls::default(),
             code: None,
             data: Vec::new(),
             outputs: Vec::new(),
             root: root(staging),
         };
         let mode = form.mode();
-        for control in controls().filter(|control| control.modes.has(mode)) {
+        for control in controls().filter(|control| control.is_of(mode)) {
             plan.set_control(control, form);
         }
-        plan.add_places(mode);
+        plan.add_controls(mode);
         if mode != Mode::Stored {
             plan.set_code(form, staging, draft);
         }
@@ -119,17 +116,17 @@ impl Plan {
         command
     }
 
-    fn set_control(&mut self, control: &Control, form: &Form) {
+    fn set_control(&mut self, control: &Parameter, form: &Form) {
         if control.path.is_empty() {
             return;
         }
-        let place = Place::new(control.name, control.label);
-        self.places.add(control.path, place.clone());
+        let place = Control::new(control.name, control.label);
+        self.controls.add(control.path, place.clone());
         let value = form.get(control.name);
         if value.is_empty() {
             return;
         }
-        match (control.kind, value.split_once(':')) {
+        match (&control.kind, value.split_once(':')) {
             (Kind::Engine, Some((name, version))) => {
                 self.set(ENGINE_NAME, name, &place);
                 self.set(ENGINE_VERSION, version, &place);
@@ -142,7 +139,7 @@ impl Plan {
     }
 
     /// Adds the controls of fields that a mode has no control for, and of objects that are missing.
-    fn add_places(&mut self, mode: Mode) {
+    fn add_controls(&mut self, mode: Mode) {
         let of_mode: &[_] = match mode {
             Mode::Preset => &[("algorithm", "engine"), ("algorithm.engine", "engine")],
             Mode::Custom => &[
@@ -156,7 +153,7 @@ impl Plan {
         for (path, name) in of_mode.iter().copied().chain(resources) {
             let control = controls().find(|control| control.name == name);
             let label = control.map_or(name, |control| control.label);
-            self.places.add_exact(path, Place::new(name, label));
+            self.controls.add_exact(path, Control::new(name, label));
         }
     }
 
@@ -171,7 +168,7 @@ impl Plan {
             Mode::Preset => form.get("boot_file"),
             _ => "",
         };
-        let place = Place::new(directory, label);
+        let place = Control::new(directory, label);
         let dropped = draft.and_then(|draft| draft.dropped(CODE));
         let Some(dropped) = dropped else {
             self.set_script(form.get(directory), script);
@@ -204,7 +201,7 @@ impl Plan {
         if !script.is_empty() && !is_address && !directory.is_empty() {
             let script = script.strip_prefix("./").unwrap_or(script);
             let address = format!("{}/{script}", directory.trim_end_matches('/'));
-            let place = Place::new("boot_file", "Boot file");
+            let place = Control::new("boot_file", "Boot file");
             self.set("algorithm.boot_file", &address, &place);
         }
     }
@@ -222,9 +219,9 @@ impl Plan {
             if dropped.is_none() && row.values().all(|value| value.trim().is_empty()) {
                 continue;
             }
-            let place = |column: &Control| {
+            let place = |column: &Parameter| {
                 let label = format!("{}, {}", list.title, column.label.to_lowercase());
-                Place::new(cell_name(list, number, column.name), label)
+                Control::new(cell_name(list, number, column.name), label)
             };
             if list.name == "environments" {
                 self.set_variable(list, row, &mut names, &place);
@@ -233,18 +230,22 @@ impl Plan {
             let element = format!("{}[{index}]", list.path);
             index += 1;
             if let Some(first) = list.columns.first() {
-                self.places.add(&element, place(first));
+                self.controls.add(&element, place(first));
             }
-            for column in list.columns {
+            for column in &list.columns {
                 let path = format!("{element}.{}", column.path);
-                self.places.add(&path, place(column));
+                self.controls.add(&path, place(column));
                 let value = text(row, column.name);
                 let may_be_empty = column.name == "value";
                 if !value.is_empty() || may_be_empty {
                     self.set(&path, value, &place(column));
                 }
             }
-            self.set_extra(&element, row, &place);
+            if let Some(first) = list.columns.first() {
+                // Members of the element that the form does not have.
+                let extra = serde_json::from_str(text(row, EXTRA)).unwrap_or_default();
+                self.set_members(&element, &extra, &place(first));
+            }
             let name = text(row, "name").to_owned();
             match list.name {
                 "inputs" => {
@@ -279,7 +280,7 @@ impl Plan {
         dropped: Dropped,
         staging: &Staging,
     ) {
-        let place = Place::new(cell_name(list, number, "path"), "Inputs, data path");
+        let place = Control::new(cell_name(list, number, "path"), "Inputs, data path");
         if !text(row, "path").is_empty() || !text(row, "dataset").is_empty() {
             self.findings.push(Finding::own(
                 &place,
@@ -299,9 +300,9 @@ impl Plan {
         list: &List,
         row: &Row,
         names: &mut Vec<String>,
-        place: &dyn Fn(&Control) -> Place,
+        place: &dyn Fn(&Parameter) -> Control,
     ) {
-        let [name_column, value_column] = list.columns else {
+        let [name_column, value_column] = list.columns.as_slice() else {
             return;
         };
         let name = text(row, "name");
@@ -318,26 +319,11 @@ impl Plan {
         }
         names.push(name.to_owned());
         let path = format!("{}[{name:?}]", list.path);
-        self.places.add(&path, place(value_column));
+        self.controls.add(&path, place(value_column));
         self.job = self.job.clone().env(name, text(row, "value"));
     }
 
-    /// Sets the members of an element that the form does not have.
-    fn set_extra(&mut self, element: &str, row: &Row, place: &dyn Fn(&Control) -> Place) {
-        let extra = serde_json::from_str::<Value>(text(row, EXTRA)).unwrap_or_default();
-        let name = Control {
-            number: 0,
-            name: "name",
-            label: "name",
-            path: "",
-            kind: Kind::Text,
-            modes: In::All,
-            help: "",
-        };
-        self.set_members(element, &extra, &place(&name));
-    }
-
-    fn set_members(&mut self, path: &str, members: &Value, place: &Place) {
+    fn set_members(&mut self, path: &str, members: &Value, place: &Control) {
         for (name, value) in members.as_object().into_iter().flatten() {
             let path = format!("{path}.{name}");
             match value {
@@ -350,7 +336,13 @@ impl Plan {
     }
 
     /// Returns the address of what is not staged yet, for the check.
-    fn placeholder(&mut self, staging: &Staging, kind: &str, name: &str, place: &Place) -> String {
+    fn placeholder(
+        &mut self,
+        staging: &Staging,
+        kind: &str,
+        name: &str,
+        place: &Control,
+    ) -> String {
         if staging.root().is_err() {
             self.findings.push(Finding::own(
                 place,
@@ -361,7 +353,7 @@ impl Plan {
         placeholder(&self.root, kind, name)
     }
 
-    fn set(&mut self, path: &str, value: &str, place: &Place) {
+    fn set(&mut self, path: &str, value: &str, place: &Control) {
         match self.job.clone().set_field(path, value) {
             Ok(job) => self.job = job,
             Err(error) => {
@@ -396,7 +388,7 @@ fn placeholder(root: &str, kind: &str, name: &str) -> String {
 
 /// Returns the findings of a value that cannot be taken.
 fn of_error(name: &str, label: &str, path: &str, error: &Error) -> Vec<Finding> {
-    let place = Place::new(name, label);
+    let place = Control::new(name, label);
     match error.violations() {
         [] => vec![Finding::of_text(&place, path, error)],
         violations => violations

@@ -4,15 +4,12 @@ use modelarts_ext::api::request_path::create_training_job::{
     algorithm::{self, engine},
     spec,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
-    create::{
-        form::{Form, Row},
-        parameters::{
-            AUTO_STOP, AUTO_STOP_UNIT, EXTRA, Kind, List, MODE, Mode, OTHER, controls, lists,
-        },
-    },
+    create::form::{EXTRA, Form, MODE, OTHER, Row},
+    json_path::{self, pointer},
+    parameters::{AUTO_STOP, AUTO_STOP_UNIT, Kind, List, Mode, controls, lists},
     snippets::description::DEFAULTS,
 };
 
@@ -30,7 +27,7 @@ pub(super) fn form_of(mut body: Value) -> Form {
     form.set(MODE, mode.name());
     // The form has hours only.
     let has_hours = get(&body, AUTO_STOP_UNIT).is_none_or(|unit| unit == "HOURS");
-    for control in controls().filter(|control| control.modes.has(mode)) {
+    for control in controls().filter(|control| control.is_of(mode)) {
         let is_other = control.path.is_empty() || control.path == AUTO_STOP && !has_hours;
         if is_other {
             continue;
@@ -101,12 +98,12 @@ fn set_list(form: &mut Form, body: &mut Value, list: &List) {
             continue;
         }
         let mut row = Row::new();
-        for column in list.columns {
+        for column in &list.columns {
             let value = get(&element, column.path).and_then(text_of);
             if let Some(value) = value {
                 take(&mut element, column.path);
                 // A choice has an empty value for its default.
-                let value = match (column.kind, value.as_str()) {
+                let value = match (&column.kind, value.as_str()) {
                     (Kind::Choice(choices), value)
                         if !choices.iter().any(|(known, _)| *known == value) =>
                     {
@@ -126,45 +123,19 @@ fn set_list(form: &mut Form, body: &mut Value, list: &List) {
         }
         form.push(list.name, row);
     }
-    if !rest.is_empty() {
-        put(body, list.path, Value::Array(rest));
+    if !rest.is_empty()
+        && let Some(spec) = body.get_mut("spec")
+    {
+        spec["volumes"] = Value::Array(rest);
     }
 }
 
-/// Returns the path as keys. The key of an annotation may contain dots.
-fn steps(path: &str) -> Vec<&str> {
-    path.splitn(3, '.')
-        .collect::<Vec<_>>()
-        .into_iter()
-        .enumerate()
-        .flat_map(|(index, step)| match index {
-            2 if !path.starts_with("metadata.annotations.") => step.split('.').collect(),
-            _ => vec![step],
-        })
-        .collect()
-}
-
 fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
-    let mut steps = steps(path).into_iter();
-    steps.try_fold(body, |value, step| value.get(step))
+    body.pointer(&pointer(path))
 }
 
 fn take(body: &mut Value, path: &str) -> Option<Value> {
-    let mut steps = steps(path);
-    let last = steps.pop()?;
-    let mut steps = steps.into_iter();
-    let parent = steps.try_fold(body, |value, step| value.get_mut(step))?;
-    parent.as_object_mut()?.remove(last)
-}
-
-fn put(body: &mut Value, path: &str, value: Value) {
-    let slot = steps(path).into_iter().fold(body, |value, step| {
-        if !value.is_object() {
-            *value = Value::Object(Map::new());
-        }
-        &mut value[step]
-    });
-    *slot = value;
+    json_path::take(body, &pointer(path))
 }
 
 /// Returns a text, a number or a switch as the text of a control.
@@ -196,24 +167,76 @@ fn prune(value: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use modelarts_ext::{Client, Credentials};
     use modelarts_obs::Staging;
     use serde_json::json;
 
     use super::*;
-    use crate::create::plan::Plan;
+    use crate::{
+        create::plan::Plan,
+        parameters::{Method, parameters},
+        snippets::Snippets,
+    };
+
+    fn client() -> Client {
+        let client = Client::builder().endpoint("https://modelarts.example.com");
+        let client = client.project_id("p").credentials(Credentials::token("t"));
+        client.build().unwrap()
+    }
 
     fn again(body: &Value) -> (Form, Value) {
-        let client = Client::builder()
-            .endpoint("https://modelarts.example.com")
-            .project_id("p")
-            .credentials(Credentials::token("t"))
-            .build()
-            .unwrap();
+        let client = client();
         let form = form_of(body.clone());
         let plan = Plan::new(&form, &client, &Staging::new(&client), None);
         assert!(plan.findings.is_empty(), "{:?}", plan.findings);
         (form, plan.job.body())
+    }
+
+    #[test]
+    fn a_parameter_has_its_flag_call_and_control_from_the_table() {
+        for parameter in parameters() {
+            let (Some(flag), Some(call)) = (&parameter.flag, parameter.call) else {
+                continue;
+            };
+            let job = client().training_jobs().create("n");
+            let job = job.code_dir("obs://b/c/").boot_file("obs://b/c/t.py");
+            let text = match parameter.path.ends_with("obs_url") {
+                true => "obs://b/logs/",
+                false => "v-1",
+            };
+            let (job, control, on_command_line, argument) = match parameter.method().unwrap() {
+                Method::Text(set) => (set(job, text.into()), text, text, format!("{text:?}")),
+                Method::Number(set) => (set(job, 7), "7", "7", "7".to_owned()),
+                Method::SmallNumber(set) => (set(job, 2), "2", "2", "2".to_owned()),
+                Method::Time(set) => {
+                    let argument = "Duration::from_secs(2 * 3600)".to_owned();
+                    (set(job, Duration::from_secs(7_200)), "2", "2h", argument)
+                }
+            };
+            let body = job.body();
+            let snippets = Snippets::new(&client(), None, &body);
+            let wanted = format!("{} {on_command_line}", flag.name);
+            assert!(
+                snippets.command.contains(&wanted),
+                "{wanted}: {}",
+                snippets.command
+            );
+            // The name is an argument of `create`.
+            let call = call.replace("name", "create");
+            let wanted = format!(".{call}({argument})");
+            assert!(
+                snippets.program.contains(&wanted),
+                "{wanted}: {}",
+                snippets.program
+            );
+            let (form, of_form) = again(&body);
+            assert_eq!(of_form, body, "{parameter:?}");
+            if parameter.number > 0 && parameter.is_of(form.mode()) {
+                assert_eq!(form.get(parameter.name), control, "{parameter:?}");
+            }
+        }
     }
 
     #[test]
@@ -222,7 +245,8 @@ mod tests {
             "kind": "job",
             "metadata": {
                 "name": "bert", "description": "a\nb", "workspace_id": "7",
-                "annotations": {"fault-tolerance/job-retry-num": "2", "job_template": "Template DL"},
+                "annotations": {"fault-tolerance/job-retry-num": "2", "job_template": "Template \
+                                                                                       DL"},
             },
             "algorithm": {
                 "engine": {"engine_id": "pytorch_1.8.0"},
@@ -230,18 +254,21 @@ mod tests {
                 "inputs": [
                     {"name": "data_url", "local_dir": "/data", "access_method": "env",
                      "remote": {"obs": {"obs_url": "/b/data/"}}},
-                    {"name": "rows", "remote": {"dataset": {"id": "i", "version_id": "v", "dataset_proportion": 5}}},
+                    {"name": "rows", "remote": {"dataset":
+                        {"id": "i", "version_id": "v", "dataset_proportion": 5}}},
                 ],
                 "outputs": [{"name": "train_url", "prefetch_to_local": true,
                     "remote": {"obs": {"obs_url": "/b/out/"}}}],
-                "parameters": [{"name": "lr", "value": "1e-05", "description": "rate"}, {"name": "e", "value": ""}],
+                "parameters": [{"name": "lr", "value": "1e-05", "description": "rate"},
+                               {"name": "e", "value": ""}],
                 "environments": {"SEED": "1"},
             },
             "spec": {
                 "resource": {"flavor_id": "f", "node_count": 2, "pool_id": "p"},
                 "volumes": [
                     {"obs": {"obs_path": "/b/c", "local_path": "/mnt/o"}},
-                    {"nfs": {"nfs_server_path": "10.0.0.5:/s", "local_path": "/mnt/n", "read_only": true}},
+                    {"nfs": {"nfs_server_path": "10.0.0.5:/s", "local_path": "/mnt/n",
+                             "read_only": true}},
                     {"pfs": {"pfs_path": "/fs/d", "local_path": "/mnt/p"}},
                 ],
                 "schedule_policy": {"priority": 2},
@@ -268,7 +295,8 @@ mod tests {
         assert_eq!((form.mode(), form.get("algorithm")), (Mode::Stored, "i"));
         assert_eq!(body, stored);
         let custom = json!({"kind": "job", "metadata": {"name": "a"},
-            "algorithm": {"engine": {"image_url": "o/i:t", "run_user": "1000"}, "command": "true"}});
+            "algorithm": {"engine": {"image_url": "o/i:t", "run_user": "1000"},
+                                "command": "true"}});
         let (form, body) = again(&custom);
         assert_eq!((form.mode(), form.get("run_user")), (Mode::Custom, "1000"));
         assert_eq!(body, custom);

@@ -16,8 +16,7 @@ use crate::{
     create::{
         check::Checked,
         finding::Finding,
-        form::Form,
-        parameters::{DRAFT, FROM},
+        form::{DRAFT, FROM, Form},
         plan::Plan,
         prefill::form_of,
         view::{Content, FormPage},
@@ -47,7 +46,7 @@ pub(super) async fn show(
         form.set("name", format!("job-{}", &id[..8]));
     }
     form.set(DRAFT, id);
-    let lists = state.choices.lists(&state.client).await;
+    let lists = state.cached.choices.lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
     let content = Content {
         form,
@@ -118,7 +117,7 @@ pub(super) async fn create(
     if form.get(DRAFT).is_empty() {
         form.set(DRAFT, draft_id()?);
     }
-    let lists = state.choices.known_lists(&state.client).await;
+    let lists = state.cached.choices.known_lists(&state.client).await;
     if fields.get("action") == Some("show") && !form.get(FROM).is_empty() {
         form = unmask(&state, &form).await?;
     }
@@ -148,7 +147,7 @@ pub(super) async fn create(
             Err((error, plan)) if !error.violations().is_empty() => {
                 let violations = error.violations().iter();
                 let found = violations.map(|violation| {
-                    Finding::of_violation(violation, plan.places.find(violation.field()))
+                    Finding::of_violation(violation, plan.controls.find(violation.field()))
                 });
                 checked.errors = found.collect();
             }

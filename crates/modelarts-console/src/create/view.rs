@@ -9,12 +9,12 @@ use crate::{
     create::{
         check::Checked,
         finding::Finding,
-        form::{Form, Row, cell_name, text},
-        parameters::{Control, DRAFT, EXTRA, FROM, GROUPS, Item, Kind, List, Mode, OTHER},
+        form::{DRAFT, EXTRA, FROM, Form, OTHER, Row, cell_name, text},
     },
     display,
     drafts::{CODE, INPUTS},
     page::{Layout, Section},
+    parameters::{Item, Kind, List, Mode, Parameter, groups},
     problem::Problem,
     site::State,
 };
@@ -30,8 +30,10 @@ const POOL_FLAVORS: [&str; 4] = [
 const NEW_ROW: &str = "INDEX";
 
 /// Note of a page without a place for files.
-const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses in \
-                         OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the context, \
+const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses \
+                         in \
+                         OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
+                         context, \
                          sets one.";
 
 #[derive(Template)]
@@ -138,7 +140,7 @@ impl FormPage {
             lists,
             errors,
         };
-        let groups = GROUPS.iter().map(|group| GroupView {
+        let groups = groups().map(|group| GroupView {
             title: group.title,
             items: group.items.iter().map(|item| builder.item(item)).collect(),
         });
@@ -203,19 +205,19 @@ impl Views<'_> {
 
     fn control(
         &self,
-        control: &Control,
+        control: &Parameter,
         name: String,
         value: &str,
         slot: Option<String>,
     ) -> ControlView {
-        let (kind, options) = self.options(control.kind, value);
+        let (kind, options) = self.options(&control.kind, value);
         ControlView {
             number: control.number,
             id: id(&name),
             label: control.label,
             help: control.help,
             placeholder: "",
-            class: control.modes.class(),
+            class: control.class(),
             value: value.to_owned(),
             kind,
             options,
@@ -269,7 +271,7 @@ impl Views<'_> {
     }
 
     /// Returns the kind of the element, and its choices.
-    fn options(&self, kind: Kind, value: &str) -> (&'static str, Vec<Options>) {
+    fn options(&self, kind: &Kind, value: &str) -> (&'static str, Vec<Options>) {
         let mut groups = match kind {
             Kind::Text | Kind::Code | Kind::Data => return ("text", Vec::new()),
             Kind::Number => return ("number", Vec::new()),

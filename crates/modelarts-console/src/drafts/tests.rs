@@ -64,7 +64,7 @@ async fn files_beyond_the_limits_are_rejected() {
     let undeclared = draft.receive(CODE, "a", None, body(&["123456", "78901"]));
     assert_eq!(
         undeclared.await.unwrap_err().message,
-        "a form takes at most 10 bytes of files"
+        "a form takes at most 10 B of files"
     );
     assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
     put(&draft, "a", "1234567890").await.unwrap();

@@ -102,5 +102,5 @@ impl JobFrame {
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);
-    state.facts.details(&followed.job, &version).await
+    state.cached.facts.details(&followed.job, &version).await
 }

@@ -50,6 +50,6 @@ pub(crate) fn render(state: &State, visitor: &Visitor, job: &Job) -> Result<Stri
         can_stop: can_stop(job),
         phase: phase.to_string(),
         csrf: visitor.csrf.clone(),
-        is_read_only: state.is_read_only,
+        is_read_only: state.settings.is_read_only,
     })
 }

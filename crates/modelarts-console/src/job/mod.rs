@@ -1,8 +1,8 @@
 //! Page of one job.
 //!
-//! `frame` has what the tabs of a job share: `load`, the header (`head`), and the time line with the
-//! diagnosis (`summary`). Each tab is a file with its own routes below `/jobs/{id}`. `actions` has
-//! the changes, and `stream` sends what the poller of the job (`followed`) finds.
+//! `frame` has what the tabs of a job share: `load`, the header (`head`), and the time line with
+//! the diagnosis (`summary`). Each tab is a file with its own routes below `/jobs/{id}`. `actions`
+//! has the changes, and `stream` sends what the poller of the job (`followed`) finds.
 
 mod actions;
 mod events;

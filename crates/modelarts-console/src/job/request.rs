@@ -44,7 +44,7 @@ async fn request(
     let mut body = job.copy_as(job.name()).await?.body();
     let mut secrets = Secrets::of(&fields);
     secrets.apply(&mut body);
-    let snippets = Snippets::new(&state.client, state.context.as_deref(), &body);
+    let snippets = Snippets::new(&state.client, state.settings.context.as_deref(), &body);
     Ok(Page(RequestPage {
         layout,
         frame,

@@ -95,10 +95,7 @@ async fn open(
         view,
         job,
         log,
-        shown_problem: None,
-        is_vanished: false,
-        has_ended: false,
-        log_has_ended: None,
+        shown: Shown::default(),
     };
     let messages = stream::unfold(
         (pages, changes, VecDeque::new()),
@@ -158,11 +155,18 @@ struct PageStream {
     log: Option<Viewer<LogWatch>>,
     /// Position of the page; `None` if the page has no rows, or rows of an unknown position.
     position: Option<Position>,
-    /// Message of the interruption that the page shows.
-    shown_problem: Option<String>,
+    shown: Shown,
+}
+
+/// States that the page shows.
+#[derive(Default)]
+struct Shown {
+    /// Message of the interruption.
+    problem: Option<String>,
     is_vanished: bool,
     has_ended: bool,
-    /// End of the log in the last message about it: `true` if it had ended; `None` before the first.
+    /// End of the log in the last message about it: `true` if it had ended; `None` before the
+    /// first.
     log_has_ended: Option<bool>,
 }
 
@@ -202,10 +206,10 @@ impl PageStream {
         if let Some(log) = &log
             && (known.lines != now.lines
                 || known == Position::default()
-                || self.log_has_ended != Some(log.has_ended))
+                || self.shown.log_has_ended != Some(log.has_ended))
             && let Ok(counts) = serde_json::to_string(&LogCounts::of(log))
         {
-            self.log_has_ended = Some(log.has_ended);
+            self.shown.log_has_ended = Some(log.has_ended);
             messages.push(message("log", &counts));
         }
         self.position = Some(now);
@@ -220,20 +224,20 @@ impl PageStream {
         let log_problem = log.and_then(|log| log.problem.as_ref());
         let problem = job.interruption.as_ref().or(log_problem);
         let text = problem.map(Problem::sentence);
-        if text != self.shown_problem {
+        if text != self.shown.problem {
             messages.push(match &text {
                 Some(text) => message("interrupted", text),
                 None => signal("resumed"),
             });
-            self.shown_problem = text;
+            self.shown.problem = text;
         }
-        if job.is_vanished && !self.is_vanished {
+        if job.is_vanished && !self.shown.is_vanished {
             messages.push(signal("vanished"));
         }
         let has_ended = job.has_ended && log.is_none_or(|log| log.has_ended);
-        if has_ended && !self.has_ended {
+        if has_ended && !self.shown.has_ended {
             messages.push(signal("end"));
         }
-        (self.is_vanished, self.has_ended) = (job.is_vanished, has_ended);
+        (self.shown.is_vanished, self.shown.has_ended) = (job.is_vanished, has_ended);
     }
 }

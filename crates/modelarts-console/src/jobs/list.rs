@@ -74,14 +74,14 @@ pub(crate) async fn list(
         _ => "No jobs on this page.",
     }
     .to_owned();
-    page.can_create = query == Query::default() && !state.is_read_only;
+    page.can_create = query == Query::default() && !state.settings.is_read_only;
     let (listing, counts, ()) = join!(
         query.read(&state),
         query.count(&state),
         state.compare_clocks()
     );
-    page.ahead = state.clock.ahead();
-    page.layout.clock_note = state.clock.note();
+    page.ahead = state.cached.clock.ahead();
+    page.layout.clock_note = state.cached.clock.note();
     let (found, counts) = (listing.as_ref().ok(), counts.ok());
     page.view = ListView::new(&state, &query, found, counts.as_ref());
     match listing {

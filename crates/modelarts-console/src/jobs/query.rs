@@ -96,7 +96,8 @@ impl Query {
     fn explain(&self, problem: Problem) -> Problem {
         match self.search.has(Key::User) && problem.code.is_some() {
             true => problem.with_advice(
-                "if the service does not search by the names of users, give the IAM id of the user, \
+                "if the service does not search by the names of users, give the IAM id of the \
+                 user, \
                  or `mine` for your own jobs",
             ),
             false => problem,
@@ -134,7 +135,7 @@ pub(crate) async fn read(
         true => Some(current_user(state).await?),
         false => None,
     };
-    let list = search.list(&client, user, state.clock.now());
+    let list = search.list(&client, user, state.cached.clock.now());
     let list = list.map_err(Problem::invalid)?;
     let page = list.page_size(size).page(page).await?;
     Ok((page.items, page.matching))
@@ -143,7 +144,7 @@ pub(crate) async fn read(
 /// Returns the user of the credentials, which is looked up once.
 async fn current_user(state: &State) -> Result<&CurrentUser, Error> {
     let client = state.client.with_timeout(TIMEOUT);
-    let user = state.user.get_or_try_init(|| client.current_user());
+    let user = state.cached.user.get_or_try_init(|| client.current_user());
     user.await
 }
 

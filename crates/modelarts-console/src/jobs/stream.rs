@@ -136,7 +136,7 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
                 Err(problem) => interrupted(known.take().unwrap_or_default(), &problem),
             });
         });
-        let _ = tokio::time::timeout(state.interval, sender.closed()).await;
+        let _ = tokio::time::timeout(state.settings.interval, sender.closed()).await;
         if sender.is_closed() && state.lists.remove_unused(&key) {
             return;
         }

@@ -11,7 +11,7 @@ use crate::{
         row::JobRow,
         search::{Key, PHASES},
     },
-    live::lists::Part,
+    live::lists::RenderedPart,
     page::fragment,
     problem::Problem,
     site::State,
@@ -78,13 +78,13 @@ impl ListView {
         listing: Option<&Listing>,
         counts: Option<&Counts>,
     ) -> Self {
-        let now = state.clock.now();
+        let now = state.cached.clock.now();
         let jobs = listing.map(|listing| listing.jobs.as_slice());
         let rows = jobs.unwrap_or_default().iter();
         Self {
             rows: rows.map(|job| JobRow::new(job, now)).collect(),
             summary: Summary::new(query, listing, counts),
-            is_read_only: state.is_read_only,
+            is_read_only: state.settings.is_read_only,
         }
     }
 
@@ -94,16 +94,16 @@ impl ListView {
     }
 
     /// Renders the rows. Their version does not depend on their age, which scripts count.
-    pub(crate) fn rows_part(&self) -> Result<Part, Problem> {
-        Ok(Part {
+    pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
+        Ok(RenderedPart {
             html: fragment(&RowsPart { view: self })?,
             version: version(&self.rows),
         })
     }
 
     /// Renders the phases and the links.
-    pub(crate) fn summary_part(&self) -> Result<Part, Problem> {
-        Ok(Part {
+    pub(crate) fn summary_part(&self) -> Result<RenderedPart, Problem> {
+        Ok(RenderedPart {
             html: fragment(&SummaryPart { view: self })?,
             version: version(&self.summary),
         })

@@ -110,8 +110,8 @@ impl JobWatch {
         self.state.send_modify(change);
     }
 
-    /// Returns a feed for another stream of updates of this job. It replaces the polls of this watch
-    /// as soon as it has had all events up to now, so that the job is not polled twice.
+    /// Returns a feed for another stream of updates of this job. It replaces the polls of this
+    /// watch as soon as it has had all events up to now, so that the job is not polled twice.
     pub(crate) fn feed(&self) -> Feed<'_> {
         Feed {
             watch: self,

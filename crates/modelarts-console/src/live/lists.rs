@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// A part of a page.
 #[derive(Clone, Debug)]
-pub(crate) struct Part {
+pub(crate) struct RenderedPart {
     pub(crate) html: String,
     /// Equal for parts that look the same, also after a restart of the server.
     pub(crate) version: u64,
@@ -27,9 +27,9 @@ pub(crate) struct ListState {
 #[derive(Clone, Debug)]
 pub(crate) struct ListParts {
     /// Rows of the table.
-    pub(crate) rows: Part,
+    pub(crate) rows: RenderedPart,
     /// Phases with the numbers of their jobs, and links to other pages of the list.
-    pub(crate) counts: Part,
+    pub(crate) counts: RenderedPart,
 }
 
 /// Reason why the service does not return a list.

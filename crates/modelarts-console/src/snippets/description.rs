@@ -1,16 +1,25 @@
 //! `Description`: the settings of a body, as flags of `modelarts submit` and as calls of the SDK.
 
+use std::ops::RangeInclusive;
+
 use modelarts_ext::Client;
 use serde_json::{Value, json};
 
-use crate::display::obs_address;
+use crate::{
+    display::obs_address,
+    json_path::{self, pointer, step},
+    parameters::{Kind, Method, parameters},
+};
 
-/// Paths of fields with their defaults, which the details of a job contain although no one set them.
+/// Paths of fields with their defaults, which the details of a job contain although no one set
+/// them.
 pub(crate) const DEFAULTS: [(&str, &str); 3] = [
     ("kind", "job"),
     ("metadata.workspace_id", "0"),
     ("spec.runtime_type", "production"),
 ];
+/// Path of the number of nodes, whose default is 1.
+const NODES: &str = "/spec/resource/node_count";
 /// Directory of the default directories of inputs and outputs.
 const CHANNELS: &str = "/home/ma-user/modelarts";
 
@@ -38,27 +47,32 @@ impl Description {
     pub(super) fn new(client: &Client, body: &Value) -> Option<Self> {
         let mut rest = Rest(body.clone());
         for (path, default) in DEFAULTS {
-            let path = format!("/{}", path.replace('.', "/"));
+            let path = pointer(path);
             if rest.peek(&path) == Some(default) {
                 rest.take(&path);
             }
+        }
+        if rest.0.pointer(NODES) == Some(&json!(1)) {
+            rest.take(NODES);
         }
         let mut description = Self {
             name: rest.text("/metadata/name")?,
             script: None,
             pieces: Vec::new(),
         };
-        description.text(
-            &mut rest,
-            "/metadata/description",
-            "--description",
-            "description",
-        );
+        // Numbers of the form: basic settings, algorithm, resources.
+        description.fields(&mut rest, 1..=2);
+        description.engine(&mut rest);
         description.code(&mut rest)?;
+        description.fields(&mut rest, 3..=12);
+        if !description.can_start() {
+            return None;
+        }
         description.channels(&mut rest);
         description.values(&mut rest);
-        description.resources(&mut rest);
-        description.run(&mut rest);
+        description.fields(&mut rest, 13..=32);
+        description.notification(&mut rest);
+        description.fields(&mut rest, 0..=0);
         description.others(client, body, &rest.0)?;
         Some(description)
     }
@@ -90,34 +104,28 @@ impl Description {
         }
     }
 
-    fn code(&mut self, rest: &mut Rest) -> Option<()> {
-        let name = rest.peek("/algorithm/engine/engine_name");
-        let version = rest.peek("/algorithm/engine/engine_version");
-        if let (Some(name), Some(version)) = (name, version)
-            && !name.contains(':')
-        {
-            let (flag, call) = (
-                format!("{name}:{version}"),
-                format!(".preset_image({name:?}, {version:?})"),
-            );
-            rest.take("/algorithm/engine/engine_name");
-            rest.take("/algorithm/engine/engine_version");
-            self.add("--engine", flag, call);
-        } else if name.is_none() && version.is_none() {
-            let engine = "/algorithm/engine/engine_id";
-            if rest.peek(engine).is_some_and(|id| !id.contains(':')) {
-                self.text(rest, engine, "--engine", "preset_engine");
+    /// Adds the engine, by name and version or by id.
+    fn engine(&mut self, rest: &mut Rest) {
+        const NAME: &str = "/algorithm/engine/engine_name";
+        const VERSION: &str = "/algorithm/engine/engine_version";
+        const ID: &str = "/algorithm/engine/engine_id";
+        match (rest.peek(NAME), rest.peek(VERSION)) {
+            (Some(name), Some(version)) if !name.contains(':') => {
+                let flag = format!("{name}:{version}");
+                let call = format!(".preset_image({name:?}, {version:?})");
+                rest.take(NAME);
+                rest.take(VERSION);
+                self.add("--engine", flag, call);
             }
+            (None, None) if rest.peek(ID).is_some_and(|id| !id.contains(':')) => {
+                self.text(rest, ID, "--engine", "preset_engine");
+            }
+            _ => {}
         }
-        self.text(
-            rest,
-            "/algorithm/engine/image_url",
-            "--image",
-            "custom_image",
-        );
-        self.number(rest, "/algorithm/engine/run_user", "--run-user", "run_user");
-        self.text(rest, "/algorithm/command", "--command", "command");
-        self.text(rest, "/algorithm/id", "--algorithm", "algorithm");
+    }
+
+    /// Adds the code directory and the script.
+    fn code(&mut self, rest: &mut Rest) -> Option<()> {
         let code_dir = rest.address("/algorithm/code_dir");
         let boot_file = rest.address("/algorithm/boot_file");
         if let Some(code_dir) = &code_dir {
@@ -137,23 +145,54 @@ impl Description {
             });
             self.script = Some(boot_file);
         }
-        let needed = ["--command", "--algorithm", "--code-dir"];
-        let has_flag = |piece: &Piece| {
-            let flag = piece.flag.as_ref();
-            flag.is_some_and(|(flag, _)| needed.contains(flag))
-        };
-        if self.script.is_none() && !self.pieces.iter().any(has_flag) {
-            return None;
-        }
-        let local = "/algorithm/local_code_dir";
-        self.text(rest, local, "--local-code-dir", "local_code_dir");
-        self.text(
-            rest,
-            "/algorithm/working_dir",
-            "--working-dir",
-            "working_dir",
-        );
         Some(())
+    }
+
+    /// Adds the fields of the table of parameters with these numbers in the form of the service.
+    fn fields(&mut self, rest: &mut Rest, numbers: RangeInclusive<u8>) {
+        let parameters = parameters().filter(|parameter| numbers.contains(&parameter.number));
+        for parameter in parameters.filter(|parameter| parameter.kind != Kind::Engine) {
+            let method = parameter.method();
+            let (Some(flag), Some(call), Some(method)) = (&parameter.flag, parameter.call, method)
+            else {
+                continue;
+            };
+            let path = pointer(parameter.path);
+            match method {
+                Method::Text(_) if parameter.path.ends_with("obs_url") => {
+                    if let Some(url) = rest.address(&path) {
+                        let call = format!(".{call}({url:?})");
+                        self.add(flag.name, url, call);
+                    }
+                }
+                Method::Text(_) => self.text(rest, &path, flag.name, call),
+                Method::Number(_) | Method::SmallNumber(_) => {
+                    self.number(rest, &path, flag.name, call);
+                }
+                Method::Time(_) => self.hours(rest, flag.name, call),
+            }
+        }
+    }
+
+    /// Adds the time after which the job is stopped.
+    fn hours(&mut self, rest: &mut Rest, flag: &'static str, method: &str) {
+        const STOP: &str = "/spec/auto_stop";
+        let hours = rest.0.pointer(STOP).and_then(|stop| {
+            let is_hours = stop["time_unit"] == "HOURS";
+            stop["duration"].as_u64().filter(|_| is_hours)
+        });
+        if let Some(hours) = hours {
+            rest.take(STOP);
+            let call = format!(".{method}(Duration::from_secs({hours} * 3600))");
+            self.add(flag, format!("{hours}h"), call);
+        }
+    }
+
+    /// Returns `true` if the command has code, an image or an algorithm to start.
+    fn can_start(&self) -> bool {
+        let needed = ["--command", "--algorithm", "--code-dir"];
+        let mut flags = self.pieces.iter().filter_map(|piece| piece.flag.as_ref());
+        self.script.is_some() || flags.any(|(flag, _)| needed.contains(flag))
     }
 
     /// Adds inputs and outputs. Their other fields remain, with their indexes.
@@ -280,45 +319,6 @@ impl Description {
         }
     }
 
-    fn resources(&mut self, rest: &mut Rest) {
-        self.text(rest, "/spec/resource/pool_id", "--pool", "pool");
-        self.text(rest, "/spec/resource/flavor_id", "--flavor", "flavor");
-        let nodes = "/spec/resource/node_count";
-        match rest.0.pointer(nodes).and_then(Value::as_u64) {
-            // The default.
-            Some(1) => drop(rest.take(nodes)),
-            _ => self.number(rest, nodes, "--nodes", "nodes"),
-        }
-        let priority = "/spec/schedule_policy/priority";
-        self.number(rest, priority, "--priority", "priority");
-    }
-
-    fn run(&mut self, rest: &mut Rest) {
-        let stop = "/spec/auto_stop";
-        let hours = rest.0.pointer(stop).and_then(|stop| {
-            let is_hours = stop["time_unit"] == "HOURS";
-            stop["duration"].as_u64().filter(|_| is_hours)
-        });
-        if let Some(hours) = hours {
-            rest.take(stop);
-            self.add(
-                "--auto-stop",
-                format!("{hours}h"),
-                format!(".auto_stop(Duration::from_secs({hours} * 3600))"),
-            );
-        }
-        let restarts = "/metadata/annotations/fault-tolerance~1job-retry-num";
-        self.number(rest, restarts, "--restarts", "auto_restart");
-        if let Some(url) = rest.address("/spec/log_export_path/obs_url") {
-            let call = format!(".log_path({url:?})");
-            self.add("--log-url", url, call);
-        }
-        self.notification(rest);
-        let experiment = "/metadata/training_experiment_reference/id";
-        self.text(rest, experiment, "--experiment", "experiment");
-        self.text(rest, "/metadata/workspace_id", "--workspace", "workspace");
-    }
-
     /// Adds the topic for messages, if it has events.
     fn notification(&mut self, rest: &mut Rest) {
         let path = "/spec/notification";
@@ -392,7 +392,7 @@ fn collect<'a>(
                 "" => key.clone(),
                 path => format!("{path}.{key}"),
             };
-            let step = key.replace('~', "~0").replace('/', "~1");
+            let step = step(key);
             let is_plain = !key.is_empty() && !key.contains(['=', '[', '"', '\n']);
             is_plain.then_some(())?;
             collect(member, &joined, &format!("{pointer}/{step}"), fields)
@@ -418,9 +418,7 @@ impl Rest {
 
     /// Removes and returns the value at a path.
     fn take(&mut self, path: &str) -> Option<Value> {
-        let (parent, key) = path.rsplit_once('/')?;
-        let parent = self.0.pointer_mut(parent)?.as_object_mut()?;
-        parent.remove(&key.replace("~1", "/").replace("~0", "~"))
+        json_path::take(&mut self.0, path)
     }
 
     /// Removes and returns the text at a path.

@@ -72,8 +72,9 @@ mod tests {
                                           "read_only": true}}]},
         }));
         let expected = "modelarts submit \\\n  --name n \\\n  --image o/i:t \\\n  \
-            --run-user 1000 \\\n  --command=-x \\\n  --out out=obs://b/out/ \\\n  --param=-p=v \\\n  \
-            --flavor f \\\n  --set 'algorithm.outputs[0].local_dir=/tmp/out' \\\n  \
+            --run-user 1000 \\\n  --command=-x \\\n  --out out=obs://b/out/ \\\n  \
+            --param=-p=v \\\n  --flavor f \\\n  \
+            --set 'algorithm.outputs[0].local_dir=/tmp/out' \\\n  \
             --set metadata.annotations.fault-tolerance/hang-retry=true \\\n  \
             --set 'spec.volumes[0].nfs.local_path=/m' \\\n  \
             --set 'spec.volumes[0].nfs.nfs_server_path=10.0.0.5:/s' \\\n  \

@@ -28,7 +28,8 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
         None => {
             let hashes = "#".repeat(longest_end(json) + 1);
             format!(
-                "client\n        .training_jobs()\n        .from_json(BODY)?\n        .submit()\n        \
+                "client\n        .training_jobs()\n        .from_json(BODY)?\n        .submit()\n  \
+                       \
                  .await?;\n    println!(\"{{job}}\");\n    Ok(())\n}}\n\nconst BODY: &str = \
                  r{hashes}\"{json}\"{hashes};\n"
             )
@@ -39,7 +40,8 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
         None => "",
     };
     format!(
-        "{duration}{import}\n#[tokio::main]\nasync fn main() -> Result<(), modelarts_ext::Error> {{\n    \
+        "{duration}{import}\n#[tokio::main]\nasync fn main() -> Result<(), modelarts_ext::Error> \
+         {{\n    \
          let client = Client::from_env()?;\n    let job = {job}{end}"
     )
 }

@@ -397,7 +397,8 @@ async fn a_read_only_page_rejects_all_changes() {
         let request = fixture.request(method, &path);
         let request = request.header("x-csrf-token", &fixture.csrf);
         let response = request.send().await.unwrap();
-        // The check of a form changes nothing, so it only shows what is wrong. The last one logs out.
+        // The check of a form changes nothing, so it only shows what is wrong. The last one logs
+        // out.
         if path == "/create/check" || path == "/logout" {
             text(response, 200).await;
             continue;

@@ -181,7 +181,10 @@ async fn requests_are_read_back_and_filtered() {
         "{page}"
     );
     assert!(
-        page.contains("<code>CreateTrainingJob</code></th><td class=\"number\">1</td><td class=\"number\">1</td>"),
+        page.contains(
+            "<code>CreateTrainingJob</code></th><td class=\"number\">1</td><td \
+                       class=\"number\">1</td>"
+        ),
         "{page}"
     );
     let page = fixture.page("/emulator?changes=only").await;

@@ -26,7 +26,7 @@ use crate::{
         limits::blocking,
         progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent},
         side::Checksums,
-        source::{Source, changed},
+        source::{SourceItem, changed},
     },
 };
 
@@ -297,7 +297,7 @@ fn hash_files(
 ) -> Result<Vec<File>, Error> {
     let checksums = Checksums::of_directory(obs.cache_dir(), root);
     let file = |(path, file): (&String, &LocalFile)| {
-        let source = Source::File {
+        let source = SourceItem::File {
             path: file.path.clone(),
             stamp: file.stamp,
         };

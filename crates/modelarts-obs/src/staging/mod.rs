@@ -13,7 +13,8 @@
 //!
 //! # let emulator = Emulator::builder().timing(Timing::instant()).start().await?;
 //! # let root = tempfile::tempdir()?;
-//! # let (src, data, out) = (root.path().join("src"), root.path().join("data"), root.path().join("out"));
+//! # let (src, data, out) = (root.path().join("src"), root.path().join("data"),
+//! root.path().join("out"));
 //! # std::fs::create_dir_all(&src)?;
 //! # std::fs::create_dir_all(&data)?;
 //! # std::fs::write(data.join("rows.csv"), "1\n2\n")?;
@@ -50,12 +51,12 @@
 //!
 //! # Addresses
 //!
-//! | content | address |
-//! |---|---|
-//! | code | `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over paths, executable bits and contents |
-//! | manifest | `obs://BUCKET/PREFIX/code/<hash>/manifest.json` |
-//! | data | `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256 over the project, the id and the name of the machine, and the path of the directory |
-//! | output | `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/` |
+//! - code: `obs://BUCKET/PREFIX/code/<hash>/<name>/`, by the first 16 digits of a SHA-256 over
+//!   paths, executable bits and contents
+//! - manifest: `obs://BUCKET/PREFIX/code/<hash>/manifest.json`
+//! - data: `obs://BUCKET/PREFIX/data/<user>/<hash>/<name>/`, by the first 16 digits of a SHA-256
+//!   over the project, the id and the name of the machine, and the path of the directory
+//! - output: `obs://BUCKET/PREFIX/out/<job>-<random>/<name>/`
 //!
 //! For code and data, `<name>` is the name of the local directory, which the service keeps: code
 //! from `./src` is in `${MA_JOB_DIR}/src`. For an output, `<name>` is the name of the output.

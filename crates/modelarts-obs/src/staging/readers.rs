@@ -53,7 +53,8 @@ pub(super) async fn require_none(
         more => format!(", and {more} more"),
     };
     Err(invalid(format!(
-        "the data directory {} has changes, and its objects must not change while jobs read {path}: \
+        "the data directory {} has changes, and its objects must not change while jobs read \
+         {path}: \
          {}{more}",
         directory.display(),
         named.join(", ")

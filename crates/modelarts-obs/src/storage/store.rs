@@ -13,7 +13,9 @@ use url::Url;
 
 use crate::{
     error::{self, ErrorFacts},
-    storage::{credentials::KeyProvider, directory::Directory, http::TimedClient, place::Place},
+    storage::{
+        credentials::KeyProvider, directory::Directory, http::TimedClient, location::Location,
+    },
 };
 
 /// Region in signatures if the client has no region. It is the default region of AWS, which servers
@@ -79,7 +81,7 @@ pub(crate) struct Service {
 impl Store {
     pub(crate) fn service(
         connection: &Connection,
-        place: &Place,
+        place: &Location,
         bucket: &str,
     ) -> Result<Self, Error> {
         let url = place.bucket_url(bucket)?;

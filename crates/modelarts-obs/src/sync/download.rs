@@ -75,7 +75,7 @@ struct DownloadHeader {
 }
 
 /// State of a download in ranges.
-struct Part {
+struct PartialFile {
     file: File,
     hasher: Hasher,
     /// Number of bytes that are written.
@@ -277,7 +277,7 @@ fn open_part(
     path: &Path,
     header: Option<&DownloadHeader>,
     journal: Option<PathBuf>,
-) -> io::Result<Part> {
+) -> io::Result<PartialFile> {
     let mut hasher = Hasher::new(false);
     let old = Journal::read::<DownloadHeader>(journal.as_deref()).map(|(old, _)| old);
     if let Some(header) = header
@@ -293,7 +293,7 @@ fn open_part(
         if hasher.read(&mut file, offset)? == offset {
             file.set_len(offset)?;
             file.seek(SeekFrom::Start(offset))?;
-            return Ok(Part {
+            return Ok(PartialFile {
                 file,
                 hasher,
                 offset,
@@ -303,7 +303,7 @@ fn open_part(
         hasher = Hasher::new(false);
     }
     let file = create(path)?;
-    Ok(Part {
+    Ok(PartialFile {
         file,
         hasher,
         offset: 0,
@@ -312,7 +312,7 @@ fn open_part(
 }
 
 /// Appends a range to the file of a download.
-fn write_part(mut part: Part, bytes: &Bytes, path: &Path) -> Result<Part, Error> {
+fn write_part(mut part: PartialFile, bytes: &Bytes, path: &Path) -> Result<PartialFile, Error> {
     let written = part.file.write_all(bytes);
     written.map_err(|failure| error::local("writing", path, &failure))?;
     part.hasher.update(bytes);

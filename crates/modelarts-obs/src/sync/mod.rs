@@ -55,15 +55,19 @@
 //! [`sync_up`](crate::Obs::sync_up) does not send the following files and directories.
 //! [`SyncEvent::Skipped`] and [`Summary::skipped`] contain their paths, each with the reason.
 //!
-//! | files and directories | left out |
-//! |---|---|
-//! | `.git`, `__pycache__`, `node_modules`, virtual environments of Python | always |
-//! | the data directory of an emulator, which has the file `state.sqlite3`, and `modelarts-emulator-data` | always |
-//! | names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`, `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`, `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`, `.s3cfg`, `connection.json` and `emulator.env` of an emulator | always |
-//! | files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB | always |
-//! | sockets, named pipes, devices, incomplete downloads | always |
-//! | matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and applies in any directory | always |
-//! | matches of the patterns in `.gitignore` | with [`gitignore`](DirectorySync::gitignore), if the synchronized directory contains no `.modelartsignore` |
+//! - `.git`, `__pycache__`, `node_modules`, virtual environments of Python
+//! - the data directory of an emulator, which has the file `state.sqlite3`, and
+//!   `modelarts-emulator-data`
+//! - names of credentials: `.env*`, `*.pem`, `*.p12`, `*.pfx`, `*.ppk`, `id_dsa`, `id_ecdsa`,
+//!   `id_ecdsa_sk`, `id_ed25519`, `id_ed25519_sk`, `id_rsa`, `clouds.yaml`, `clouds.yml`,
+//!   `secure.yaml`, `secure.yml`, `.huaweicloud`, `.aws`, `.ssh`, `.netrc`, `.obsutilconfig`,
+//!   `.s3cfg`, `connection.json` and `emulator.env` of an emulator
+//! - files of up to 64 KiB with a private key in PEM format, which begins in the first 4 KiB
+//! - sockets, named pipes, devices, incomplete downloads
+//! - matches of the patterns in `.modelartsignore`, which has the syntax of `.gitignore` and
+//!   applies in any directory
+//! - matches of the patterns in `.gitignore`, with [`gitignore`](DirectorySync::gitignore), if the
+//!   synchronized directory contains no `.modelartsignore`
 //!
 //! Links to files and directories within the synchronized directory are followed. A link is left
 //! out if it leads to a directory that contains the link, or to a file or directory that is always
@@ -91,13 +95,17 @@ mod download;
 pub(crate) mod files;
 mod journal;
 pub(crate) mod limits;
+mod listing;
+mod parts;
 mod plan;
 pub(crate) mod progress;
 mod run;
 pub(crate) mod side;
 pub(crate) mod source;
+mod synchronization;
 mod target;
 mod upload;
+mod write_file;
 
 pub use progress::{Amount, Progress, SkipReason, Skipped, Summary, SyncEvent};
 
@@ -117,11 +125,13 @@ use modelarts_ext::Error;
 use crate::{
     address::ObsPath,
     obs::Obs,
-    sync::{progress::Reporter, run::Options},
+    sync::{progress::Reporter, synchronization::Options},
 };
 
 /// Default of [`DirectorySync::transfers`].
-const TRANSFERS: usize = 16;
+const DEFAULT_TRANSFERS: usize = 16;
+/// Maximum of [`DirectorySync::transfers`].
+const MAX_TRANSFERS: usize = 1_000;
 
 /// Synchronization of a directory or of a single file. Awaiting it returns its [`Summary`];
 /// [`stream`](Self::stream) returns its progress. The [module](self) describes which files are
@@ -190,7 +200,7 @@ impl DirectorySync {
                 delete: false,
                 dry_run: false,
                 gitignore: false,
-                transfers: TRANSFERS,
+                transfers: DEFAULT_TRANSFERS,
             },
         }
     }
@@ -228,7 +238,7 @@ impl DirectorySync {
     /// Sets the maximum number of concurrent requests. Default: 16. Values are limited to 1 to
     /// 1,000.
     pub fn transfers(mut self, transfers: usize) -> Self {
-        self.options.transfers = transfers.clamp(1, 1_000);
+        self.options.transfers = transfers.clamp(1, MAX_TRANSFERS);
         self
     }
 
@@ -246,7 +256,8 @@ impl DirectorySync {
     /// # let data = root.path().join("data");
     /// # std::fs::create_dir_all(&data)?;
     /// # std::fs::write(data.join("rows.csv"), "1,2\n")?;
-    /// # let obs = Obs::directory(root.path().join("obs")).with_cache_dir(root.path().join("cache"));
+    /// # let obs =
+    /// Obs::directory(root.path().join("obs")).with_cache_dir(root.path().join("cache"));
     /// # obs.bucket("my-bucket")?.create().await?;
     /// let mut progress = obs.sync_up(&data, "obs://my-bucket/data").stream();
     /// while let Some(progress) = progress.try_next().await? {

@@ -87,7 +87,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_file_has_one_action_and_only_equal_ones_stay(source in files(), target in files()) {
+        fn every_file_has_one_action_and_only_equal_ones_stay(
+            source in files(),
+            target in files(),
+        ) {
             let (actions, surplus) = plan(&source, &target);
             let names: Vec<_> = actions.iter().map(|(name, _)| name).collect();
             prop_assert_eq!(names, source.keys().collect::<Vec<_>>());

@@ -110,8 +110,8 @@ pub enum SkipReason {
     Emulator,
     /// A private key, according to the contents of the file.
     PrivateKey,
-    /// A hidden file or directory of the home directory, which belongs to another program: settings,
-    /// caches, keys. Those of other directories are transferred.
+    /// A hidden file or directory of the home directory, which belongs to another program:
+    /// settings, caches, keys. Those of other directories are transferred.
     HiddenInHome,
     /// A download that was interrupted.
     UnfinishedDownload,
@@ -167,11 +167,11 @@ pub struct Summary {
 /// Collector of the events of all tasks of a synchronization.
 pub(crate) struct Reporter {
     sender: Option<UnboundedSender<Result<Progress, Error>>>,
-    state: Mutex<State>,
+    state: Mutex<SyncState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SyncState {
     done: Amount,
     total: Amount,
     summary: Summary,
@@ -200,7 +200,7 @@ impl Reporter {
 
     /// Changes the state and sends the event. The lock is held meanwhile, so that the events are in
     /// the order of the changes.
-    fn report(&self, change: impl FnOnce(&mut State) -> Option<SyncEvent>) {
+    fn report(&self, change: impl FnOnce(&mut SyncState) -> Option<SyncEvent>) {
         let mut state = self.state.lock();
         if let Some(event) = change(&mut state)
             && let Some(sender) = &self.sender

@@ -12,13 +12,13 @@ use crate::{
         cache::{FileRecord, ObjectRecord, Table},
         files::WRITE_TEST,
         plan::Listed,
-        source::{Object, Source},
+        source::{Object, SourceItem},
     },
 };
 
 /// Source or target of a synchronization.
 pub(crate) struct Side {
-    pub(crate) items: BTreeMap<String, Source>,
+    pub(crate) items: BTreeMap<String, SourceItem>,
     pub(crate) checksums: Checksums,
 }
 
@@ -41,13 +41,13 @@ impl Checksums {
     }
 
     /// Returns the cached checksum, if the contents have not changed since it was stored.
-    pub(crate) fn find(&self, name: &str, source: &Source) -> Option<String> {
+    pub(crate) fn find(&self, name: &str, source: &SourceItem) -> Option<String> {
         match (self, source) {
-            (Self::Files(table), Source::File { stamp, .. }) => {
+            (Self::Files(table), SourceItem::File { stamp, .. }) => {
                 let record = table.get(name)?;
                 (record.stamp == *stamp).then_some(record.sha256)
             }
-            (Self::Objects(table), Source::Object(object)) => {
+            (Self::Objects(table), SourceItem::Object(object)) => {
                 let record = table.get(name)?;
                 (Some(&record.etag) == object.etag.as_ref()).then_some(record.sha256)
             }
@@ -56,16 +56,16 @@ impl Checksums {
     }
 
     /// Stores a checksum, unless the file could change without a change of its stamp.
-    pub(crate) fn store(&self, name: &str, source: &Source, sha256: &str) {
+    pub(crate) fn store(&self, name: &str, source: &SourceItem, sha256: &str) {
         let sha256 = sha256.to_owned();
         match (self, source) {
-            (Self::Files(table), Source::File { stamp, .. })
+            (Self::Files(table), SourceItem::File { stamp, .. })
                 if stamp.is_settled(SystemTime::now()) =>
             {
                 let stamp = *stamp;
                 table.insert(name, FileRecord { stamp, sha256 });
             }
-            (Self::Objects(_), Source::Object(object)) => {
+            (Self::Objects(_), SourceItem::Object(object)) => {
                 self.store_object(name, object.etag.clone(), sha256);
             }
             _ => {}
@@ -98,7 +98,7 @@ impl Checksums {
 impl Side {
     /// Returns the sizes and the cached checksums by name.
     pub(crate) fn listed(&self) -> BTreeMap<String, Listed> {
-        let listed = |(name, item): (&String, &Source)| {
+        let listed = |(name, item): (&String, &SourceItem)| {
             let listed = Listed {
                 size: item.size(),
                 sha256: self.checksums.find(name, item),

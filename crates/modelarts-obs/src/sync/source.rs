@@ -27,7 +27,7 @@ pub(crate) const RANGE: u64 = 8 << 20;
 
 /// File or object that is compared or transferred.
 #[derive(Clone)]
-pub(crate) enum Source {
+pub(crate) enum SourceItem {
     File { path: PathBuf, stamp: Stamp },
     Object(Object),
 }
@@ -48,7 +48,7 @@ pub(crate) struct Content {
     pub(crate) sha256: Option<String>,
 }
 
-impl Source {
+impl SourceItem {
     pub(crate) fn size(&self) -> u64 {
         match self {
             Self::File { stamp, .. } => stamp.size,

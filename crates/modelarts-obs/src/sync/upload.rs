@@ -10,7 +10,6 @@ use object_store::{
     path::Path,
 };
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -20,21 +19,16 @@ use crate::{
     storage::store::Store,
     sync::{
         cache,
-        digest::{Hasher, Stamp, is_private_key},
+        digest::{Hasher, is_private_key},
         files::WRITE_TEST,
         journal::Journal,
         limits::{Limits, run_all},
+        parts::{MULTIPART_FROM, Origin, UploadHeader, part_size},
         progress::Reporter,
-        source::Source,
+        source::SourceItem,
     },
 };
 
-/// Minimum size of a file that is uploaded in parts, in bytes.
-const MULTIPART_FROM: u64 = 16 << 20;
-/// Size of a part in bytes, unless the file would have too many parts.
-const PART: u64 = 8 << 20;
-/// Maximum number of parts of an object.
-const MAX_PARTS: u64 = 10_000;
 /// Maximum size of an object that OBS copies in one request, in bytes.
 const MAX_COPY: u64 = 5 << 30;
 /// Maximum size of the parts of one file that are in memory at the same time, in bytes.
@@ -64,23 +58,6 @@ pub(crate) enum Sent {
     PrivateKey,
 }
 
-/// Description of an upload in its journal. An upload is continued if all fields are the same.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct UploadHeader {
-    target: String,
-    source: Origin,
-    size: u64,
-    part_size: u64,
-    sha256: Option<String>,
-}
-
-/// File or object with the version of its contents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Origin {
-    File(PathBuf, Stamp),
-    Object(String, Option<String>),
-}
-
 /// State of an upload in parts.
 struct Upload {
     id: String,
@@ -90,11 +67,11 @@ struct Upload {
 }
 
 impl Uploads {
-    fn store(&self) -> &Store {
+    pub(super) fn store(&self) -> &Store {
         self.bucket.store()
     }
 
-    fn doing(&self, path: &Path) -> String {
+    pub(super) fn doing(&self, path: &Path) -> String {
         format!("writing obs://{}/{path}", self.bucket.name())
     }
 
@@ -103,7 +80,7 @@ impl Uploads {
     pub(crate) async fn send(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         sha256: Option<String>,
     ) -> Result<Sent, Error> {
         let key = self.prefix.join(name)?;
@@ -134,8 +111,12 @@ impl Uploads {
 
     /// Requests that OBS copies an object within its bucket. Returns `None` if the contents must
     /// pass through this machine.
-    async fn copy_on_server(&self, source: &Source, path: &Path) -> Result<Option<Sent>, Error> {
-        let Source::Object(object) = source else {
+    async fn copy_on_server(
+        &self,
+        source: &SourceItem,
+        path: &Path,
+    ) -> Result<Option<Sent>, Error> {
+        let SourceItem::Object(object) = source else {
             return Ok(None);
         };
         // A copy in a local directory would be a hard link, which later changes together with the
@@ -158,12 +139,17 @@ impl Uploads {
     }
 
     /// Uploads contents in one request. The returned checksum is that of the bytes that were sent.
-    async fn send_whole(&self, name: &str, source: &Source, path: &Path) -> Result<Sent, Error> {
+    async fn send_whole(
+        &self,
+        name: &str,
+        source: &SourceItem,
+        path: &Path,
+    ) -> Result<Sent, Error> {
         let size = source.size();
         let _contents = self.limits.bytes(size).await;
         let mut hasher = Hasher::new(false);
         let bytes = match source {
-            Source::File { .. } => {
+            SourceItem::File { .. } => {
                 let bytes = source.read(0..size, &self.limits).await?;
                 if is_private_key(&bytes, size) {
                     return Ok(Sent::PrivateKey);
@@ -171,7 +157,7 @@ impl Uploads {
                 hasher.update(&bytes);
                 bytes
             }
-            Source::Object(object) => {
+            SourceItem::Object(object) => {
                 let permit = self.limits.request().await;
                 let content = object.read(0..size, &self.limits).await?;
                 drop(permit);
@@ -231,7 +217,7 @@ impl Uploads {
     async fn send_in_parts(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         path: &Path,
         sha256: Option<String>,
         parts: &dyn MultipartStore,
@@ -240,8 +226,8 @@ impl Uploads {
         let header = UploadHeader {
             target: format!("{} {}/{path}", self.address, self.bucket.name()),
             source: match source {
-                Source::File { path, stamp } => Origin::File(path.clone(), *stamp),
-                Source::Object(object) => {
+                SourceItem::File { path, stamp } => Origin::File(path.clone(), *stamp),
+                SourceItem::Object(object) => {
                     Origin::Object(object.doing("copying"), object.etag.clone())
                 }
             },
@@ -361,7 +347,7 @@ impl Uploads {
     async fn send_missing(
         self: &Arc<Self>,
         name: &str,
-        source: &Source,
+        source: &SourceItem,
         path: &Path,
         header: &UploadHeader,
         upload: &Arc<Mutex<Upload>>,
@@ -445,96 +431,10 @@ impl Uploads {
         let is_same = info.sha256() == Some(expected) && info.size() == header.size;
         info.etag().filter(|_| is_same).map(str::to_owned)
     }
-
-    /// Writes a large file to a local directory, which has no uploads in parts.
-    async fn write_file(
-        &self,
-        name: &str,
-        source: &Source,
-        path: &Path,
-        sha256: Option<String>,
-    ) -> Result<Sent, Error> {
-        let convert = |error: object_store::Error| error::convert(&error, &self.doing(path));
-        let begin = |objects: Arc<dyn ObjectStore>| async move {
-            let options = PutMultipartOptions::default();
-            objects.put_multipart_opts(path, options).await
-        };
-        let mut upload = self.store().call(|| self.doing(path), begin).await?;
-        let size = source.size();
-        let mut hasher = Hasher::new(false);
-        let mut start = 0;
-        let written = async {
-            while start < size {
-                let end = (start + PART).min(size);
-                let _contents = self.limits.bytes(end - start).await;
-                let bytes = source.read(start..end, &self.limits).await?;
-                hasher.update(&bytes);
-                upload.put_part(bytes.into()).await.map_err(convert)?;
-                self.reporter.advanced(name, end - start);
-                start = end;
-            }
-            upload.complete().await.map_err(convert)
-        };
-        let written = written.await;
-        if written.is_err() {
-            let _ = upload.abort().await;
-        }
-        let etag = written?.e_tag;
-        self.reporter.transferred(name, size, size);
-        Ok(Sent::Object {
-            sha256: sha256.or_else(|| Some(hasher.finish().sha256)),
-            etag,
-        })
-    }
-}
-
-impl UploadHeader {
-    fn parts(&self) -> usize {
-        usize::try_from(self.size.div_ceil(self.part_size)).unwrap_or(usize::MAX)
-    }
-
-    fn length(&self, part: usize) -> u64 {
-        let start = (part as u64).saturating_mul(self.part_size);
-        self.size.saturating_sub(start).min(self.part_size)
-    }
 }
 
 /// Returns `true` if OBS would reject the same request again.
 fn is_rejection(error: &Error) -> bool {
     let status = error.status().unwrap_or_default();
     (400..500).contains(&status) && !matches!(status, 403 | 408 | 429)
-}
-
-/// Returns the size of the parts of a file: 8 MiB, or more in whole MiB if the file would have more
-/// than 10,000 parts.
-fn part_size(size: u64) -> u64 {
-    const MIB: u64 = 1 << 20;
-    size.div_ceil(MAX_PARTS).next_multiple_of(MIB).max(PART)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_are_8_mib_until_there_would_be_more_than_10_000() {
-        const GIB: u64 = 1 << 30;
-        assert_eq!(part_size(MULTIPART_FROM), PART);
-        assert_eq!(part_size(PART * MAX_PARTS), PART);
-        assert_eq!(part_size(PART * MAX_PARTS + 1), PART + (1 << 20));
-        for size in [1, 100 * GIB, 1_000 * GIB, 48_000 * GIB] {
-            assert!(size.div_ceil(part_size(size)) <= MAX_PARTS, "{size}");
-        }
-        let header = UploadHeader {
-            target: String::new(),
-            source: Origin::Object(String::new(), None),
-            size: 2 * PART + 1,
-            part_size: PART,
-            sha256: None,
-        };
-        let lengths: Vec<_> = (0..header.parts())
-            .map(|part| header.length(part))
-            .collect();
-        assert_eq!(lengths, [PART, PART, 1]);
-    }
 }

@@ -71,6 +71,7 @@ async fn errors_of_the_file_system_name_the_object() {
     let error = bucket.put("a#1", "").await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "writing obs://my-bucket/a#1: Filenames containing trailing '/#\\d+/' are not supported: a#1"
+        "writing obs://my-bucket/a#1: Filenames containing trailing '/#\\d+/' are not supported: \
+         a#1"
     );
 }

@@ -242,11 +242,13 @@ mod tests {
             ),
             (
                 "algorithm.parameters[x].name=a",
-                "--field algorithm.parameters[x].name: the index in parameters[x] must be a number from 0 to 1000, such as [0]",
+                "--field algorithm.parameters[x].name: the index in parameters[x] must be a number \
+                 from 0 to 1000, such as [0]",
             ),
             (
                 "metadata..name=a",
-                "--field metadata..name: a path must consist of names and dots, such as metadata.name",
+                "--field metadata..name: a path must consist of names and dots, such as \
+                 metadata.name",
             ),
             (
                 "metadata=a",

@@ -2,9 +2,9 @@
 
 use std::cmp::Reverse;
 
-use modelarts_ext::{Client, types::TrainingFlavor};
+use modelarts_ext::Client;
 
-use crate::{commands::create::draft::Draft, failure::Failure};
+use crate::{commands::create::draft::Draft, failure::Failure, output::hardware};
 
 /// Engine of scripts without `--engine`.
 const DEFAULT_ENGINE: &str = "PyTorch";
@@ -77,7 +77,8 @@ async fn missing_flavor(client: &Client) -> Failure {
             let width = ids.map(str::len).max().unwrap_or_default();
             let lines = flavors.iter().filter_map(|flavor| {
                 let id = flavor.flavor_id.as_deref()?;
-                Some(format!("\n  {id:width$}  {}", hardware(flavor)))
+                let hardware = flavor.flavor_info.as_deref().map(hardware);
+                Some(format!("\n  {id:width$}  {}", hardware.unwrap_or_default()))
             });
             let lines: String = lines.map(|line| line.trim_end().to_owned() + "").collect();
             Failure::usage(format_args!("{rule}; it must be one of:{lines}"))
@@ -85,27 +86,6 @@ async fn missing_flavor(client: &Client) -> Failure {
         Ok(_) => Failure::usage(format_args!("{rule}; --pool names a dedicated pool")),
         Err(error) => Failure::usage(format_args!("{rule}; the flavors cannot be read: {error}")),
     }
-}
-
-/// Returns the hardware of a flavor, such as `8 cores, 32 GB, 1 × GP-Vnt1`.
-pub(crate) fn hardware(flavor: &TrainingFlavor) -> String {
-    let Some(info) = flavor.flavor_info.as_deref() else {
-        return String::new();
-    };
-    let cores = info.cpu.as_ref().and_then(|cpu| cpu.core_num);
-    let memory = info.memory.as_ref();
-    let memory =
-        memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
-    let gpu = info.gpu.as_ref();
-    let gpu = gpu.and_then(|gpu| Some((gpu.unit_num?, gpu.product_name.as_deref()?)));
-    let npu = info.npu.as_ref();
-    let npu = npu.and_then(|npu| Some((npu.unit_num?, npu.product_name.as_deref()?)));
-    let parts = [
-        cores.map(|cores| format!("{cores} cores")),
-        memory.map(|(size, unit)| format!("{size} {unit}")),
-        gpu.or(npu).map(|(count, name)| format!("{count} × {name}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -75,17 +75,24 @@ impl Draft {
             file,
             inherited: Vec::new(),
         };
-        match &flags.name {
-            Some(name) => draft.edit(|job| job.name(name)),
-            None if is_named => {}
-            None => draft.edit(|job| job.name(generated_name(flags))),
+        draft.job = flags.parameters.set(draft.job).map_err(Failure::usage)?;
+        if !is_named && flags.parameters.text("name").is_none() {
+            draft.edit(|job| job.name(generated_name(flags)));
+        }
+        // A flavor of the context may not fit a pool that is given, and vice versa.
+        if draft.needs_flavor() {
+            draft.set(&context.flavor, CreateJob::flavor);
+            draft.set(&context.pool, CreateJob::pool);
         }
         draft.set_code(flags)?;
-        draft.set_image(flags);
         draft.set_channels(flags)?;
         draft.set_parameters(flags)?;
-        draft.set_resources(flags, context);
-        draft.set_run(flags);
+        for mount in &flags.volume {
+            draft.edit(|job| job.volume(mount.0.clone()));
+        }
+        draft.set(&flags.notify, |job, topic| {
+            job.notify(topic.urn, topic.events)
+        });
         for set in &flags.set {
             let job = draft.job.set_field(&set.name, &set.value);
             draft.job = job.map_err(|error| {
@@ -182,7 +189,7 @@ impl Draft {
         }
         let path = Path::new(script);
         if path.is_dir() {
-            if flags.boot_file.is_none() && flags.command.is_none() {
+            if flags.boot_file.is_none() && flags.parameters.text("command").is_none() {
                 return Err(Failure::usage(format_args!(
                     "{script} is a directory; --boot-file must name the script in it, or --command \
                      the command"
@@ -212,19 +219,6 @@ impl Draft {
         })?;
         self.code = Some((directory, Some(boot_file)));
         Ok(())
-    }
-
-    fn set_image(&mut self, flags: &JobFlags) {
-        self.set(&flags.engine, |job, engine| match engine.split_once(':') {
-            Some((name, version)) => job.preset_image(name, version),
-            None => job.preset_engine(engine),
-        });
-        self.set(&flags.image, CreateJob::custom_image);
-        self.set(&flags.command, CreateJob::command);
-        self.set(&flags.algorithm, CreateJob::algorithm);
-        self.set(&flags.run_user, CreateJob::run_user);
-        self.set(&flags.local_code_dir, CreateJob::local_code_dir);
-        self.set(&flags.working_dir, CreateJob::working_dir);
     }
 
     fn set_channels(&mut self, flags: &JobFlags) -> Result<(), Failure> {
@@ -313,33 +307,6 @@ impl Draft {
             }
         }
         Ok(())
-    }
-
-    fn set_resources(&mut self, flags: &JobFlags, context: &Context) {
-        self.set(&flags.flavor, CreateJob::flavor);
-        self.set(&flags.pool, CreateJob::pool);
-        // A flavor of the context may not fit a pool that is given, and vice versa.
-        if self.needs_flavor() {
-            self.set(&context.flavor, CreateJob::flavor);
-            self.set(&context.pool, CreateJob::pool);
-        }
-        self.set(&flags.nodes, CreateJob::nodes);
-        self.set(&flags.priority, CreateJob::priority);
-        for mount in &flags.volume {
-            self.edit(|job| job.volume(mount.0.clone()));
-        }
-    }
-
-    fn set_run(&mut self, flags: &JobFlags) {
-        self.set(&flags.description, CreateJob::description);
-        self.set(&flags.auto_stop, CreateJob::auto_stop);
-        self.set(&flags.restarts, CreateJob::auto_restart);
-        self.set(&flags.log_url, CreateJob::log_path);
-        self.set(&flags.notify, |job, topic| {
-            job.notify(topic.urn, topic.events)
-        });
-        self.set(&flags.experiment, CreateJob::experiment);
-        self.set(&flags.workspace, CreateJob::workspace);
     }
 }
 

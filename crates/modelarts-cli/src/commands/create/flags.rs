@@ -1,13 +1,18 @@
 //! `JobFlags`: the flags that describe a job, of `submit`, `run` and `check`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use modelarts_console::parameters::{Flag, Method, Parameter, parameters};
+use modelarts_ext::CreateJob;
 
 use crate::commands::{
     create::values::{Channel, DataSet, Mount, Pair, Topic, Variable},
     jobs::{time_span, whole_number},
 };
+
+/// Headings of the flags of the table in their order. Flags without a heading come first.
+const HEADINGS: [&str; 4] = ["", "Code", "Resources", "Run"];
 
 /// The description of a job. Flags take precedence over the file, and `--set` over both.
 #[derive(Clone, Debug, Args)]
@@ -28,12 +33,6 @@ pub(crate) struct JobFlags {
     /// Field of the request body: spec.resource.node_count=4; may be repeated.
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Pair>,
-    /// Name of the job. Default: the name of the script with four random characters.
-    #[arg(long, value_name = "NAME")]
-    pub(crate) name: Option<String>,
-    /// Description of the job.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) description: Option<String>,
 
     /// Code directory, if it is not that of the script: a directory here, or obs://BUCKET/CODE/.
     #[arg(long, value_name = "DIR", help_heading = "Code")]
@@ -41,33 +40,22 @@ pub(crate) struct JobFlags {
     /// Script to start, if SCRIPT is the code directory: a path in it.
     #[arg(long, value_name = "PATH", help_heading = "Code")]
     pub(crate) boot_file: Option<String>,
-    /// Preset image: NAME:VERSION, or the id of an engine. Default: the newest PyTorch; `modelarts
-    /// engines` lists all.
-    #[arg(long, value_name = "ENGINE", help_heading = "Code")]
-    pub(crate) engine: Option<String>,
-    /// Custom image: ORGANIZATION/IMAGE:TAG.
-    #[arg(long, value_name = "IMAGE", help_heading = "Code")]
-    pub(crate) image: Option<String>,
-    /// Command of a custom image, in one line.
-    #[arg(long, value_name = "COMMAND", help_heading = "Code")]
-    pub(crate) command: Option<String>,
-    /// Algorithm of the service, by its id.
-    #[arg(long, value_name = "ID", help_heading = "Code")]
-    pub(crate) algorithm: Option<String>,
-    /// User id of a custom image.
-    #[arg(long, value_name = "UID", value_parser = whole_number::<u32>, help_heading = "Code")]
-    pub(crate) run_user: Option<u32>,
-    /// Directory in the container for the code.
-    #[arg(long, value_name = "PATH", help_heading = "Code")]
-    pub(crate) local_code_dir: Option<String>,
-    /// Working directory of the command in the container.
-    #[arg(long, value_name = "PATH", help_heading = "Code")]
-    pub(crate) working_dir: Option<String>,
     /// Hyper-parameter: epochs=20; may be repeated.
-    #[arg(short, long, value_name = "NAME=VALUE", help_heading = "Code")]
+    #[arg(
+        short,
+        long,
+        value_name = "NAME=VALUE",
+        help_heading = "Code",
+        display_order = 200
+    )]
     pub(crate) param: Vec<Pair>,
     /// Environment variable: SEED=1, or API_KEY for its value here; may be repeated.
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Code")]
+    #[arg(
+        long,
+        value_name = "NAME[=VALUE]",
+        help_heading = "Code",
+        display_order = 201
+    )]
     pub(crate) env: Vec<Variable>,
 
     /// Input: a directory here, or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
@@ -105,46 +93,97 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "BUCKET", help_heading = "Data")]
     pub(crate) bucket: Option<String>,
 
-    /// Flavor of the nodes. Default: that of the context; `modelarts flavors` lists all.
-    #[arg(long, value_name = "FLAVOR", help_heading = "Resources")]
-    pub(crate) flavor: Option<String>,
-    /// Dedicated pool. Default: that of the context, or the public pool.
-    #[arg(long, value_name = "ID", help_heading = "Resources")]
-    pub(crate) pool: Option<String>,
-    /// Number of nodes. Default: 1.
-    #[arg(
-        long,
-        value_name = "NODES",
-        value_parser = whole_number::<u32>,
-        help_heading = "Resources"
-    )]
-    pub(crate) nodes: Option<u32>,
-    /// Priority in a dedicated pool: 1 to 3.
-    #[arg(
-        long,
-        value_name = "PRIORITY",
-        value_parser = whole_number::<u8>,
-        help_heading = "Resources"
-    )]
-    pub(crate) priority: Option<u8>,
-
-    /// Stops the job after this time: 1h to 72h, whole hours.
-    #[arg(long, value_name = "TIME", value_parser = time_span, help_heading = "Run")]
-    pub(crate) auto_stop: Option<Duration>,
-    /// Number of automatic restarts after a failure. Default: 0.
-    #[arg(long, value_name = "TIMES", value_parser = whole_number::<u32>, help_heading = "Run")]
-    pub(crate) restarts: Option<u32>,
-    /// Address for a copy of the logs: obs://BUCKET/DIR/.
-    #[arg(long, value_name = "ADDRESS", help_heading = "Run")]
-    pub(crate) log_url: Option<String>,
+    // Flags of the table of parameters. Their headings follow those above.
+    #[command(flatten)]
+    pub(crate) parameters: ParameterFlags,
     /// Topic for messages about the job, urn:smn:REGION:PROJECT_ID:TOPIC, with the events;
     /// JobCompleted, JobFailed and JobTerminated if none are given.
     #[arg(long, value_name = "URN[=EVENTS]", help_heading = "Run")]
     pub(crate) notify: Option<Topic>,
-    /// Experiment of the job, by its id.
-    #[arg(long, value_name = "ID", help_heading = "Run")]
-    pub(crate) experiment: Option<String>,
-    /// Workspace of the job. Default: 0.
-    #[arg(long, value_name = "ID", help_heading = "Run")]
-    pub(crate) workspace: Option<String>,
+}
+
+/// Values of the flags of the table of parameters, as texts that their types accept.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ParameterFlags(Vec<(&'static Parameter, String)>);
+
+impl ParameterFlags {
+    /// Returns the value of a flag.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let (_, text) = self
+            .0
+            .iter()
+            .find(|(parameter, _)| parameter.name == name)?;
+        Some(text)
+    }
+
+    /// Sets the fields of the flags.
+    pub(crate) fn set(&self, mut job: CreateJob) -> Result<CreateJob, String> {
+        for (parameter, text) in &self.0 {
+            job = match parameter.method() {
+                None => job,
+                Some(Method::Text(set)) => set(job, text.clone()),
+                Some(Method::Number(set)) => set(job, whole_number(text)?),
+                Some(Method::SmallNumber(set)) => set(job, whole_number(text)?),
+                Some(Method::Time(set)) => set(job, time_span(text)?),
+            };
+        }
+        Ok(job)
+    }
+}
+
+/// Returns the flags of the table in the order of their headings.
+fn table() -> impl Iterator<Item = (&'static Parameter, &'static Flag)> {
+    HEADINGS.iter().flat_map(|heading| {
+        let flags = parameters().filter_map(|it| Some((it, it.flag.as_ref()?)));
+        flags.filter(|(_, flag)| flag.heading == *heading)
+    })
+}
+
+/// Returns the value of a flag if its type accepts it.
+fn checked(parameter: &Parameter, text: &str) -> Result<String, String> {
+    match parameter.method() {
+        Some(Method::Number(_)) => whole_number::<u32>(text).map(drop)?,
+        Some(Method::SmallNumber(_)) => whole_number::<u8>(text).map(drop)?,
+        Some(Method::Time(_)) => time_span(text).map(drop)?,
+        None | Some(Method::Text(_)) => {}
+    }
+    Ok(text.to_owned())
+}
+
+impl Args for ParameterFlags {
+    fn augment_args(command: Command) -> Command {
+        let flags = table().map(|(parameter, flag)| {
+            let argument = Arg::new(parameter.name)
+                .long(flag.name.trim_start_matches('-'))
+                .value_name(flag.value)
+                .value_parser(move |text: &str| checked(parameter, text))
+                .help(flag.help);
+            match flag.heading {
+                "" => argument,
+                heading => argument.help_heading(heading),
+            }
+        });
+        command.args(flags)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ParameterFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let values = table().filter_map(|(parameter, _)| {
+            Some((
+                parameter,
+                matches.get_one::<String>(parameter.name)?.clone(),
+            ))
+        });
+        Ok(Self(values.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
 }

@@ -167,7 +167,8 @@ fn require_local(body: &Value) -> Result<(), Failure> {
     let algorithm = &body["algorithm"];
     if algorithm["id"].is_string() || algorithm["subscription_id"].is_string() {
         return Err(Failure::usage(
-            "the algorithm exists only on the service; a job on this machine must have a script or a \
+            "the algorithm exists only on the service; a job on this machine must have a script or \
+             a \
              command",
         ));
     }
@@ -189,7 +190,8 @@ fn require_local(body: &Value) -> Result<(), Failure> {
         let address = &input["remote"]["obs"]["obs_url"];
         if is_remote(address) || input["remote"]["dataset"].is_object() {
             return Err(Failure::usage(format_args!(
-                "the input {} is on the service; a job on this machine must have local data: --data \
+                "the input {} is on the service; a job on this machine must have local data: \
+                 --data \
                  {}=DIR",
                 input["name"].as_str().unwrap_or_default(),
                 input["name"].as_str().unwrap_or("NAME")

@@ -29,7 +29,9 @@ const TIMEOUT: &str = "Stops following after this time; stops the job on this ma
 
 #[derive(Debug, Args)]
 #[command(mut_arg("timeout", |timeout| timeout.help(TIMEOUT)))]
-#[command(group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true))]
+#[command(
+    group = clap::ArgGroup::new("place").args(["local", "both"]).required(true).multiple(true)
+)]
 #[cfg_attr(not(unix), allow(dead_code))]
 pub(crate) struct Run {
     #[command(flatten)]
@@ -61,7 +63,8 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) async fn run(self, _session: &Session) -> Result<ExitStatus, Failure> {
         Err(Failure::local(
-            "run: the emulator exists on Linux and macOS only; `modelarts submit` works on this system",
+            "run: the emulator exists on Linux and macOS only; `modelarts submit` works on this \
+             system",
         ))
     }
 }
@@ -121,8 +124,8 @@ mod unix {
             submit(session, client, draft, &self.submit, mode).await
         }
 
-        /// Returns the client of the service and the job for it. Missing settings, and a job that the
-        /// service would refuse, are reported before the local run.
+        /// Returns the client of the service and the job for it. Missing settings, and a job that
+        /// the service would refuse, are reported before the local run.
         async fn draft_of_service<'a>(
             &self,
             session: &'a Session,
@@ -149,9 +152,12 @@ mod unix {
         ) -> Result<Followed, Failure> {
             // A signal during the start does not leave files of the emulator behind.
             let mut interrupt = Interrupt::new();
-            let service =
-                LocalService::start(self.job.pool.as_deref(), !self.no_packages, self.container)
-                    .await?;
+            let service = LocalService::start(
+                self.job.parameters.text("pool"),
+                !self.no_packages,
+                self.container,
+            )
+            .await?;
             let result = self
                 .run_on(&service, session, printer, &mut interrupt)
                 .await;

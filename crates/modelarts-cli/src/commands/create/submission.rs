@@ -252,7 +252,8 @@ impl Target<'_> {
         known.map(|diagnosis| diagnosis.cause.to_string())
     }
 
-    /// Prints the addresses of the outputs on stderr. Those of a job on this machine are downloaded.
+    /// Prints the addresses of the outputs on stderr. Those of a job on this machine are
+    /// downloaded.
     fn print_outputs(&self, job: &Job, outcome: &Outcome, downloads: bool) {
         if self.is_local {
             return;
@@ -346,8 +347,8 @@ impl Followed {
     }
 }
 
-/// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of the
-/// service do not matter in the text.
+/// Returns a printer of everything that happens to a job. Of a job on this machine, the steps of
+/// the service do not matter in the text.
 pub(crate) fn printer(session: &Session, is_local: bool) -> Printer<'_> {
     let printer = Printer::new(session);
     match is_local {

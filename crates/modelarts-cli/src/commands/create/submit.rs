@@ -40,7 +40,8 @@ pub(crate) struct Submit {
     #[command(flatten)]
     submit: SubmitFlags,
     /// Prints the request body, and what would be sent, and sends nothing.
-    /// Environment variables with names of credentials, and those of --env NAME, are printed as ***.
+    /// Environment variables with names of credentials, and those of --env NAME, are printed as
+    /// ***.
     #[arg(long, conflicts_with = "detach")]
     dry_run: bool,
     /// Prints secrets in the request body of --dry-run.

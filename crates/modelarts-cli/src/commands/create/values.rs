@@ -142,7 +142,8 @@ impl FromStr for Mount {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let rule = || {
-            "it must be SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or obs://BUCKET/DIR:/PATH; \
+            "it must be SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or \
+             obs://BUCKET/DIR:/PATH; \
              :ro at the end makes SFS Turbo read-only"
                 .to_owned()
         };
@@ -170,7 +171,8 @@ impl FromStr for Mount {
     }
 }
 
-/// A topic, with the events that are published to it: `urn:smn:…` or `urn:smn:…=JobFailed,JobHanged`.
+/// A topic, with the events that are published to it: `urn:smn:…` or
+/// `urn:smn:…=JobFailed,JobHanged`.
 #[derive(Clone, Debug)]
 pub(crate) struct Topic {
     pub(crate) urn: String,

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     commands::jobs::{
         arguments::{moment, positive_number},
-        selection::Selection,
+        selection::JobConditions,
     },
     exit_status::ExitStatus,
     failure::Failure,
@@ -27,7 +27,7 @@ const MAX_IN_FLIGHT: usize = 4;
 #[derive(Debug, Args)]
 pub(crate) struct Ls {
     #[command(flatten)]
-    selection: Selection,
+    selection: JobConditions,
     /// Only jobs created since this time: 4d, 12h, 30m, 2026-01-15, 2026-01-15T08:30:00Z.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
@@ -170,7 +170,7 @@ impl Ls {
 /// requested.
 fn first(
     mut list: ListJobs,
-    selection: Selection,
+    selection: JobConditions,
     limit: usize,
 ) -> impl Stream<Item = Result<Vec<Job>, Error>> {
     if !selection.is_local() {

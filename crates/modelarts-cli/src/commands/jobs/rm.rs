@@ -13,7 +13,7 @@ use crate::{
     commands::jobs::{
         arguments::time_span,
         results::{JobResult, count, list_on_stderr, print_results},
-        selection::Selection,
+        selection::JobConditions,
     },
     confirmation::confirm,
     exit_status::ExitStatus,
@@ -56,7 +56,7 @@ pub(crate) struct Rm {
     #[arg(long, value_name = "TIME", value_parser = time_span)]
     older_than: Option<Duration>,
     #[command(flatten)]
-    selection: Selection,
+    selection: JobConditions,
     /// Deletes without a question.
     #[arg(short, long)]
     yes: bool,
@@ -107,7 +107,7 @@ impl Rm {
 /// Returns the jobs that meet the conditions, oldest first.
 async fn select(
     client: &Client,
-    selection: Selection,
+    selection: JobConditions,
     older_than: Option<Duration>,
 ) -> Result<Vec<Job>, Failure> {
     let list = selection.list(client).await?;

@@ -1,4 +1,4 @@
-//! `Selection`: the conditions of the service's search for jobs, as arguments.
+//! `JobConditions`: the conditions of the service's search for jobs, as arguments.
 
 use clap::Args;
 use modelarts_ext::{Client, Filter, Job, jobs::ListJobs, types::Phase};
@@ -7,7 +7,7 @@ use crate::{commands::jobs::arguments::phase, failure::Failure};
 
 /// Conditions of a search. A job must meet all of them.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct Selection {
+pub(super) struct JobConditions {
     /// Only jobs in these phases: Running,Pending.
     #[arg(
         long,
@@ -44,7 +44,7 @@ pub(super) struct Selection {
     workspace: Option<String>,
 }
 
-impl Selection {
+impl JobConditions {
     /// Returns `true` if there is no condition.
     pub(super) fn is_empty(&self) -> bool {
         !self.mine

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::{
     commands::{
-        create::choices::{default_engine, hardware},
+        create::choices::default_engine,
         jobs::time_span,
         record::recorder::{JOB, Recorder, Values},
     },
@@ -59,7 +59,8 @@ impl Create {
         let (name, version) = default_engine(client).await?;
         let id = flavor.flavor_id.as_deref().unwrap_or_default();
         let code = flavor.billing.as_ref().and_then(|it| it.code.as_deref());
-        let (hardware, code) = (hardware(&flavor), code.unwrap_or(id));
+        let hardware = flavor.flavor_info.as_deref().map(output::hardware);
+        let (hardware, code) = (hardware.unwrap_or_default(), code.unwrap_or(id));
         let limit = output::duration(self.timeout);
         let cost = format!("1 x {id} ({hardware}) for at most {limit}, charged as {code}");
         let place = Session::place(client);

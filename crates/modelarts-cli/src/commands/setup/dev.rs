@@ -17,7 +17,8 @@ use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session
 
 /// Explanation below the arguments.
 const NOTES: &str = "\
-The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so that
+The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so \
+that
 commands in other shells can use it; the context does not become the current one. Its keys are in
 the file connection.json of the data directory, which only this user can read. Jobs, keys and
 objects are kept for the next start. `modelarts-emulator serve` has more settings.
@@ -59,8 +60,8 @@ pub(crate) struct Dev {
     #[cfg(unix)]
     #[arg(long, value_enum, default_value_t = modelarts_emulator::jobs::Container::Auto)]
     container: modelarts_emulator::jobs::Container,
-    /// Loopback address of the web page; port 0 selects a free port. Default: 127.0.0.1:8900, or the
-    /// next free port.
+    /// Loopback address of the web page; port 0 selects a free port. Default: 127.0.0.1:8900, or
+    /// the next free port.
     #[arg(long, value_name = "ADDRESS:PORT")]
     console_listen: Option<SocketAddr>,
     /// Serves no web page.

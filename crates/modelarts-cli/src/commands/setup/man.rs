@@ -10,8 +10,8 @@ use crate::{exit_status::ExitStatus, failure::Failure, output::Stdout, session::
 /// Prints the manual page of the program, for `man -l -`, or writes the pages of all commands.
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Directory for one page for each command, such as ~/.local/share/man/man1; it is created if it
-    /// does not exist.
+    /// Directory for one page for each command, such as ~/.local/share/man/man1; it is created if
+    /// it does not exist.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -29,8 +29,10 @@ const MAX_TRANSFERS: u16 = 1_000;
 
 /// Help of the rules.
 const LONG_HELP: &str = "\
-Contents are compared by size and checksum, so a second call transfers only what has changed, and a \
-call that was interrupted continues. Files of a directory go directly below the target, without the \
+Contents are compared by size and checksum, so a second call transfers only what has changed, and \
+a \
+call that was interrupted continues. Files of a directory go directly below the target, without \
+the \
 name of the directory.
 
 Files that may hold credentials (.env, *.pem, clouds.yaml and the like), .git, __pycache__, \

@@ -114,8 +114,8 @@ async fn operations_are_listed_and_described_without_settings() {
     output.stdout_eq(
         "\
 CreateTrainingExperiment  POST /v2/{project_id}/training-experiments
-Creates an experiment, a group to which jobs are added by `training_experiment_reference`. The name \
-must be unique in its workspace (`ModelArts.2841`). Huawei Cloud only.
+Creates an experiment, a group to which jobs are added by `training_experiment_reference`. The \
+name must be unique in its workspace (`ModelArts.2841`). Huawei Cloud only.
 
 Effect  create
 Call    modelarts api CreateTrainingExperiment --body FILE

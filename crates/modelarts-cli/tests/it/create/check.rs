@@ -28,11 +28,13 @@ async fn five_mistakes_of_a_file_are_found_at_once_with_their_lines() {
     output.stderr_eq("").stdout_eq(
         "error: job.yaml:9: spec.resource.flavour_id: there is no such field; did you mean \
          flavor_id?\n\
-         error: job.yaml:10: spec.resource.node_count = \"many\": must be a whole number; change its \
+         error: job.yaml:10: spec.resource.node_count = \"many\": must be a whole number; change \
+         its \
          type\n\
          error: job.yaml:2: metadata.name = \"no good\": must be 1 to 64 letters, digits, _ and - \
          (ModelArts.2788); use letters, digits, _ and -\n\
-         error: job.yaml:11: spec.auto_stop.duration = 100: must be 1 to 72 hours (ModelArts.2788); \
+         error: job.yaml:11: spec.auto_stop.duration = 100: must be 1 to 72 hours \
+         (ModelArts.2788); \
          choose a value within the limit\n\
          error: job.yaml:5: algorithm.boot_file = \"obs://bucket/code/train.sh\": must end in .py \
          (ModelArts.2758); start a Python file; other programs need an image and a command\n\
@@ -68,10 +70,15 @@ async fn json_has_the_field_and_the_line_of_each_finding() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_value_of_a_flag_has_no_line() {
     let site = Site::start().await;
-    site.fixture.write("job.json", &json!({
-        "metadata": {"name": "fine"}, "algorithm": {"command": "true", "engine": {"image_url": "o/i:t"}},
-        "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
-    }).to_string());
+    site.fixture.write(
+        "job.json",
+        &json!({
+            "metadata": {"name": "fine"},
+            "algorithm": {"command": "true", "engine": {"image_url": "o/i:t"}},
+            "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
+        })
+        .to_string(),
+    );
     let command = support::isolated(site.fixture.path());
     let command = command.args(["check", "-f", "job.json", "--name", "not.fine"]);
     let output = support::assert(command).await.code(3);

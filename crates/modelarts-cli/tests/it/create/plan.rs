@@ -35,7 +35,10 @@ async fn settings_of_channels_remain_when_they_are_staged() {
     site.script("");
     site.fixture.write("data/rows.csv", "1\n");
     let output = site
-        .submit("--data data --out train_url --pass-by-env data_url --predownload train_url --dry-run -o json")
+        .submit(
+            "--data data --out train_url --pass-by-env data_url --predownload train_url \
+                 --dry-run -o json",
+        )
         .await
         .code(0);
     let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -83,7 +86,8 @@ async fn secrets_of_flags_and_of_the_file_are_masked_unless_they_are_requested()
     site.script("");
     site.fixture.write(
         "job.yaml",
-        "metadata: {name: plan}\nalgorithm:\n  command: \"true\"\n  engine: {image_url: org/image:1}\n  \
+        "metadata: {name: plan}\nalgorithm:\n  command: \"true\"\n  engine: {image_url: \
+         org/image:1}\n  \
          environments: {DB_PASSWORD: of-the-file, HOST: db}\nspec: {resource: {flavor_id: \
          modelarts.vm.cpu.2u}}\n",
     );

@@ -158,10 +158,10 @@ async fn a_missing_flavor_is_2_with_those_of_the_service() {
         .await
         .code(2);
     let text = stderr(&output);
-    let flavor = "\n  modelarts.vm.cpu.8u             8 cores, 32 GB\n";
+    let flavor = "\n  modelarts.vm.cpu.8u             8 CPU cores, 32 GB of memory\n";
     assert!(text.starts_with("error: --flavor is missing"), "{text}");
     assert!(text.contains(flavor), "{text}");
-    let gpu = "\n  modelarts.p3.large.public       8 cores, 64 GB, 1 × GP-Vnt1\n";
+    let gpu = "\n  modelarts.p3.large.public       8 CPU cores, 64 GB of memory, 1 × GP-Vnt1";
     assert!(text.contains(gpu), "{text}");
 }
 
@@ -226,7 +226,8 @@ async fn a_wrong_path_is_2_with_the_most_similar_field() {
         .await
         .code(2);
     output.stderr_eq(
-        "error: --set spec.resource.node_count=four: spec.resource.node_count = \"four\": must be a \
+        "error: --set spec.resource.node_count=four: spec.resource.node_count = \"four\": must be \
+         a \
          whole number; change its type\n",
     );
 }
@@ -252,19 +253,22 @@ async fn a_wrong_engine_is_found_before_the_code_is_sent() {
         (
             "PyTorhc:pytorch_1.8.0",
             format!(
-                "algorithm.engine.engine_name = \"PyTorhc\": must be an engine that the service has \
+                "algorithm.engine.engine_name = \"PyTorhc\": must be an engine that the service \
+                 has \
                  (ModelArts.2780); did you mean PyTorch? Otherwise choose one of these: {engines}\n"
             ),
         ),
         (
             "PyTorch:pytorch_1.8.1",
-            "algorithm.engine.engine_version = \"pytorch_1.8.1\": must be a version of PyTorch that \
+            "algorithm.engine.engine_version = \"pytorch_1.8.1\": must be a version of PyTorch \
+             that \
              the service has (ModelArts.2780); did you mean pytorch_1.8.0-"
                 .to_owned(),
         ),
         (
             "pytorch-cp36-1.4.0",
-            "algorithm.engine.engine_id = \"pytorch-cp36-1.4.0\": must be an engine that the service \
+            "algorithm.engine.engine_id = \"pytorch-cp36-1.4.0\": must be an engine that the \
+             service \
              has (ModelArts.2780); did you mean pytorch-cp36-1.4.0-v2? "
                 .to_owned(),
         ),

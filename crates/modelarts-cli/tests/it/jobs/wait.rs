@@ -64,7 +64,10 @@ async fn several_jobs_have_the_code_of_the_first_that_did_not_complete() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_end_suffices_with_any() {
     let fixture = Fixture::start().await;
-    let seeds = json!([{"name": "running", "phase": "Running"}, {"name": "stopped", "phase": "Terminated"}]);
+    let seeds = json!([
+        {"name": "running", "phase": "Running"},
+        {"name": "stopped", "phase": "Terminated"},
+    ]);
     let ids = fixture.seed(seeds).await;
     let output = fixture
         .run("wait --any -o id running stopped")

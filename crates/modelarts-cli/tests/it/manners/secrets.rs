@@ -87,7 +87,8 @@ async fn no_command_prints_a_secret() {
     let show = format!("training_job_id={id}");
     fixture.write("job.yaml", &job_file());
     let job = format!(
-        "--flavor modelarts.vm.cpu.8u --bucket my-bucket --env DB_PASSWORD={PASSWORD} --env {INHERITED}"
+        "--flavor modelarts.vm.cpu.8u --bucket my-bucket --env DB_PASSWORD={PASSWORD} --env \
+         {INHERITED}"
     );
     let commands = [
         (0, "submit", format!("code/train.py {job} --dry-run")),

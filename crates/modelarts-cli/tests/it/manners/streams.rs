@@ -159,7 +159,8 @@ async fn expressions_of_jq_apply_to_documents_and_lines() {
         .run("flavors --kind cpu -o ndjson --jq {id,cores}")
         .await;
     output.code(0).stdout_eq(
-        "{\"cores\":2,\"id\":\"modelarts.vm.cpu.2u\"}\n{\"cores\":8,\"id\":\"modelarts.vm.cpu.8u\"}\n",
+        "{\"cores\":2,\"id\":\"modelarts.vm.cpu.2u\"}\n\
+             {\"cores\":8,\"id\":\"modelarts.vm.cpu.8u\"}\n",
     );
     let message = "--jq \".flavors[\": closing bracket expected at its end; it must be an \
                    expression of jq, such as .jobs[].id";

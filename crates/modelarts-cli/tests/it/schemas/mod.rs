@@ -16,8 +16,8 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas")
 }
 
-/// `UPDATE=1` writes the files. It refuses changes that a program which reads the JSON would notice,
-/// unless `SCHEMA_VERSION` is raised.
+/// `UPDATE=1` writes the files. It refuses changes that a program which reads the JSON would
+/// notice, unless `SCHEMA_VERSION` is raised.
 #[test]
 fn the_files_are_those_of_the_types() {
     let update = std::env::var_os("UPDATE").is_some();

@@ -82,7 +82,10 @@ fn bash_completes_a_flag() {
 
 #[test]
 fn zsh_completes_a_flag() {
-    let preparation = r#"autoload -Uz compinit; compinit -u -D; zstyle ':completion:*' insert-tab false; source "$SCRIPT"; modelarts() { print -r -- "RESULT$((20+23))=$*=END" }"#;
+    let preparation = concat!(
+        "autoload -Uz compinit; compinit -u -D; zstyle ':completion:*' insert-tab false; ",
+        r#"source "$SCRIPT"; modelarts() { print -r -- "RESULT$((20+23))=$*=END" }"#
+    );
     let arguments = ["-c", TYPIST, preparation, "zsh", "-f", "-i"];
     if is_installed("zsh") {
         let output = run("zsh", "python3", &arguments);

@@ -279,7 +279,8 @@ async fn wrong_addresses_are_refused() {
             address.to_string(),
             1,
             format!(
-                "error: --listen: cannot listen on {address} for the page: Address already in use (os \
+                "error: --listen: cannot listen on {address} for the page: Address already in use \
+                 (os \
                  error [..]); port 0 selects a free port\n"
             ),
         ),

@@ -23,7 +23,8 @@ pub(crate) struct DevProcess {
 }
 
 impl DevProcess {
-    /// Starts it with the home directory, and waits until it is ready. The web page has a free port.
+    /// Starts it with the home directory, and waits until it is ready. The web page has a free
+    /// port.
     pub(crate) fn start(directory: &Path, arguments: &str) -> Self {
         Self::start_with(hangup_starter(), directory, arguments)
     }
@@ -158,7 +159,8 @@ fn another_shell_uses_the_emulator_by_its_context() {
     assert_eq!(
         stderr.replace(token, "[TOKEN]"),
         format!(
-            "ModelArts emulator on {}, OBS on {}\nData in {}, bucket dev\nWeb page, by a link that is \
+            "ModelArts emulator on {}, OBS on {}\nData in {}, bucket dev\nWeb page, by a link that \
+             is \
              valid once:\n  {address}/login?token=[TOKEN]\nIn another shell:\n  \
              modelarts --context dev submit train.py    one command on the emulator\n  modelarts \
              context use dev                  all commands on the emulator\nCtrl-C ends it and \

@@ -108,7 +108,8 @@ async fn everything_is_right() {
     assert_eq!(
         milliseconds.replace_all(&text, "[MS]"),
         format!(
-            "✓ settings     {}/config.toml does not exist; no context is selected, so variables and \
+            "✓ settings     {}/config.toml does not exist; no context is selected, so variables \
+             and \
              files apply\n✓ files        no file with secrets\n✓ region       none, because the \
              endpoint is outside of the clouds\n✓ endpoint     {}, from MODELARTS_ENDPOINT\n✓ \
              credentials  keys, access key {}…, from HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK\n✓ \

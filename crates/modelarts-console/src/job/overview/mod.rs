@@ -106,7 +106,7 @@ async fn render_settings(
 ) -> Result<String, Problem> {
     let mut secrets = Secrets::of(fields);
     let algorithm = settings::algorithm(job, &mut secrets)?;
-    let tags = state.facts.tags(job).await;
+    let tags = state.cached.facts.tags(job).await;
     let metadata = job.details().metadata.as_deref();
     let description = metadata.and_then(|metadata| metadata.description.clone());
     fragment(&SettingsView {
@@ -120,7 +120,7 @@ async fn render_settings(
         secrets,
         runs: settings::runs(job),
         csrf: visitor.csrf.clone(),
-        is_read_only: state.is_read_only,
+        is_read_only: state.settings.is_read_only,
         max_description: MAX_DESCRIPTION,
     })
 }

@@ -15,7 +15,7 @@ use modelarts_ext::{
 };
 
 use crate::{
-    facts::Summary, job::summary::timeline::Run, page::fragment, problem::Problem, site::State,
+    facts::Summary, job::summary::timeline::JobRun, page::fragment, problem::Problem, site::State,
 };
 
 /// Maximum time for which a page waits for the diagnosis. The diagnosis is read to its end, for the
@@ -26,7 +26,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 #[template(path = "job/summary.html")]
 struct SummaryView {
     id: String,
-    runs: Vec<Run>,
+    runs: Vec<JobRun>,
     diagnosis: Option<DiagnosisView>,
     /// Reason of the phase, from the facts of the details.
     why: Option<String>,
@@ -66,7 +66,7 @@ struct EvidenceView {
 pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<String, Problem> {
     let reading = tokio::spawn({
         let (state, job) = (state.clone(), job.clone());
-        async move { state.facts.summary(&job).await }
+        async move { state.cached.facts.summary(&job).await }
     });
     let reading = tokio::time::timeout(MAX_WAIT, reading);
     let (read, ()) = tokio::join!(reading, state.compare_clocks());
@@ -74,7 +74,7 @@ pub(crate) async fn render(state: &State, job: &Job, is_open: bool) -> Result<St
         Ok(Ok(summary)) => Some(summary),
         _ => None,
     };
-    let now = state.clock.now();
+    let now = state.cached.clock.now();
     fragment(&view(job, summary.as_deref(), now, is_open))
 }
 

@@ -11,7 +11,7 @@ use crate::display;
 
 /// A run of a job, with its stages in their order.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct JobRun {
     /// Number of the run, from 1 on.
     pub(crate) number: usize,
     pub(crate) steps: Vec<Step>,
@@ -42,49 +42,59 @@ struct Span {
     end: Option<Timestamp>,
 }
 
-/// Returns the runs of a job, from its stages or, without these, from its times.
-pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<Run> {
-    let mut records: Vec<Vec<Span>> = stages.iter().map(spans).collect();
-    records.retain(|record| !record.is_empty());
-    if records.is_empty() {
-        records.push(spans_of_times(job));
-    } else if let (Some(created), Some(first)) = (job.created_at(), records.first_mut()) {
-        let start = first.first().and_then(|span| span.start);
-        let wait = start.map(|start| start.duration_since(created));
-        if wait.is_some_and(|wait| wait >= Duration::from_secs(1)) {
-            let span = Span {
-                name: "Creating".to_owned(),
-                is_end: false,
-                start: Some(created),
-                end: start,
-            };
-            first.insert(0, span);
+/// Returns the runs of a job.
+///
+/// The spans of a run are its stages; a job without stages has one run, from its own times. The
+/// time from the creation to the first stage comes first, and the end of a final job last, if the
+/// stages do not have them.
+pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<JobRun> {
+    let mut runs: Vec<Vec<Span>> = stages.iter().map(spans).collect();
+    runs.retain(|spans| !spans.is_empty());
+    match runs.first_mut() {
+        None => runs.push(spans_of_times(job)),
+        Some(first) => {
+            if let Some(creation) = creation(job, first) {
+                first.insert(0, creation);
+            }
         }
     }
-    let has_end = records
-        .last()
-        .and_then(|record| record.last())
-        .is_some_and(|span| span.is_end);
-    if let Some(record) = records.last_mut().filter(|_| job.is_final() && !has_end) {
-        let end = record.last().and_then(|span| span.end);
-        record.push(Span {
-            name: String::new(),
-            is_end: true,
-            start: end,
-            end,
-        });
-    }
-    let last = records.len();
-    let runs = records.into_iter().enumerate().map(|(index, spans)| {
+    let last = runs.len();
+    let runs = runs.into_iter().enumerate().map(|(index, mut spans)| {
         let is_last = index + 1 == last;
+        if is_last && job.is_final() && !spans.last().is_some_and(|span| span.is_end) {
+            let end = spans.last().and_then(|span| span.end);
+            spans.push(Span {
+                is_end: true,
+                ..Span::new("", end, end)
+            });
+        }
         let reason = job.runs().get(index).and_then(|run| run.end_reason.clone());
-        Run {
+        JobRun {
             number: index + 1,
             steps: steps(job, spans, is_last, now),
             end: reason.filter(|reason| !reason.is_empty()),
         }
     });
     runs.collect()
+}
+
+impl Span {
+    fn new(name: &str, start: Option<Timestamp>, end: Option<Timestamp>) -> Self {
+        Self {
+            name: name.to_owned(),
+            is_end: false,
+            start,
+            end,
+        }
+    }
+}
+
+/// Returns the time from the creation of a job to its first stage, if it is a second or more.
+fn creation(job: &Job, first: &[Span]) -> Option<Span> {
+    let created = job.created_at()?;
+    let start = first.first()?.start?;
+    let is_long = start.duration_since(created) >= Duration::from_secs(1);
+    is_long.then(|| Span::new("Creating", Some(created), Some(start)))
 }
 
 fn spans(record: &StageRecord) -> Vec<Span> {
@@ -121,19 +131,9 @@ fn spans_of_times(job: &Job) -> Vec<Span> {
         .zip(job.time_run())
         .map(|(start, ran)| start + ran)
         .filter(|_| job.is_final());
-    let mut spans = vec![Span {
-        name: "Waiting".to_owned(),
-        is_end: false,
-        start: created,
-        end: started,
-    }];
+    let mut spans = vec![Span::new("Waiting", created, started)];
     if started.is_some() {
-        spans.push(Span {
-            name: "Running".to_owned(),
-            is_end: false,
-            start: started,
-            end: ended,
-        });
+        spans.push(Span::new("Running", started, ended));
     }
     spans
 }
@@ -146,10 +146,8 @@ fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec
         let is_current = is_last && !job.is_final();
         // The clock of this machine may differ from that of the service.
         let end = span.end.or(is_current.then(|| Timestamp::from(now)));
-        let length = span
-            .start
-            .zip(end)
-            .map(|(start, end)| end.duration_since(start));
+        let length = span.start.zip(end);
+        let length = length.map(|(start, end)| end.duration_since(start));
         let (name, style, symbol) = match (span.is_end, is_current) {
             (true, _) if is_last => (job.phase().to_string(), phase_style, phase_symbol),
             (_, true) => (span.name, "current", phase_symbol),
@@ -163,7 +161,8 @@ fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec
             symbol,
             start: span
                 .start
-                .map(|start| start.to_string())
+                .as_ref()
+                .map(ToString::to_string)
                 .unwrap_or_default(),
             duration: shown.map(display::duration).unwrap_or_default(),
             seconds: shown.unwrap_or_default().as_secs(),

@@ -68,7 +68,7 @@ struct UsageData {
 }
 
 /// Usage of the workers that are shown.
-struct Selection {
+struct UsageView {
     choice: String,
     charts: Vec<Chart>,
     tables: String,
@@ -124,7 +124,7 @@ async fn file(
     let tasks = tasks(&job, fields.get("task"))?.1;
     let mut text = "time,task,metric,percent\n".to_owned();
     for task in tasks {
-        match &*state.facts.usage(&job, &task).await {
+        match &*state.cached.facts.usage(&job, &task).await {
             Usage::Values(series) => {
                 for one in series {
                     for (time, value) in one.values() {
@@ -165,7 +165,8 @@ fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Probl
             Ok((choice.to_owned(), vec![choice.to_owned()]))
         }
         Some(choice) if !known.is_empty() => Err(Problem::invalid(format!(
-            "the job has no worker {choice:?}; it must be {ALL} or one of its {} workers, from {} to {}",
+            "the job has no worker {choice:?}; it must be {ALL} or one of its {} workers, from {} \
+             to {}",
             known.len(),
             known.first().map_or("", String::as_str),
             known.last().map_or("", String::as_str)
@@ -180,9 +181,9 @@ fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Probl
     }
 }
 
-async fn select(state: &State, job: &Job, fields: &Fields) -> Result<Selection, Problem> {
+async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, Problem> {
     let (choice, tasks) = tasks(job, fields.get("task"))?;
-    let reads = tasks.iter().map(|task| state.facts.usage(job, task));
+    let reads = tasks.iter().map(|task| state.cached.facts.usage(job, task));
     let usages = futures::future::join_all(reads).await;
     let mut series = Vec::new();
     let mut problem = None;
@@ -219,7 +220,7 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<Selection, 
         minutes: charts.iter().map(Chart::minutes_of_rows).max().unwrap_or(1),
         charts: &charts,
     })?;
-    Ok(Selection {
+    Ok(UsageView {
         choice,
         charts,
         tables,

@@ -62,7 +62,8 @@ pub(crate) const KEYS: [KeyHelp; 15] = [
         Key::User,
         "user",
         "user:4b0e7ec1d8a84ff0b8a1e0dd39c0f6a2",
-        "The job was created by the user with this IAM id. Few releases of the service accept a name.",
+        "The job was created by the user with this IAM id. Few releases of the service accept a \
+         name.",
     ),
     help(
         Key::Created,

@@ -92,9 +92,9 @@ impl Search {
 }
 
 impl Spool {
-    /// Returns the first matching line after `from`, or before it. The search continues at the other
-    /// end, and ends with the line `from` itself. Without `from`, it begins at the first or at the
-    /// last line.
+    /// Returns the first matching line after `from`, or before it. The search continues at the
+    /// other end, and ends with the line `from` itself. Without `from`, it begins at the first or
+    /// at the last line.
     pub(crate) fn find(
         &self,
         view: View,

@@ -73,8 +73,8 @@ async fn dropped_code_and_data_run_as_a_job() {
     assert_eq!(
         checked["files"],
         serde_json::json!([
-            ["code", format!("2 files, {} bytes", SCRIPT.len())],
-            ["inputs-2", "1 file, 6 bytes"]
+            ["code", format!("2 files, {} B", SCRIPT.len())],
+            ["inputs-2", "1 file, 6 B"]
         ])
     );
     assert_eq!(
@@ -164,7 +164,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     assert!(!response.starts_with("HTTP/1.1 2"), "{response}");
     assert_eq!(files(&fixture).await, []);
     assert_eq!(upload(&fixture, "code/train.py", "print(1)").await, 204);
-    let expected = [("code".to_owned(), "1 file, 8 bytes".to_owned())];
+    let expected = [("code".to_owned(), "1 file, 8 B".to_owned())];
     assert_eq!(files(&fixture).await, expected);
 }
 
@@ -174,7 +174,7 @@ async fn an_upload_that_is_too_large_is_rejected_before_it_is_sent() {
     let response = send_raw(&fixture, "code/model.bin", 6 << 30, b"").await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
     assert!(
-        response.contains("a form takes at most 5.0 GB of files"),
+        response.contains("a form takes at most 5.00 GiB of files"),
         "{response}"
     );
     assert!(response.contains("modelarts sync"), "{response}");

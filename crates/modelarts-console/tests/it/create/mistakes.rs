@@ -193,7 +193,8 @@ async fn names_are_given_once_and_with_their_values() {
     assert_eq!(
         found,
         [
-            "outputs[0].path: must be an address in OBS, because no bucket is set for files and new \
+            "outputs[0].path: must be an address in OBS, because no bucket is set for files and \
+             new \
              outputs ()",
             "environments[1].name: must differ from the names of other variables ()",
             "environments[2].name: must be given with a value ()",

@@ -7,63 +7,144 @@ use serde_json::{Value, json};
 use super::{Field, VALID, attribute, check, post, send, staged, valid_with};
 use crate::support::Fixture;
 
-/// A parameter: its number in the form of the service, fields of the form, fields of the body as
-/// JSON pointers with their values.
-type Row = (
-    u8,
-    &'static [Field<'static>],
-    &'static [(&'static str, &'static str)],
-);
-
-#[rustfmt::skip]
-const PARAMETERS: &[Row] = &[
-    (1, &[("name", "oak")], &[("/metadata/name", "\"oak\"")]),
-    (2, &[("description", "two\r\nlines")], &[("/metadata/description", "\"two\\nlines\"")]),
-    (3, &[("engine", "pytorch_1.8")], &[("/algorithm/engine/engine_id", "\"pytorch_1.8\"")]),
-    (3, &[("engine", "PyTorch:1.8")], &[
-        ("/algorithm/engine/engine_name", "\"PyTorch\""), ("/algorithm/engine/engine_version", "\"1.8\"")]),
-    (4, &[("code_dir", "obs://b/c")], &[("/algorithm/code_dir", "\"obs://b/c\"")]),
-    (5, &[("boot_file", "./a/t.py")], &[("/algorithm/boot_file", "\"obs://bucket/code/a/t.py\"")]),
-    (5, &[("boot_file", "obs://bucket/code/t.py")], &[("/algorithm/boot_file", "\"obs://bucket/code/t.py\"")]),
-    (6, &[("mode", "custom"), ("image", "o/i:t")], &[("/algorithm/engine/image_url", "\"o/i:t\"")]),
-    (7, &[("mode", "custom"), ("custom_code_dir", "obs://b/c/")], &[
-        ("/algorithm/code_dir", "\"obs://b/c/\""), ("/algorithm/boot_file", "null")]),
-    (8, &[("mode", "custom"), ("run_user", "1000")], &[("/algorithm/engine/run_user", "\"1000\"")]),
-    (9, &[("mode", "custom"), ("command", "a; b")], &[("/algorithm/command", "\"a; b\"")]),
-    (10, &[("local_code_dir", "/home/c")], &[("/algorithm/local_code_dir", "\"/home/c\"")]),
-    (11, &[("working_dir", "/home/w")], &[("/algorithm/working_dir", "\"/home/w\"")]),
-    (12, &[("mode", "stored"), ("algorithm", "id-1")], &[
-        ("/algorithm/id", "\"id-1\""), ("/algorithm/code_dir", "null"), ("/algorithm/engine", "null")]),
-    (13, &[("inputs[3].name", "rows")], &[("/algorithm/inputs/0/name", "\"rows\"")]),
-    (14, &[("inputs[0].dataset", "i"), ("inputs[0].version", "v")], &[
-        ("/algorithm/inputs/0/remote/dataset/id", "\"i\""), ("/algorithm/inputs/0/remote/dataset/version_id", "\"v\"")]),
-    (14, &[("inputs[0].dataset", "i")], &[("/algorithm/inputs/0/remote/dataset/service_type", "\"V3\"")]),
-    (15, &[("inputs[0].path", "obs://b/d/")], &[("/algorithm/inputs/0/remote/obs/obs_url", "\"obs://b/d/\"")]),
-    (16, &[("inputs[0].access", "env")], &[("/algorithm/inputs/0/access_method", "\"env\"")]),
-    (17, &[("outputs[0].name", "model"), ("outputs[0].path", "obs://b/o/")], &[("/algorithm/outputs/0/name", "\"model\"")]),
-    (18, &[("outputs[0].path", "obs://b/o/")], &[("/algorithm/outputs/0/remote/obs/obs_url", "\"obs://b/o/\"")]),
-    (19, &[("outputs[0].access", "env")], &[("/algorithm/outputs/0/access_method", "\"env\"")]),
-    (20, &[("outputs[0].predownload", "true")], &[("/algorithm/outputs/0/prefetch_to_local", "true")]),
-    (21, &[("parameters[0].name", "lr"), ("parameters[0].value", "1e-05"), ("parameters[2].name", "e"), ("parameters[2].value", " 3 ")], &[
-        ("/algorithm/parameters/0/name", "\"lr\""), ("/algorithm/parameters/0/value", "\"1e-05\""),
-        ("/algorithm/parameters/1/name", "\"e\""), ("/algorithm/parameters/1/value", "\" 3 \"")]),
-    (22, &[("environments[0].name", "SEED"), ("environments[0].value", "1")], &[("/algorithm/environments/SEED", "\"1\"")]),
-    (23, &[("restarts", "2"), ("hang_restart", "true")], &[
-        ("/metadata/annotations/fault-tolerance~1job-retry-num", "\"2\""),
-        ("/metadata/annotations/fault-tolerance~1hang-retry", "\"true\"")]),
-    (24, &[("pool", "p-1")], &[("/spec/resource/pool_id", "\"p-1\"")]),
-    (25, &[("resource_type", "CPU")], &[("/spec/resource/flavor_id", "\"modelarts.vm.cpu.2u\"")]),
-    (26, &[("flavor", "modelarts.vm.cpu.8u")], &[("/spec/resource/flavor_id", "\"modelarts.vm.cpu.8u\"")]),
-    (27, &[("nodes", "4")], &[("/spec/resource/node_count", "4")]),
-    (28, &[("priority", "2")], &[("/spec/schedule_policy/priority", "2")]),
-    (29, &[("nfs[0].source", "10.0.0.5:/share"), ("nfs[0].local", "/mnt/data"), ("nfs[0].read_only", "true")], &[
-        ("/spec/volumes/0/nfs/nfs_server_path", "\"10.0.0.5:/share\""),
-        ("/spec/volumes/0/nfs/local_path", "\"/mnt/data\""), ("/spec/volumes/0/nfs/read_only", "true")]),
-    (30, &[("nfs[0].source", "10.0.0.5:/s"), ("pfs[0].source", "/fs/dir"), ("pfs[0].local", "/mnt/pfs")], &[
-        ("/spec/volumes/1/pfs/pfs_path", "\"/fs/dir\""), ("/spec/volumes/1/pfs/local_path", "\"/mnt/pfs\"")]),
-    (31, &[("log_url", "obs://b/logs/")], &[("/spec/log_export_path/obs_url", "\"obs://b/logs/\"")]),
-    (32, &[("auto_stop", "2")], &[("/spec/auto_stop/time_unit", "\"HOURS\""), ("/spec/auto_stop/duration", "2")]),
-];
+/// Parameters: a line with the number in the form of the service, below it the fields of the form
+/// with their values, and the fields of the body, as JSON pointers, with theirs.
+const PARAMETERS: &str = r#"
+1
+    name "oak"
+    /metadata/name "oak"
+2
+    description "two\r\nlines"
+    /metadata/description "two\nlines"
+3
+    engine "pytorch_1.8"
+    /algorithm/engine/engine_id "pytorch_1.8"
+3
+    engine "PyTorch:1.8"
+    /algorithm/engine/engine_name "PyTorch"
+    /algorithm/engine/engine_version "1.8"
+4
+    code_dir "obs://b/c"
+    /algorithm/code_dir "obs://b/c"
+5
+    boot_file "./a/t.py"
+    /algorithm/boot_file "obs://bucket/code/a/t.py"
+5
+    boot_file "obs://bucket/code/t.py"
+    /algorithm/boot_file "obs://bucket/code/t.py"
+6
+    mode "custom"
+    image "o/i:t"
+    /algorithm/engine/image_url "o/i:t"
+7
+    mode "custom"
+    custom_code_dir "obs://b/c/"
+    /algorithm/code_dir "obs://b/c/"
+    /algorithm/boot_file null
+8
+    mode "custom"
+    run_user "1000"
+    /algorithm/engine/run_user "1000"
+9
+    mode "custom"
+    command "a; b"
+    /algorithm/command "a; b"
+10
+    local_code_dir "/home/c"
+    /algorithm/local_code_dir "/home/c"
+11
+    working_dir "/home/w"
+    /algorithm/working_dir "/home/w"
+12
+    mode "stored"
+    algorithm "id-1"
+    /algorithm/id "id-1"
+    /algorithm/code_dir null
+    /algorithm/engine null
+13
+    inputs[3].name "rows"
+    /algorithm/inputs/0/name "rows"
+14
+    inputs[0].dataset "i"
+    inputs[0].version "v"
+    /algorithm/inputs/0/remote/dataset/id "i"
+    /algorithm/inputs/0/remote/dataset/version_id "v"
+14
+    inputs[0].dataset "i"
+    /algorithm/inputs/0/remote/dataset/service_type "V3"
+15
+    inputs[0].path "obs://b/d/"
+    /algorithm/inputs/0/remote/obs/obs_url "obs://b/d/"
+16
+    inputs[0].access "env"
+    /algorithm/inputs/0/access_method "env"
+17
+    outputs[0].name "model"
+    outputs[0].path "obs://b/o/"
+    /algorithm/outputs/0/name "model"
+18
+    outputs[0].path "obs://b/o/"
+    /algorithm/outputs/0/remote/obs/obs_url "obs://b/o/"
+19
+    outputs[0].access "env"
+    /algorithm/outputs/0/access_method "env"
+20
+    outputs[0].predownload "true"
+    /algorithm/outputs/0/prefetch_to_local true
+21
+    parameters[0].name "lr"
+    parameters[0].value "1e-05"
+    parameters[2].name "e"
+    parameters[2].value " 3 "
+    /algorithm/parameters/0/name "lr"
+    /algorithm/parameters/0/value "1e-05"
+    /algorithm/parameters/1/name "e"
+    /algorithm/parameters/1/value " 3 "
+22
+    environments[0].name "SEED"
+    environments[0].value "1"
+    /algorithm/environments/SEED "1"
+23
+    restarts "2"
+    hang_restart "true"
+    /metadata/annotations/fault-tolerance~1job-retry-num "2"
+    /metadata/annotations/fault-tolerance~1hang-retry "true"
+24
+    pool "p-1"
+    /spec/resource/pool_id "p-1"
+25
+    resource_type "CPU"
+    /spec/resource/flavor_id "modelarts.vm.cpu.2u"
+26
+    flavor "modelarts.vm.cpu.8u"
+    /spec/resource/flavor_id "modelarts.vm.cpu.8u"
+27
+    nodes "4"
+    /spec/resource/node_count 4
+28
+    priority "2"
+    /spec/schedule_policy/priority 2
+29
+    nfs[0].source "10.0.0.5:/share"
+    nfs[0].local "/mnt/data"
+    nfs[0].read_only "true"
+    /spec/volumes/0/nfs/nfs_server_path "10.0.0.5:/share"
+    /spec/volumes/0/nfs/local_path "/mnt/data"
+    /spec/volumes/0/nfs/read_only true
+30
+    nfs[0].source "10.0.0.5:/s"
+    pfs[0].source "/fs/dir"
+    pfs[0].local "/mnt/pfs"
+    /spec/volumes/1/pfs/pfs_path "/fs/dir"
+    /spec/volumes/1/pfs/local_path "/mnt/pfs"
+31
+    log_url "obs://b/logs/"
+    /spec/log_export_path/obs_url "obs://b/logs/"
+32
+    auto_stop "2"
+    /spec/auto_stop/time_unit "HOURS"
+    /spec/auto_stop/duration 2
+"#;
 
 #[tokio::test]
 async fn each_parameter_has_a_control_that_sets_its_field() {
@@ -84,8 +165,18 @@ async fn each_parameter_has_a_control_that_sets_its_field() {
         .filter(|n| !(13..=22).contains(n))
         .collect();
     assert!(outside_lists.is_sorted(), "{outside_lists:?}");
-    for (number, fields, pointers) in PARAMETERS {
-        for (name, _) in *fields {
+    let mut numbers = BTreeSet::new();
+    let lines: Vec<&str> = PARAMETERS.trim().lines().collect();
+    for row in lines.chunk_by(|_, line| line.starts_with(' ')) {
+        let number: u8 = row[0].parse().unwrap();
+        numbers.insert(number);
+        let values = row[1..].iter().map(|line| {
+            let (name, value) = line.trim().split_once(' ').unwrap();
+            (name, serde_json::from_str(value).unwrap())
+        });
+        let (pointers, fields): (Vec<_>, Vec<_>) =
+            values.partition(|(name, _): &(&str, Value)| name.starts_with('/'));
+        for (name, _) in &fields {
             // A later row is added by the script or by the server.
             let name = name.replace("[2]", "[0]").replace("[3]", "[0]");
             assert!(
@@ -93,14 +184,16 @@ async fn each_parameter_has_a_control_that_sets_its_field() {
                 "{number}: {name}"
             );
         }
-        let (body, _) = check(&fixture, &valid_with(fields)).await;
-        for (pointer, value) in *pointers {
-            let expected: Value = serde_json::from_str(value).unwrap();
+        let fields: Vec<Field<'_>> = fields
+            .iter()
+            .map(|(name, value)| (*name, value.as_str().unwrap()))
+            .collect();
+        let (body, _) = check(&fixture, &valid_with(&fields)).await;
+        for (pointer, expected) in pointers {
             let actual = body.pointer(pointer).unwrap_or(&Value::Null);
             assert_eq!(*actual, expected, "{number}: {pointer} of {body:#}");
         }
     }
-    let numbers: BTreeSet<u8> = PARAMETERS.iter().map(|(number, ..)| *number).collect();
     assert_eq!(numbers, (1..=32).collect());
 }
 
@@ -111,7 +204,8 @@ async fn the_choices_are_those_of_the_service() {
     assert!(page.contains("<optgroup label=\"PyTorch\">"), "{page}");
     assert!(
         page.contains(
-            "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 CPU cores, 8 GB of memory</option>"
+            "<option value=\"modelarts.vm.cpu.2u\">modelarts.vm.cpu.2u: 2 CPU cores, 8 GB of \
+             memory</option>"
         ),
         "{page}"
     );

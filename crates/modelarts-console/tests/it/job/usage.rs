@@ -14,12 +14,13 @@ async fn usage_has_a_row_for_each_minute_and_gaps() {
     let id = seed_one(
         &fixture,
         json!({"job": described("used"), "phase": "Completed",
-               "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:30:00Z",
-               "ended": "2026-01-15T08:34:00Z",
-               "metrics": {
-                   "worker-0": {"cpuUsage": [-1.0, 40.0, -1.0, 61.25], "memUsage": [10.0, 20.0, 30.0, 40.0]},
-                   "worker-1": {"cpuUsage": [5.0, 5.0, 5.0, 5.0]},
-               }}),
+        "created": "2026-01-15T08:30:00Z", "started": "2026-01-15T08:30:00Z",
+        "ended": "2026-01-15T08:34:00Z",
+        "metrics": {
+            "worker-0": {"cpuUsage": [-1.0, 40.0, -1.0, 61.25],
+                  "memUsage": [10.0, 20.0, 30.0, 40.0]},
+            "worker-1": {"cpuUsage": [5.0, 5.0, 5.0, 5.0]},
+        }}),
     )
     .await;
     let page = fixture.page(&format!("/jobs/{id}/usage")).await;

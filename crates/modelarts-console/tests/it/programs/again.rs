@@ -22,11 +22,11 @@ async fn main() -> Result<(), modelarts_ext::Error> {
         .parameter("epochs", "3")
         .parameter("lr", "it's 1e-5")
         .env("SEED", "1")
+        .auto_restart(2)
         .flavor("modelarts.vm.cpu.8u")
         .nodes(2)
-        .auto_stop(Duration::from_secs(2 * 3600))
-        .auto_restart(2)
         .log_path("obs://bucket/logs/")
+        .auto_stop(Duration::from_secs(2 * 3600))
         .notify("urn:smn:r:p:t", ["JobFailed".into()])
         .submit()
         .await?;

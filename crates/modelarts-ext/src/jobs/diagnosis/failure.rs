@@ -4,14 +4,18 @@
 //! signal that ended a process is more reliable than a line of its log, except for a line about
 //! memory.
 
+use modelarts_api::{
+    Cause,
+    diagnosis::{Class, Confidence},
+};
+
 use crate::jobs::{
     diagnosis::{
-        cause::{Cause, Confidence},
         facts::{Facts, Failed, Fault, TaskLog},
         finding::{Finding, last_event, status, stop, unknown},
         report::{Evidence, Fact},
         search::{Match, search},
-        signatures::{self, Class, without_prefix},
+        signatures::{self, without_prefix},
     },
     events::{event::Event, kind::EventKind},
     exit_code::signal_name,

@@ -1,8 +1,9 @@
 //! `Finding`: the conclusion from facts, and findings that several rules share.
 
+use modelarts_api::{Cause, diagnosis::Confidence};
+
 use crate::jobs::{
     diagnosis::{
-        cause::{Cause, Confidence},
         facts::{Facts, event_evidence},
         report::{Evidence, Fact},
     },

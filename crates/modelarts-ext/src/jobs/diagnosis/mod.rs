@@ -36,11 +36,10 @@
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
 // `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
-// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `advice` has
-// the texts of a cause, `report` the result, `reason` the short text for lists.
+// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `texts`
+// fills in the texts of a cause, `report` has the result, `reason` the short text for lists.
+// Causes, texts and signatures are generated from `openapi/causes.yaml`.
 
-mod advice;
-mod cause;
 mod facts;
 mod failure;
 mod finding;
@@ -52,9 +51,13 @@ mod search;
 mod signatures;
 #[cfg(test)]
 mod tests;
+mod texts;
 
-pub use cause::{Cause, Confidence};
-pub use report::{Diagnosis, Evidence, Fact, Link};
+pub use modelarts_api::{
+    Cause,
+    diagnosis::{Confidence, Link},
+};
+pub use report::{Diagnosis, Evidence, Fact};
 
 use crate::{
     error::Error,
@@ -91,13 +94,14 @@ impl Diagnosis {
     /// Creates the diagnosis of a job from the facts about it.
     fn of(job: &Job, facts: &Facts) -> Self {
         let finding = diagnose(facts);
+        let (summary, advice, links) = texts::texts(facts, &finding);
         Self {
             id: job.id().to_owned(),
             name: job.name().to_owned(),
             phase: job.phase(),
-            summary: advice::summary(facts, &finding),
-            advice: advice::advice(facts, &finding),
-            links: advice::links(&finding).to_vec(),
+            summary,
+            advice,
+            links,
             cause: finding.cause,
             confidence: finding.confidence,
             task: finding.task,

@@ -1,12 +1,9 @@
 //! `Job::status_reason`: the cause of the state of a job in a few words, for lists.
 
+use modelarts_api::{Cause, diagnosis::Confidence};
+
 use crate::jobs::{
-    diagnosis::{
-        cause::{Cause, Confidence},
-        facts::Facts,
-        finding::Finding,
-        rules::diagnose,
-    },
+    diagnosis::{facts::Facts, finding::Finding, rules::diagnose},
     exit_code::signal_name,
     job::Job,
 };

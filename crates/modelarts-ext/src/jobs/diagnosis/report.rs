@@ -2,13 +2,14 @@
 
 use std::fmt;
 
-use modelarts_api::types::{EventLevel, Phase};
+use modelarts_api::{
+    Cause,
+    diagnosis::{Confidence, Link},
+    types::{EventLevel, Phase},
+};
 use serde::Serialize;
 
-use crate::{
-    jobs::diagnosis::cause::{Cause, Confidence},
-    timestamp::Timestamp,
-};
+use crate::timestamp::Timestamp;
 
 /// Diagnosis of a job: the cause of its state, with the evidence and advice. Returned by
 /// [`JobHandle::explain`](crate::JobHandle::explain).
@@ -22,9 +23,9 @@ use crate::{
 ///   2026-01-15T08:31:05Z worker-0 exit code 137 (128 + SIGKILL, often out of memory)
 ///   2026-01-15T08:30:45Z worker-0 memUsage: 99 %
 /// Advice:
-///   Choose a flavor with more memory than modelarts.vm.cpu.8u (32 GB), or lower the batch size and the number of data loader processes.
-/// See:
-///   Training Job Process Exits Unexpectedly: https://support.huaweicloud.com/intl/en-us/trouble-modelarts/modelarts_13_0074.html
+///   Choose a flavor with more memory than modelarts.vm.cpu.8u (32 GB), or lower the batch size and
+///   the number of data loader processes. See: Training Job Process Exits Unexpectedly:
+///   https://support.huaweicloud.com/intl/en-us/trouble-modelarts/modelarts_13_0074.html
 /// ```
 ///
 /// ```json
@@ -144,16 +145,6 @@ pub enum Fact {
     },
 }
 
-/// Document about a cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub struct Link {
-    /// Title of the document.
-    pub title: &'static str,
-    /// Address of the document.
-    pub url: &'static str,
-}
-
 impl Evidence {
     pub(super) fn new(task: Option<&str>, fact: Fact) -> Self {
         Self {
@@ -240,11 +231,5 @@ impl fmt::Display for Fact {
             }
             Self::Unavailable { what, error } => write!(f, "{what} not available: {error}"),
         }
-    }
-}
-
-impl fmt::Display for Link {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.title, self.url)
     }
 }

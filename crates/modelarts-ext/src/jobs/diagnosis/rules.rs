@@ -3,11 +3,10 @@
 //! [`diagnose`] applies the rules of the phase. The rules for failed jobs are in
 //! [`failure`](crate::jobs::diagnosis::failure).
 
-use modelarts_api::types::Phase;
+use modelarts_api::{Cause, diagnosis::Confidence, types::Phase};
 
 use crate::jobs::{
     diagnosis::{
-        cause::{Cause, Confidence},
         facts::{Facts, event_evidence},
         failure,
         finding::{Finding, last_event, stop, unknown},

@@ -12,10 +12,12 @@
 //!    others report a timeout later.
 //! 4. Of lines of the same class, the last one counts.
 
-use crate::jobs::diagnosis::{
-    cause::{Cause, Confidence},
-    signatures::{self, Class, Signature, without_prefix},
+use modelarts_api::{
+    Cause,
+    diagnosis::{Class, Confidence, Signature},
 };
+
+use crate::jobs::diagnosis::signatures::{self, without_prefix};
 
 /// Number of ordinary lines that may follow the line of a cause: output of other workers, which end
 /// a little later.

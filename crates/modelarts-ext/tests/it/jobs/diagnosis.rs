@@ -50,16 +50,20 @@ fn prints(lines: &str, code: u8) -> String {
 const NCCL: &str = "[rank0]:[E115 08:30:45.408271257 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog \
                     caught collective operation timeout: WorkNCCL(SeqNum=808, OpType=ALLREDUCE, \
                     Timeout(ms)=600000) ran for 600020 milliseconds before timing out.";
-const HCCL: &str = "EI0006: [PID: 77] 2026-01-15-08:30:45.444.436 Getting socket times out. Reason: \
+const HCCL: &str = "EI0006: [PID: 77] 2026-01-15-08:30:45.444.436 Getting socket times out. \
+                    Reason: \
                     Remote Rank did not send the data in time.";
 const MOXING: &str = "ERROR:root:Failed to call:\n    func=<bound method ObsClient.getObject>\n    \
                       args=('bucket', 'data/a')\nERROR:root:\n    stat:403\n    \
                       errorCode:AccessDenied\n    errorMessage:Access Denied\n    \
                       reason:Forbidden\n    request-id:0000018F\n    retry:0";
-const CUDA: &str = "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n    \
+const CUDA: &str = "Traceback (most recent call last):\n  File \"train.py\", line 9, in <module>\n \
+                       \
                     loss.backward()\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate \
-                    512.00 MiB. GPU 0 has a total capacity of 31.74 GiB of which 233.56 MiB is free.";
-const RENDEZVOUS: &str = "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for \
+                    512.00 MiB. GPU 0 has a total capacity of 31.74 GiB of which 233.56 MiB is \
+                    free.";
+const RENDEZVOUS: &str = "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting \
+                          for \
                           clients. 1/3 clients joined.";
 
 #[tokio::test]
@@ -151,7 +155,8 @@ async fn scripts_that_fail_have_their_cause() {
 #[tokio::test]
 async fn a_diagnosis_shows_the_line_and_the_place_of_an_exception() {
     let site = Site::start().await;
-    let script = "print('epoch 1')\nprint('\\x1b[32mepoch 2\\x1b[0m')\ndef main():\n    import apexx\nmain()\n";
+    let script = "print('epoch 1')\nprint('\\x1b[32mepoch 2\\x1b[0m')\ndef main():\n    import \
+                  apexx\nmain()\n";
     let job = site.run(site.script("leaves", script)).await;
     let found = job.explain().await.unwrap();
     assert_eq!(
@@ -163,7 +168,8 @@ async fn a_diagnosis_shows_the_line_and_the_place_of_an_exception() {
     let text = found.to_string();
     assert!(
         text.starts_with(
-            "leaves Failed: worker-0 lacks a Python module or a library (exit code 1).\nConfidence: \
+            "leaves Failed: worker-0 lacks a Python module or a library (exit code \
+             1).\nConfidence: \
              certain\nEvidence:\n  2026-01-15T08:30:45Z worker-0 exit code 1\n"
         ),
         "{text}"
@@ -469,7 +475,8 @@ async fn a_service_that_does_not_respond_does_not_hold_the_diagnosis() {
     };
     assert_eq!(
         evidence.to_string(),
-        "further information not available: not finished within 60s: time ran out while events, logs \
+        "further information not available: not finished within 60s: time ran out while events, \
+         logs \
          and usage were being read"
     );
     assert_eq!(server.requests().len(), 2);

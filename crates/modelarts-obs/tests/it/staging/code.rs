@@ -208,7 +208,8 @@ async fn wrong_directories_and_boot_files_are_refused_before_anything_is_sent() 
     assert_eq!(
         refused(src, Some("main.py")).await,
         "the code breaks a rule, so nothing was sent: algorithm.boot_file = \"main.py\": must \
-         exist in the code directory (ModelArts.2758); did you mean train.py? Otherwise correct its \
+         exist in the code directory (ModelArts.2758); did you mean train.py? Otherwise correct \
+         its \
          name, or put it into the directory"
     );
     assert_eq!(

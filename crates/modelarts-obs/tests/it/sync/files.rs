@@ -207,7 +207,8 @@ async fn links_out_of_the_directory_are_refused() {
         assert_eq!(
             error.to_string(),
             format!(
-                "the link link leads to {}, which must be inside of {}; replace the link by the file, \
+                "the link link leads to {}, which must be inside of {}; replace the link by the \
+                 file, \
                  or leave it out with a line in .modelartsignore",
                 target.display(),
                 root.display()

@@ -450,7 +450,10 @@ async fn a_missing_bucket_and_a_bucket_of_another_region_are_named() {
         "{error}"
     );
     assert!(
-        error.ends_with("set the region of the bucket (MODELARTS_REGION), or use a bucket of the region of the job"),
+        error.ends_with(
+            "set the region of the bucket (MODELARTS_REGION), or use a bucket of the \
+                         region of the job"
+        ),
         "{error}"
     );
     assert!(!site.requests().contains_key("obs.PutObject"));
@@ -545,7 +548,8 @@ async fn wrong_contents_are_an_error() {
         for _ in 0..2 {
             let error = site.down().await.unwrap_err().to_string();
             let message = format!(
-                "reading obs://bucket/in/file: the SHA-256 of the contents must be {expected} and is "
+                "reading obs://bucket/in/file: the SHA-256 of the contents must be {expected} and \
+                 is "
             );
             assert!(error.starts_with(&message), "{error}");
             assert!(names(&site.place.path("out")).is_empty());

@@ -3,8 +3,8 @@
 use modelarts_ext::{LogItem, Timestamp};
 use regex::Regex;
 
-/// Texts that the lines of the platform have, according to the user guide: one at the beginning, one
-/// among the fields of a line.
+/// Texts that the lines of the platform have, according to the user guide: one at the beginning,
+/// one among the fields of a line.
 const PLATFORM_PREFIX: &str = "[modelarts service log]";
 const PLATFORM_FIELD: &str = "Platform=ModelArts-Service";
 
@@ -125,7 +125,8 @@ mod tests {
             ("[ModelArts Service Log] requirements.txt: installed", Drop),
             ("[Modelarts Service Log]exiting...", Drop),
             (
-                "time=\"2021-05-18T14:28:14+08:00\" level=info msg=\"x\" Platform=ModelArts-Service",
+                "time=\"2021-05-18T14:28:14+08:00\" level=info msg=\"x\" \
+                 Platform=ModelArts-Service",
                 Drop,
             ),
             ("epoch 1", Keep),

@@ -59,8 +59,8 @@ pub(crate) struct Logs {
         allow_negative_numbers = true
     )]
     tail: Option<usize>,
-    /// Only lines since this time: 10m, 2026-01-15T08:30:00Z. A line without a time at its beginning
-    /// counts with the line before it, and a time without a zone counts as UTC.
+    /// Only lines since this time: 10m, 2026-01-15T08:30:00Z. A line without a time at its
+    /// beginning counts with the line before it, and a time without a zone counts as UTC.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<Timestamp>,
     /// Only lines that match this regular expression.

@@ -21,7 +21,7 @@ const MAX_UNDECIDED: usize = 10_000;
 type Line = (LogItem, Option<u64>);
 
 /// Lines of one task that meet the conditions, read as they are taken.
-struct Source {
+struct LogSource {
     task: String,
     /// The lines of the log that were not read yet; `None` if all of them are in `ready`.
     log: Option<PageStream<LogItem>>,
@@ -45,8 +45,8 @@ pub(super) async fn print_existing(
 ) -> Result<(), Failure> {
     let sources = tasks
         .iter()
-        .map(|task| Source::open(job, task, tail, filter));
-    let mut sources: Vec<Source> = try_join_all(sources).await?.into_iter().flatten().collect();
+        .map(|task| LogSource::open(job, task, tail, filter));
+    let mut sources: Vec<LogSource> = try_join_all(sources).await?.into_iter().flatten().collect();
     if let [source] = sources.as_mut_slice() {
         // The lines of one task need no times.
         while let Some((item, number)) = source.take().await? {
@@ -55,14 +55,14 @@ pub(super) async fn print_existing(
         source.note_missing_times();
         return Ok(());
     }
-    try_join_all(sources.iter_mut().map(Source::advance)).await?;
+    try_join_all(sources.iter_mut().map(LogSource::advance)).await?;
     loop {
         let earliest = sources
             .iter_mut()
             .filter(|source| source.next.is_some())
             .min_by_key(|source| source.time);
         let Some(source) = earliest else {
-            sources.iter().for_each(Source::note_missing_times);
+            sources.iter().for_each(LogSource::note_missing_times);
             return Ok(());
         };
         if let Some((item, number)) = source.next.take() {
@@ -72,7 +72,7 @@ pub(super) async fn print_existing(
     }
 }
 
-impl Source {
+impl LogSource {
     /// Opens the log of a task; `None` if it does not exist.
     async fn open(
         job: &Job,

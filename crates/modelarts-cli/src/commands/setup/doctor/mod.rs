@@ -1,43 +1,33 @@
 //! `modelarts doctor`.
 
+mod call;
+mod origins;
 mod report;
+mod storage;
 
-pub(crate) use self::report::Report;
-
-use std::{
-    cell::Cell,
-    path::Path,
-    time::{Duration, Instant, SystemTime},
-};
+use std::{path::Path, time::Duration};
 
 use clap::Args;
 use modelarts_ext::{
-    Client, ClientBuilder, Credentials, Error, ErrorKind, RetryPolicy, api, config::Environment,
-    credentials, types,
+    Client, ClientBuilder, Credentials, Error, RetryPolicy, config::Environment, credentials,
 };
-use modelarts_obs::Staging;
 
-use self::report::{Finding, Subject};
+pub(crate) use self::report::Report;
+use self::{
+    call::{Call, OTHER_PROJECT},
+    origins::Origins,
+    report::{Finding, Subject},
+    storage::check_obs,
+};
 use crate::{
     context::{CONNECTION_FILE, ConfigFile},
     exit_status::ExitStatus,
     failure::Failure,
-    output,
     session::Session,
 };
 
 /// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Difference of the clocks from which there is a warning.
-const SKEW_WARNING: Duration = Duration::from_secs(5 * 60);
-/// Difference of the clocks that the service rejects.
-const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
-/// Difference of the clocks that the resolution of the header and the duration of a call can cause.
-const SKEW_NOISE: Duration = Duration::from_secs(2);
-/// Object that is written and deleted, below the prefix.
-const TEST_OBJECT: &str = ".modelarts-doctor";
-/// Error code of the service for a project that is not that of the credentials.
-const OTHER_PROJECT: &str = "ModelArts.2786";
 
 /// Explanation below the arguments.
 const NOTES: &str = "\
@@ -179,33 +169,6 @@ fn builder(environment: &Environment) -> ClientBuilder {
         .overall_timeout(TIMEOUT)
 }
 
-/// Names of settings in messages.
-struct Origins {
-    /// Variables that the context sets.
-    variables: Vec<&'static str>,
-    context: String,
-    is_emulator: bool,
-}
-
-impl Origins {
-    fn new(session: &Session) -> Result<Self, Failure> {
-        let context = session.selection.context()?;
-        Ok(Self {
-            variables: context.variables().into_keys().collect(),
-            context: session.selection.name()?.unwrap_or_default().to_owned(),
-            is_emulator: context.data_dir.is_some(),
-        })
-    }
-
-    /// Returns the context instead of the variable that it sets.
-    fn place(&self, origin: &str) -> String {
-        match self.is_emulator || self.variables.contains(&origin) {
-            true => format!("the context {}", self.context),
-            false => origin.to_owned(),
-        }
-    }
-}
-
 /// Checks the settings, the service and OBS.
 async fn check_service(
     session: &Session,
@@ -327,7 +290,8 @@ fn no_credentials(error: &Error) -> Finding {
             let places: Vec<&str> = places.collect();
             Finding::problem(
                 format_args!("none; these places have none:{}", places.join("\n")),
-                "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] in \
+                "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] \
+                 in \
              ~/.huaweicloud/credentials; the console creates keys under My Credentials",
             )
         }
@@ -361,165 +325,6 @@ async fn keys(client: &Client, origins: &Origins) -> Finding {
         },
     };
     Finding::ok(format_args!("{form}, from {}", origin_of(client, origins)))
-}
-
-/// One call of the service, with the facts that its response has.
-struct Call {
-    result: Result<Option<i64>, Error>,
-    duration: Duration,
-    /// Time of the service minus that of this machine, in seconds; `None` without the header `Date`.
-    ahead: Option<i64>,
-}
-
-impl Call {
-    /// Reads a list of one job.
-    async fn send(client: &Client) -> Self {
-        let date = Cell::new(None);
-        let started = Instant::now();
-        let project = client.project_id();
-        let body = types::ListTrainingJobsRequest::builder().limit(1);
-        let result = client
-            .call(|api| {
-                let sent = api
-                    .list_training_jobs()
-                    .project_id(project)
-                    .body(body)
-                    .send();
-                let date = &date;
-                async move {
-                    let result = sent.await;
-                    let headers = match &result {
-                        Ok(response) => Some(response.headers()),
-                        Err(api::Error::Service(response)) => Some(response.headers()),
-                        Err(api::Error::Unexpected(response)) => Some(&response.headers),
-                        Err(_) => None,
-                    };
-                    let value = headers.and_then(|headers| headers.get("date")?.to_str().ok());
-                    date.set(value.and_then(|value| {
-                        let time = jiff::fmt::rfc2822::parse(value).ok()?.timestamp();
-                        let now = jiff::Timestamp::try_from(SystemTime::now()).ok()?;
-                        Some(time.as_second() - now.as_second())
-                    }));
-                    result
-                }
-            })
-            .await;
-        Self {
-            result: result.map(|response| response.total),
-            duration: started.elapsed(),
-            ahead: date.get(),
-        }
-    }
-
-    /// Returns the error if the service rejects the credentials or the project.
-    fn rejection(&self) -> Option<&Error> {
-        let error = self.result.as_ref().err()?;
-        (error.is_auth() || error.code() == Some(OTHER_PROJECT)).then_some(error)
-    }
-
-    fn service(&self, client: &Client, origins: &Origins) -> Finding {
-        let time = format!("responds in {} ms", self.duration.as_millis());
-        match &self.result {
-            Ok(Some(jobs)) => Finding::ok(format_args!("{time}; the project has {jobs} jobs")),
-            Ok(None) => Finding::ok(time),
-            Err(_) if self.rejection().is_some() => Finding::ok(time),
-            Err(error) if error.status().is_some() => Finding::error(error),
-            Err(error) => Finding::error(error).with_advice(match origins.is_emulator {
-                true => "the emulator has ended; start it with `modelarts dev`".to_owned(),
-                false => format!(
-                    "check the network, the proxy in HTTPS_PROXY, and the endpoint {}",
-                    client.endpoint().trim_end_matches('/')
-                ),
-            }),
-        }
-    }
-
-    fn clock(&self) -> Finding {
-        let Some(ahead) = self.ahead else {
-            return Finding::skipped("no response of the service has a time");
-        };
-        let skew = Duration::from_secs(ahead.unsigned_abs());
-        if skew <= SKEW_NOISE {
-            return Finding::ok("as that of the service");
-        }
-        let direction = if ahead > 0 { "behind" } else { "ahead of" };
-        let found = format!("{} {direction} that of the service", output::duration(skew));
-        let advice = "synchronize the clock of this machine, for example by `sudo timedatectl \
-                      set-ntp true`; the clouds reject signatures that are more than 15 minutes off";
-        match skew {
-            _ if skew > MAX_SKEW => Finding::problem(found, advice),
-            _ if skew > SKEW_WARNING => Finding::warning(found, advice),
-            _ => Finding::ok(found),
-        }
-    }
-}
-
-/// Checks OBS: address, bucket, permission to write.
-async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
-    let address = match client.obs_endpoint() {
-        Ok(Some(address)) => {
-            let variable = "MODELARTS_OBS_ENDPOINT";
-            let is_set = client.environment().variable(variable).is_some();
-            let origin = match is_set {
-                true => origins.place(variable),
-                false => "the region".to_owned(),
-            };
-            Finding::ok(format_args!("{address}, from {origin}"))
-        }
-        Ok(None) => Finding::warning(
-            "the address of OBS is not known, so local code and data cannot be sent",
-            "set MODELARTS_REGION or MODELARTS_OBS_ENDPOINT, or obs_endpoint of the context",
-        ),
-        Err(error) => Finding::error(&error).with_advice("correct the file of the regions"),
-    };
-    report.add(Subject::Obs, address);
-    let staging = Staging::new(client);
-    let root = match staging.root() {
-        Ok(root) => root,
-        Err(error) => {
-            let is_missing = client
-                .environment()
-                .variable("MODELARTS_OBS_BUCKET")
-                .is_none()
-                && error.kind() == ErrorKind::Config;
-            let finding = match is_missing {
-                true => Finding::warning(
-                    "no bucket is set, so local code and data cannot be sent",
-                    "set MODELARTS_OBS_BUCKET, or bucket of the context, to a bucket in the region \
-                     of the jobs",
-                ),
-                false => Finding::error(&error).with_advice(
-                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
-                                  and prefix of the context",
-                ),
-            };
-            report.add(Subject::Bucket, finding);
-            report.add(
-                Subject::Upload,
-                Finding::skipped("not tried without a bucket"),
-            );
-            return;
-        }
-    };
-    report.add(Subject::Bucket, Finding::ok(&root));
-    let started = Instant::now();
-    let upload = async {
-        let key = root.join(TEST_OBJECT)?;
-        let bucket = staging.connect()?.bucket(root.bucket())?;
-        bucket.put(key.key(), "").await?;
-        bucket.delete(key.key()).await?;
-        Ok::<_, Error>(key)
-    };
-    let finding = match upload.await {
-        Ok(key) => Finding::ok(format_args!(
-            "wrote and deleted {key} in {} ms",
-            started.elapsed().as_millis()
-        )),
-        Err(error) => Finding::error(&error).with_advice(
-            "check the name of the bucket, its region, and the permissions of the keys on OBS",
-        ),
-    };
-    report.add(Subject::Upload, finding);
 }
 
 /// Searches the python3 that runs jobs on this machine.

@@ -5,6 +5,7 @@ mod texts;
 
 use std::sync::{Arc, LazyLock};
 
+use modelarts_api::{Cause, diagnosis::Confidence};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,7 +14,6 @@ use crate::{
     jobs::{
         diagnosis::{
             Diagnosis,
-            cause::{Cause, Confidence},
             facts::{Facts, TaskLog},
         },
         events::event::Event,
@@ -41,7 +41,8 @@ pub(super) fn job(status: Value) -> Job {
                  "resource": {"flavor_id": "modelarts.vm.cpu.8u", "pool_id": "pool-gpu",
                               "flavor_detail": {"flavor_info": {
                                   "memory": {"size": 32, "unit": "GB"}}}}},
-        "algorithm": {"inputs": [{"name": "data_url", "local_dir": "/home/ma-user/inputs/data_url_0",
+        "algorithm": {"inputs": [{"name": "data_url",
+                                  "local_dir": "/home/ma-user/inputs/data_url_0",
                                   "remote": {"obs": {"obs_url": "/bucket/data/"}}}]},
     });
     let details = serde_json::from_value(details).unwrap();

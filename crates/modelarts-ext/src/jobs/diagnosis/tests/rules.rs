@@ -1,11 +1,11 @@
 //! Tests of the rules.
 
+use modelarts_api::{Cause, diagnosis::Confidence};
 use serde_json::{Value, json};
 
 use crate::{
     jobs::diagnosis::{
         Diagnosis,
-        cause::{Cause, Confidence},
         facts::Facts,
         report::Fact,
         tests::{FAILED, conclusion, diagnosis, exit, job},
@@ -135,7 +135,8 @@ fn a_cause_of_the_platform_precedes_the_log() {
 #[test]
 fn downloads_state_a_denied_access() {
     let code = "[worker-0] [Duration: 1] Failed to download the training code. Failure cause:";
-    let input = "[worker-0] [Duration: 1] Failed to download the training input (parameter: data_url). \
+    let input = "[worker-0] [Duration: 1] Failed to download the training input (parameter: \
+                 data_url). \
                  Failure cause:";
     for (message, cause) in [
         (
@@ -339,7 +340,10 @@ fn running_jobs_may_hang() {
 
 #[test]
 fn stopped_jobs_have_the_reason_of_the_stop() {
-    let status = |millis: i64| json!({"phase": "Terminated", "start_time": 1_768_464_600_000_i64, "duration": millis});
+    let status = |millis: i64| {
+        let start = 1_768_464_600_000_i64;
+        json!({"phase": "Terminated", "start_time": start, "duration": millis})
+    };
     let user = "The training job has been manually stopped.";
     let auto = "The training job has been stopped. (Maximum running duration: 3 hours)";
     for (millis, messages, cause, confidence) in [
@@ -371,7 +375,8 @@ fn stopped_jobs_have_the_reason_of_the_stop() {
 
 #[test]
 fn packages_that_were_not_installed_explain_a_failure_without_another_cause() {
-    let failed = "[worker-0] [Duration: 1] Failed to install Python dependency packages. Import the \
+    let failed = "[worker-0] [Duration: 1] Failed to install Python dependency packages. Import \
+                  the \
                   following files: requirements.txt. Failure cause: no network";
     let found = diagnosis(exit(1), &[failed, RUNNING, FAILED], "");
     assert_eq!(

@@ -1,9 +1,9 @@
 //! Tests of the texts and the JSON of a diagnosis.
 
+use modelarts_api::{Cause, diagnosis::Confidence};
 use serde_json::json;
 
 use crate::jobs::diagnosis::{
-    cause::{Cause, Confidence},
     report::Fact,
     tests::{FAILED, conclusion, diagnosis, exit, job},
 };
@@ -43,7 +43,8 @@ fn advice_names_the_module_and_the_input() {
     assert_eq!(
         found.advice,
         [
-            "Check that the file exists in the input data_url (/bucket/data/), at the same path below it."
+            "Check that the file exists in the input data_url (/bucket/data/), at the same path \
+             below it."
         ]
     );
     let found = diagnosis(exit(137), &[], "");
@@ -80,7 +81,8 @@ fn a_diagnosis_is_text_and_json() {
     let found = diagnosis(
         exit(1),
         &[FAILED],
-        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: a\n",
+        "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\nValueError: \
+         a\n",
     );
     assert_eq!(
         found.to_string(),

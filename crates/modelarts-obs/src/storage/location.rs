@@ -6,7 +6,7 @@ use modelarts_ext::{Error, ErrorKind};
 use url::{Host, Url};
 
 /// Location of the buckets.
-pub(crate) enum Place {
+pub(crate) enum Location {
     /// Server with the API of OBS.
     Service {
         endpoint: Url,
@@ -18,7 +18,7 @@ pub(crate) enum Place {
     Directory(PathBuf),
 }
 
-impl Place {
+impl Location {
     pub(crate) fn parse(address: &str) -> Result<Self, Error> {
         let address = address.trim();
         let with_scheme = match address.contains("://") {
@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl Location {
     /// Returns the URL of a bucket on a server.
     pub(crate) fn bucket_url(&self, bucket: &str) -> Result<Url, Error> {
         let config = |message: String| Error::new(ErrorKind::Config, message);
@@ -106,7 +106,7 @@ fn without_user(address: &str) -> &str {
     address.rsplit_once('@').map_or(address, |(_, host)| host)
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Service { endpoint, .. } => f.write_str(endpoint.as_str().trim_end_matches('/')),

@@ -1,0 +1,82 @@
+//! Check of OBS.
+
+use std::time::Instant;
+
+use modelarts_ext::{Client, Error, ErrorKind};
+use modelarts_obs::Staging;
+
+use crate::commands::setup::doctor::{
+    origins::Origins,
+    report::{Finding, Report, Subject},
+};
+
+/// Object that is written and deleted, below the prefix.
+const TEST_OBJECT: &str = ".modelarts-doctor";
+
+/// Checks OBS: address, bucket, permission to write.
+pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
+    let address = match client.obs_endpoint() {
+        Ok(Some(address)) => {
+            let variable = "MODELARTS_OBS_ENDPOINT";
+            let is_set = client.environment().variable(variable).is_some();
+            let origin = match is_set {
+                true => origins.place(variable),
+                false => "the region".to_owned(),
+            };
+            Finding::ok(format_args!("{address}, from {origin}"))
+        }
+        Ok(None) => Finding::warning(
+            "the address of OBS is not known, so local code and data cannot be sent",
+            "set MODELARTS_REGION or MODELARTS_OBS_ENDPOINT, or obs_endpoint of the context",
+        ),
+        Err(error) => Finding::error(&error).with_advice("correct the file of the regions"),
+    };
+    report.add(Subject::Obs, address);
+    let staging = Staging::new(client);
+    let root = match staging.root() {
+        Ok(root) => root,
+        Err(error) => {
+            let is_missing = client
+                .environment()
+                .variable("MODELARTS_OBS_BUCKET")
+                .is_none()
+                && error.kind() == ErrorKind::Config;
+            let finding = match is_missing {
+                true => Finding::warning(
+                    "no bucket is set, so local code and data cannot be sent",
+                    "set MODELARTS_OBS_BUCKET, or bucket of the context, to a bucket in the region \
+                     of the jobs",
+                ),
+                false => Finding::error(&error).with_advice(
+                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
+                                  and prefix of the context",
+                ),
+            };
+            report.add(Subject::Bucket, finding);
+            report.add(
+                Subject::Upload,
+                Finding::skipped("not tried without a bucket"),
+            );
+            return;
+        }
+    };
+    report.add(Subject::Bucket, Finding::ok(&root));
+    let started = Instant::now();
+    let upload = async {
+        let key = root.join(TEST_OBJECT)?;
+        let bucket = staging.connect()?.bucket(root.bucket())?;
+        bucket.put(key.key(), "").await?;
+        bucket.delete(key.key()).await?;
+        Ok::<_, Error>(key)
+    };
+    let finding = match upload.await {
+        Ok(key) => Finding::ok(format_args!(
+            "wrote and deleted {key} in {} ms",
+            started.elapsed().as_millis()
+        )),
+        Err(error) => Finding::error(&error).with_advice(
+            "check the name of the bucket, its region, and the permissions of the keys on OBS",
+        ),
+    };
+    report.add(Subject::Upload, finding);
+}

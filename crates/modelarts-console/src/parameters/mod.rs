@@ -1,0 +1,280 @@
+//! Parameters of a job: the controls of the form, the flags of `modelarts submit`, and the calls of
+//! the SDK, which are made from one table, `parameters.json`.
+//!
+//! The table has the groups of the form in the order of the form of the service. The last group,
+//! which has no title, has the flags without a control.
+
+use std::{sync::LazyLock, time::Duration};
+
+use modelarts_ext::CreateJob;
+use serde::Deserialize;
+
+/// Path of the hours of auto stop.
+pub(crate) const AUTO_STOP: &str = "spec.auto_stop.duration";
+/// Path of the unit of auto stop.
+pub(crate) const AUTO_STOP_UNIT: &str = "spec.auto_stop.time_unit";
+
+const TABLE: &str = include_str!("parameters.json");
+
+/// The groups of the table. A test parses it, so it is not empty.
+static GROUPS: LazyLock<Vec<Group>> =
+    LazyLock::new(|| serde_json::from_str(TABLE).unwrap_or_default());
+
+/// Source of the code of a job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Mode {
+    /// A script, started by an engine of the platform.
+    #[default]
+    Preset,
+    /// An image with a command.
+    Custom,
+    /// An algorithm that the service stores.
+    Stored,
+}
+
+impl Mode {
+    pub(crate) const ALL: [(Self, &'static str, &'static str); 3] = [
+        (Self::Preset, "preset", "Preset image"),
+        (Self::Custom, "custom", "Custom image"),
+        (Self::Stored, "stored", "My algorithm"),
+    ];
+
+    /// Returns the mode with this name; that of a preset image if no mode has it.
+    pub(crate) fn named(name: &str) -> Self {
+        let found = Self::ALL.iter().find(|(_, known, _)| *known == name);
+        found.map(|(mode, ..)| *mode).unwrap_or_default()
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(mode, ..)| *mode == self);
+        found.map_or("preset", |(_, name, _)| name)
+    }
+}
+
+/// Kind of a control.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", bound(deserialize = "'de: 'static"))]
+pub(crate) enum Kind {
+    #[default]
+    Text,
+    /// Text of several lines.
+    Lines,
+    Number,
+    /// Fixed values with their labels.
+    Choice(Vec<(&'static str, &'static str)>),
+    /// The preset images of the service.
+    Engine,
+    /// The algorithms of the project.
+    Algorithm,
+    /// The flavors of the service.
+    Flavor,
+    /// Code: an address in OBS, or dropped files.
+    Code,
+    /// Data: an address in OBS, or dropped files.
+    Data,
+}
+
+/// Parameter with one value: a control of the form, or a column of a list.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// Number in the form of the service; 0 if it does not have the parameter.
+    #[serde(default)]
+    pub number: u8,
+    /// Name in the form.
+    pub name: &'static str,
+    /// Path in the body; that of a column is relative to the element. Empty if the parameter is no
+    /// field of the body.
+    #[serde(default)]
+    pub path: &'static str,
+    /// Flag of the tool with one value.
+    pub flag: Option<Flag>,
+    /// Method of [`CreateJob`]; those with a flag have one.
+    pub call: Option<&'static str>,
+    #[serde(default)]
+    pub(crate) label: &'static str,
+    #[serde(default)]
+    pub(crate) kind: Kind,
+    /// Modes that use the control; empty for all.
+    #[serde(default)]
+    pub(crate) modes: Vec<Mode>,
+    /// Limits and default, or an example for a column.
+    #[serde(default)]
+    pub(crate) help: &'static str,
+}
+
+/// Flag of `modelarts submit`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flag {
+    /// Name, such as `--log-url`.
+    pub name: &'static str,
+    /// Name of the value in the help.
+    pub value: &'static str,
+    /// Heading in the help; empty for flags without one.
+    #[serde(default)]
+    pub heading: &'static str,
+    /// Help.
+    pub help: &'static str,
+}
+
+/// Method of [`CreateJob`], by the type of its argument.
+#[derive(Clone, Copy, Debug)]
+pub enum Method {
+    /// Takes a text.
+    Text(fn(CreateJob, String) -> CreateJob),
+    /// Takes a number.
+    Number(fn(CreateJob, u32) -> CreateJob),
+    /// Takes a number of up to 255.
+    SmallNumber(fn(CreateJob, u8) -> CreateJob),
+    /// Takes a span of time.
+    Time(fn(CreateJob, Duration) -> CreateJob),
+}
+
+/// Methods by their names.
+static METHODS: [(&str, Method); 18] = [
+    ("name", Method::Text(CreateJob::name)),
+    ("description", Method::Text(CreateJob::description)),
+    ("preset_engine", Method::Text(set_engine)),
+    ("custom_image", Method::Text(CreateJob::custom_image)),
+    ("run_user", Method::Number(CreateJob::run_user)),
+    ("command", Method::Text(CreateJob::command)),
+    ("local_code_dir", Method::Text(CreateJob::local_code_dir)),
+    ("working_dir", Method::Text(CreateJob::working_dir)),
+    ("algorithm", Method::Text(CreateJob::algorithm)),
+    ("auto_restart", Method::Number(CreateJob::auto_restart)),
+    ("pool", Method::Text(CreateJob::pool)),
+    ("flavor", Method::Text(CreateJob::flavor)),
+    ("nodes", Method::Number(CreateJob::nodes)),
+    ("priority", Method::SmallNumber(CreateJob::priority)),
+    ("log_path", Method::Text(CreateJob::log_path)),
+    ("auto_stop", Method::Time(CreateJob::auto_stop)),
+    ("experiment", Method::Text(CreateJob::experiment)),
+    ("workspace", Method::Text(CreateJob::workspace)),
+];
+
+/// Sets a preset image by its name and version, or by its id.
+fn set_engine(job: CreateJob, engine: String) -> CreateJob {
+    match engine.split_once(':') {
+        Some((name, version)) => job.preset_image(name, version),
+        None => job.preset_engine(engine),
+    }
+}
+
+/// Rows that each become an element of a list or of a map in the body.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// Noun of the button that adds a row.
+    pub(crate) item: &'static str,
+    pub(crate) path: &'static str,
+    pub(crate) help: &'static str,
+    pub(crate) columns: Vec<Parameter>,
+}
+
+/// Entry of a group.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case", bound(deserialize = "'de: 'static"))]
+pub(crate) enum Item {
+    /// Choice of the mode.
+    Mode,
+    Control(Parameter),
+    List(List),
+}
+
+/// Group of the form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Group {
+    pub(crate) title: &'static str,
+    pub(crate) items: Vec<Item>,
+}
+
+impl Parameter {
+    /// Returns the method of the call.
+    pub fn method(&self) -> Option<Method> {
+        let name = self.call?;
+        let found = METHODS.iter().find(|(known, _)| *known == name)?;
+        Some(found.1)
+    }
+
+    /// Returns `true` if the control is used in a mode.
+    pub(crate) fn is_of(&self, mode: Mode) -> bool {
+        self.modes.is_empty() || self.modes.contains(&mode)
+    }
+
+    /// Returns the class of the style sheet, which hides controls of other modes.
+    pub(crate) fn class(&self) -> &'static str {
+        match self.modes.as_slice() {
+            [] => "",
+            [Mode::Preset] => "of-preset",
+            [Mode::Custom] => "of-custom",
+            [Mode::Stored] => "of-stored",
+            _ => "of-own",
+        }
+    }
+}
+
+/// Returns the groups of the form.
+pub(crate) fn groups() -> impl Iterator<Item = &'static Group> {
+    GROUPS.iter().filter(|group| !group.title.is_empty())
+}
+
+/// Returns all parameters outside lists, also those without a control.
+pub fn parameters() -> impl Iterator<Item = &'static Parameter> {
+    let items = GROUPS.iter().flat_map(|group| &group.items);
+    items.filter_map(|item| match item {
+        Item::Control(control) => Some(control),
+        _ => None,
+    })
+}
+
+/// Returns all controls outside lists.
+pub(crate) fn controls() -> impl Iterator<Item = &'static Parameter> {
+    parameters().filter(|parameter| parameter.number > 0)
+}
+
+pub(crate) fn lists() -> impl Iterator<Item = &'static List> {
+    let items = GROUPS.iter().flat_map(|group| &group.items);
+    items.filter_map(|item| match item {
+        Item::List(list) => Some(list),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_has_all_parameters_in_order() {
+        let groups: Vec<Group> = serde_json::from_str(TABLE).unwrap();
+        let items = groups.iter().flat_map(|group| &group.items);
+        let mut numbers: Vec<u8> = items
+            .flat_map(|item| match item {
+                Item::Mode => Vec::new(),
+                Item::Control(control) => vec![control.number],
+                Item::List(list) => list.columns.iter().map(|column| column.number).collect(),
+            })
+            .filter(|number| *number > 0)
+            .collect();
+        numbers.dedup();
+        assert_eq!(numbers, (1..=32).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_call_is_a_method_and_each_flag_has_a_call() {
+        for parameter in parameters() {
+            let has_flag = parameter.flag.is_some();
+            assert_eq!(parameter.call.is_some(), parameter.method().is_some());
+            assert_eq!(has_flag, parameter.call.is_some(), "{parameter:?}");
+        }
+        assert_eq!(
+            parameters().filter(|it| it.call.is_some()).count(),
+            METHODS.len()
+        );
+    }
+}
