@@ -7,10 +7,11 @@ use std::{collections::BTreeMap, fs, io::Result, path::Path};
 
 /// Kinds of snapshots in the order of the generated file, each with the text before and after it.
 /// The snapshots of a kind are named after it, such as `types.Algorithms`.
-const KINDS: [(&str, &str, &str); 9] = [
+const KINDS: [(&str, &str, &str); 10] = [
     ("client", "", ""),
     ("tables", "", ""),
     ("error_codes", "", ""),
+    ("events", "", ""),
     ("fields", "", ""),
     ("request_path", "", ""),
     ("schemas", "", ""),

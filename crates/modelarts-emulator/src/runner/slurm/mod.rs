@@ -3,18 +3,21 @@
 //! One `srun` starts all workers of a job, each as this program with the command `worker`
 //! ([`worker`]). [`connection`] exchanges the messages of [`protocol`] with them. Slurm queues the
 //! jobs, so the emulator's own pools are unlimited. [`config`] selects the options of `srun`,
-//! [`commands`] reads the queue, and [`cluster`] is what all jobs share. [`check`] runs when the
-//! emulator starts.
+//! [`commands`] reads the queue, and [`cluster`] is what all jobs share. An [`allocation`] waits
+//! for the nodes of a job, and a [`run`] for the code of a worker. [`check`] runs when the emulator
+//! starts.
 //!
 //! The directories of the workers are in a directory that all nodes share. The emulator reads logs
 //! there, and copies outputs from there if the nodes are lost.
 
+mod allocation;
 mod check;
 mod cluster;
 mod commands;
 pub(crate) mod config;
 mod connection;
 mod protocol;
+mod run;
 #[cfg(feature = "cli")]
 pub(crate) mod worker;
 
@@ -29,23 +32,22 @@ use std::{
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::system::Sleep,
     files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
-        launcher::{Allocation, Launcher, Progress, Step},
-        run::{Exit, Loss, Run},
+        launcher::{Allocation, Launcher, Step},
+        run::Run,
         slurm::{
+            allocation::SlurmAllocation,
             cluster::Cluster,
-            commands::QUEUE_PERIOD,
             config::Config,
-            connection::{Call, Connection, END_TIMEOUT, State},
+            connection::{Call, Connection},
             protocol::{Command, ExitRecord, Specification, Stop, WorkerSite},
+            run::SlurmRun,
         },
         worker_files::{Transfer, WorkerFiles},
     },
@@ -102,6 +104,9 @@ pub(crate) struct Settings {
     /// Temporary directory to remove when the process of the emulator has ended.
     pub(crate) temporary: Option<PathBuf>,
 }
+
+/// Time limit for the usage of a worker. A node that does not respond has none.
+const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Launcher of the workers of an emulator.
 pub(crate) struct SlurmLauncher {
@@ -332,269 +337,5 @@ impl Launcher for SlurmLauncher {
         for (_, connection) in self.connections.lock().drain() {
             connection.release();
         }
-    }
-}
-
-/// Nodes of a job, or its place in the queue of Slurm.
-struct SlurmAllocation {
-    launcher: Arc<SlurmLauncher>,
-    workers: Vec<Worker>,
-    priority: i64,
-    /// Priority of the job in Slurm.
-    applied: i64,
-    /// Connection to the workers, or the reason for which `srun` was not started.
-    connection: Result<Arc<Connection>, String>,
-    /// Last reason of Slurm that was reported.
-    reason: String,
-}
-
-/// Time limit for the usage of a worker. A node that does not respond has none.
-const USAGE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time after which the reason of a waiting job is read for the first time.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
-
-impl SlurmAllocation {
-    /// Waits until Slurm responds again, and submits the job again.
-    async fn connect_again(&mut self) {
-        loop {
-            tokio::time::sleep(QUEUE_PERIOD).await;
-            let Ok(queue) = self.launcher.cluster.queue.read_recent().await else {
-                continue;
-            };
-            // Slurm may have accepted the job although its response was lost.
-            let job = self
-                .connection
-                .as_ref()
-                .ok()
-                .and_then(|run| run.find(&queue));
-            let Some(job) = job.filter(|job| job.is_live()) else {
-                break;
-            };
-            if let Err(error) = commands::cancel(&[&job.id]).await {
-                tracing::warn!(job = job.name, %error, "a lost job of Slurm is not cancelled yet");
-            }
-        }
-        self.applied = self.priority;
-        let connection = self.launcher.connect(&self.workers, self.priority);
-        self.connection = connection.map_err(|error| error.to_string());
-    }
-
-    /// Returns the reason for which the job waits, if it has changed. Applies a change of the
-    /// priority.
-    async fn new_reason(&mut self, connection: &Connection) -> Option<String> {
-        let reason = match self.launcher.cluster.queue.read_recent().await {
-            Err(error) => unavailable(&error),
-            Ok(queue) => {
-                let job = connection.find(&queue).filter(|job| job.is_live())?;
-                if self.applied != self.priority {
-                    self.apply_priority(&job.id).await;
-                }
-                job.reason()
-            }
-        };
-        (reason != self.reason).then(|| {
-            self.reason.clone_from(&reason);
-            reason
-        })
-    }
-
-    async fn apply_priority(&mut self, id: &str) {
-        let config = &self.launcher.config;
-        let changes = config.changes(&self.workers[0].request, self.priority);
-        // The order of a job without such options does not depend on its priority.
-        let applied = match changes.is_empty() {
-            true => Ok(()),
-            false => commands::update(id, &changes).await,
-        };
-        match applied {
-            Ok(()) => self.applied = self.priority,
-            Err(error) => tracing::warn!(id, %error, "the priority does not change in Slurm"),
-        }
-    }
-}
-
-fn unavailable(error: &str) -> String {
-    format!("Slurm does not respond, and the job waits until it does: {error}")
-}
-
-impl Allocation for SlurmAllocation {
-    fn next_change(&mut self) -> BoxFuture<'_, Progress> {
-        Box::pin(async move {
-            let mut pause = FIRST_LOOK;
-            loop {
-                let connection = match &self.connection {
-                    Ok(connection) => Arc::clone(connection),
-                    Err(error) => {
-                        return Progress::Rejected(format!(
-                            "the job was not sent to Slurm: {error}"
-                        ));
-                    }
-                };
-                let mut state = connection.state();
-                let changed = state.wait_for(|state| *state != State::Waiting);
-                let changed = tokio::time::timeout(pause, changed).await;
-                pause = QUEUE_PERIOD;
-                // The connection outlives the wait, so the wait does not fail.
-                let state = changed.ok().and_then(Result::ok).map(|state| state.clone());
-                match state {
-                    Some(State::Ready) => return Progress::Ready,
-                    Some(State::Rejected(message)) => {
-                        return Progress::Rejected(format!("Slurm rejected the job: {message}"));
-                    }
-                    Some(State::Ended {
-                        exit: Exit::Lost(loss),
-                        ..
-                    }) => return Progress::Lost(loss),
-                    Some(State::Ended { cause, .. }) => {
-                        let cause = format!("Slurm ended the job before its code started: {cause}");
-                        return Progress::Rejected(cause);
-                    }
-                    Some(State::Unavailable(error)) => {
-                        let reason = unavailable(&error);
-                        if reason != self.reason {
-                            self.reason.clone_from(&reason);
-                            return Progress::Waiting(reason);
-                        }
-                        self.connect_again().await;
-                    }
-                    Some(State::Waiting) | None => {
-                        if let Some(reason) = self.new_reason(&connection).await {
-                            return Progress::Waiting(reason);
-                        }
-                    }
-                }
-            }
-        })
-    }
-
-    fn set_priority(&mut self, priority: i64) {
-        self.priority = priority;
-    }
-
-    fn loss(&self) -> Option<Loss> {
-        let connection = self.connection.as_ref().ok()?;
-        match &*connection.state().borrow() {
-            State::Ended {
-                exit: Exit::Lost(loss),
-                ..
-            } => Some(*loss),
-            _ => None,
-        }
-    }
-}
-
-impl Drop for SlurmAllocation {
-    fn drop(&mut self) {
-        let Ok(connection) = &self.connection else {
-            return;
-        };
-        connection.release();
-        if let Some(worker) = self.workers.first() {
-            self.launcher.connections.lock().remove(&worker.job_id);
-        }
-    }
-}
-
-/// Run of the code of a worker on its node.
-struct SlurmRun {
-    launcher: Arc<SlurmLauncher>,
-    worker: Worker,
-    /// Connection and request of the run; `None` if the node was lost before.
-    call: Option<(Arc<Connection>, Call)>,
-    exit: Option<Exit>,
-}
-
-impl SlurmRun {
-    /// Waits for the reply of the worker, or for the loss of its node.
-    async fn exit(&mut self) -> Exit {
-        if let Some(exit) = self.exit {
-            return exit;
-        }
-        let reply = match &mut self.call {
-            Some((_, call)) => (&mut call.reply).await.ok(),
-            None => None,
-        };
-        let exit = match reply {
-            Some(Ok(Value::Number(code))) => Exit::Code(
-                code.as_i64()
-                    .and_then(|code| i32::try_from(code).ok())
-                    .unwrap_or(255),
-            ),
-            Some(reply) => {
-                tracing::warn!(
-                    job = self.worker.job_id,
-                    ?reply,
-                    "the worker did not run its code"
-                );
-                Exit::Code(255)
-            }
-            None => self.exit_of_lost_node(),
-        };
-        self.exit = Some(exit);
-        exit
-    }
-
-    fn exit_of_lost_node(&self) -> Exit {
-        if let Some(code) = self.launcher.recorded_exit(&self.worker) {
-            return Exit::Code(code);
-        }
-        let connection = self.call.as_ref().map(|(connection, _)| connection);
-        let (exit, cause) = match connection.map(|connection| connection.state().borrow().clone()) {
-            Some(State::Ended { exit, cause }) => (exit, cause),
-            _ => (Exit::Lost(Loss::NodeFault), String::new()),
-        };
-        let loss = match exit {
-            Exit::Lost(Loss::NodeFault) => "a node of the job failed",
-            Exit::Lost(Loss::Preempted) => "the job was preempted",
-            Exit::Lost(Loss::Cancelled) => "the job was cancelled in Slurm",
-            Exit::Code(137) => "the job exceeded its memory in Slurm",
-            Exit::Code(_) => "the job exceeded its time limit in Slurm",
-        };
-        // The state of the job reports the loss as well.
-        let _ = self
-            .launcher
-            .files
-            .log(&self.worker, &format!("{loss}: {cause}"));
-        exit
-    }
-
-    /// Ends `srun`, because the worker does not respond.
-    fn give_up(&self) -> Exit {
-        if let Some((connection, _)) = &self.call {
-            connection.release();
-        }
-        Exit::Lost(Loss::NodeFault)
-    }
-
-    fn stop(&self, how: Stop) {
-        if let Some((connection, call)) = &self.call {
-            connection.stop(call.number, how);
-        }
-    }
-}
-
-impl Run for SlurmRun {
-    fn wait(&mut self) -> BoxFuture<'_, Exit> {
-        Box::pin(self.exit())
-    }
-
-    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit> {
-        Box::pin(async move {
-            self.stop(Stop::Terminate);
-            let exit = tokio::select! {
-                exit = self.exit() => Some(exit),
-                () = grace => None,
-            };
-            match exit {
-                Some(exit) => exit,
-                None => {
-                    self.stop(Stop::Kill);
-                    match tokio::time::timeout(END_TIMEOUT, self.exit()).await {
-                        Ok(exit) => exit,
-                        Err(_) => self.give_up(),
-                    }
-                }
-            }
-        })
     }
 }
