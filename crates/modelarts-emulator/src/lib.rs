@@ -360,7 +360,7 @@ pub mod slurm {
     //! ```
 
     pub use crate::runner::slurm::{
-        Slurm,
         config::{Config, ConfigError},
+        launcher::Slurm,
     };
 }

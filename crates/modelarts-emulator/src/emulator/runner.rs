@@ -8,7 +8,7 @@ use std::{
 use rustix::process::{Resource, getrlimit};
 
 #[cfg(feature = "slurm")]
-use crate::runner::slurm::{self, Slurm, SlurmLauncher};
+use crate::runner::slurm::launcher::{Settings as SlurmSettings, Slurm, SlurmLauncher};
 use crate::{
     clock::Clock,
     emulator::error::StartError,
@@ -111,7 +111,7 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
             let shared = slurm.shared.clone();
-            let launcher = SlurmLauncher::new(slurm::Settings {
+            let launcher = SlurmLauncher::new(SlurmSettings {
                 slurm,
                 obs: given.obs,
                 datasets: given.datasets,

@@ -15,7 +15,7 @@ use crate::{
     },
     runner::{
         simulated::script::Script,
-        slurm::{Slurm, config::Config},
+        slurm::{config::Config, launcher::Slurm},
     },
 };
 

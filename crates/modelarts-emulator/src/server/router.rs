@@ -25,6 +25,9 @@ use crate::{
 /// Path segments that belong to no operation and are not IDs.
 const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
+/// Methods of the operations, in the order of the header `Allow`.
+const METHODS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
+
 /// Builds the router. Requests for routes that are not in the table are rejected with status 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     let refuse = |target| {
@@ -33,7 +36,10 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         }
     };
     let mut router = Router::new();
-    for operation in modelled() {
+    let mut operations: Vec<_> = modelled().collect();
+    // The header `Allow` lists methods in the order in which they are added.
+    operations.sort_by_key(|operation| METHODS.iter().position(|it| *it == operation.method));
+    for operation in operations {
         let does = move |State(state): State<Arc<EmulatorState>>,
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {

@@ -10,9 +10,9 @@ use crate::{
         launcher::{Allocation, Progress},
         run::{Exit, Loss},
         slurm::{
-            SlurmLauncher,
             commands::{self, QUEUE_PERIOD},
             connection::{Connection, State},
+            launcher::SlurmLauncher,
         },
     },
 };

@@ -11,8 +11,8 @@ use crate::{
     runner::{
         run::{Exit, Loss, Run},
         slurm::{
-            SlurmLauncher,
             connection::{Call, Connection, END_TIMEOUT, State},
+            launcher::SlurmLauncher,
             protocol::Stop,
         },
     },

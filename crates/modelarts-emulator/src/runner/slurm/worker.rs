@@ -29,7 +29,7 @@ use crate::{
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::Sight},
         run::{Exit, Run},
         slurm::{
-            exit_path,
+            launcher::exit_path,
             protocol::{Command, ExitRecord, Message, Request, Specification, Stop},
         },
         worker_files::WorkerFiles,

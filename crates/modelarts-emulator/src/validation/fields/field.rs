@@ -2,8 +2,6 @@
 
 use modelarts_api::{FIELDS, LIMITS, Rule, Shape};
 
-use crate::validation::fields::row::Row;
-
 /// Pattern of names, whose violation has an error of its own.
 const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// Pattern of the words of a command, whose violation has an error of its own.
@@ -130,18 +128,18 @@ impl Field {
         }
     }
 
-    /// Adds the field of a row, below the fields that its path names. `steps` is the path without
-    /// those above this field.
-    pub(super) fn add(&mut self, steps: &[&'static str], row: &Row) {
+    /// Adds a field below the fields that its path names. `steps` is the path without those above
+    /// this field.
+    pub(super) fn add(&mut self, steps: &[&'static str], handling: Handling, checks: &[Check]) {
         let Some((first, below)) = steps.split_first() else {
             return;
         };
         if below.is_empty() {
-            let mut field = self.described(first, row.handling);
-            row.checks.iter().for_each(|check| field.apply(check));
+            let mut field = self.described(first, handling);
+            checks.iter().for_each(|check| field.apply(check));
             self.members.push(field);
         } else if let Some(parent) = self.members.iter_mut().find(|it| it.name == *first) {
-            parent.add(below, row);
+            parent.add(below, handling, checks);
         }
     }
 

@@ -25,7 +25,7 @@ pub(super) fn table(section: &str, schema: &'static str) -> Field {
                 Some(name) => vec![name, "[]"],
                 None => vec![step],
             });
-        body.add(&steps.collect::<Vec<_>>(), &row);
+        body.add(&steps.collect::<Vec<_>>(), row.handling, &row.checks);
     }
     body
 }

@@ -15,9 +15,9 @@ with zipfile.ZipFile(sys.argv[1], "w") as wheel:
     info = "greeting-1.0.dist-info/"
     wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
     wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\n"
-    "Root-Is-Purelib: true\nTag: py3-none-any\n")
+        "Root-Is-Purelib: true\nTag: py3-none-any\n")
     records = ["greeting.py", info + "METADATA", info + "WHEEL", info + "RECORD"]
-wheel.writestr(info + "RECORD", "".join(name + ",,\n" for name in records))
+    wheel.writestr(info + "RECORD", "".join(name + ",,\n" for name in records))
 "#;
     let path = site.emulator.obs_root().join(key);
     let made = Command::new("python3")

@@ -167,8 +167,11 @@ async fn a_directory_in_use_is_refused_and_unchanged() {
     let error = Emulator::builder().data_dir(data.path()).start().await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "cannot use state.sqlite3 in the data directory: another emulator runs on it: end that \
-         one, or choose another data directory"
+        format!(
+            "cannot use state.sqlite3 in the data directory {}: another emulator runs on it: end \
+             that one, or choose another data directory",
+            first.emulator.data_dir().display()
+        )
     );
     waiting.let_through().await;
     first.emulator.wait_for(&id, "Completed").await.unwrap();
