@@ -213,7 +213,7 @@ impl ObjectStore {
             let Some(part) = part.filter(|part| part.etag == *etag) else {
                 return Err(s3_error!(
                     InvalidPart,
-                    "UploadedPart {number} with the ETag {etag:?} was not uploaded."
+                    "Part {number} with the ETag {etag:?} was not uploaded."
                 ));
             };
             parts.push(part.clone());
@@ -222,7 +222,7 @@ impl ObjectStore {
         if let Some(small) = all_but_last.iter().find(|part| part.size < MIN_PART_SIZE) {
             return Err(s3_error!(
                 EntityTooSmall,
-                "UploadedPart {} has {} bytes: all parts but the last must have at least {MIN_PART_SIZE} \
+                "Part {} has {} bytes: all parts but the last must have at least {MIN_PART_SIZE} \
                  bytes.",
                 small.number,
                 small.size

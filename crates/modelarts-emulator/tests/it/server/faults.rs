@@ -66,7 +66,7 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
         reply.json()["error_msg"]
             .as_str()
             .unwrap()
-            .starts_with("unknown operation `x`, expected * or one of ChangeAlgorithm, ")
+            .starts_with("unknown operation `x`, expected * or one of BatchDeleteTrainingJob, ")
     );
 
     let health = control(&site, reqwest::Method::GET, "/health", &json!(null)).await;

@@ -43,9 +43,9 @@ fn set(job: &mut Value, pointer: &str, value: Value) {
     parent.insert(name.to_owned(), value);
 }
 
-/// Cases of one member that breaks a rule: its pointer with the value, then the code with the message
-/// of the error; for `ModelArts.2788`, what its message has in parentheses. Lines with a deeper indent
-/// continue a message.
+/// Cases of one member that breaks a rule: its pointer with the value, then the code with the
+/// message of the error; for `ModelArts.2788`, what its message has in parentheses. Lines with a
+/// deeper indent continue a message.
 const BROKEN: &str = r#"
 /kind = null
     2788 kind is required
