@@ -35,6 +35,16 @@ pub enum Cloud {
     Otc,
 }
 
+impl Cloud {
+    /// Returns the name of the cloud in `x-clouds`.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Huawei => "huawei",
+            Self::Otc => "otc",
+        }
+    }
+}
+
 /// Paging of a list.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -82,6 +92,10 @@ pub struct ErrorRow {
     pub retry: Retries,
     pub meaning: String,
     pub advice: String,
+    /// Text of the service, with `%s` and `%d` for values.
+    pub message: Option<String>,
+    /// Advice of the service, which follows the text.
+    pub solution: Option<String>,
     #[serde(default)]
     pub any_operation: bool,
     /// Text that the message must contain for a retry.

@@ -7,11 +7,12 @@ use std::{collections::BTreeMap, fs, io::Result, path::Path};
 
 /// Kinds of snapshots in the order of the generated file, each with the text before and after it.
 /// The snapshots of a kind are named after it, such as `types.Algorithms`.
-const KINDS: [(&str, &str, &str); 10] = [
+const KINDS: [(&str, &str, &str); 11] = [
     ("client", "", ""),
     ("tables", "", ""),
     ("error_codes", "", ""),
     ("causes", "", ""),
+    ("events", "", ""),
     ("fields", "", ""),
     ("request_path", "", ""),
     ("schemas", "", ""),

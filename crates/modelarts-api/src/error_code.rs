@@ -32,6 +32,10 @@ pub struct ErrorCode {
     pub meaning: &'static str,
     /// Remedy for the error, as a sentence.
     pub advice: &'static str,
+    /// Text of the service in `error_msg`, with `%s` and `%d` for values, if it is known.
+    pub message: Option<&'static str>,
+    /// Advice of the service in `error_solution`, if it is known.
+    pub solution: Option<&'static str>,
     /// True if every operation may return this code. If false, only the operations whose
     /// [`own_error_codes`](crate::Operation::own_error_codes) contain the code may return it.
     pub any_operation: bool,

@@ -35,6 +35,7 @@ mod error;
 #[doc(hidden)]
 pub mod error_body;
 mod error_code;
+mod event_row;
 mod generated;
 #[doc(hidden)]
 pub mod hex;
@@ -53,6 +54,7 @@ pub use argument::Argument;
 pub use call::{decode_response, empty_response, send};
 pub use error::{BoxError, Error, TransportError};
 pub use error_code::{ErrorCode, Retry};
+pub use event_row::EventRow;
 pub use generated::*;
 pub use operation::{Cursor, Effect, Offset, Operation, Pagination, ParameterLocation};
 pub use parameter::Parameter;

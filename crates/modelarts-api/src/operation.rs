@@ -27,6 +27,8 @@ pub struct Operation {
     pub path: &'static str,
     /// The effect of sending the request twice.
     pub effect: Effect,
+    /// The clouds that document the operation: `huawei`, `otc`.
+    pub clouds: &'static [&'static str],
     /// Paging of the list in the response; `None` if the response is a single object.
     pub pagination: Option<Pagination>,
     /// Error codes of this operation, excluding the codes that every operation may return.

@@ -28,7 +28,8 @@
 //! have no effect in the emulator, and names them in the response header `X-Emulator-Ignored`.
 //!
 //! With the feature `obs`, which is part of the default feature `cli`, the emulator also serves its
-//! OBS over HTTP: `Emulator::obs_url` is the endpoint for clients of the S3 protocol, such as boto3.
+//! OBS over HTTP: `Emulator::obs_url` is the endpoint for clients of the S3 protocol, such as
+//! boto3.
 //!
 //! The emulator is not a sandbox: it executes the code of jobs as the user who started it. OBS
 //! paths in requests refer only to files in the OBS root of the emulator. Jobs do not inherit the
@@ -252,13 +253,15 @@ pub mod script {
     //! # #[tokio::main(flavor = "current_thread")]
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     //! let script = Script::from_json(
-    //!     r#"{"jobs": [{"name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]}]}"#,
+    //!     r#"{"jobs": [{
+    //!         "name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]
+    //!     }]}"#,
     //! )?;
     //! let emulator = Emulator::builder()
     //!     .runner(RunnerKind::Simulated(script))
     //!     .start()
     //!     .await?;
-    //! // ... the first run of a job `flaky-1` fails after five seconds, its second run succeeds ...
+    //! // ... the first run of a job `flaky-1` fails after five seconds, its second succeeds ...
     //! emulator.shutdown().await;
     //! # Ok(())
     //! # }
@@ -281,7 +284,7 @@ pub mod seeds {
     //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     //! let seeds = Seeds::from_json(
     //!     r#"{"jobs": [
-    //!         {"name": "old", "phase": "Failed", "exit_code": 2, "created": "2026-01-15T08:30:00Z"},
+    //!         {"name": "old", "phase": "Failed", "created": "2026-01-15T08:30:00Z"},
     //!         {"name": "many-{n}", "count": 100}
     //!     ]}"#,
     //! )?;
@@ -357,7 +360,7 @@ pub mod slurm {
     //! ```
 
     pub use crate::runner::slurm::{
-        Slurm,
         config::{Config, ConfigError},
+        launcher::Slurm,
     };
 }

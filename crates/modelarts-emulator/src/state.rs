@@ -28,33 +28,53 @@ pub(crate) struct EmulatorState {
     /// Address of the emulator. It is the emulator's own origin, and the host in its links.
     pub(crate) address: SocketAddr,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) timing: Timing,
-    pub(crate) wording: Wording,
-    pub(crate) restart_on: RestartOn,
+    pub(crate) settings: Settings,
     /// Resources that the service offers; create requests are validated against them.
     pub(crate) offer: Offer,
     pub(crate) store: JobStore,
+    pub(crate) records: Records,
+    pub(crate) work: Work,
+    pub(crate) traffic: Traffic,
+    pub(crate) ids: Ids,
+}
+
+/// Choices of the user that do not change while the emulator runs.
+pub(crate) struct Settings {
+    pub(crate) timing: Timing,
+    pub(crate) wording: Wording,
+    pub(crate) restart_on: RestartOn,
+    /// If true, a job is rejected if an active job writes to the same output path.
+    pub(crate) one_job_per_output: bool,
+    pub(crate) quirks: Quirks,
+}
+
+/// Stored objects other than jobs.
+pub(crate) struct Records {
     pub(crate) algorithms: Documents,
     pub(crate) experiments: Documents,
     pub(crate) publications: Documents,
     pub(crate) quotas: Quotas,
+}
+
+/// Parts that execute jobs and read what they write.
+pub(crate) struct Work {
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) runner: Runner,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) log_links: LogLinks,
     pub(crate) log_indexes: LogIndexes,
-    /// If true, a job is rejected if an active job writes to the same output path.
-    pub(crate) one_job_per_output: bool,
-    pub(crate) scheduler: Arc<Scheduler>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) runner: Runner,
-    pub(crate) faults: Faults,
-    pub(crate) request_counts: RequestCounts,
-    pub(crate) request_log: RequestLog,
-    pub(crate) quirks: Quirks,
-    pub(crate) ids: Ids,
-    pub(crate) observer: Option<Observer>,
     pub(crate) closing: watch::Sender<bool>,
     /// Token that is cancelled when the emulator no longer waits for copies.
     pub(crate) copy_cancellation: CancellationToken,
     pub(crate) background: Background,
+}
+
+/// Requests that the emulator has received, and the faults of its responses.
+pub(crate) struct Traffic {
+    pub(crate) faults: Faults,
+    pub(crate) request_counts: RequestCounts,
+    pub(crate) request_log: RequestLog,
+    pub(crate) observer: Option<Observer>,
 }
 
 /// Tasks of all jobs, with the tracker of their activity and the lock for moves of the clock.
@@ -69,22 +89,22 @@ pub(crate) struct Background {
 impl EmulatorState {
     /// Spawns a task of a job, which runs until it completes or the emulator ends.
     pub(crate) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.background.tasks.lock();
+        let mut tasks = self.work.background.tasks.lock();
         while tasks.try_join_next().is_some() {}
-        tasks.spawn(self.background.idle.watch(work));
+        tasks.spawn(self.work.background.idle.watch(work));
     }
 
     /// Moves the clock forward; returns `false` if it cannot be moved. The clock stops at each due
     /// time until all due work is complete, so that each action has the correct time, even in a
     /// long move.
     pub(crate) async fn advance(&self, duration: Duration) -> bool {
-        let _guard = self.background.clock_lock.lock().await;
+        let _guard = self.work.background.clock_lock.lock().await;
         let clock = self.clock.as_ref();
         let Some(target) = clock.now().checked_add(duration) else {
             return false;
         };
         loop {
-            self.background.idle.wait_until_idle().await;
+            self.work.background.idle.wait_until_idle().await;
             let now = clock.now();
             let next = clock.next_wake().map_or(target, |next| next.min(target));
             let step = next.duration_since(now).unwrap_or_default();
@@ -95,12 +115,12 @@ impl EmulatorState {
                 break;
             }
         }
-        self.background.idle.wait_until_idle().await;
+        self.work.background.idle.wait_until_idle().await;
         true
     }
 
     /// Takes all tasks that are still running when the emulator ends.
     pub(crate) fn take_tasks(&self) -> JoinSet<()> {
-        std::mem::take(&mut self.background.tasks.lock())
+        std::mem::take(&mut self.work.background.tasks.lock())
     }
 }

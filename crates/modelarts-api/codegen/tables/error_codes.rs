@@ -52,6 +52,7 @@ fn names(rows: &[ErrorRow]) -> Vec<TokenStream> {
 fn row(row: ErrorRow) -> TokenStream {
     let retries = [row.retry.read, row.retry.idempotent, row.retry.create].map(variant);
     let condition = option(row.retry_only_with);
+    let (message, solution) = (option(row.message), option(row.solution));
     let (code, status, name) = (row.code, row.status, row.name);
     let (meaning, advice, any_operation) = (row.meaning, row.advice, row.any_operation);
     quote!(crate::ErrorCode {
@@ -60,6 +61,8 @@ fn row(row: ErrorRow) -> TokenStream {
         name: #name,
         meaning: #meaning,
         advice: #advice,
+        message: #message,
+        solution: #solution,
         any_operation: #any_operation,
         retry_only_with: #condition,
         retry: [#(crate::Retry::#retries),*],

@@ -2,6 +2,7 @@
 
 pub mod docs;
 mod error_codes;
+mod events;
 mod fields;
 mod limits;
 mod operations;
@@ -19,13 +20,14 @@ use super::{description::Usage, error::Error};
 pub fn tables(
     description: &Value,
     usage: &Usage,
-) -> Result<[(&'static str, TokenStream); 3], Error> {
+) -> Result<[(&'static str, TokenStream); 4], Error> {
     let mut tables = operations::table(description)?;
     tables.extend(limits::table(description)?);
     tables.extend(parameters::table(description)?);
     Ok([
         ("tables", tables),
         ("error_codes", error_codes::table(description)?),
+        ("events", events::table(description)?),
         ("fields", fields::table(description, usage)?),
     ])
 }

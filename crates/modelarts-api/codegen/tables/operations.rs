@@ -11,7 +11,7 @@ use super::{
     super::{
         description::{Operation, operations},
         error::Error,
-        extensions::Pagination,
+        extensions::{Cloud, Pagination},
     },
     response_only,
 };
@@ -36,6 +36,7 @@ fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Er
     let extensions = operation.extensions()?;
     let effect = variant(extensions.x_effect);
     let pagination = option(extensions.x_pagination.map(pagination_of));
+    let clouds = extensions.x_clouds.iter().map(Cloud::name);
     let own_error_codes = extensions.x_error_codes;
     let response_only = response_only::paths(description, operation, extensions.x_effect);
     let (method_name, method) = (id.to_snake_case(), method.to_uppercase());
@@ -45,6 +46,7 @@ fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Er
         method: #method,
         path: #path,
         effect: crate::Effect::#effect,
+        clouds: &[#(#clouds),*],
         pagination: #pagination,
         own_error_codes: &[#(#own_error_codes),*],
         response_only: &[#(#response_only),*],

@@ -94,7 +94,8 @@ impl fmt::Display for SignatureError {
             Self::UnknownKey { access_key } => write!(f, "ak {access_key} not exist"),
             Self::Expired { signed, server } => write!(
                 f,
-                "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
+                "calc aksk signature fail:signature expired, signature time:{signed},server \
+                 time:{server}"
             ),
             Self::Mismatch { canonical_request } => {
                 write!(

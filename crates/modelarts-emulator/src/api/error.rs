@@ -1,13 +1,13 @@
 //! Error responses.
 //!
-//! Training errors come from the service's own table (`error_table.rs`). This module contains
-//! constructors for errors that several callers return. The service never returns codes that start
-//! with `Emulator.`.
+//! Training errors come from the description's table of errors (`error_table.rs`). This module
+//! contains constructors for errors that several callers return. The service never returns codes
+//! that start with `Emulator.`.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::api::error_table::{fill, row};
+use crate::api::error_table::{code, fill, row};
 
 /// Error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,13 +46,12 @@ impl ApiError {
     /// Creates the error from the row of the service's table with this number; `values` fill the
     /// placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
-        let Some((_, status, message, solution)) = row(number) else {
+        let Some((row, message)) = row(number).and_then(|row| Some((row, row.message?))) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
         };
-        let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_REQUEST);
-        let code = format!("ModelArts.{number:04}");
-        let mut error = Self::new(status, code, fill(message, values));
-        error.solution = Some(solution);
+        let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::BAD_REQUEST);
+        let mut error = Self::new(status, code(number), fill(message, values));
+        error.solution = row.solution;
         error
     }
 
@@ -184,7 +183,8 @@ impl ApiError {
             StatusCode::NOT_IMPLEMENTED,
             "Emulator.0501",
             format!(
-                "This emulator does not model {what}, so it refuses instead of guessing what the service would do."
+                "This emulator does not model {what}, so it refuses instead of guessing what the \
+                 service would do."
             ),
         )
     }

@@ -64,27 +64,66 @@ const XGBOOST: &str = "modelarts-job-dev-image/python-train-py36:secure";
 
 /// Engines of the emulator, from the engine-list, job creation, job details and algorithm examples
 /// of the API reference.
-#[rustfmt::skip]
 const ENGINES: &[Engine] = &[
-    v1_engine("caffe-1.0.0-python2.7", "Caffe", "caffe-1.0.0-python2.7",
-        [CAFFE_CPU, CAFFE_GPU], "3.1.0"),
-    v1_engine("horovod-cp36-tf-1.16.2", "Horovod", "0.16.2-TF-1.13.1-python3.6",
-        [HOROVOD; 2], "3.2.1"),
-    v2_engine("horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64", "Horovod",
-        "aip/horovod_tensorflow:train"),
-    v1_engine("pytorch-cp36-1.3.0", "PyTorch", "PyTorch-1.3.0-python3.6",
-        [PYTORCH_1_3; 2], "3.2.1"),
-    v1_engine("pytorch-cp36-1.4.0-v2", "PyTorch", "PyTorch-1.4.0-python3.6-v2",
-        [PYTORCH_1_4; 2], "3.2.1"),
-    v2_engine("pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64", "PyTorch",
-        "aip/pytorch_1_8:train"),
-    v2_engine("tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64", "TensorFlow",
-        "aip/tensorflow_2_1:train"),
-    v1_engine("xgboost-sklearn-python3.6", "XGBoost-Sklearn",
-        "XGBoost-0.80-Sklearn-0.18.1-python3.6", [XGBOOST, ""], "2.0.10-20211101113705"),
+    v1_engine(
+        "caffe-1.0.0-python2.7",
+        "Caffe",
+        "caffe-1.0.0-python2.7",
+        [CAFFE_CPU, CAFFE_GPU],
+        "3.1.0",
+    ),
+    v1_engine(
+        "horovod-cp36-tf-1.16.2",
+        "Horovod",
+        "0.16.2-TF-1.13.1-python3.6",
+        [HOROVOD; 2],
+        "3.2.1",
+    ),
+    v2_engine(
+        "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
+        "Horovod",
+        "aip/horovod_tensorflow:train",
+    ),
+    v1_engine(
+        "pytorch-cp36-1.3.0",
+        "PyTorch",
+        "PyTorch-1.3.0-python3.6",
+        [PYTORCH_1_3; 2],
+        "3.2.1",
+    ),
+    v1_engine(
+        "pytorch-cp36-1.4.0-v2",
+        "PyTorch",
+        "PyTorch-1.4.0-python3.6-v2",
+        [PYTORCH_1_4; 2],
+        "3.2.1",
+    ),
+    v2_engine(
+        "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
+        "PyTorch",
+        "aip/pytorch_1_8:train",
+    ),
+    v2_engine(
+        "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64",
+        "TensorFlow",
+        "aip/tensorflow_2_1:train",
+    ),
+    v1_engine(
+        "xgboost-sklearn-python3.6",
+        "XGBoost-Sklearn",
+        "XGBoost-0.80-Sklearn-0.18.1-python3.6",
+        [XGBOOST, ""],
+        "2.0.10-20211101113705",
+    ),
     Engine {
         retired: true,
-        ..v1_engine("retired-engine-1.0", "Retired", "retired-engine-1.0", ["", ""], "1.0")
+        ..v1_engine(
+            "retired-engine-1.0",
+            "Retired",
+            "retired-engine-1.0",
+            ["", ""],
+            "1.0",
+        )
     },
 ];
 

@@ -65,18 +65,38 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
 
 /// Flavors of the emulator. The CPU flavors are from the flavor-list example of the API reference;
 /// the GPU flavors are from its job creation and job details examples.
-#[rustfmt::skip]
 pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
-    cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),
-    gpu("modelarts.p3.large.public.free", "Computing GPU(Vnt1) instance", "modelarts.vm.gpu.free",
-        (1, "GP-Vnt1", "32GB")),
-    gpu("modelarts.p3.large.public", "Computing GPU(Vnt1) instance", "modelarts.vm.gpu.v100",
-        (1, "GP-Vnt1", "32GB")),
-    gpu("modelarts.vm.pnt1.large.eco", "Computing GPU(Pnt1) instance", "modelarts.vm.gpu.pnt1.eco",
-        (1, "GP-Pnt1", "8GB")),
-    gpu("modelarts.vm.p100.large.eco", "Computing GPU(P100) instance", "modelarts.vm.gpu.p100.eco",
-        (1, "nvidia-p100", "16GB")),
+    cpu(
+        "modelarts.vm.cpu.8u",
+        "Computing CPU(8U) instance",
+        MAX_NODES,
+        8,
+    ),
+    gpu(
+        "modelarts.p3.large.public.free",
+        "Computing GPU(Vnt1) instance",
+        "modelarts.vm.gpu.free",
+        (1, "GP-Vnt1", "32GB"),
+    ),
+    gpu(
+        "modelarts.p3.large.public",
+        "Computing GPU(Vnt1) instance",
+        "modelarts.vm.gpu.v100",
+        (1, "GP-Vnt1", "32GB"),
+    ),
+    gpu(
+        "modelarts.vm.pnt1.large.eco",
+        "Computing GPU(Pnt1) instance",
+        "modelarts.vm.gpu.pnt1.eco",
+        (1, "GP-Pnt1", "8GB"),
+    ),
+    gpu(
+        "modelarts.vm.p100.large.eco",
+        "Computing GPU(P100) instance",
+        "modelarts.vm.gpu.p100.eco",
+        (1, "nvidia-p100", "16GB"),
+    ),
     pool("modelarts.pool.visual.xlarge", 1),
     pool("modelarts.pool.visual.2xlarge", 2),
     pool("modelarts.pool.visual.4xlarge", 4),

@@ -44,7 +44,8 @@ fn pool_row(pool: &Pool) -> String {
 
 fn tables() -> String {
     let mut tables = String::from(
-        "| flavor | pool | CPU cores | memory | cards of a node | disk | nodes of a job, at most |\n\
+        "| flavor | pool | CPU cores | memory | cards of a node | disk | nodes of a job, at most \
+         |\n\
          |---|---|---|---|---|---|---|\n",
     );
     tables.extend(FLAVORS.iter().map(flavor_row));

@@ -173,7 +173,8 @@ fn names_are_found_in_rust_json_and_yaml() {
         ])
     );
     let json = r#"{"algorithm": {"engine": {"engine_name": "A", "engine_version": "a_1.0"}},
-        "other": {"engine_id": "c-1"}, "spec": {"resource": {"flavor_id": "f.1", "pool_id":"p-1"}}}"#;
+        "other": {"engine_id": "c-1"}, "spec": {"resource": {"flavor_id": "f.1",
+            "pool_id":"p-1"}}}"#;
     let yaml = "
         engine: {engine_name: A, engine_version: a_1.0}
         other: {engine_id: c-1}

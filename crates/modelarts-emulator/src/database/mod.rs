@@ -6,20 +6,18 @@
 //! thread commits them in groups. An HTTP response is sent only after [`Database::committed`] has
 //! confirmed all changes made before it.
 //!
-//! If a commit fails because the disk is full, SQLite rolls back. The changes are then executed again
-//! from their statements ([`redo`]), which needs no disk, so that reads see them, and are committed
-//! when there is room. Until then [`Database::write`] refuses changes, and [`Database::keep`] accepts
-//! those that have happened already.
+//! If a commit fails because the disk is full, SQLite rolls back. The changes are then executed
+//! again from their statements ([`redo`]), which needs no disk, so that reads see them, and are
+//! committed when there is room. Until then [`Database::write`] refuses changes, and
+//! [`Database::keep`] accepts those that have happened already.
 //!
 //! In memory, each change is committed separately, and all data is lost when the emulator ends.
 //!
 //! [`documents`] and [`quotas`] access their own tables, and [`store`](crate::store) accesses the
-//! tables of jobs. [`migrations`] converts a file of an earlier layout to the current layout
-//! (`schema.sql`).
+//! tables of jobs. The layout of the tables is `schema.sql`; a file of another layout is refused.
 
 pub(crate) mod documents;
 pub(crate) mod error;
-mod migrations;
 pub(crate) mod quotas;
 mod redo;
 
@@ -39,14 +37,10 @@ use parking_lot::{Condvar, Mutex};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use tokio::sync::watch;
 
-use crate::{
-    api::error::ApiError,
-    database::{
-        error::DatabaseError,
-        migrations::{MIGRATIONS, Migration},
-    },
-};
+use crate::{api::error::ApiError, database::error::DatabaseError};
 
+/// Number of the layout in `schema.sql`, which a file contains as its `user_version`.
+const LAYOUT: i64 = 4;
 /// Size of the page cache, in KiB. It is small because the operating system caches the file as
 /// well.
 const CACHE_KIB: i64 = 16 * 1024;
@@ -97,13 +91,9 @@ struct Progress {
 }
 
 impl Database {
-    /// Opens the file, creates it if it does not exist, and migrates earlier layouts. If `path` is
-    /// `None`, the database is in memory.
+    /// Opens the file, and creates it if it does not exist. If `path` is `None`, the database is in
+    /// memory.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, DatabaseError> {
-        Self::open_with(path, MIGRATIONS)
-    }
-
-    fn open_with(path: Option<&Path>, migrations: &[Migration]) -> Result<Self, DatabaseError> {
         let connection = match path {
             None => Connection::open_in_memory()?,
             Some(path) => {
@@ -123,7 +113,7 @@ impl Database {
                 Connection::open(path)?
             }
         };
-        prepare(&connection, migrations).map_err(|error| match error {
+        prepare(&connection).map_err(|error| match error {
             DatabaseError::Sqlite(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) =>
             {
@@ -165,9 +155,9 @@ impl Database {
         look(inner.connection.as_ref().ok_or_else(closed_error)?)
     }
 
-    /// Executes a change, unless earlier changes cannot be stored. After an error of the change, the
-    /// database stores no further changes: it rolls back those since the last commit, and returns
-    /// the error to callers that wait for them and to all later callers.
+    /// Executes a change, unless earlier changes cannot be stored. After an error of the change,
+    /// the database stores no further changes: it rolls back those since the last commit, and
+    /// returns the error to callers that wait for them and to all later callers.
     pub(crate) fn write<R>(
         &self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<R>,
@@ -373,9 +363,9 @@ fn commit_changes(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Locks the file for this process, checks it, and migrates it to the current layout. All steps are
-/// in one transaction.
-fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), DatabaseError> {
+/// Locks the file for this process, and checks its layout and its pages. An empty file gets the
+/// tables.
+fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     connection.set_prepared_statement_cache_capacity(128);
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
@@ -391,31 +381,20 @@ fn prepare(connection: &Connection, migrations: &[Migration]) -> Result<(), Data
     // mode.
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    // `user_version` contains the layout version of the file. The current version is the number of
-    // migrations plus 1.
-    let expected = i64::try_from(migrations.len()).unwrap_or(i64::MAX - 1) + 1;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
     let table: Option<String> = connection
         .query_row(table, [], |row| row.get(0))
         .optional()?;
     if table.is_none() && found == 0 {
         connection.execute_batch(include_str!("schema.sql"))?;
-    } else {
-        let newer = usize::try_from(found - 1).ok();
-        let Some(steps) = newer.and_then(|done| migrations.get(done..)) else {
-            return Err(DatabaseError::Version { found, expected });
-        };
+        connection.pragma_update(None, "user_version", LAYOUT)?;
+    } else if found == LAYOUT {
         check_integrity(connection)?;
-        for (step, from) in steps.iter().zip(found..) {
-            step(connection).map_err(|error| DatabaseError::Migration {
-                from,
-                to: from + 1,
-                error,
-            })?;
-        }
-    }
-    if found != expected {
-        connection.pragma_update(None, "user_version", expected)?;
+    } else {
+        return Err(DatabaseError::Layout {
+            found,
+            expected: LAYOUT,
+        });
     }
     connection.execute_batch("COMMIT")?;
     Ok(())
@@ -456,191 +435,4 @@ pub(crate) fn write_error(error: serde_json::Error) -> rusqlite::Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::PathBuf;
-
-    use futures::FutureExt;
-
-    use super::*;
-
-    #[test]
-    fn a_directory_in_use_is_refused() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.sqlite3");
-        let first = Database::open(Some(&path)).unwrap();
-        assert_eq!(
-            Database::open(Some(&path)).unwrap_err().to_string(),
-            "another emulator runs on it: end that one, or choose another data directory"
-        );
-        drop(first);
-        drop(Database::open(Some(&path)).unwrap());
-    }
-
-    /// Creates a file of layout 2, as written by an emulator.
-    fn layout_2() -> (tempfile::TempDir, PathBuf) {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.sqlite3");
-        let connection = Connection::open(&path).unwrap();
-        connection
-            .pragma_update(None, "journal_mode", "WAL")
-            .unwrap();
-        connection
-            .execute_batch(include_str!("../../tests/layouts/2.sql"))
-            .unwrap();
-        (directory, path)
-    }
-
-    fn names(database: &Database) -> Vec<String> {
-        let names = database.read(|connection| {
-            let mut select = connection.prepare("SELECT name FROM jobs ORDER BY number")?;
-            let names = select.query_map([], |row| row.get(0))?;
-            names.collect()
-        });
-        names.unwrap()
-    }
-
-    #[test]
-    fn a_file_of_an_earlier_layout_gets_the_new_one_and_no_other_way_leads_back() {
-        let (_directory, path) = layout_2();
-        let step: Migration = |connection| {
-            connection.execute_batch("ALTER TABLE jobs ADD COLUMN colour TEXT NOT NULL DEFAULT ''")
-        };
-        let three = [MIGRATIONS[0], step];
-        for _ in 0..2 {
-            let database = Database::open_with(Some(&path), &three).unwrap();
-            assert_eq!(names(&database), ["plain", "search", "waits"]);
-            let colours = "SELECT count(*) FROM jobs WHERE colour = ''";
-            let count = |connection: &Connection| {
-                connection.query_row(colours, [], |row| row.get::<_, i64>(0))
-            };
-            assert_eq!(database.read(count).unwrap(), 3);
-        }
-        assert_eq!(
-            Database::open_with(Some(&path), &three[..1])
-                .unwrap_err()
-                .to_string(),
-            "it has the layout 3, which is newer than the layout 2 of this emulator: use the version of the emulator that has written it, or a later one, or choose another data directory"
-        );
-        for found in [0, -1] {
-            let connection = Connection::open(&path).unwrap();
-            connection
-                .pragma_update(None, "user_version", found)
-                .unwrap();
-            drop(connection);
-            assert_eq!(
-                Database::open_with(Some(&path), &three)
-                    .unwrap_err()
-                    .to_string(),
-                format!(
-                    "it has the layout {found}, which cannot be migrated to the layout 3 of this emulator: it must be 1 or more. Delete it, choose another data directory, or use the version of the emulator that has written it"
-                )
-            );
-        }
-    }
-
-    #[test]
-    fn a_change_of_layout_that_fails_leaves_the_file_as_it_was() {
-        let (_directory, path) = layout_2();
-        let before = std::fs::read(&path).unwrap();
-        let first: Migration = |connection| connection.execute_batch("DROP TABLE jobs");
-        let second: Migration = |connection| {
-            connection.execute_batch("DELETE FROM events; INSERT INTO jobs (name) VALUES ('x')")
-        };
-        let error = Database::open_with(Some(&path), &[MIGRATIONS[0], first, second]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "the migration from the layout 3 to the layout 4 failed, and the file is unchanged: no such table: jobs. Choose another data directory, or use the version of the emulator that has written it"
-        );
-        assert!(
-            before == std::fs::read(&path).unwrap(),
-            "the file has changed"
-        );
-        let database = Database::open_with(Some(&path), &MIGRATIONS[..1]).unwrap();
-        assert_eq!(names(&database), ["plain", "search", "waits"]);
-    }
-
-    #[test]
-    fn garbage_in_the_last_pages_is_found_when_the_file_is_opened() {
-        const PAGE: usize = 4096;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.sqlite3");
-        let database = Database::open(Some(&path)).unwrap();
-        for n in 0..100 {
-            let text = "x".repeat(1000);
-            database.setting(&format!("name {n}"), text).unwrap();
-        }
-        drop(database);
-        drop(Database::open(Some(&path)).unwrap());
-        let mut bytes = std::fs::read(&path).unwrap();
-        let last = bytes.len() - 2 * PAGE;
-        bytes[last..].fill(0xa5);
-        std::fs::write(&path, &bytes).unwrap();
-        let error = Database::open(Some(&path)).unwrap_err();
-        assert!(matches!(error, DatabaseError::Damaged(_)), "{error}");
-        let text = error.to_string();
-        assert!(text.starts_with("it is damaged: "), "{text}");
-        assert!(
-            text.ends_with(". Restore a backup, or delete it and lose the jobs in it"),
-            "{text}"
-        );
-        assert!(
-            bytes == std::fs::read(&path).unwrap(),
-            "the file has changed"
-        );
-    }
-
-    /// After a failed change, waiting and later callers receive an error, and committed changes are
-    /// preserved.
-    #[tokio::test]
-    async fn a_failure_reaches_all_waiters() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.sqlite3");
-        let database = Database::open(Some(&path)).unwrap();
-        assert_eq!(
-            database.setting("name", "first".to_owned()).unwrap(),
-            "first"
-        );
-        database.committed().await.unwrap();
-        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
-        assert!(wrong.is_err());
-        let error = database.committed().await.unwrap_err();
-        assert_eq!(error.status, 500);
-        assert!(database.setting("name", "second".to_owned()).is_err());
-        drop(database);
-        let database = Database::open(Some(&path)).unwrap();
-        assert_eq!(
-            database.setting("name", "third".to_owned()).unwrap(),
-            "first"
-        );
-    }
-
-    #[test]
-    fn changes_in_memory_are_committed_before_write_returns() {
-        let database = Database::open(None).unwrap();
-        for n in 0..100 {
-            database
-                .setting(&format!("name {n}"), "value".to_owned())
-                .unwrap();
-            let written = database.committed().now_or_never();
-            assert!(matches!(written, Some(Ok(()))), "change {n}: {written:?}");
-        }
-        let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
-        assert!(wrong.is_err());
-        let error = database.committed().now_or_never().unwrap().unwrap_err();
-        assert_eq!(error.status, 500);
-        assert!(database.setting("name", "later".to_owned()).is_err());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn only_the_user_can_read_the_tokens() {
-        use std::os::unix::fs::PermissionsExt;
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("state.sqlite3");
-        let _database = Database::open(Some(&path)).unwrap();
-        for file in ["state.sqlite3", "state.sqlite3-wal"] {
-            let metadata = std::fs::metadata(directory.path().join(file)).unwrap();
-            assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
-        }
-    }
-}
+mod tests;

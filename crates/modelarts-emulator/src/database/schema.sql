@@ -1,5 +1,5 @@
--- The layout of state.sqlite3. Every change needs a step at the end of MIGRATIONS in
--- migrations.rs, for existing files.
+-- The layout of state.sqlite3. Every change needs another number of LAYOUT in mod.rs, so that the
+-- emulator refuses existing files.
 
 CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
@@ -19,13 +19,12 @@ CREATE TABLE job_groups (
     UNIQUE (project, workspace, user_id, kind, runtime, phase)
 );
 
--- Number of jobs of a group that were created in a span of time, for spans of several lengths.
+-- Number of jobs of a group that were created in a span of time: see creation_counts.rs.
 CREATE TABLE tallies (
     job_group INTEGER NOT NULL,
-    level INTEGER NOT NULL,
     span INTEGER NOT NULL,
     jobs INTEGER NOT NULL,
-    PRIMARY KEY (job_group, level, span)
+    PRIMARY KEY (job_group, span)
 ) WITHOUT ROWID;
 
 -- Numbers are in the order of creation. Large values are in separate tables.

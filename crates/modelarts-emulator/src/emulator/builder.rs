@@ -1,103 +1,58 @@
 //! Settings and start of an emulator.
 
-use std::{
-    collections::{BTreeSet, HashMap},
-    fmt,
-    net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
-    sync::Arc,
-};
-
-use tokio::{net::TcpListener, sync::watch};
-use tokio_util::sync::CancellationToken;
+use std::{collections::BTreeSet, fmt, net::SocketAddr, path::PathBuf, sync::Arc};
 
 use crate::{
-    accounts::{Accounts, User, log_links::LogLinks},
-    api::ids::Ids,
-    catalog::{
-        cloud::Cloud,
-        pools::Pool,
-        quirks::{JobObsKeys, Quirks},
-    },
-    clock::{
-        system::{Clock, SystemClock},
-        timing::Timing,
-    },
-    database::{Database, documents::Documents, quotas::Quotas},
-    emulator::{
-        Emulator,
-        error::StartError,
-        runner::{self, RunnerKind, RunnerSettings},
-    },
-    execution::{recovery, seeds::Seeds},
-    files::confined_dir::ConfinedDir,
+    accounts::User,
+    catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
+    clock::{system::Clock, timing::Timing},
+    emulator::{Emulator, error::StartError, runner::RunnerKind},
+    execution::seeds::Seeds,
     job::{event::Wording, state::RestartOn},
-    logs::index::LogIndexes,
-    metrics::Metrics,
-    runner::process::{
-        environment::{ObsEndpoint, ObsKeys, Surroundings},
-        view::Container,
-    },
-    scheduler::Scheduler,
-    server::{connections, router},
-    state::{Background, EmulatorState},
-    store::JobStore,
-    traffic::{
-        counts::RequestCounts,
-        faults::Faults,
-        observer::{Exchange, Observer},
-        request_log::RequestLog,
-    },
-    validation::creation::Offer,
+    runner::process::view::Container,
+    traffic::observer::{Exchange, Observer},
 };
-
-/// Default name of the user.
-const USER_NAME: &str = "emulator";
-/// Default maximum size of a log, in bytes.
-const LOG_CAP: u64 = 1 << 30;
-/// Default free disk space that the pre-check requires, in bytes.
-const LEAST_DISK: u64 = 100 << 20;
 
 /// Settings of an [`Emulator`].
 #[derive(Clone, Default)]
 #[must_use = "nothing starts before `start`"]
 pub struct Builder {
-    listen: Option<SocketAddr>,
+    pub(super) listen: Option<SocketAddr>,
     #[cfg(feature = "obs")]
-    obs_listen: Option<SocketAddr>,
-    data_dir: Option<PathBuf>,
-    obs_root: Option<PathBuf>,
-    project_id: Option<String>,
-    access_key: Option<String>,
-    secret_key: Option<String>,
-    tokens: Vec<String>,
-    clock: Option<Arc<dyn Clock>>,
-    timing: Timing,
-    event_wording: Wording,
-    cloud: Cloud,
-    pools: Vec<Pool>,
-    encrypted: BTreeSet<String>,
-    organizations: BTreeSet<String>,
-    datasets: Option<PathBuf>,
-    nfs_root: Option<PathBuf>,
-    log_cap: Option<u64>,
-    least_disk: Option<u64>,
-    install_packages: Option<bool>,
-    restart_on: RestartOn,
-    public_nodes: Option<u32>,
-    users: Vec<User>,
-    password: Option<String>,
-    high_priority: bool,
-    job_quota: Option<u32>,
-    one_job_per_output: bool,
-    strict: bool,
-    show_secrets: bool,
-    runner: RunnerKind,
-    container: Container,
-    quirks: Quirks,
-    seeds: Vec<Seeds>,
-    observe: Option<Observer>,
-    id_seed: Option<u64>,
+    pub(super) obs_listen: Option<SocketAddr>,
+    pub(super) data_dir: Option<PathBuf>,
+    pub(super) obs_root: Option<PathBuf>,
+    pub(super) project_id: Option<String>,
+    pub(super) access_key: Option<String>,
+    pub(super) secret_key: Option<String>,
+    pub(super) tokens: Vec<String>,
+    pub(super) clock: Option<Arc<dyn Clock>>,
+    pub(super) timing: Timing,
+    pub(super) event_wording: Wording,
+    pub(super) cloud: Cloud,
+    pub(super) pools: Vec<Pool>,
+    pub(super) encrypted: BTreeSet<String>,
+    pub(super) organizations: BTreeSet<String>,
+    pub(super) datasets: Option<PathBuf>,
+    pub(super) nfs_root: Option<PathBuf>,
+    pub(super) log_cap: Option<u64>,
+    pub(super) least_disk: Option<u64>,
+    pub(super) install_packages: Option<bool>,
+    pub(super) restart_on: RestartOn,
+    pub(super) public_nodes: Option<u32>,
+    pub(super) users: Vec<User>,
+    pub(super) password: Option<String>,
+    pub(super) high_priority: bool,
+    pub(super) job_quota: Option<u32>,
+    pub(super) one_job_per_output: bool,
+    pub(super) strict: bool,
+    pub(super) show_secrets: bool,
+    pub(super) runner: RunnerKind,
+    pub(super) container: Container,
+    pub(super) quirks: Quirks,
+    pub(super) seeds: Vec<Seeds>,
+    pub(super) observe: Option<Observer>,
+    pub(super) id_seed: Option<u64>,
 }
 
 impl fmt::Debug for Builder {
@@ -117,8 +72,8 @@ impl Builder {
         self
     }
 
-    /// Sets the address on which OBS is served over HTTP, which must be a loopback address. Default:
-    /// `127.0.0.1` with a free port.
+    /// Sets the address on which OBS is served over HTTP, which must be a loopback address.
+    /// Default: `127.0.0.1` with a free port.
     #[cfg(feature = "obs")]
     pub fn obs_listen(mut self, address: SocketAddr) -> Self {
         self.obs_listen = Some(address);
@@ -320,8 +275,8 @@ impl Builder {
         self
     }
 
-    /// Adds a user. Default: one user with the name `emulator`, whose project and keys are stored in
-    /// the data directory; those of added users are not. The id of the project and the keys
+    /// Adds a user. Default: one user with the name `emulator`, whose project and keys are stored
+    /// in the data directory; those of added users are not. The id of the project and the keys
     /// set on this builder apply to the first user.
     pub fn user(mut self, user: User) -> Self {
         self.users.push(user);
@@ -353,210 +308,6 @@ impl Builder {
         self.organizations.insert(name.into());
         self
     }
-
-    /// Starts the emulator.
-    ///
-    /// # Errors
-    /// If the address is not a loopback address or is not available, or a directory cannot be
-    /// created.
-    pub async fn start(self) -> Result<Emulator, StartError> {
-        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listen = self.listen.unwrap_or(listen);
-        if !listen.ip().is_loopback() {
-            return Err(StartError::NotLoopback(listen));
-        }
-        let temporary = match (&self.data_dir, &self.obs_root) {
-            (Some(_), Some(_)) => None,
-            _ => Some(
-                tempfile::Builder::new()
-                    .prefix("modelarts-emulator-")
-                    .tempdir()
-                    .map_err(|error| StartError::Directory(std::env::temp_dir(), error))?,
-            ),
-        };
-        let directory = |given: &Option<PathBuf>, name: &str| match (given, &temporary) {
-            (Some(path), _) => path.clone(),
-            (None, Some(temporary)) => temporary.path().join(name),
-            (None, None) => PathBuf::from(name),
-        };
-        let data_dir = directory(&self.data_dir, "data");
-        let obs_root = directory(&self.obs_root, "obs");
-        let obs = ConfinedDir::create(&obs_root)
-            .map_err(|error| StartError::Directory(obs_root, error))?
-            .with_umask_mode();
-        let data = ConfinedDir::create(&data_dir)
-            .map_err(|error| StartError::Directory(data_dir, error))?;
-        // The database is opened first, because its holder owns the files in the directory. Without
-        // a data directory, the state is in memory.
-        let file = self.data_dir.map(|_| data.root().join("state.sqlite3"));
-        let database = Database::open(file.as_deref()).map_err(StartError::Database)?;
-        let database = Arc::new(database);
-        let mut users = self.users;
-        if users.is_empty() {
-            let mut user = User::new(USER_NAME);
-            // The project id is stored, because jobs of an earlier start belong to the project of
-            // that start; the keys are, because clients of an earlier start have them.
-            for (name, value) in [
-                ("project_id", &mut user.project_id),
-                ("access_key", &mut user.access_key),
-                ("secret_key", &mut user.secret_key),
-            ] {
-                let stored = database.setting(name, std::mem::take(value));
-                *value = stored.map_err(database_error)?;
-            }
-            // A kill after the start does not lose the keys. If they cannot be stored, each
-            // response reports it.
-            let _ = database.committed().await;
-            users.push(user);
-        }
-        if let Some(first) = users.first_mut() {
-            for (value, given) in [
-                (&mut first.project_id, self.project_id),
-                (&mut first.access_key, self.access_key),
-                (&mut first.secret_key, self.secret_key),
-            ] {
-                if let Some(given) = given {
-                    *value = given;
-                }
-            }
-            first.password = self.password.or(first.password.take());
-            first.may_set_high_priority |= self.high_priority;
-        }
-        let accounts = Accounts::new(users, self.tokens, self.cloud.region(), &database);
-        let listen_error = |error| StartError::Listen(listen, error);
-        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
-        let address = listener.local_addr().map_err(listen_error)?;
-        #[cfg(feature = "obs")]
-        let (obs_listener, obs_address) = listen_obs(self.obs_listen).await?;
-        #[cfg(feature = "obs")]
-        let obs_url = Some(format!("http://{obs_address}"));
-        #[cfg(not(feature = "obs"))]
-        let obs_url: Option<String> = None;
-        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
-        let metrics = Arc::new(Metrics::new(&database));
-        let surroundings = Surroundings {
-            url: Some(format!("http://{address}")),
-            obs: obs_url.clone().map(|url| ObsEndpoint {
-                url,
-                region: self.cloud.region(),
-                keys: match self.quirks.obs_keys {
-                    JobObsKeys::Absent => HashMap::new(),
-                    JobObsKeys::Environment => accounts.users().iter().map(obs_keys).collect(),
-                },
-            }),
-            devices: Vec::new(),
-        };
-        let is_unlimited = self.runner.has_own_queue();
-        let starts_processes = matches!(self.runner, RunnerKind::Process);
-        let runner = runner::create(RunnerSettings {
-            kind: self.runner,
-            data_dir: data.root(),
-            obs: obs.clone(),
-            datasets: self.datasets.clone(),
-            nfs: self.nfs_root,
-            log_cap: self.log_cap.unwrap_or(LOG_CAP),
-            least_disk: self.least_disk.unwrap_or(LEAST_DISK),
-            install_packages: self.install_packages.unwrap_or(true),
-            temporary: temporary.as_ref().map(|place| place.path().to_owned()),
-            surroundings,
-            container: self.container,
-            clock: &clock,
-            metrics: &metrics,
-        })
-        .await?;
-        let pools = if self.pools.is_empty() {
-            Pool::defaults()
-        } else {
-            self.pools
-        };
-        // The queue of a launcher decides alone.
-        let unlimited = is_unlimited.then_some(u32::MAX);
-        let nodes = |nodes: u32| unlimited.unwrap_or(nodes);
-        let sizes = pools
-            .iter()
-            .map(|pool| (pool.id.clone(), nodes(pool.nodes)));
-        let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
-        // The runner has raised the limit of open files by now.
-        let capacity = if starts_processes {
-            runner::most_workers()
-        } else {
-            u32::MAX
-        };
-        let state = Arc::new(EmulatorState {
-            accounts,
-            address,
-            clock,
-            timing: self.timing,
-            wording: self.event_wording,
-            restart_on: self.restart_on,
-            algorithms: Documents::new(&database, "algorithm"),
-            experiments: Documents::new(&database, "experiment"),
-            publications: Documents::new(&database, "publication"),
-            quotas: Quotas::new(&database, self.job_quota),
-            store: JobStore::new(database),
-            log_links: LogLinks::default(),
-            log_indexes: LogIndexes::default(),
-            one_job_per_output: self.one_job_per_output,
-            scheduler: Scheduler::new(capacity, public_nodes, sizes.collect()),
-            offer: Offer {
-                cloud: self.cloud,
-                pools,
-                encrypted: self.encrypted,
-                organizations: self.organizations,
-                datasets: self.datasets,
-                obs: obs.clone(),
-                strict: self.strict,
-            },
-            metrics,
-            runner,
-            faults: Faults::default(),
-            request_counts: RequestCounts::default(),
-            request_log: RequestLog::new(self.show_secrets),
-            quirks: self.quirks,
-            ids: Ids::new(self.id_seed),
-            observer: self.observe,
-            closing: watch::Sender::new(false),
-            copy_cancellation: CancellationToken::new(),
-            background: Background::default(),
-        });
-        #[cfg(feature = "obs")]
-        let obs_router = {
-            let (state, port) = (Arc::clone(&state), obs_address.port());
-            crate::obs::server::router(state, obs.clone(), data.root(), port)
-                .map_err(|error| StartError::Directory(data.root().to_owned(), error))?
-        };
-        let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
-        let prepared = state.runner.prepare(&is_own).await;
-        prepared.map_err(StartError::Slurm)?;
-        recovery::resume(&state).map_err(database_error)?;
-        for seeds in self.seeds {
-            seeds
-                .create_jobs(&state, true)
-                .await
-                .map_err(StartError::Seeds)?;
-        }
-        let serve = |listener, router| {
-            tokio::spawn(connections::serve(
-                listener,
-                router,
-                state.closing.subscribe(),
-            ))
-        };
-        let servers = vec![
-            #[cfg(feature = "obs")]
-            serve(obs_listener, obs_router),
-            serve(listener, router::router(Arc::clone(&state))),
-        ];
-        Ok(Emulator {
-            url: format!("http://{address}"),
-            obs_url,
-            obs_root: obs.root().to_owned(),
-            data_dir: data.root().to_owned(),
-            state,
-            servers,
-            _temporary: temporary,
-        })
-    }
 }
 
 impl Emulator {
@@ -573,31 +324,4 @@ impl Emulator {
     pub fn builder() -> Builder {
         Builder::default()
     }
-}
-
-/// Binds the socket of OBS.
-#[cfg(feature = "obs")]
-async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketAddr), StartError> {
-    let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
-    if !address.ip().is_loopback() {
-        return Err(StartError::NotLoopback(address));
-    }
-    let listen_error = |error| StartError::Listen(address, error);
-    let listener = TcpListener::bind(address).await.map_err(listen_error)?;
-    let address = listener.local_addr().map_err(listen_error)?;
-    Ok((listener, address))
-}
-
-/// Returns the id of a user, with the keys that the user's jobs get.
-fn obs_keys(user: &User) -> (String, ObsKeys) {
-    let keys = ObsKeys {
-        access_key: user.access_key.clone(),
-        secret_key: user.secret_key.clone(),
-        security_token: user.security_token.clone(),
-    };
-    (user.id.clone(), keys)
-}
-
-fn database_error(error: rusqlite::Error) -> StartError {
-    StartError::Database(error.into())
 }

@@ -10,7 +10,8 @@ use crate::{database::error::DatabaseError, execution::seeds::SeedError};
 pub enum StartError {
     /// The address is not a loopback address.
     #[error(
-        "cannot listen on {0}: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0"
+        "cannot listen on {0}: the emulator executes what it is sent, so it listens on loopback \
+         addresses only, for example 127.0.0.1:0"
     )]
     NotLoopback(SocketAddr),
     /// The address is not available.
@@ -20,8 +21,8 @@ pub enum StartError {
     #[error("cannot use the directory {path}: {1}", path = .0.display())]
     Directory(PathBuf, #[source] io::Error),
     /// The state in the data directory cannot be used.
-    #[error("cannot use state.sqlite3 in the data directory: {0}")]
-    Database(#[source] DatabaseError),
+    #[error("cannot use state.sqlite3 in the data directory {path}: {1}", path = .0.display())]
+    Database(PathBuf, #[source] DatabaseError),
     /// Jobs cannot run in the container view that was requested.
     #[error("cannot run jobs in a container view: {0}")]
     Container(String),

@@ -8,6 +8,7 @@ pub(crate) mod builder;
 pub(crate) mod error;
 mod objects;
 pub(crate) mod runner;
+mod start;
 pub(crate) mod stored_job;
 mod variables;
 
@@ -65,7 +66,8 @@ impl Emulator {
         &self.url
     }
 
-    /// Returns the base URL of OBS over HTTP, `http://127.0.0.1:<port>`, without a slash at the end.
+    /// Returns the base URL of OBS over HTTP, `http://127.0.0.1:<port>`, without a slash at the
+    /// end.
     ///
     /// Clients of the S3 protocol put and get the files below [`obs_root`](Self::obs_root), in
     /// path style or as `bucket.localhost`, with the keys of any user, signed by AWS V4 or V2.
@@ -127,13 +129,13 @@ impl Emulator {
     /// Returns the queue of injected faults, which is also that of `/_emulator/faults`.
     #[must_use]
     pub fn faults(&self) -> &Faults {
-        &self.state.faults
+        &self.state.traffic.faults
     }
 
     /// Returns the counts of requests by operationId, for all modelled operations.
     #[must_use]
     pub fn requests(&self) -> BTreeMap<&'static str, RequestCount> {
-        self.state.request_counts.all()
+        self.state.traffic.request_counts.all()
     }
 
     /// Moves a clock that can be moved, such as a [`ManualClock`](crate::clock::ManualClock), and
@@ -157,7 +159,7 @@ impl Emulator {
     /// Returns the last 256 requests for operations, the oldest first.
     #[must_use]
     pub fn last_requests(&self) -> Vec<LoggedRequest> {
-        self.state.request_log.all()
+        self.state.traffic.request_log.all()
     }
 
     /// Returns the path of the python3 that runs boot files, or `None` if the PATH has no python3.
@@ -185,7 +187,7 @@ impl Emulator {
     /// Waits until a job is settled: its processes have ended and its last event is written.
     /// Returns at once if the job does not exist.
     pub async fn wait_until_settled(&self, job_id: &str) {
-        let look = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        let look = |job: Option<&Job>| job.is_none_or(|job| job.lifecycle.settled).then_some(());
         self.state.store.wait(job_id, look).await;
     }
 
@@ -217,7 +219,7 @@ impl Emulator {
     }
 
     async fn end(mut self, why: StopReason) {
-        self.state.closing.send_replace(true);
+        self.state.work.closing.send_replace(true);
         for server in &mut self.servers {
             // A server fails only after a panic in a connection, which has been reported.
             let _ = server.await;
@@ -225,12 +227,12 @@ impl Emulator {
         self.state.store.ask_all_to_stop(why);
         let mut work = self.state.take_tasks();
         let mut ended = async || while work.join_next().await.is_some() {};
-        if tokio::time::timeout(self.state.timing.grace, ended())
+        if tokio::time::timeout(self.state.settings.timing.grace, ended())
             .await
             .is_err()
         {
-            self.state.copy_cancellation.cancel();
-            self.state.runner.kill_all();
+            self.state.work.copy_cancellation.cancel();
+            self.state.work.runner.kill_all();
             let _ = tokio::time::timeout(KILL_WAIT, ended()).await;
         }
     }
@@ -244,8 +246,8 @@ impl Drop for Emulator {
         self.servers.iter().for_each(JoinHandle::abort);
         // Aborted tasks leave their process groups running; `kill_all` ends these.
         self.state.take_tasks().abort_all();
-        self.state.copy_cancellation.cancel();
-        self.state.runner.kill_all();
+        self.state.work.copy_cancellation.cancel();
+        self.state.work.runner.kill_all();
         // The database is closed here, so that the next emulator on this directory need not wait
         // for the last tasks.
         self.state.store.database.close();

@@ -8,7 +8,7 @@ use std::{
 use rustix::process::{Resource, getrlimit};
 
 #[cfg(feature = "slurm")]
-use crate::runner::slurm::{self, Slurm, SlurmLauncher};
+use crate::runner::slurm::launcher::{Settings as SlurmSettings, Slurm, SlurmLauncher};
 use crate::{
     clock::Clock,
     emulator::error::StartError,
@@ -18,7 +18,7 @@ use crate::{
         Runner,
         process::{
             ProcessRunner, Settings,
-            environment::Surroundings,
+            environment::HostEnvironment,
             view::{Container, Sight},
         },
         simulated::{SimulatedRunner, script::Script},
@@ -68,7 +68,7 @@ pub(super) struct RunnerSettings<'a> {
     pub(super) install_packages: bool,
     /// Temporary directory to remove when the process of the emulator has ended.
     pub(super) temporary: Option<PathBuf>,
-    pub(super) surroundings: Surroundings,
+    pub(super) host: HostEnvironment,
     pub(super) container: Container,
     pub(super) clock: &'a Arc<dyn Clock>,
     pub(super) metrics: &'a Arc<Metrics>,
@@ -97,7 +97,7 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
                 sight: sight.map_err(StartError::Container)?,
                 package: data_dir.join("moxing"),
                 nfs: given.nfs.unwrap_or_else(|| data_dir.join("nfs")),
-                surroundings: given.surroundings,
+                host: given.host,
                 image: None,
                 log_cap: given.log_cap,
                 least_disk: given.least_disk,
@@ -111,7 +111,7 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
         #[cfg(feature = "slurm")]
         RunnerKind::Slurm(slurm) => {
             let shared = slurm.shared.clone();
-            let launcher = SlurmLauncher::new(slurm::Settings {
+            let launcher = SlurmLauncher::new(SlurmSettings {
                 slurm,
                 obs: given.obs,
                 datasets: given.datasets,

@@ -46,9 +46,9 @@ impl Emulator {
             name: job.request.name.clone(),
             phase: job.state.phase(),
             tasks: job.tasks().collect(),
-            ended: job.ended.map(SystemTime::from),
-            settled: job.settled,
-            deleted: job.deleted,
+            ended: job.history.ended.map(SystemTime::from),
+            settled: job.lifecycle.settled,
+            deleted: job.lifecycle.deleted,
             events: Vec::new(),
         });
         let Some(mut job) = stored else {
@@ -58,7 +58,7 @@ impl Emulator {
         let events = events.map_err(|error| io::Error::other(format!("{error:?}")))?;
         job.events = events
             .into_iter()
-            .map(|event| event.kind.message(self.state.wording))
+            .map(|event| event.kind.message(self.state.settings.wording))
             .collect();
         Ok(Some(job))
     }
@@ -72,7 +72,7 @@ impl Emulator {
         let request = request.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
         let worker = Worker::all(id, &request).nth(task as usize);
         let worker = worker.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
-        let tail = self.state.runner.log_tail(worker, u64::MAX).await?;
+        let tail = self.state.work.runner.log_tail(worker, u64::MAX).await?;
         Ok(tail.map_or_else(Vec::new, |tail| tail.content))
     }
 }

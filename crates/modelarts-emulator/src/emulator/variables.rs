@@ -47,16 +47,16 @@ impl Emulator {
     /// Returns the names and the values of the variables from which modelarts-ext and the official
     /// SDKs take their settings, for example for [`Command::envs`](std::process::Command::envs).
     ///
-    /// | variable | value |
-    /// |---|---|
-    /// | `MODELARTS_ENDPOINT` | [`url`](Self::url) |
-    /// | `MODELARTS_CLOUD` | `huawei` or `otc` |
-    /// | `HUAWEICLOUD_SDK_IAM_ENDPOINT` | [`url`](Self::url), which serves logins, too |
-    /// | `HUAWEICLOUD_SDK_PROJECT_ID` | [`project_id`](Self::project_id) |
-    /// | `HUAWEICLOUD_SDK_AK` | [`access_key`](Self::access_key) |
-    /// | `HUAWEICLOUD_SDK_SK` | [`secret_key`](Self::secret_key) |
-    /// | `HUAWEICLOUD_SDK_SECURITY_TOKEN` | the security token of the user; empty, which is the same as not set, if the keys are permanent |
-    /// | `MODELARTS_OBS_ENDPOINT` | `obs_url`, the base URL of OBS over HTTP; without the feature `obs`, the `file://` URL of [`obs_root`](Self::obs_root) |
+    /// - `MODELARTS_ENDPOINT`: [`url`](Self::url)
+    /// - `MODELARTS_CLOUD`: `huawei` or `otc`
+    /// - `HUAWEICLOUD_SDK_IAM_ENDPOINT`: [`url`](Self::url), which serves logins, too
+    /// - `HUAWEICLOUD_SDK_PROJECT_ID`: [`project_id`](Self::project_id)
+    /// - `HUAWEICLOUD_SDK_AK`: [`access_key`](Self::access_key)
+    /// - `HUAWEICLOUD_SDK_SK`: [`secret_key`](Self::secret_key)
+    /// - `HUAWEICLOUD_SDK_SECURITY_TOKEN`: the security token of the user; empty, which is the same
+    ///   as not set, if the keys are permanent
+    /// - `MODELARTS_OBS_ENDPOINT`: `obs_url`, the base URL of OBS over HTTP; without the feature
+    ///   `obs`, the `file://` URL of [`obs_root`](Self::obs_root)
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -42,7 +42,7 @@ impl Driver {
         limit: &PrepareLimit,
         copy: impl FnOnce(CancellationToken) -> F,
     ) -> Result<io::Result<()>, Ending> {
-        let interrupt = self.state.copy_cancellation.child_token();
+        let interrupt = self.state.work.copy_cancellation.child_token();
         let copy = Box::pin(copy(interrupt.clone()));
         copy_until(self.preparation_end(limit), &interrupt, copy).await
     }
@@ -83,17 +83,17 @@ impl Driver {
     /// Uploads outputs and logs, regardless of the exit code. The logs report incomplete outputs,
     /// and therefore have a separate grace period. Returns `false` if the upload was interrupted.
     pub(crate) async fn upload(&self) -> bool {
-        let interrupt = self.state.copy_cancellation.child_token();
+        let interrupt = self.state.work.copy_cancellation.child_token();
         let copy = self.upload_outputs(&interrupt);
         let outputs = self.within_grace(&self.upload_end, &interrupt, copy).await;
-        let interrupt = self.state.copy_cancellation.child_token();
+        let interrupt = self.state.work.copy_cancellation.child_token();
         let copy = self.export_logs(&interrupt);
         let logs = self.within_grace(&self.export_end, &interrupt, copy).await;
         outputs && logs
     }
 
     async fn upload_outputs(&self, interrupt: &CancellationToken) {
-        let runner = &self.state.runner;
+        let runner = &self.state.work.runner;
         for worker in &self.workers {
             for (index, output) in worker.request.outputs.iter().enumerate() {
                 let (task, parameter) = (worker.task(), output.name.clone());
@@ -114,10 +114,12 @@ impl Driver {
                     continue;
                 };
                 // The event catalogue (SOURCES F1) has no text for a failed upload.
-                tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be uploaded");
+                tracing::warn!(job = self.id, output = parameter, %error, "an output cannot be \
+                     uploaded");
                 if interrupt.is_cancelled() {
                     let line = format!(
-                        "[ModelArts Service Log] output {parameter}: incomplete, because the job was stopped and the upload took longer than the grace period\n"
+                        "[ModelArts Service Log] output {parameter}: incomplete, because the job \
+                         was stopped and the upload took longer than the grace period\n"
                     );
                     // An error of this write is ignored, because the failed upload has been
                     // reported above.
@@ -133,7 +135,7 @@ impl Driver {
             let LogExport::To(path) = &worker.request.log_export else {
                 continue;
             };
-            let runner = &self.state.runner;
+            let runner = &self.state.work.runner;
             let export = runner.export_log(worker.clone(), path.clone(), interrupt.clone());
             match export.await {
                 // The file of an empty log does not exist.

@@ -8,6 +8,8 @@ use std::{
 use futures::future::Shared;
 use tokio::sync::watch;
 
+#[cfg(feature = "slurm")]
+use crate::runner::launcher::Allocation;
 use crate::{
     clock::{system::Sleep, timestamp::Timestamp},
     job::{
@@ -17,7 +19,7 @@ use crate::{
         state::{JobState, StopReason},
         worker::Worker,
     },
-    runner::{launcher::Allocation, run::Loss},
+    runner::run::Loss,
     scheduler::QueueSlot,
     state::EmulatorState,
 };
@@ -51,7 +53,9 @@ impl Ending {
     pub(super) fn of_loss(loss: Loss, task: String) -> Self {
         match loss {
             Loss::NodeFault => Self::NodeFault(task),
+            #[cfg(feature = "slurm")]
             Loss::Preempted => Self::Preempted,
+            #[cfg(feature = "slurm")]
             Loss::Cancelled => Self::Stopped(StopReason::ByUser, None),
         }
     }
@@ -81,6 +85,7 @@ pub(super) struct Driver {
     pub(crate) stop: watch::Receiver<Option<StopReason>>,
     pub(crate) slot: Option<QueueSlot>,
     /// Nodes of the launcher, if it has a queue of its own.
+    #[cfg(feature = "slurm")]
     pub(super) allocation: Option<Box<dyn Allocation>>,
     /// Limit of the running duration, which starts when the job enters Running for the first time.
     pub(super) time_limit: SharedLimit,
@@ -95,8 +100,8 @@ impl Driver {
     /// Creates the driver of a job.
     pub(super) fn new(state: &Arc<EmulatorState>, job: &Job, slot: Option<QueueSlot>) -> Self {
         let workers = Worker::all(&job.id, &job.request).map(|worker| Worker {
-            run: job.records.len(),
-            user_id: job.user_id.clone(),
+            run: job.history.records.len(),
+            user_id: job.owner.user_id.clone(),
             ..worker
         });
         Self {
@@ -106,6 +111,7 @@ impl Driver {
             request: Arc::clone(&job.request),
             stop: job.stop_requests(),
             slot,
+            #[cfg(feature = "slurm")]
             allocation: None,
             time_limit: SharedLimit::new(),
             upload_end: SharedLimit::new(),
@@ -132,7 +138,10 @@ impl Driver {
 
     /// Releases the nodes of the job.
     pub(super) fn release_nodes(&mut self) {
-        self.allocation = None;
+        #[cfg(feature = "slurm")]
+        {
+            self.allocation = None;
+        }
         self.slot = None;
     }
 
@@ -208,7 +217,7 @@ impl Driver {
 
     /// Returns the grace period of processes that must end. A reset ends it early.
     pub(super) fn grace_period(&self) -> Sleep {
-        let grace = self.state.clock.sleep(self.state.timing.grace);
+        let grace = self.state.clock.sleep(self.state.settings.timing.grace);
         let reset = self.stop_request_that(|stop| stop == StopReason::Reset);
         Box::pin(async move {
             tokio::select! {

@@ -17,13 +17,17 @@ use crate::{
 impl Driver {
     /// Performs all steps from the end of the code to the last event.
     pub(super) async fn finish(&mut self, ending: Ending) {
-        let timing = self.state.timing.clone();
+        let timing = self.state.settings.timing.clone();
         if let Ending::Stopped(why, _) = ending
             && why.is_end_of_emulator()
         {
             return;
         }
-        let ran = self.state.store.read(&self.id, |job| job.started.is_some()) == Some(true);
+        let ran = self
+            .state
+            .store
+            .read(&self.id, |job| job.history.started.is_some())
+            == Some(true);
         if ran {
             self.wait_unless_hurried(timing.before_upload).await;
             let uploaded = self.upload().await;
@@ -70,7 +74,7 @@ impl Driver {
             }
             job.end_record(record_end(&ending, now));
             if let (JobState::Failed, Ending::Exited(failure)) = (state, &ending) {
-                job.failure.clone_from(failure);
+                job.history.failure.clone_from(failure);
             }
             if let Some(kind) = kind {
                 job.note(kind, now);
@@ -87,7 +91,7 @@ impl Driver {
 
     /// Returns the final state of a job that was stopped.
     pub(super) fn stopped_state(&self, why: StopReason) -> JobState {
-        match (why, self.state.quirks.auto_stopped) {
+        match (why, self.state.settings.quirks.auto_stopped) {
             (StopReason::AfterHours(_), AutoStopPhase::Failed) => JobState::Failed,
             _ => JobState::Terminated,
         }
@@ -115,7 +119,7 @@ impl Driver {
     /// Empties the scratch directories when the job ends. A restart in place keeps them.
     pub(crate) async fn clear_scratch(&self) {
         for worker in &self.workers {
-            if let Err(error) = self.state.runner.clear_scratch(worker.clone()).await {
+            if let Err(error) = self.state.work.runner.clear_scratch(worker.clone()).await {
                 tracing::warn!(job = self.id, %error, "a scratch directory cannot be emptied");
             }
         }
@@ -157,11 +161,13 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
 pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
     state
         .store
-        .wait(&id, |job| job.is_none_or(|job| job.settled).then_some(()))
+        .wait(&id, |job| {
+            job.is_none_or(|job| job.lifecycle.settled).then_some(())
+        })
         .await;
-    let mut closing = state.closing.subscribe();
+    let mut closing = state.work.closing.subscribe();
     tokio::select! {
-        () = state.clock.sleep(state.timing.deleting) => {}
+        () = state.clock.sleep(state.settings.timing.deleting) => {}
         // If the emulator ends first, the directory of the job is not removed.
         _ = closing.wait_for(|closing| *closing) => return,
     }
@@ -170,10 +176,13 @@ pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
 
 /// Removes all stored data of a settled job.
 pub(crate) async fn purge(state: &EmulatorState, id: &str) {
-    state.runner.remove(id.to_owned()).await;
+    state.work.runner.remove(id.to_owned()).await;
     let tasks = state.store.read(id, |job| job.tasks().collect::<Vec<_>>());
     for task in tasks.unwrap_or_default() {
-        state.metrics.remove(&format!("modelarts-job-{id}-{task}"));
+        state
+            .work
+            .metrics
+            .remove(&format!("modelarts-job-{id}-{task}"));
     }
     state.store.remove(id);
 }

@@ -13,10 +13,9 @@ use crate::{
     },
     job::{
         Job,
-        event::{EventKind, Level, Source},
+        event::EventKind,
         state::{JobState, RestartOn, StopReason},
     },
-    runner::launcher::Progress,
     scheduler::{NodeRequest, QueueSlot},
     state::EmulatorState,
 };
@@ -31,8 +30,8 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
         job: job.id.clone(),
         pool: job.request.pool_id.clone().unwrap_or_default(),
         nodes: job.request.node_count,
-        priority: job.priority,
-        preemptible: job.preemptible,
+        priority: job.settings.priority,
+        preemptible: job.settings.preemptible,
         requeued,
     }
 }
@@ -40,7 +39,9 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
 /// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
-    state.store.insert(job, quota, state.one_job_per_output)?;
+    state
+        .store
+        .insert(job, quota, state.settings.one_job_per_output)?;
     start(state, request);
     Ok(())
 }
@@ -48,7 +49,7 @@ pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Resu
 /// Enqueues a stored job and drives it from there.
 pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     let id = request.job.clone();
-    let slot = state.scheduler.enqueue(request);
+    let slot = state.work.scheduler.enqueue(request);
     state.spawn(drive(Arc::clone(state), id, slot));
 }
 
@@ -57,7 +58,10 @@ async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, either before its first run or between
     // runs.
     let look = |job: &Job| {
-        let (first, requeued) = (job.state == JobState::Creating, job.started.is_some());
+        let (first, requeued) = (
+            job.state == JobState::Creating,
+            job.history.started.is_some(),
+        );
         (Driver::new(&state, job, Some(slot)), first, requeued)
     };
     let Some((mut driver, mut first, mut requeued)) = state.store.read(&id, look) else {
@@ -75,7 +79,7 @@ async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
 }
 
 /// Holds a seeded job in its state until a request stops or deletes it.
-pub(crate) async fn hold(state: Arc<EmulatorState>, id: String) {
+pub(crate) async fn wait_for_stop(state: Arc<EmulatorState>, id: String) {
     let look = |job: &Job| Driver::new(&state, job, None);
     let Some(mut driver) = state.store.read(&id, look) else {
         return;
@@ -88,7 +92,9 @@ impl Driver {
     /// Ends the job and marks it as settled.
     async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
-        self.state.store.update(&self.id, |job| job.settled = true);
+        self.state
+            .store
+            .update(&self.id, |job| job.lifecycle.settled = true);
     }
 
     /// Runs a job to the end of the code. Returns an error if the job ends before the start of the
@@ -97,10 +103,10 @@ impl Driver {
     /// The `first` round starts from Creating with empty directories; later rounds start in the
     /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
-        let timing = self.state.timing.clone();
+        let timing = self.state.settings.timing.clone();
         if first {
             self.pause(timing.creating).await?;
-            let runner = &self.state.runner;
+            let runner = &self.state.work.runner;
             if !self.workers.iter().all(|worker| runner.is_prepared(worker)) {
                 return Err(Ending::PrepareTimedOut);
             }
@@ -108,16 +114,22 @@ impl Driver {
         }
         self.pause(timing.queuing).await?;
         self.wait_for_nodes(requeued).await?;
+        #[cfg(feature = "slurm")]
         self.allocate().await?;
-        self.prepare(first)
-            .await
-            .map_err(|ending| self.or_loss(ending))?;
+        let prepared = self.prepare(first).await;
+        #[cfg(feature = "slurm")]
+        let prepared = prepared.map_err(|ending| self.cause_of_failure(ending));
+        prepared?;
         self.pause(timing.starting).await?;
         self.advance(JobState::Running, EventKind::Running)?;
         if let Some(limit) = self.request.auto_stop() {
             self.time_limit.get_or_init(|| {
                 // A job that was started by an earlier process has already used part of the limit.
-                let started = self.state.store.read(&self.id, |job| job.started).flatten();
+                let started = self
+                    .state
+                    .store
+                    .read(&self.id, |job| job.history.started)
+                    .flatten();
                 let ran = started.filter(|_| requeued);
                 let ran = ran.map(|started| self.now().since(started));
                 let rest = limit.saturating_sub(ran.unwrap_or_default());
@@ -135,7 +147,7 @@ impl Driver {
     /// or if a restarted job exceeds its time limit for waiting.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
-        if !self.state.scheduler.has_pool(pool) {
+        if !self.state.work.scheduler.has_pool(pool) {
             tracing::warn!(job = self.id, pool, "its pool no longer exists");
             return Err(Ending::NoNodes);
         }
@@ -146,14 +158,14 @@ impl Driver {
                 let look = |job: &Job| node_request(job, requeued);
                 let request = self.state.store.read(&self.id, look);
                 let request = request.ok_or(StopReason::Deleted)?;
-                none.insert(self.state.scheduler.enqueue(request))
+                none.insert(self.state.work.scheduler.enqueue(request))
             }
         };
         if slot.has_nodes() {
             return Ok(());
         }
         let limit = if requeued {
-            self.state.clock.sleep(self.state.timing.requeue)
+            self.state.clock.sleep(self.state.settings.timing.requeue)
         } else {
             Box::pin(std::future::pending())
         };
@@ -165,59 +177,6 @@ impl Driver {
         }
     }
 
-    /// Waits for the nodes of a launcher that has a queue of its own. Events contain the reasons for
-    /// which it does not assign them.
-    async fn allocate(&mut self) -> Result<(), Ending> {
-        let (store, runner) = (&self.state.store, &self.state.runner);
-        let priority = store.read(&self.id, |job| job.priority);
-        let mut priority = priority.ok_or(StopReason::Deleted)?;
-        let Some(mut allocation) = runner.allocate(&self.workers, priority) else {
-            return Ok(());
-        };
-        loop {
-            let changed = |job: Option<&Job>| {
-                let changed = job.map(|job| job.priority);
-                changed.filter(|changed| *changed != priority)
-            };
-            let progress = tokio::select! {
-                biased;
-                stop = self.stop_request() => return Err(stop.into()),
-                changed = store.wait(&self.id, changed) => {
-                    priority = changed;
-                    allocation.set_priority(changed);
-                    continue;
-                }
-                progress = allocation.next_change() => progress,
-            };
-            match progress {
-                Progress::Ready => break,
-                Progress::Waiting(reason) => self.note(EventKind::Given {
-                    message: format!(
-                        "[Pod: {}] FailedScheduling: {reason}",
-                        self.workers[0].pod()
-                    ),
-                    level: Level::Warning,
-                    source: Source::K8S,
-                }),
-                Progress::Rejected(cause) => return Err(Ending::Unprepared(cause)),
-                Progress::Lost(loss) => return Err(Ending::of_loss(loss, self.workers[0].task())),
-            }
-        }
-        self.allocation = Some(allocation);
-        Ok(())
-    }
-
-    /// Returns the loss of the nodes, if it caused the failure of a preparation.
-    fn or_loss(&self, ending: Ending) -> Ending {
-        let loss = self.allocation.as_ref().and_then(|nodes| nodes.loss());
-        match (&ending, loss) {
-            (Ending::Unprepared(_) | Ending::PreCheckFailed(_), Some(loss)) => {
-                Ending::of_loss(loss, self.workers[0].task())
-            }
-            _ => ending,
-        }
-    }
-
     /// Puts the job back into the queue. Returns `false` if it must not be restarted.
     async fn requeue(&mut self, ending: &Ending) -> bool {
         let retry = self.request.retry;
@@ -226,19 +185,24 @@ impl Driver {
             (true, times) => times.min(UNCONDITIONAL_RESTARTS),
             (false, times) => times,
         };
-        let used = self.state.store.read(&self.id, |job| job.restarts);
+        let used = self.state.store.read(&self.id, |job| job.history.restarts);
         let may_restart = used.is_some_and(|used| used < allowed);
-        let after_exit = retry.unconditional || self.state.restart_on == RestartOn::AnyFailure;
+        let after_exit =
+            retry.unconditional || self.state.settings.restart_on == RestartOn::AnyFailure;
         let preempted = match ending {
             Ending::Exited(Some(_)) if may_restart && after_exit => false,
             Ending::NodeFault(_) | Ending::PreCheckFailed(_) if may_restart => false,
-            Ending::Preempted if self.state.quirks.preempted == PreemptionPhase::Pending => true,
+            Ending::Preempted
+                if self.state.settings.quirks.preempted == PreemptionPhase::Pending =>
+            {
+                true
+            }
             _ => return false,
         };
         // A job whose pre-check failed has not run and has no outputs.
         if !matches!(ending, Ending::PreCheckFailed(_)) {
             if !preempted {
-                let delay = self.state.timing.before_upload;
+                let delay = self.state.settings.timing.before_upload;
                 self.wait_unless_hurried(delay).await;
             }
             if !self.upload().await {
@@ -266,9 +230,9 @@ impl Driver {
                 now,
             );
             job.note(EventKind::Queuing, now);
-            job.schedule_count += 1;
-            job.restarts += u32::from(!preempted);
-            Some(job.records.len())
+            job.history.schedule_count += 1;
+            job.history.restarts += u32::from(!preempted);
+            Some(job.history.records.len())
         });
         let Some(run) = requeued.flatten() else {
             return false;

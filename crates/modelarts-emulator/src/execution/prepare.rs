@@ -17,7 +17,11 @@ use crate::{
 impl Driver {
     /// Prepares all workers. A job that has run before gets new containers.
     pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
-        let limit = self.state.clock.limit(self.state.timing.preparing).shared();
+        let limit = self
+            .state
+            .clock
+            .limit(self.state.settings.timing.preparing)
+            .shared();
         for worker in &self.workers {
             let pod = worker.pod();
             let image = worker.request.image().to_owned();
@@ -27,7 +31,7 @@ impl Driver {
             });
             self.note(EventKind::PodCreated { pod: pod.clone() });
             self.note(EventKind::PodStarted { pod });
-            if !first && let Err(error) = self.state.runner.renew(worker.clone()).await {
+            if !first && let Err(error) = self.state.work.runner.renew(worker.clone()).await {
                 let cause = format!("the container cannot be made again: {error}");
                 return Err(Ending::Unprepared(cause));
             }
@@ -48,7 +52,7 @@ impl Driver {
             let task = worker.task();
             let begin = self.now();
             self.note(EventKind::PreCheckStarted { task: task.clone() });
-            let checked = self.state.runner.pre_check(worker).await;
+            let checked = self.state.work.runner.pre_check(worker).await;
             let seconds = self.now().seconds_since(begin);
             if let Err(error) = checked {
                 let cause = format!("the pre-check of {task} failed: {error}");
@@ -66,7 +70,7 @@ impl Driver {
 
     /// Downloads code, inputs and packages to one worker.
     async fn download_all(&self, worker: &Worker, limit: &PrepareLimit) -> Result<(), Ending> {
-        let runner = &self.state.runner;
+        let runner = &self.state.work.runner;
         let task = || worker.task();
         if worker.request.code_dir.is_some() {
             let download = |interrupt: CancellationToken| async move {

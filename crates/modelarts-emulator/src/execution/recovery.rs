@@ -18,7 +18,7 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
             match job.state {
                 // The end of the earlier process counts as a machine fault, not as a failure of the
                 // code. The job is therefore scheduled again.
-                JobState::Running if !job.standing => {
+                JobState::Running if !job.lifecycle.standing => {
                     job.end_record(RecordEnd {
                         at: now.whole_second(),
                         reason: "node fault".to_owned(),
@@ -28,28 +28,29 @@ pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
                     job.advance(JobState::Queuing, now);
                     job.note(EventKind::Restarted, now);
                     job.note(EventKind::Queuing, now);
-                    job.schedule_count += 1;
+                    job.history.schedule_count += 1;
                 }
-                JobState::Terminating if !job.standing || job.deleted => {
-                    if !job.deleted {
+                JobState::Terminating if !job.lifecycle.standing || job.lifecycle.deleted => {
+                    if !job.lifecycle.deleted {
                         job.note(EventKind::StoppedByUser, now);
                     }
                     job.advance(JobState::Terminated, now);
                 }
                 _ => {}
             }
-            job.settled = job.state.is_final();
-            if job.standing && !job.settled && !job.deleted {
+            job.lifecycle.settled = job.state.is_final();
+            if job.lifecycle.standing && !job.lifecycle.settled && !job.lifecycle.deleted {
                 held = true;
                 return None;
             }
             // A job that was only queued, and never ran, does not count as requeued.
-            (!job.settled).then(|| lifecycle::node_request(job, job.started.is_some()))
+            (!job.lifecycle.settled)
+                .then(|| lifecycle::node_request(job, job.history.started.is_some()))
         });
         match continued.flatten() {
-            None if held => state.spawn(lifecycle::hold(Arc::clone(state), id)),
+            None if held => state.spawn(lifecycle::wait_for_stop(Arc::clone(state), id)),
             Some(request) => lifecycle::start(state, request),
-            None if state.store.read(&id, |job| job.deleted) == Some(true) => {
+            None if state.store.read(&id, |job| job.lifecycle.deleted) == Some(true) => {
                 state.spawn(finish::remove_deleted(Arc::clone(state), id));
             }
             None => {}

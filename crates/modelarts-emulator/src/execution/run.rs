@@ -64,7 +64,7 @@ impl Driver {
                 };
                 let task = worker.task();
                 self.note(EventKind::TaskStarted { task: task.clone() });
-                runs.push((task, self.state.runner.start(worker).await));
+                runs.push((task, self.state.work.runner.start(worker).await));
             }
             let (end, failure) = self.supervise(runs, hangs).await;
             match end {
@@ -87,7 +87,7 @@ impl Driver {
                 task: failure.map(|failure| failure.task),
                 recover: Some("proc_restart".to_owned()),
             });
-            job.records.push(RunningRecord {
+            job.history.records.push(RunningRecord {
                 start: now.whole_second(),
                 restarted: true,
                 end: None,
@@ -107,7 +107,7 @@ impl Driver {
         let workers = runs.into_iter();
         let workers = workers.map(|(task, run)| self.run_worker(task, run, ended.clone()));
         let mut workers: FuturesUnordered<_> = workers.collect();
-        let interrupt = self.state.copy_cancellation.child_token();
+        let interrupt = self.state.work.copy_cancellation.child_token();
         let monitor = self.monitor(hangs < HANG_RESTARTS, &interrupt).fuse();
         tokio::pin!(monitor);
         let interruption = self.interruption();
@@ -228,7 +228,7 @@ impl Driver {
                 }
             }
             let next_check = match self.workers.first() {
-                Some(worker) => self.state.runner.next_poll(worker),
+                Some(worker) => self.state.work.runner.next_poll(worker),
                 None => Box::pin(std::future::pending()),
             };
             tokio::select! {
@@ -252,7 +252,7 @@ impl Driver {
                     continue;
                 }
                 *copied = now;
-                let runner = &self.state.runner;
+                let runner = &self.state.work.runner;
                 let upload =
                     runner.copy(worker.clone(), Transfer::Output(index), interrupt.clone());
                 if let Err(error) = upload.await {
@@ -269,11 +269,11 @@ impl Driver {
             if !due {
                 continue;
             }
-            let Some(usage) = self.state.runner.usage(worker.clone()).await else {
+            let Some(usage) = self.state.work.runner.usage(worker.clone()).await else {
                 continue;
             };
             if let Some((before, earlier)) = used.replace((now, usage)) {
-                let series = Arc::clone(&self.state.metrics);
+                let series = Arc::clone(&self.state.work.metrics);
                 series.add_sample(worker, (before, earlier), (now, usage));
             }
         }
@@ -293,8 +293,8 @@ impl Driver {
         }
         let mut activity = Vec::new();
         for worker in &self.workers {
-            let usage = self.state.runner.usage(worker.clone()).await;
-            let log = self.state.runner.log_tail(worker.clone(), 0).await;
+            let usage = self.state.work.runner.usage(worker.clone()).await;
+            let log = self.state.work.runner.log_tail(worker.clone(), 0).await;
             let log = log.ok().flatten().map_or(0, |log| log.full_size);
             // Waiting consumes some processor time as well. A job counts as busy if it uses more
             // than a twentieth of the elapsed time.

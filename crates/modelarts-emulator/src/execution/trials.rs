@@ -1,7 +1,5 @@
 //! Execution of the trials of a search, which replaces the single run of a job.
 
-use std::sync::Arc;
-
 use fastrand::Rng;
 use futures::{FutureExt, StreamExt, future::FusedFuture, stream::FuturesUnordered};
 use serde_json::{Map, Value};
@@ -9,10 +7,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::{
-    execution::{
-        driver::{Driver, Ending},
-        importance_chart,
-    },
+    execution::driver::{Driver, Ending},
     job::{
         Job, TaskFailure,
         event::EventKind,
@@ -43,7 +38,6 @@ impl Driver {
         if let Ending::Stopped(StopReason::Suspend, _) = ending {
             return ending;
         }
-        self.draw_charts().await;
         let exit_code = failure.as_ref().map_or(0, |failure| failure.exit_code);
         for worker in &self.workers {
             let task = worker.task();
@@ -65,7 +59,7 @@ impl Driver {
 
         let interruption = self.interruption();
         tokio::pin!(interruption);
-        let interrupt = self.state.copy_cancellation.child_token();
+        let interrupt = self.state.work.copy_cancellation.child_token();
         let monitor = self.monitor(false, &interrupt).fuse();
         tokio::pin!(monitor);
         loop {
@@ -122,12 +116,12 @@ impl Driver {
             values: values.clone(),
         });
         let started = self.now();
-        let mut run = self.state.runner.start(worker.clone()).await;
+        let mut run = self.state.work.runner.start(worker.clone()).await;
         let trial = Trial::new(id.clone(), index, run.pid(), values, started);
         let store = &self.state.store;
         store.update(&self.id, |job| job.trials.push(trial));
         let mut scraper = RewardScraper::new(&tuning.rewards);
-        let mut look = self.state.runner.next_poll(&worker);
+        let mut look = self.state.work.runner.next_poll(&worker);
         let stop = async {
             tokio::select! {
                 // The search has ended. An error means that the sender has been dropped.
@@ -146,7 +140,7 @@ impl Driver {
                 }
                 () = look.as_mut() => {
                     self.read_rewards(tuning, &worker, &mut scraper, false).await;
-                    look = self.state.runner.next_poll(&worker);
+                    look = self.state.work.runner.next_poll(&worker);
                 }
             }
         };
@@ -195,6 +189,7 @@ impl Driver {
         loop {
             let new = self
                 .state
+                .work
                 .runner
                 .log_part(worker.clone(), scraper.position, LOG_CHUNK);
             // After an error, the next check reads the same part again.
@@ -212,19 +207,6 @@ impl Driver {
             if new.is_empty() {
                 return;
             }
-        }
-    }
-
-    /// Stores the charts of the hyper-parameter analysis in OBS.
-    async fn draw_charts(&self) {
-        let obs = self.state.offer.obs.clone();
-        let request = Arc::clone(&self.request);
-        let trials = self.state.store.read(&self.id, |job| job.trials.clone());
-        let drawn = tokio::task::spawn_blocking(move || {
-            importance_chart::draw_all(&obs, &request, &trials.unwrap_or_default())
-        });
-        if let Ok(Err(error)) = drawn.await {
-            tracing::warn!(job = self.id, %error, "the analysis is not drawn");
         }
     }
 }

@@ -2,6 +2,9 @@
 
 use std::{fmt, path::PathBuf};
 
+/// Folder of the charts of a search, which the service draws and the emulator does not.
+pub(crate) const CHARTS: &str = "hyperparameter-analysis/fanova/";
+
 /// Parsed OBS location. Its parts are plain names: none is empty, `.` or `..`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath {

@@ -17,84 +17,17 @@ use crate::{
     validation::{
         self, body_shape,
         creation::Creation,
-        fields::{
-            field_spec::{
-                Handling::{Acted, Echoed, ReadOnly},
-                Need::{Optional, Required},
-                Type::{self, Any, Bool, List, Name, Object, OneOf, Text, UpTo},
-            },
-            ignored, visible,
-        },
+        fields::{ALGORITHM, ignored, visible},
     },
 };
 
-/// Keys of `resource_requirements`.
-const REQUIREMENTS: &[&str] = &[
-    "flavor_type",
-    "device_distributed_mode",
-    "host_distributed_mode",
-];
-
-/// Fields of the body of an algorithm. Those of `job_config` must also satisfy the rules for jobs.
-#[rustfmt::skip]
-const ALGORITHM: Type = Object(&[
-    (&["metadata"], Required, Acted, Object(&[
-        (&["name"], Required, Acted, Name),
-        (&["description"], Optional, Echoed, UpTo(256)),
-        (&["workspace_id"], Optional, Echoed, Text),
-        (&["ai_project"], Optional, Echoed, Any),
-        (&["tags"], Optional, Echoed, List(&Object(&[
-            (&["key"], Required, Echoed, Text),
-            (&["value"], Optional, Echoed, Any),
-        ]))),
-        (&[
-            "id", "create_time", "user_name", "domain_id", "source", "api_version", "is_valid",
-            "state", "size", "attr_list", "version_num", "update_time",
-        ], Optional, ReadOnly, Any),
-    ])),
-    (&["job_config"], Required, Acted, Object(&[
-        (&["code_dir", "boot_file", "command"], Optional, Acted, Any),
-        (&["code_tree"], Optional, ReadOnly, Any),
-        (&["engine"], Optional, Acted, Object(&[
-            (&["engine_id", "engine_name", "engine_version", "image_url"], Optional, Acted, Any),
-        ])),
-        (&["parameters"], Optional, Acted, List(&Object(&[
-            (&["name", "value"], Optional, Acted, Any),
-            (&["description"], Optional, Echoed, Any),
-            (&["constraint"], Optional, Acted, Any),
-            (&["i18n_description"], Optional, Echoed, Any),
-        ]))),
-        (&["parameters_customization"], Optional, Acted, Bool),
-        (&["inputs"], Optional, Acted, List(&Object(&[
-            (&["name"], Optional, Acted, Name),
-            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
-            (&["description"], Optional, Echoed, Any),
-            (&["remote_constraints"], Optional, Acted, Any),
-        ]))),
-        (&["outputs"], Optional, Acted, List(&Object(&[
-            (&["name"], Required, Acted, Name),
-            (&["access_method"], Optional, Acted, OneOf(&["parameter", "env"])),
-            (&["description"], Optional, Echoed, Any),
-            (&["prefetch_to_local"], Optional, Acted, Any),
-        ]))),
-    ])),
-    (&["resource_requirements"], Optional, Acted, List(&Object(&[
-        (&["key"], Required, Acted, OneOf(REQUIREMENTS)),
-        (&["operator"], Optional, Echoed, OneOf(&["in"])),
-        (&["values", "value"], Optional, Acted, Any),
-    ]))),
-    (&["advanced_config"], Optional, Echoed, Object(&[
-        (&["auto_search"], Optional, Echoed, Object(&[
-            (&[
-                "skip_search_params", "reward_attrs", "search_params", "algo_configs",
-            ], Optional, Echoed, Any),
-        ])),
-    ])),
-]);
-
 /// Returns the algorithm with this ID in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
-    let record = call.state.algorithms.find(&call.user.project_id, id)?;
+    let record = call
+        .state
+        .records
+        .algorithms
+        .find(&call.user.project_id, id)?;
     Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
 }
 
@@ -225,7 +158,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let id = call.state.ids.next().to_string();
     let value = render(call, &id, &body, call.now().millis(), 0);
     let name = body["metadata"]["name"].as_str().unwrap_or_default();
-    let added = call.state.algorithms.insert(&Document {
+    let added = call.state.records.algorithms.insert(&Document {
         id,
         project: call.user.project_id.clone(),
         name: name.to_owned(),
@@ -264,7 +197,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     body["metadata"]["name"] = before["metadata"]["name"].clone();
     let created = before["metadata"]["create_time"].as_i64().unwrap_or(0);
     let value = render(call, id, &body, created, call.now().millis());
-    let changed = call.state.algorithms.replace(&Document {
+    let changed = call.state.records.algorithms.replace(&Document {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
         name: before["metadata"]["name"]
@@ -281,7 +214,12 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
-    if !call.state.algorithms.remove(&call.user.project_id, id)? {
+    if !call
+        .state
+        .records
+        .algorithms
+        .remove(&call.user.project_id, id)?
+    {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
@@ -308,7 +246,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
             None => return Err(bad_param("searches")),
         },
     };
-    let mut documents = call.state.algorithms.all(&call.user.project_id)?;
+    let mut documents = call.state.records.algorithms.all(&call.user.project_id)?;
     let total = documents.len();
     documents.retain(|document| {
         query.is_in_workspace(&document.value["metadata"]) && document.name.contains(&part)
@@ -327,7 +265,12 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
 /// the correct structure, and again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
-    let stored = named.map(|id| call.state.algorithms.find(&call.user.project_id, id));
+    let stored = named.map(|id| {
+        call.state
+            .records
+            .algorithms
+            .find(&call.user.project_id, id)
+    });
     let stored = stored.transpose()?.flatten().map(|record| record.value);
     let mut draft = Creation {
         body: &body,

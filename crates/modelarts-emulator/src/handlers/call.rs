@@ -105,7 +105,7 @@ impl ApiCall<'_> {
         id: &str,
         look: impl FnOnce(&Job) -> R,
     ) -> Result<R, ApiError> {
-        let own = |job: &Job| (job.project == self.user.project_id).then(|| look(job));
+        let own = |job: &Job| (job.owner.project == self.user.project_id).then(|| look(job));
         let value = self.state.store.read(id, own).flatten();
         value.ok_or_else(|| ApiError::job_not_found(id))
     }
@@ -113,7 +113,7 @@ impl ApiCall<'_> {
     /// Applies `change` to the job that the path identifies.
     pub(crate) fn update<R>(&self, change: impl FnOnce(&mut Job) -> R) -> Result<R, ApiError> {
         let id = self.job_id();
-        let own = |job: &mut Job| (job.project == self.user.project_id).then(|| change(job));
+        let own = |job: &mut Job| (job.owner.project == self.user.project_id).then(|| change(job));
         let done = self.state.store.update(id, own).flatten();
         done.ok_or_else(|| ApiError::job_not_found(id))
     }

@@ -47,7 +47,7 @@ pub(super) fn quotas(call: &ApiCall<'_>) -> ApiResult {
     let mut rows: Vec<Value> = Vec::new();
     for (name, _) in QUOTAS {
         if resource.is_none_or(|resource| resource == name)
-            && let Some(quota) = call.state.quotas.get(project, name)?
+            && let Some(quota) = call.state.records.quotas.get(project, name)?
         {
             let used = if name == "job-num" { jobs } else { 0 };
             rows.push(json!({"resource": name, "quota": quota, "used": used}));
@@ -78,7 +78,10 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
         wanted.push((name, number));
     }
     for (name, number) in wanted {
-        call.state.quotas.set(&call.user.project_id, name, number)?;
+        call.state
+            .records
+            .quotas
+            .set(&call.user.project_id, name, number)?;
     }
     ok(body)
 }

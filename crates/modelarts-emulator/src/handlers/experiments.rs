@@ -35,7 +35,11 @@ fn not_found(id: &str) -> ApiError {
 }
 
 fn find(call: &ApiCall<'_>, id: &str) -> Result<Document, ApiError> {
-    let found = call.state.experiments.find(&call.user.project_id, id)?;
+    let found = call
+        .state
+        .records
+        .experiments
+        .find(&call.user.project_id, id)?;
     found.ok_or_else(|| not_found(id))
 }
 
@@ -61,7 +65,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
         }),
         id,
     };
-    if !call.state.experiments.insert(&record)? {
+    if !call.state.records.experiments.insert(&record)? {
         return Err(ApiError::of(2841, &[name]));
     }
     let shown = render(call, &record)?;
@@ -92,7 +96,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     record.value["update_time"] = call.now().millis().into();
     let text = |member: &str| record.value[member].as_str().unwrap_or_default();
     record.name = unique_name(text("workspace_id"), text("name"));
-    if !call.state.experiments.replace(&record)? {
+    if !call.state.records.experiments.replace(&record)? {
         let name = record.value["name"].as_str().unwrap_or_default();
         return Err(ApiError::of(2841, &[name]));
     }
@@ -101,7 +105,12 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
-    if !call.state.experiments.remove(&call.user.project_id, id)? {
+    if !call
+        .state
+        .records
+        .experiments
+        .remove(&call.user.project_id, id)?
+    {
         return Err(not_found(id));
     }
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))
@@ -119,7 +128,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
         order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
         workspace: call.param("workspace_id")?,
     };
-    let mut documents = call.state.experiments.all(&call.user.project_id)?;
+    let mut documents = call.state.records.experiments.all(&call.user.project_id)?;
     let total = documents.len();
     documents.retain(|document| query.is_in_workspace(&document.value));
     documents.sort_by(|a, b| match query.sort_by {
@@ -136,6 +145,6 @@ pub(super) fn check(call: &ApiCall<'_>) -> ApiResult {
     }
     let workspace = call.param("workspace_id")?;
     let asked = unique_name(workspace.as_deref().unwrap_or(DEFAULT), &name);
-    let all = call.state.experiments.all(&call.user.project_id)?;
+    let all = call.state.records.experiments.all(&call.user.project_id)?;
     ok(json!({"is_duplicate": all.iter().any(|record| record.name == asked)}))
 }

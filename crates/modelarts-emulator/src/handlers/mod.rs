@@ -12,65 +12,88 @@ pub(crate) mod jobs;
 mod publication;
 mod templates;
 
+use modelarts_api::Operation;
+
 use crate::{
-    catalog::operations::Operation,
+    api::error::ApiError,
     handlers::call::{ApiCall, ApiResult},
 };
 
-#[rustfmt::skip]
-pub(crate) async fn execute(operation: Operation, call: &ApiCall<'_>) -> ApiResult {
-    use Operation as O;
-    match operation {
-        O::CreateTrainingJob => jobs::create(call),
-        O::ListTrainingJobs => jobs::list(call),
-        O::ShowTrainingJobDetails => jobs::show(call),
-        O::ChangeTrainingJobDescription => jobs::change(call),
-        O::DeleteTrainingJob => jobs::delete(call),
-        O::StopTrainingJob => jobs::stop(call),
-        O::BatchDeleteTrainingJob => jobs::batch_delete(call),
-        O::ListTrainingJobEvents => jobs::events(call),
-        O::ListTrainingJobTasks => jobs::tasks(call),
-        O::ListTrainingJobStages => jobs::list_stages(call),
-        O::ValidateTrainingJobName => jobs::check_name(call),
-        O::ShowTrainingJobLogsPreview => jobs::logs::preview(call).await,
-        O::ShowObsUrlOfTrainingJobLogs => jobs::logs::link(call).await,
-        O::ShowTrainingJobLogsFromAom => jobs::logs::lines(call).await,
-        O::ShowTrainingJobMetrics => jobs::logs::metrics(call),
-        O::ShowTrainingJobRoutePlan => jobs::route_plan(call),
-        O::NotifyTrainingJobInformation => jobs::reports::add(call),
-        O::CreateSaveImageJob => jobs::images::create(call),
-        O::ShowSaveImageJob => jobs::images::show(call),
-        O::ShowTrainingJobEngines => catalog::engines(),
-        O::ShowTrainingJobFlavors => catalog::flavors(call),
-        O::ShowTrainingFlavorMaxAvailableResource => catalog::pool_flavor(call),
-        O::ShowTrainingQuotas => catalog::quotas(call),
-        O::ModifyTrainingQuotas => catalog::modify_quotas(call),
-        O::ListEventCategories => catalog::event_categories(call),
-        O::ShowSearchAlgorithms => jobs::trials::algorithms(),
-        O::ShowAutoSearchTrials => jobs::trials::list(call),
-        O::ShowAutoSearchPerTrial => jobs::trials::show(call),
-        O::ShowAutoSearchTrialEarlyStop => jobs::trials::stop(call),
-        O::ShowAutoSearchParamsAnalysis => jobs::trials::analysis(call),
-        O::ShowAutoSearchParamAnalysisResultPath => jobs::trials::chart_path(call),
-        O::ShowAutoSearchYamlTemplatesInfo => templates::list(),
-        O::ShowAutoSearchYamlTemplateContent => templates::show(call),
-        O::CreateAlgorithm => algorithms::create(call),
-        O::ListAlgorithms => algorithms::list(call),
-        O::ShowAlgorithmByUuid => algorithms::show(call),
-        O::ChangeAlgorithm => algorithms::change(call),
-        O::DeleteAlgorithm => algorithms::delete(call),
-        O::CreateAlgorithmVersionToGallery => publication::create(call),
-        O::CreateTrainingExperiment => experiments::create(call),
-        O::ListTrainingExperiments => experiments::list(call),
-        O::ShowTrainingExperimentDetails => experiments::show(call),
-        O::ChangeTrainingExperiment => experiments::change(call),
-        O::DeleteTrainingExperiment => experiments::delete(call),
-        O::CheckTrainingExperiment => experiments::check(call),
-        O::CreateTrainJobTags => jobs::tags::create(call),
-        O::DeleteTrainJobTags => jobs::tags::delete(call),
-        O::ShowTrainJobTags => jobs::tags::show(call),
-        O::ListTrainingJobTags => jobs::tags::list(call),
-        O::ListTrainingJobsByTags => jobs::tags::find(call, true),
-        O::CountTrainingJobsByTags => jobs::tags::find(call, false),
+/// Executes an operation of the description.
+pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> ApiResult {
+    match operation.id {
+        "CreateTrainingJob" => jobs::create(call),
+        "ListTrainingJobs" => jobs::list(call),
+        "ShowTrainingJobDetails" => jobs::show(call),
+        "ChangeTrainingJobDescription" => jobs::change(call),
+        "DeleteTrainingJob" => jobs::delete(call),
+        "StopTrainingJob" => jobs::stop(call),
+        "BatchDeleteTrainingJob" => jobs::batch_delete(call),
+        "ListTrainingJobEvents" => jobs::events(call),
+        "ListTrainingJobTasks" => jobs::tasks(call),
+        "ListTrainingJobStages" => jobs::list_stages(call),
+        "ValidateTrainingJobName" => jobs::check_name(call),
+        "ShowTrainingJobLogsPreview" => jobs::logs::preview(call).await,
+        "ShowObsUrlOfTrainingJobLogs" => jobs::logs::link(call).await,
+        "ShowTrainingJobLogsFromAom" => jobs::logs::lines(call).await,
+        "ShowTrainingJobMetrics" => jobs::logs::metrics(call),
+        "ShowTrainingJobRoutePlan" => jobs::route_plan(call),
+        "NotifyTrainingJobInformation" => jobs::reports::add(call),
+        "CreateSaveImageJob" => jobs::images::create(call),
+        "ShowSaveImageJob" => jobs::images::show(call),
+        "ShowTrainingJobEngines" => catalog::engines(),
+        "ShowTrainingJobFlavors" => catalog::flavors(call),
+        "ShowTrainingFlavorMaxAvailableResource" => catalog::pool_flavor(call),
+        "ShowTrainingQuotas" => catalog::quotas(call),
+        "ModifyTrainingQuotas" => catalog::modify_quotas(call),
+        "ListEventCategories" => catalog::event_categories(call),
+        "ShowSearchAlgorithms" => jobs::trials::algorithms(),
+        "ShowAutoSearchTrials" => jobs::trials::list(call),
+        "ShowAutoSearchPerTrial" => jobs::trials::show(call),
+        "ShowAutoSearchTrialEarlyStop" => jobs::trials::stop(call),
+        "ShowAutoSearchParamsAnalysis" => jobs::trials::analysis(call),
+        "ShowAutoSearchParamAnalysisResultPath" => jobs::trials::chart_path(call),
+        "ShowAutoSearchYamlTemplatesInfo" => templates::list(),
+        "ShowAutoSearchYamlTemplateContent" => templates::show(call),
+        "CreateAlgorithm" => algorithms::create(call),
+        "ListAlgorithms" => algorithms::list(call),
+        "ShowAlgorithmByUuid" => algorithms::show(call),
+        "ChangeAlgorithm" => algorithms::change(call),
+        "DeleteAlgorithm" => algorithms::delete(call),
+        "CreateAlgorithmVersionToGallery" => publication::create(call),
+        "CreateTrainingExperiment" => experiments::create(call),
+        "ListTrainingExperiments" => experiments::list(call),
+        "ShowTrainingExperimentDetails" => experiments::show(call),
+        "ChangeTrainingExperiment" => experiments::change(call),
+        "DeleteTrainingExperiment" => experiments::delete(call),
+        "CheckTrainingExperiment" => experiments::check(call),
+        "CreateTrainJobTags" => jobs::tags::create(call),
+        "DeleteTrainJobTags" => jobs::tags::delete(call),
+        "ShowTrainJobTags" => jobs::tags::show(call),
+        "ListTrainingJobTags" => jobs::tags::list(call),
+        "ListTrainingJobsByTags" => jobs::tags::find(call, true),
+        "CountTrainingJobsByTags" => jobs::tags::find(call, false),
+        other => Err(ApiError::not_modelled(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::operations::modelled;
+
+    /// The operations that the emulator implements are those with an arm in [`super::execute`].
+    #[test]
+    fn each_modelled_operation_has_a_handler() {
+        let source = include_str!("mod.rs");
+        let is_arm = |line: &&str| line.trim_start().starts_with('"') && line.contains("\" =>");
+        let mut arms: Vec<&str> = source
+            .lines()
+            .filter(is_arm)
+            .filter_map(|line| line.split('"').nth(1))
+            .collect();
+        arms.sort_unstable();
+        let mut ids: Vec<&str> = modelled().map(|operation| operation.id).collect();
+        ids.sort_unstable();
+        assert_eq!(arms, ids);
     }
 }

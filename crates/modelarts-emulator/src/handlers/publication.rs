@@ -38,7 +38,7 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     let mut value = shown.clone();
     value["algorithm_id"] = algorithm.into();
     value["desc"] = description.unwrap_or_default().into();
-    call.state.publications.insert(&Document {
+    call.state.records.publications.insert(&Document {
         project: call.user.project_id.clone(),
         name: id.clone(),
         value,

@@ -10,21 +10,40 @@ use crate::{
 /// Families of templates, with their English and Chinese names and the names of their templates
 /// (SOURCES O, X). The Chinese names are the emulator's own: the example has a placeholder (SOURCES
 /// D-81).
-#[rustfmt::skip]
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
-    ("hpo", "超参搜索", &["Anneal", "Bayes", "DragonFly", "FixNorm", "GridSearch", "TPE"]),
-    ("nas", "神经网络架构搜索", &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"]),
+    (
+        "hpo",
+        "超参搜索",
+        &[
+            "Anneal",
+            "Bayes",
+            "DragonFly",
+            "FixNorm",
+            "GridSearch",
+            "TPE",
+        ],
+    ),
+    (
+        "nas",
+        "神经网络架构搜索",
+        &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"],
+    ),
     ("augment", "数据增强", &["AdvAutoAugment", "AutoAugment"]),
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
 /// Templates with known settings, each with the settings that it adds to those common to all
 /// templates. No source contains the settings of the other templates.
-#[rustfmt::skip]
 const SETTINGS: [(&str, &str); 3] = [
-    ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),
+    (
+        "Anneal",
+        "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n",
+    ),
     ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),
-    ("TPE", "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n"),
+    (
+        "TPE",
+        "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n",
+    ),
 ];
 
 pub(super) fn list() -> ApiResult {
@@ -50,8 +69,10 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     };
     let content = format!(
         "general:\n  instance_per_trial: 1\n  cpu_per_instance: 1\n  gpu_per_instance: 1\n\n\
-         search_space:\n  - params:\n    - type: continuous_param\n      name: learning_rate\n      start: 0.0001\n      stop: 0.1\n\n\
-         search_algorithm:\n{settings}  reward_attr: accuracy\n  mode: max\n  num_samples: 20\n  max_concurrent: 4\n\n\
+         search_space:\n  - params:\n    - type: continuous_param\n      name: \
+         learning_rate\n      start: 0.0001\n      stop: 0.1\n\n\
+         search_algorithm:\n{settings}  reward_attr: accuracy\n  mode: max\n  num_samples: \
+         20\n  max_concurrent: 4\n\n\
          scheduler:\n  type: FIFOScheduler\n"
     );
     ok(json!({"file_name": format!("{name}.yaml"), "content": content}))

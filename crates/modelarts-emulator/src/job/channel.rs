@@ -150,7 +150,8 @@ pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
             };
             if hides_platform(local_path) || container_path::check_plain(local_path).is_err() {
                 return Err(ApiError::not_modelled(format!(
-                    "{} at {local_path} (it must be a path without . and .. that hides no directory of the platform: name another one)",
+                    "{} at {local_path} (it must be a path without . and .. that hides no \
+                     directory of the platform: name another one)",
                     volume.required("local_path")?
                 )));
             }

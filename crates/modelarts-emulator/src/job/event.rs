@@ -1,9 +1,12 @@
-//! Texts of events. Tests compare them with `x-events` in the OpenAPI description.
+//! Kinds of events. Their texts, levels and sources are those of `x-events` in the OpenAPI
+//! description.
 //!
 //! Six kinds have two wordings: that of the user guide (`openapi/SOURCES.md`, F1) and that of the
 //! API (F2). [`Wording`] selects one of the two.
 
+use modelarts_api::{EVENTS, EventRow};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::clock::timestamp::Timestamp;
 
@@ -52,6 +55,16 @@ pub enum Source {
     Job,
     /// One of the tasks of the job.
     Task,
+}
+
+impl Source {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::K8S => "K8S",
+            Self::Job => "Job",
+            Self::Task => "Task",
+        }
+    }
 }
 
 /// Kind of an event, with the values that its text contains.
@@ -174,166 +187,123 @@ pub enum EventKind {
     },
 }
 
+/// Text for a failed installation of packages. The documents contain none, so that this is the
+/// emulator's own.
+const DEPENDENCIES_FAILED: &str = "[{task}] [Duration: {seconds}] Failed to install Python \
+     dependency packages. Import the following files: {files}. Failure cause: {cause}";
+
 impl EventKind {
     /// Returns the text in English.
     #[must_use]
     pub fn message(&self, wording: Wording) -> String {
-        if wording == Wording::Api
-            && let Some(text) = self.api_message()
-        {
-            return text;
-        }
+        let cluster = |object: &str, name: &str, reason: &str, text: &str| {
+            format!("[{object}: {name}] {reason}: {text}")
+        };
         match self {
-            Self::Created => "Training job created.".into(),
-            Self::CreateFailed { cause } => format!("Training job failures: {cause}"),
-            Self::PrepareTimedOut => "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out.".into(),
-            Self::Queuing => "The training job is queuing and awaiting resource allocation.".into(),
-            Self::QueueFailed => "Failed to be queued.".into(),
-            Self::Running => "The training job starts to run.".into(),
-            Self::Completed => "Training job executed.".into(),
-            Self::Failed => "Failed to run the training job.".into(),
-            Self::Preempted => "The training job is preempted.".into(),
-            Self::MaybeHanging => "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.".into(),
-            Self::Restarted => "The training job has been restarted.".into(),
-            Self::StoppedByUser => "The training job has been manually stopped.".into(),
-            Self::AutoStopped { hours } => {
-                let unit = if *hours == 1 { "hour" } else { "hours" };
-                format!("The training job has been stopped. (Maximum running duration: {hours} {unit})")
+            Self::Given { message, .. } => return message.clone(),
+            Self::PodPulled { pod, image } => {
+                let text = format!("Successfully pulled image \"{image}\"");
+                return cluster("Pod", pod, "Pulled", &text);
             }
-            Self::Deleted => "The training job has been manually deleted.".into(),
-            Self::Billed => "Billing information synchronized.".into(),
-            Self::PreCheckStarted { task } => format!("[{task}] The training environment is being pre-checked."),
-            Self::PreCheckDone { task, seconds } => format!("[{task}] [Duration: {seconds:.3}] Pre-check completed."),
-            Self::PreCheckFailed { task, seconds, error } => {
-                format!("[{task}] [Duration: {seconds:.3}] Pre-check failed. Error: {error}")
+            Self::PodCreated { pod } => {
+                return cluster("Pod", pod, "SuccessfulCreate", "Created container");
             }
-            Self::CodeDownloading { task } => format!("[{task}] The training code is being downloaded."),
-            Self::CodeDownloaded { task, seconds } => {
-                format!("[{task}] [Duration: {seconds:.3}] Training code downloaded.")
+            Self::PodStarted { pod } => {
+                return cluster("Pod", pod, "Started", "Started container");
             }
-            Self::CodeDownloadFailed { task, seconds, cause } => {
-                format!("[{task}] [Duration: {seconds:.3}] Failed to download the training code. Failure cause: {cause}")
+            Self::TerminateJob { job } => {
+                let text = "Start to execute action TerminateJob";
+                return cluster("Job", job, "ExecuteAction", text);
             }
-            Self::InputDownloading { task } => format!("[{task}] The training input is being downloaded."),
-            Self::InputDownloaded { task, seconds, parameter } => {
-                format!("[{task}] [Duration: {seconds:.3}] Training input (parameter: {parameter}) downloaded.")
-            }
-            Self::InputDownloadFailed { task, seconds, parameter, cause } => {
-                format!("[{task}] [Duration: {seconds:.3}] Failed to download the training input (parameter: {parameter}). Failure cause: {cause}")
-            }
-            Self::DependenciesInstalling { task, files } => {
-                format!("[{task}] Python dependency packages are being installed. Import the following files: {files}")
-            }
-            Self::DependenciesInstalled { task, seconds, files } => {
-                format!("[{task}] [Duration: {seconds:.3}] Python dependency packages installed. Import the following files: {files}")
-            }
-            Self::DependenciesFailed { task, seconds, files, cause } => {
-                format!("[{task}] [Duration: {seconds:.3}] Failed to install Python dependency packages. Import the following files: {files}. Failure cause: {cause}")
-            }
-            Self::TaskStarted { task } => format!("[{task}] The training job starts to run."),
-            Self::TaskFinished { task, .. } => format!("[{task}] Training job executed."),
-            Self::OutputUploading { task, .. } => format!("[{task}] The training input is being uploaded."),
-            Self::OutputUploaded { task, seconds, parameter } => {
-                format!("[{task}] [Duration: {seconds:.3}] Training output (parameter: {parameter}) uploaded.")
-            }
-            Self::PodPulled { pod, image } => format!("[Pod: {pod}] Pulled: Successfully pulled image \"{image}\""),
-            Self::PodCreated { pod } => format!("[Pod: {pod}] SuccessfulCreate: Created container"),
-            Self::PodStarted { pod } => format!("[Pod: {pod}] Started: Started container"),
-            Self::TerminateJob { job } => format!("[Job: {job}] ExecuteAction: Start to execute action TerminateJob"),
-            Self::Given { message, .. } => message.clone(),
+            _ => {}
         }
-    }
-
-    /// Returns the text of the API, for the six kinds whose text differs from that in the guide.
-    fn api_message(&self) -> Option<String> {
-        Some(match self {
-            Self::Running => "Training job is running.".into(),
-            Self::Failed => "Training job failed.".into(),
-            Self::TaskStarted { task } => format!("[{task}] training started."),
-            Self::TaskFinished { task, exit_code } => {
-                format!("[{task}] Training finished. Exit code {exit_code}.")
-            }
-            Self::OutputUploading { task, parameter } => {
-                format!("[{task}] Training output(parameter name: {parameter}) Uploading.")
-            }
-            Self::OutputUploaded {
-                task,
-                seconds,
-                parameter,
-            } => {
-                format!(
-                    "[{task}][time used: {seconds:.3}s] Upload training output(parameter name: {parameter}) finished."
-                )
-            }
-            _ => return None,
-        })
+        let row = self.row();
+        let api = row
+            .and_then(|row| row.api)
+            .filter(|_| wording == Wording::Api);
+        let guide = row.and_then(|row| row.guide);
+        self.fill(api.or(guide).unwrap_or(DEPENDENCIES_FAILED))
     }
 
     /// Returns the level. A task that ends with an exit code other than 0 still has the level
     /// `Info`, because only the job's last event is `Error`.
     #[must_use]
-    pub const fn level(&self) -> Level {
-        match self {
-            Self::Given { level, .. } => *level,
-            Self::CreateFailed { .. }
-            | Self::PrepareTimedOut
-            | Self::QueueFailed
-            | Self::Failed
-            | Self::PreCheckFailed { .. }
-            | Self::CodeDownloadFailed { .. }
-            | Self::InputDownloadFailed { .. } => Level::Error,
-            Self::Preempted | Self::MaybeHanging | Self::DependenciesFailed { .. } => {
-                Level::Warning
-            }
+    pub fn level(&self) -> Level {
+        match (self, self.row()) {
+            (Self::Given { level, .. }, _) => *level,
+            (Self::DependenciesFailed { .. }, _) => Level::Warning,
+            (_, Some(row)) if row.level == Level::Error.as_str() => Level::Error,
+            (_, Some(row)) if row.level == Level::Warning.as_str() => Level::Warning,
             _ => Level::Info,
         }
     }
 
     /// Returns true if no event except the billing event follows this one.
-    pub(crate) const fn is_final(&self) -> bool {
-        matches!(
-            self,
-            Self::CreateFailed { .. }
-                | Self::PrepareTimedOut
-                | Self::QueueFailed
-                | Self::Completed
-                | Self::Failed
-                | Self::StoppedByUser
-                | Self::AutoStopped { .. }
-                | Self::Deleted
-        )
+    pub(crate) fn is_final(&self) -> bool {
+        self.row().is_some_and(|row| row.is_final)
     }
 
     /// Returns the source, in the spelling of F2 in `openapi/SOURCES.md`: `K8s` for `Pulled`, `K8S`
     /// for the other events of the cluster (D-54).
     #[must_use]
-    pub const fn source(&self) -> &'static str {
-        match self {
-            Self::Given { source, .. } => match source {
-                Source::K8S => "K8S",
-                Source::Job => "Job",
-                Source::Task => "Task",
-            },
-            Self::PodPulled { .. } => "K8s",
-            Self::PodCreated { .. } | Self::PodStarted { .. } | Self::TerminateJob { .. } => "K8S",
-            Self::PreCheckStarted { .. }
-            | Self::PreCheckDone { .. }
-            | Self::PreCheckFailed { .. }
-            | Self::CodeDownloading { .. }
-            | Self::CodeDownloaded { .. }
-            | Self::CodeDownloadFailed { .. }
-            | Self::InputDownloading { .. }
-            | Self::InputDownloaded { .. }
-            | Self::InputDownloadFailed { .. }
-            | Self::DependenciesInstalling { .. }
-            | Self::DependenciesInstalled { .. }
-            | Self::DependenciesFailed { .. }
-            | Self::TaskStarted { .. }
-            | Self::TaskFinished { .. }
-            | Self::OutputUploading { .. }
-            | Self::OutputUploaded { .. } => "Task",
-            _ => "Job",
+    pub fn source(&self) -> &'static str {
+        match (self, self.row()) {
+            (Self::Given { source, .. }, _) => source.as_str(),
+            (Self::PodPulled { .. }, _) => "K8s",
+            (Self::DependenciesFailed { .. }, _) => Source::Task.as_str(),
+            (_, Some(row)) => row.source,
+            (_, None) => Source::K8S.as_str(),
         }
+    }
+
+    /// Returns the row of the description. Events with an arbitrary text, failed installations and
+    /// events of the cluster have none.
+    fn row(&self) -> Option<&'static EventRow> {
+        if matches!(self, Self::Given { .. }) {
+            return None;
+        }
+        let (name, _) = self.name_and_fields();
+        EVENTS.iter().find(|row| row.kind == name)
+    }
+
+    /// Returns the name of the kind with the values that its text contains.
+    pub(super) fn name_and_fields(&self) -> (String, Map<String, Value>) {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(kind)) => match kind.into_iter().next() {
+                Some((name, Value::Object(fields))) => (name, fields),
+                _ => (String::new(), Map::new()),
+            },
+            Ok(Value::String(name)) => (name, Map::new()),
+            _ => (String::new(), Map::new()),
+        }
+    }
+
+    /// Fills in the placeholders of a text with the values of the kind.
+    pub(super) fn fill(&self, template: &str) -> String {
+        let (_, fields) = self.name_and_fields();
+        let value = |name: &str| match fields.get(name) {
+            Some(Value::Number(seconds)) if name == "seconds" => {
+                format!("{:.3}", seconds.as_f64().unwrap_or_default())
+            }
+            Some(Value::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => match fields.get("hours").filter(|_| name == "limit") {
+                Some(hours) if *hours == 1 => "1 hour".to_owned(),
+                Some(hours) => format!("{hours} hours"),
+                None => String::new(),
+            },
+        };
+        let mut text = String::new();
+        let mut rest = template;
+        while let Some((before, (name, after))) = rest
+            .split_once('{')
+            .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        {
+            text.push_str(before);
+            text.push_str(&value(name));
+            rest = after;
+        }
+        text + rest
     }
 }
 

@@ -35,59 +35,86 @@ impl EventKind {
         .unwrap_or_else(|| self.message(wording))
     }
 
-    #[rustfmt::skip]
     fn chinese(&self) -> Option<String> {
-        Some(match self {
-            Self::Created => "训练作业已创建。".into(),
-            Self::CreateFailed { cause } => format!("训练作业失败：{cause}"),
-            Self::PrepareTimedOut => "准备阶段超时。可能的原因是跨区域同步算法或创建共享存储超时。".into(),
-            Self::Queuing => "训练作业正在排队，等待分配资源。".into(),
-            Self::QueueFailed => "训练作业排队失败。".into(),
-            Self::Running => "训练作业开始运行。".into(),
-            Self::Completed => "训练作业运行完成。".into(),
-            Self::Failed => "训练作业运行失败。".into(),
-            Self::Preempted => "训练作业被抢占。".into(),
-            Self::MaybeHanging => "系统检测到训练作业可能已卡死。请到作业详情页面查看原因并处理。".into(),
-            Self::Restarted => "训练作业已重启。".into(),
-            Self::StoppedByUser => "训练作业已被手动停止。".into(),
-            Self::AutoStopped { hours } => format!("训练作业已停止。（最长运行时间：{hours}小时）"),
-            Self::Deleted => "训练作业已被手动删除。".into(),
-            Self::Billed => "计费信息已同步。".into(),
-            Self::PreCheckStarted { task } => format!("[{task}] 正在预检训练环境。"),
-            Self::PreCheckDone { task, seconds } => format!("[{task}] [耗时：{seconds:.3}秒] 预检完成。"),
-            Self::PreCheckFailed { task, seconds, error } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] 预检失败。错误：{error}")
-            }
-            Self::CodeDownloading { task } => format!("[{task}] 正在下载训练代码。"),
-            Self::CodeDownloaded { task, seconds } => format!("[{task}] [耗时：{seconds:.3}秒] 训练代码下载完成。"),
-            Self::CodeDownloadFailed { task, seconds, cause } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] 训练代码下载失败。失败原因：{cause}")
-            }
-            Self::InputDownloading { task } => format!("[{task}] 正在下载训练输入。"),
-            Self::InputDownloaded { task, seconds, parameter } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] 训练输入（参数：{parameter}）下载完成。")
-            }
-            Self::InputDownloadFailed { task, seconds, parameter, cause } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] 训练输入（参数：{parameter}）下载失败。失败原因：{cause}")
-            }
-            Self::DependenciesInstalling { task, files } => format!("[{task}] 正在安装Python依赖包，导入文件：{files}"),
-            Self::DependenciesInstalled { task, seconds, files } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] Python依赖包安装完成，导入文件：{files}")
-            }
-            Self::DependenciesFailed { task, seconds, files, cause } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] Python依赖包安装失败，导入文件：{files}。失败原因：{cause}")
-            }
-            Self::TaskStarted { task } => format!("[{task}] 训练作业开始运行。"),
-            Self::TaskFinished { task, exit_code } => format!("[{task}] 训练作业运行结束，退出码：{exit_code}。"),
-            Self::OutputUploading { task, parameter } => format!("[{task}] 正在上传训练输出（参数：{parameter}）。"),
-            Self::OutputUploaded { task, seconds, parameter } => {
-                format!("[{task}] [耗时：{seconds:.3}秒] 训练输出（参数：{parameter}）上传完成。")
-            }
-            Self::PodPulled { .. }
-            | Self::PodCreated { .. }
-            | Self::PodStarted { .. }
-            | Self::TerminateJob { .. }
-            | Self::Given { .. } => return None,
-        })
+        let (name, _) = self.name_and_fields();
+        let row = CHINESE.iter().find(|(kind, _)| *kind == name)?;
+        Some(self.fill(row.1))
     }
 }
+
+/// Chinese texts by kind, with the placeholders of the English ones; `{hours}` is a number.
+const CHINESE: &[(&str, &str)] = &[
+    ("Created", "训练作业已创建。"),
+    ("CreateFailed", "训练作业失败：{cause}"),
+    (
+        "PrepareTimedOut",
+        "准备阶段超时。可能的原因是跨区域同步算法或创建共享存储超时。",
+    ),
+    ("Queuing", "训练作业正在排队，等待分配资源。"),
+    ("QueueFailed", "训练作业排队失败。"),
+    ("Running", "训练作业开始运行。"),
+    ("Completed", "训练作业运行完成。"),
+    ("Failed", "训练作业运行失败。"),
+    ("Preempted", "训练作业被抢占。"),
+    (
+        "MaybeHanging",
+        "系统检测到训练作业可能已卡死。请到作业详情页面查看原因并处理。",
+    ),
+    ("Restarted", "训练作业已重启。"),
+    ("StoppedByUser", "训练作业已被手动停止。"),
+    (
+        "AutoStopped",
+        "训练作业已停止。（最长运行时间：{hours}小时）",
+    ),
+    ("Deleted", "训练作业已被手动删除。"),
+    ("Billed", "计费信息已同步。"),
+    ("PreCheckStarted", "[{task}] 正在预检训练环境。"),
+    ("PreCheckDone", "[{task}] [耗时：{seconds}秒] 预检完成。"),
+    (
+        "PreCheckFailed",
+        "[{task}] [耗时：{seconds}秒] 预检失败。错误：{error}",
+    ),
+    ("CodeDownloading", "[{task}] 正在下载训练代码。"),
+    (
+        "CodeDownloaded",
+        "[{task}] [耗时：{seconds}秒] 训练代码下载完成。",
+    ),
+    (
+        "CodeDownloadFailed",
+        "[{task}] [耗时：{seconds}秒] 训练代码下载失败。失败原因：{cause}",
+    ),
+    ("InputDownloading", "[{task}] 正在下载训练输入。"),
+    (
+        "InputDownloaded",
+        "[{task}] [耗时：{seconds}秒] 训练输入（参数：{parameter}）下载完成。",
+    ),
+    (
+        "InputDownloadFailed",
+        "[{task}] [耗时：{seconds}秒] 训练输入（参数：{parameter}）下载失败。失败原因：{cause}",
+    ),
+    (
+        "DependenciesInstalling",
+        "[{task}] 正在安装Python依赖包，导入文件：{files}",
+    ),
+    (
+        "DependenciesInstalled",
+        "[{task}] [耗时：{seconds}秒] Python依赖包安装完成，导入文件：{files}",
+    ),
+    (
+        "DependenciesFailed",
+        "[{task}] [耗时：{seconds}秒] Python依赖包安装失败，导入文件：{files}。失败原因：{cause}",
+    ),
+    ("TaskStarted", "[{task}] 训练作业开始运行。"),
+    (
+        "TaskFinished",
+        "[{task}] 训练作业运行结束，退出码：{exit_code}。",
+    ),
+    (
+        "OutputUploading",
+        "[{task}] 正在上传训练输出（参数：{parameter}）。",
+    ),
+    (
+        "OutputUploaded",
+        "[{task}] [耗时：{seconds}秒] 训练输出（参数：{parameter}）上传完成。",
+    ),
+];

@@ -39,14 +39,35 @@ use crate::{
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) id: String,
-    pub(crate) project: String,
-    pub(crate) user_id: String,
-    pub(crate) user_name: String,
-    pub(crate) tags: BTreeMap<String, String>,
+    pub(crate) owner: Owner,
     /// Request of the job. It is stored once, separately from the state, because it may be large
     /// and never changes.
     #[serde(skip)]
     pub(crate) request: Arc<JobRequest>,
+    pub(crate) settings: JobSettings,
+    pub(crate) state: JobState,
+    pub(crate) history: History,
+    pub(crate) lifecycle: Lifecycle,
+    /// Events that are not stored yet; earlier events are in the database.
+    #[serde(skip)]
+    pub(crate) events: Vec<Event>,
+    /// Trials of a search. Empty in jobs that are read for a list.
+    #[serde(skip)]
+    pub(crate) trials: Vec<Trial>,
+}
+
+/// User who has created a job.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Owner {
+    pub(crate) project: String,
+    pub(crate) user_id: String,
+    pub(crate) user_name: String,
+}
+
+/// Members of a job that a user can change.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct JobSettings {
+    pub(crate) tags: BTreeMap<String, String>,
     /// Description of the job: from the request, or from the last change.
     pub(crate) description: String,
     /// Members changed after the job was created, which override those of the request.
@@ -56,17 +77,20 @@ pub(crate) struct Job {
     /// changed while the job is queued.
     pub(crate) priority: i64,
     pub(crate) preemptible: bool,
-    /// Number of times the job has been scheduled.
-    pub(crate) schedule_count: u32,
-    /// Number of restarts after a failure.
-    #[serde(default)]
-    pub(crate) restarts: u32,
+}
+
+/// Runs of a job, with the times of its phases.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct History {
     pub(crate) created: Timestamp,
-    pub(crate) state: JobState,
     /// Start of the first run, in whole seconds.
     pub(crate) started: Option<Timestamp>,
     /// Time at which the job reached its final phase, in whole seconds.
     pub(crate) ended: Option<Timestamp>,
+    /// Number of times the job has been scheduled.
+    pub(crate) schedule_count: u32,
+    /// Number of restarts after a failure.
+    pub(crate) restarts: u32,
     /// Points of `node_count_metrics`, each a time and a number of nodes. In responses, the latest
     /// sample is added.
     pub(crate) nodes: Vec<(Timestamp, u32)>,
@@ -75,18 +99,16 @@ pub(crate) struct Job {
     /// The last saved image of each task's container.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) images: BTreeMap<String, SavedImage>,
-    /// Events that are not stored yet; earlier events are in the database.
-    #[serde(skip)]
-    pub(crate) events: Vec<Event>,
-    /// Trials of a search. Empty in jobs that are read for a list.
-    #[serde(skip)]
-    pub(crate) trials: Vec<Trial>,
+}
+
+/// Requests for the end of a job, and their progress.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Lifecycle {
     /// True when the job is complete: its processes have ended, and its last event is recorded.
     pub(crate) settled: bool,
     /// True after the deletion has been accepted.
     pub(crate) deleted: bool,
     /// True for a seeded job that keeps its phase until it is stopped or deleted.
-    #[serde(default)]
     pub(crate) standing: bool,
     #[serde(skip)]
     stop: watch::Sender<Option<StopReason>>,
@@ -137,12 +159,18 @@ impl Job {
         let preemptible = request.body.pointer("/spec/schedule_policy/preemptible");
         Self {
             id,
-            description: request.text("/metadata/description").to_owned(),
-            priority: request.priority(),
-            preemptible: preemptible == Some(&true.into()),
-            schedule_count: 1,
+            settings: JobSettings {
+                description: request.text("/metadata/description").to_owned(),
+                priority: request.priority(),
+                preemptible: preemptible == Some(&true.into()),
+                ..JobSettings::default()
+            },
+            history: History {
+                created,
+                schedule_count: 1,
+                ..History::default()
+            },
             request: Arc::new(request),
-            created,
             events: vec![Event {
                 time: created,
                 kind: EventKind::Created,
@@ -154,23 +182,23 @@ impl Job {
     /// Returns the body of the request with all later changes.
     pub(crate) fn body(&self) -> Cow<'_, Value> {
         let mut given = Cow::Borrowed(&self.request.body);
-        if !self.changed.is_empty()
+        if !self.settings.changed.is_empty()
             && let Value::Object(given) = given.to_mut()
         {
-            merge(given, &self.changed);
+            merge(given, &self.settings.changed);
         }
         given
     }
 
     /// Records changes to members of the request.
     pub(crate) fn change(&mut self, changed: &Map<String, Value>) {
-        merge(&mut self.changed, changed);
+        merge(&mut self.settings.changed, changed);
     }
 
     /// Returns true unless the job is settled in a final state. A deleted job is open until it is
     /// removed.
     pub(crate) fn is_open(&self) -> bool {
-        !(self.settled && self.state.is_final()) || self.deleted
+        !(self.lifecycle.settled && self.state.is_final()) || self.lifecycle.deleted
     }
 
     /// Returns the names of the job's tasks in the order of rank, starting with `worker-0`.
@@ -182,7 +210,7 @@ impl Job {
     /// Returns true if this active job and `other` write to the same output location.
     pub(crate) fn shares_output_with(&self, other: &Self) -> bool {
         let mut theirs = other.request.all_outputs();
-        self.project == other.project
+        self.owner.project == other.owner.project
             && !self.state.is_final()
             && theirs.any(|output| {
                 let mut own = self.request.all_outputs();
@@ -202,19 +230,19 @@ impl Job {
             JobState::Queuing => self.add_node_sample(now, 0),
             JobState::Running => {
                 self.add_node_sample(now, self.request.node_count);
-                self.started.get_or_insert(now);
-                self.records.push(RunningRecord {
+                self.history.started.get_or_insert(now);
+                self.history.records.push(RunningRecord {
                     start: now,
                     restarted: false,
                     end: None,
                 });
             }
             _ if next.is_final() => {
-                self.ended = Some(now);
-                if let Some((at, nodes)) = self.nodes.last().copied()
+                self.history.ended = Some(now);
+                if let Some((at, nodes)) = self.history.nodes.last().copied()
                     && at < now
                 {
-                    self.nodes.push((now, nodes));
+                    self.history.nodes.push((now, nodes));
                 }
             }
             _ => {}
@@ -226,17 +254,17 @@ impl Job {
     /// new value.
     fn add_node_sample(&mut self, now: Timestamp, count: u32) {
         let before = Timestamp::from_millis(now.millis() - 1000);
-        if let Some((at, earlier)) = self.nodes.last().copied()
+        if let Some((at, earlier)) = self.history.nodes.last().copied()
             && at < before
         {
-            self.nodes.push((before, earlier));
+            self.history.nodes.push((before, earlier));
         }
-        self.nodes.push((now, count));
+        self.history.nodes.push((now, count));
     }
 
     /// Ends the record of the current run, unless it has ended or no run has begun.
     pub(crate) fn end_record(&mut self, end: RecordEnd) {
-        if let Some(record) = self.records.last_mut() {
+        if let Some(record) = self.history.records.last_mut() {
             record.end.get_or_insert(end);
         }
     }
@@ -248,7 +276,7 @@ impl Job {
     /// Requests the end of the job from its driver. A later reason replaces an earlier one only if
     /// it is more urgent.
     pub(crate) fn ask_to_stop(&self, reason: StopReason) {
-        self.stop.send_if_modified(|current| {
+        self.lifecycle.stop.send_if_modified(|current| {
             let replace = current.is_none_or(|current| current.urgency() < reason.urgency());
             if replace {
                 *current = Some(reason);
@@ -258,11 +286,11 @@ impl Job {
     }
 
     pub(crate) fn stop_requests(&self) -> watch::Receiver<Option<StopReason>> {
-        self.stop.subscribe()
+        self.lifecycle.stop.subscribe()
     }
 
     pub(crate) fn stop_reason(&self) -> Option<StopReason> {
-        *self.stop.borrow()
+        *self.lifecycle.stop.borrow()
     }
 }
 

@@ -29,7 +29,8 @@ pub(super) fn read_heterogeneous(given: Value) -> Result<JobRequest, ApiError> {
         let other = other.or_insert_with(|| role.role().to_owned());
         if other != role.role() {
             return Err(ApiError::not_modelled(format!(
-                "the roles {other} and {}, whose variables VC_{}_NUM would be the same (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
+                "the roles {other} and {}, whose variables VC_{}_NUM would be the same \
+                 (tasks[{at}].role must differ in more than letter case, - and _: rename it)",
                 role.role(),
                 role_variable(role.role()),
             )));

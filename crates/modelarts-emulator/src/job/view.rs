@@ -134,8 +134,8 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
     let mut metadata = json!({
         "id": job.id,
         "name": request.name,
-        "description": job.description,
-        "create_time": job.created.millis(),
+        "description": job.settings.description,
+        "create_time": job.history.created.millis(),
         "workspace_id": request.workspace_id,
         "user_name": match user {
             UserName::NotYet => "",
@@ -148,7 +148,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
 
 fn status(job: &Job, now: Timestamp) -> Value {
     let now = now.whole_second();
-    let mut nodes = job.nodes.clone();
+    let mut nodes = job.history.nodes.clone();
     // Until the job ends, responses include the latest sample, and the duration extends to it.
     if !job.state.is_final()
         && let Some((at, count)) = nodes.last().copied()
@@ -161,7 +161,7 @@ fn status(job: &Job, now: Timestamp) -> Value {
         nodes.push((now, count));
     }
     let latest = nodes.last().map(|(at, _)| at.millis());
-    let duration = match (job.started, latest) {
+    let duration = match (job.history.started, latest) {
         (Some(started), Some(latest)) => latest - started.millis(),
         _ => 0,
     };
@@ -169,7 +169,7 @@ fn status(job: &Job, now: Timestamp) -> Value {
         .iter()
         .map(|(at, count)| json!([at.millis(), count]))
         .collect();
-    let failure = job.failure.as_ref().map(|failure| {
+    let failure = job.history.failure.as_ref().map(|failure| {
         json!([{
             "task": failure.task,
             "exit_code": failure.exit_code,
@@ -180,10 +180,10 @@ fn status(job: &Job, now: Timestamp) -> Value {
         "phase": job.state.phase(),
         "secondary_phase": job.state.secondary_phase(),
         "duration": duration,
-        "start_time": job.started.map_or(0, Timestamp::millis),
+        "start_time": job.history.started.map_or(0, Timestamp::millis),
         "tasks": job.tasks().collect::<Vec<_>>(),
         "task_statuses": failure,
-        "running_records": list(job.records.iter().map(record)),
+        "running_records": list(job.history.records.iter().map(record)),
     }));
     status["node_count_metrics"] = list(nodes.into_iter());
     status

@@ -28,8 +28,8 @@ struct Reading {
 
 impl Default for Meter {
     fn default() -> Self {
-        // sysinfo would keep a descriptor for each process and thread of the machine. It also raises
-        // the limit of open files of this process to the hard limit.
+        // sysinfo would keep a descriptor for each process and thread of the machine. It also
+        // raises the limit of open files of this process to the hard limit.
         sysinfo::set_open_files_limit(0);
         Self(Mutex::default())
     }

@@ -117,8 +117,8 @@ impl ObsRequest {
             return Ok(());
         };
         let _ = self.operation.set(operation);
-        state.request_counts.add_received(operation);
-        let Some(fault) = state.faults.take(operation) else {
+        state.traffic.request_counts.add_received(operation);
+        let Some(fault) = state.traffic.faults.take(operation) else {
             return Ok(());
         };
         let now = Timestamp::now(state.clock.as_ref());
@@ -151,8 +151,8 @@ fn query_value(request: &S3AccessContext<'_>, wanted: &str) -> Option<Vec<u8>> {
     })
 }
 
-/// Checks what a signature covers and how long it is valid. s3s has found that it is right, and checks
-/// the dates of AWS V4.
+/// Checks what a signature covers and how long it is valid. s3s has found that it is right, and
+/// checks the dates of AWS V4.
 fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     let headers = request.headers();
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
@@ -165,7 +165,8 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
         if skew.map_or(true, |skew| skew > MAX_SKEW) {
             return Err(s3_error!(
                 RequestTimeTooSkewed,
-                "The date of the request, {date:?}, must differ from the clock by at most 15 minutes."
+                "The date of the request, {date:?}, must differ from the clock by at most 15 \
+                 minutes."
             ));
         }
         return Ok(());
@@ -184,8 +185,8 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
     let in_header = in_header.and_then(|(_, rest)| rest.split([',', ' ']).next());
     if let Some(signed) = in_query.as_deref().or(in_header) {
         let signed: Vec<&str> = signed.split(';').collect();
-        // Both are part of what is signed, as the hash of the body and the date. The date is a header
-        // that the server has added, if the client has sent `Date`.
+        // Both are part of what is signed, as the hash of the body and the date. The date is a
+        // header that the server has added, if the client has sent `Date`.
         let free = ["x-amz-content-sha256", "x-amz-date"];
         let names = headers.keys().map(|name| name.as_str());
         let names = names.filter(|name| name.starts_with("x-amz-") && !free.contains(name));

@@ -55,7 +55,8 @@ fn check_step(key: &str, step: &str) -> S3Result<()> {
         _ if step.len() > MAX_STEP => {
             return Err(s3_error!(
                 KeyTooLongError,
-                "The key must have at most {MAX_STEP} bytes between two slashes, because this emulator stores objects as files."
+                "The key must have at most {MAX_STEP} bytes between two slashes, because this \
+                 emulator stores objects as files."
             ));
         }
         _ => return Ok(()),
@@ -80,7 +81,8 @@ pub(super) fn check_new_bucket(name: &str) -> S3Result<()> {
     }
     Err(s3_error!(
         InvalidBucketName,
-        "The bucket name {name:?} must have 3 to 63 lower-case letters, digits, hyphens and periods, begin and end with a letter or a digit, and be no IP address."
+        "The bucket name {name:?} must have 3 to 63 lower-case letters, digits, hyphens and \
+         periods, begin and end with a letter or a digit, and be no IP address."
     ))
 }
 

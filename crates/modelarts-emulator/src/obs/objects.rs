@@ -191,7 +191,8 @@ impl ObjectStore {
             if received.length > 0 {
                 return Err(s3_error!(
                     InvalidArgument,
-                    "The key {:?} ends with a slash, so that the object must be empty, because this emulator stores objects as files.",
+                    "The key {:?} ends with a slash, so that the object must be empty, because \
+                     this emulator stores objects as files.",
                     name.key
                 ));
             }
@@ -233,7 +234,8 @@ impl ObjectStore {
         if target.is_dir() {
             return Err(s3_error!(
                 InvalidArgument,
-                "The key {:?} must not be the beginning of other keys up to a slash, because this emulator stores objects as files: '{}/' is a directory.",
+                "The key {:?} must not be the beginning of other keys up to a slash, because this \
+                 emulator stores objects as files: '{}/' is a directory.",
                 name.key,
                 name.key
             ));
@@ -337,7 +339,8 @@ fn write_error(error: io::Error, key: &str) -> S3Error {
         // A segment of the path is a file, or a link leads out of the root.
         io::ErrorKind::Other => s3_error!(
             InvalidArgument,
-            "The key {key:?} cannot be stored, because this emulator stores objects as files: {error}."
+            "The key {key:?} cannot be stored, because this emulator stores objects as files: \
+             {error}."
         ),
         io::ErrorKind::InvalidFilename => S3Error::with_message(
             S3ErrorCode::KeyTooLongError,

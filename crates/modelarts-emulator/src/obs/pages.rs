@@ -173,8 +173,8 @@ impl<'a> Walk<'a> {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }
 
-    /// Visits a directory by its real path; `below` is its key, with a slash at the end. Breaks when
-    /// the page is full.
+    /// Visits a directory by its real path; `below` is its key, with a slash at the end. Breaks
+    /// when the page is full.
     fn visit(&mut self, directory: PathBuf, below: &str) -> io::Result<ControlFlow<()>> {
         self.ancestors.push(directory.clone());
         let flow = self.visit_entries(&directory, below);

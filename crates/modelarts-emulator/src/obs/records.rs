@@ -93,7 +93,8 @@ pub(super) fn find(
     key: &str,
 ) -> rusqlite::Result<Option<Record>> {
     let mut select = connection.prepare_cached(
-        "SELECT size, modified, inode, etag, headers FROM obs_objects WHERE bucket = ?1 AND key = ?2",
+        "SELECT size, modified, inode, etag, headers FROM obs_objects WHERE bucket = ?1 AND key = \
+         ?2",
     )?;
     let found = select.query_row([bucket, key], |row| {
         Ok(Record {

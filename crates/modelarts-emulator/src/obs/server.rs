@@ -98,7 +98,7 @@ impl ObsServer {
         }
         let status = response.status();
         if let Some(operation) = context.operation.get() {
-            state.request_log.add(operation, &uri, &[], status);
+            state.traffic.request_log.add(operation, &uri, &[], status);
         }
         tracing::info!(%method, path = uri.path(), status = status.as_u16(), request_id, "OBS");
         if let Ok(id) = HeaderValue::from_str(&request_id) {
@@ -140,7 +140,7 @@ impl ObsServer {
         if let Some(operation) = context.operation.get()
             && (status.is_success() || status == StatusCode::NOT_MODIFIED)
         {
-            self.state.request_counts.add_executed(operation);
+            self.state.traffic.request_counts.add_executed(operation);
         }
         match fault {
             Some(Fault::Delay { ms }) => {

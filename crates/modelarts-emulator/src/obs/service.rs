@@ -6,18 +6,19 @@ use std::{
     sync::Arc,
 };
 
-use s3s::{S3, S3Error, S3Request, S3Response, S3Result, auth::Credentials, dto::*, s3_error};
+use s3s::{
+    S3, S3Error, S3ErrorCode, S3Request, S3Response, S3Result, auth::Credentials, dto::*, s3_error,
+};
 
 use crate::{
+    files::obs_path::CHARTS,
     obs::{
         conditions::Conditions,
         fields::{
-            DEFAULT_TYPE, common_prefixes, content_range, contents, decode_token, delimiter,
-            encode_token, encoded, is_url, no_versions, part, read_conditions, rows,
-            source_conditions, stored_headers,
+            DEFAULT_TYPE, content_range, no_versions, part, read_conditions, source_conditions,
+            stored_headers,
         },
         keys::ObjectName,
-        pages::{self, Page, Selection},
         records::StoredObject,
         store::ObjectStore,
         transfer::{Declared, Received, blocking, body, hex, io_error, receive},
@@ -35,6 +36,19 @@ pub(super) fn too_many_objects() -> S3Error {
         MalformedXML,
         "Delete must name at most {MAX_DELETED} objects: send several requests."
     )
+}
+
+/// Returns the error for the chart of a search, which the service draws and the emulator does not.
+fn chart_error(key: &str, error: S3Error) -> S3Error {
+    match error.code() {
+        S3ErrorCode::NoSuchKey if key.contains(CHARTS) && key.ends_with(".png") => s3_error!(
+            NotImplemented,
+            "This emulator does not draw the chart {key:?}: ShowAutoSearchParamsAnalysis returns \
+             its \
+             numbers."
+        ),
+        _ => error,
+    }
 }
 
 /// Implementation of the operations of OBS.
@@ -73,21 +87,8 @@ impl ObsService {
         })
     }
 
-    fn region(&self) -> String {
+    pub(super) fn region(&self) -> String {
         self.state.offer.cloud.region().to_owned()
-    }
-
-    async fn list(&self, bucket: String, query: Query) -> S3Result<Page> {
-        self.run(move |store| {
-            let selection = Selection {
-                prefix: &query.prefix,
-                delimiter: query.delimiter.as_deref(),
-                after: &query.after,
-                max: usize::try_from(query.max).unwrap_or_default(),
-            };
-            pages::page(store, &bucket, selection)
-        })
-        .await
     }
 
     /// Opens the source of a copy.
@@ -104,7 +105,8 @@ impl ObsService {
         else {
             return Err(s3_error!(
                 NotImplemented,
-                "x-amz-copy-source must be BUCKET/KEY: this emulator has no versions and no access points."
+                "x-amz-copy-source must be BUCKET/KEY: this emulator has no versions and no \
+                 access points."
             ));
         };
         self.run(move |store| {
@@ -132,47 +134,12 @@ impl ObsService {
     }
 }
 
-/// Query of a list of objects.
-struct Query {
-    prefix: String,
-    delimiter: Option<String>,
-    after: String,
-    max: i32,
-}
-
 #[async_trait::async_trait]
 impl S3 for ObsService {
     // ---- buckets ----
 
     async fn list_buckets(&self, req: S3Request<ListBucketsInput>) -> Reply<ListBucketsOutput> {
-        let prefix = req.input.prefix.clone().unwrap_or_default();
-        let after = req
-            .input
-            .continuation_token
-            .as_deref()
-            .map(decode_token)
-            .transpose()?;
-        let max = req.input.max_buckets.unwrap_or(i32::MAX);
-        let mut buckets = self.run(|store| store.buckets()).await?;
-        buckets.retain(|bucket| {
-            bucket.name.starts_with(&prefix) && after.as_ref().is_none_or(|it| bucket.name > *it)
-        });
-        let max = usize::try_from(max).unwrap_or_default();
-        let more = buckets.len() > max;
-        buckets.truncate(max);
-        let last = buckets.last().filter(|_| more);
-        let continuation_token = last.map(|bucket| encode_token(&bucket.name));
-        let rows = buckets.into_iter().map(|bucket| Bucket {
-            bucket_region: Some(self.region()),
-            creation_date: Some(bucket.created.into()),
-            name: Some(bucket.name),
-        });
-        Ok(S3Response::new(ListBucketsOutput {
-            buckets: Some(rows.collect()),
-            continuation_token,
-            owner: self.owner(req.credentials.as_ref()),
-            prefix: req.input.prefix,
-        }))
+        self.do_list_buckets(req).await
     }
 
     async fn create_bucket(&self, req: S3Request<CreateBucketInput>) -> Reply<CreateBucketOutput> {
@@ -199,96 +166,17 @@ impl S3 for ObsService {
         Ok(S3Response::new(DeleteBucketOutput::default()))
     }
 
-    async fn get_bucket_location(
-        &self,
-        req: S3Request<GetBucketLocationInput>,
-    ) -> Reply<GetBucketLocationOutput> {
-        self.run(move |store| store.bucket(&req.input.bucket))
-            .await?;
-        Ok(S3Response::new(GetBucketLocationOutput {
-            location_constraint: Some(self.region().into()),
-        }))
-    }
-
-    /// Returns an empty configuration, because buckets have no versions.
-    async fn get_bucket_versioning(
-        &self,
-        req: S3Request<GetBucketVersioningInput>,
-    ) -> Reply<GetBucketVersioningOutput> {
-        self.run(move |store| store.bucket(&req.input.bucket))
-            .await?;
-        Ok(S3Response::new(GetBucketVersioningOutput::default()))
-    }
-
     // ---- lists ----
 
     async fn list_objects(&self, req: S3Request<ListObjectsInput>) -> Reply<ListObjectsOutput> {
-        let input = req.input;
-        let url = is_url(input.encoding_type.as_ref())?;
-        let max_keys = rows(input.max_keys, "max-keys")?;
-        let query = Query {
-            prefix: input.prefix.clone().unwrap_or_default(),
-            delimiter: delimiter(input.delimiter.as_deref()),
-            after: input.marker.clone().unwrap_or_default(),
-            max: max_keys,
-        };
-        let page = self.list(input.bucket.clone(), query).await?;
-        let owner = self.owner(req.credentials.as_ref());
-        let text = |text: String| encoded(text, url);
-        Ok(S3Response::new(ListObjectsOutput {
-            name: Some(input.bucket),
-            prefix: Some(text(input.prefix.unwrap_or_default())),
-            marker: Some(text(input.marker.unwrap_or_default())),
-            max_keys: Some(max_keys),
-            is_truncated: Some(page.next.is_some()),
-            next_marker: page.next.map(text),
-            contents: Some(contents(page.entries, owner.as_ref(), url)),
-            common_prefixes: Some(common_prefixes(page.common_prefixes, url)),
-            delimiter: input.delimiter.map(text),
-            encoding_type: input.encoding_type,
-            request_charged: None,
-        }))
+        self.do_list_objects(req).await
     }
 
     async fn list_objects_v2(
         &self,
         req: S3Request<ListObjectsV2Input>,
     ) -> Reply<ListObjectsV2Output> {
-        let input = req.input;
-        let url = is_url(input.encoding_type.as_ref())?;
-        let max_keys = rows(input.max_keys, "max-keys")?;
-        let after = match &input.continuation_token {
-            Some(token) => decode_token(token)?,
-            None => input.start_after.clone().unwrap_or_default(),
-        };
-        let query = Query {
-            prefix: input.prefix.clone().unwrap_or_default(),
-            delimiter: delimiter(input.delimiter.as_deref()),
-            after,
-            max: max_keys,
-        };
-        let page = self.list(input.bucket.clone(), query).await?;
-        let owner = match input.fetch_owner {
-            Some(true) => self.owner(req.credentials.as_ref()),
-            _ => None,
-        };
-        let count = page.entries.len() + page.common_prefixes.len();
-        let text = |text: String| encoded(text, url);
-        Ok(S3Response::new(ListObjectsV2Output {
-            name: Some(input.bucket),
-            prefix: Some(text(input.prefix.unwrap_or_default())),
-            max_keys: Some(max_keys),
-            key_count: i32::try_from(count).ok(),
-            continuation_token: input.continuation_token,
-            is_truncated: Some(page.next.is_some()),
-            next_continuation_token: page.next.map(|last| encode_token(&last)),
-            contents: Some(contents(page.entries, owner.as_ref(), url)),
-            common_prefixes: Some(common_prefixes(page.common_prefixes, url)),
-            delimiter: input.delimiter.map(text),
-            encoding_type: input.encoding_type,
-            start_after: input.start_after.map(text),
-            request_charged: None,
-        }))
+        self.do_list_objects_v2(req).await
     }
 
     // ---- objects ----
@@ -333,7 +221,8 @@ impl S3 for ObsService {
         no_versions(input.version_id.as_deref(), input.part_number)?;
         let (object, range, file) = self
             .run(move |store| {
-                let (object, mut file) = store.read(&input.bucket, &input.key)?;
+                let read = store.read(&input.bucket, &input.key);
+                let (object, mut file) = read.map_err(|error| chart_error(&input.key, error))?;
                 conditions.check_read(&object)?;
                 let range = part(input.range, object.size)?;
                 if let (Some(file), Some(part)) = (&mut file, &range) {
@@ -497,13 +386,6 @@ impl S3 for ObsService {
         self.do_upload_part(req).await
     }
 
-    async fn upload_part_copy(
-        &self,
-        req: S3Request<UploadPartCopyInput>,
-    ) -> Reply<UploadPartCopyOutput> {
-        self.do_upload_part_copy(req).await
-    }
-
     async fn complete_multipart_upload(
         &self,
         req: S3Request<CompleteMultipartUploadInput>,
@@ -516,16 +398,5 @@ impl S3 for ObsService {
         req: S3Request<AbortMultipartUploadInput>,
     ) -> Reply<AbortMultipartUploadOutput> {
         self.do_abort_multipart_upload(req).await
-    }
-
-    async fn list_parts(&self, req: S3Request<ListPartsInput>) -> Reply<ListPartsOutput> {
-        self.do_list_parts(req).await
-    }
-
-    async fn list_multipart_uploads(
-        &self,
-        req: S3Request<ListMultipartUploadsInput>,
-    ) -> Reply<ListMultipartUploadsOutput> {
-        self.do_list_multipart_uploads(req).await
     }
 }

@@ -18,7 +18,6 @@ use crate::{
     obs::{
         conditions::Conditions,
         keys::ObjectName,
-        pages::common_prefix,
         records::{StoredHeaders, StoredObject},
         store::ObjectStore,
         transfer::{Received, copy, hex, io_error},
@@ -27,30 +26,13 @@ use crate::{
 
 /// Minimum size in bytes of all parts but the last one, as on the service (OBS API reference,
 /// "Uploading Parts", `api-obs/obs_04_0099.html`).
-const LEAST_PART: u64 = 100 << 10;
+const MIN_PART_SIZE: u64 = 100 << 10;
 /// Maximum number of a part, as on the service (the same page).
-const MAX_PART: i32 = 10_000;
-
-/// Upload that is neither completed nor aborted.
-#[derive(Clone, Debug)]
-pub(super) struct Upload {
-    pub(super) id: String,
-    pub(super) key: String,
-    pub(super) started: SystemTime,
-}
-
-/// Page of the list of uploads.
-#[derive(Debug, Default)]
-pub(super) struct UploadsPage {
-    pub(super) uploads: Vec<Upload>,
-    pub(super) common_prefixes: Vec<String>,
-    /// Key and id of the last upload of the page, or its last common prefix, if more follow.
-    pub(super) next: Option<(String, String)>,
-}
+const MAX_PART_NUMBER: i32 = 10_000;
 
 /// Part of an upload.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct UploadedPart {
     pub(super) number: i32,
     pub(super) size: u64,
     /// MD5 of the part, in hexadecimal digits.
@@ -105,14 +87,14 @@ impl ObjectStore {
         id: &str,
         number: i32,
         received: Received,
-    ) -> S3Result<Part> {
+    ) -> S3Result<UploadedPart> {
         let _guard = self.lock.write();
         // The upload may have ended while the part was received.
         self.upload(name, id)?;
         let path = self.parts(id).join(number.to_string());
         let persisted = received.file.persist(path);
         persisted.map_err(|error| io_error(error.error))?;
-        let part = Part {
+        let part = UploadedPart {
             number,
             size: received.length,
             etag: hex(&received.md5),
@@ -130,7 +112,7 @@ impl ObjectStore {
     }
 
     /// Returns all parts of an upload, in the order of their numbers.
-    pub(super) fn upload_parts(&self, name: &ObjectName, id: &str) -> S3Result<Vec<Part>> {
+    pub(super) fn upload_parts(&self, name: &ObjectName, id: &str) -> S3Result<Vec<UploadedPart>> {
         self.upload(name, id)?;
         self.query(|connection| {
             let sql =
@@ -138,7 +120,7 @@ impl ObjectStore {
             let mut select = connection.prepare_cached(sql)?;
             let parts = select.query_map([id], |row| {
                 let size: i64 = row.get(1)?;
-                Ok(Part {
+                Ok(UploadedPart {
                     number: row.get(0)?,
                     size: size.cast_unsigned(),
                     etag: row.get(2)?,
@@ -149,65 +131,12 @@ impl ObjectStore {
         })
     }
 
-    /// Returns a page of the uploads of a bucket, sorted by key and start. The page begins after
-    /// the upload with this key and id.
-    pub(super) fn uploads_page(
-        &self,
-        bucket: &str,
-        prefix: &str,
-        delimiter: Option<&str>,
-        after: &(String, String),
-        max: usize,
-    ) -> S3Result<UploadsPage> {
-        let (after_key, after_id) = after;
-        self.bucket(bucket)?;
-        let mut uploads = self.uploads(bucket)?;
-        let is_last = |upload: &Upload| upload.key == *after_key && upload.id == *after_id;
-        match uploads.iter().position(is_last) {
-            Some(at) => drop(uploads.drain(..=at)),
-            None => uploads.retain(|upload| upload.key > *after_key),
-        }
-        uploads.retain(|upload| upload.key.starts_with(prefix));
-        let mut page = UploadsPage::default();
-        let mut last = after.clone();
-        for upload in uploads {
-            let common = common_prefix(&upload.key, prefix, delimiter).map(str::to_owned);
-            if let Some(common) = &common
-                && (page.common_prefixes.last() == Some(common) || common == after_key)
-            {
-                continue;
-            }
-            if page.uploads.len() + page.common_prefixes.len() == max {
-                page.next = Some(last);
-                break;
-            }
-            match common {
-                Some(common) => {
-                    last = (common.clone(), String::new());
-                    page.common_prefixes.push(common);
-                }
-                None => {
-                    last = (upload.key.clone(), upload.id.clone());
-                    page.uploads.push(upload);
-                }
-            }
-        }
-        Ok(page)
-    }
-
-    /// Returns all uploads of a bucket, sorted by key and start.
-    fn uploads(&self, bucket: &str) -> S3Result<Vec<Upload>> {
+    /// Returns the ids of all uploads of a bucket.
+    fn uploads(&self, bucket: &str) -> S3Result<Vec<String>> {
         self.query(|connection| {
-            let sql = "SELECT id, key, started FROM obs_uploads WHERE bucket = ?1
-                       ORDER BY key, started, id";
+            let sql = "SELECT id FROM obs_uploads WHERE bucket = ?1";
             let mut select = connection.prepare_cached(sql)?;
-            let uploads = select.query_map([bucket], |row| {
-                Ok(Upload {
-                    id: row.get(0)?,
-                    key: row.get(1)?,
-                    started: Timestamp::from_millis(row.get(2)?).into(),
-                })
-            });
+            let uploads = select.query_map([bucket], |row| row.get(0));
             uploads?.collect()
         })
     }
@@ -264,7 +193,7 @@ impl ObjectStore {
         name: &ObjectName,
         id: &str,
         listed: &[(i32, String)],
-    ) -> S3Result<Vec<Part>> {
+    ) -> S3Result<Vec<UploadedPart>> {
         let stored = self.upload_parts(name, id)?;
         if listed.is_empty() {
             return Err(s3_error!(
@@ -290,10 +219,11 @@ impl ObjectStore {
             parts.push(part.clone());
         }
         let all_but_last = &parts[..parts.len() - 1];
-        if let Some(small) = all_but_last.iter().find(|part| part.size < LEAST_PART) {
+        if let Some(small) = all_but_last.iter().find(|part| part.size < MIN_PART_SIZE) {
             return Err(s3_error!(
                 EntityTooSmall,
-                "Part {} has {} bytes: all parts but the last must have at least {LEAST_PART} bytes.",
+                "Part {} has {} bytes: all parts but the last must have at least {MIN_PART_SIZE} \
+                 bytes.",
                 small.number,
                 small.size
             ));
@@ -311,7 +241,7 @@ impl ObjectStore {
     /// Deletes all uploads of a deleted bucket. The caller holds the lock.
     pub(super) fn forget_uploads(&self, bucket: &str) -> S3Result<()> {
         for upload in self.uploads(bucket)? {
-            self.end_upload(&upload.id)?;
+            self.end_upload(&upload)?;
         }
         Ok(())
     }
@@ -350,14 +280,14 @@ impl ObjectStore {
     }
 }
 
-/// Checks that the number of a part is 1 to [`MAX_PART`].
+/// Checks that the number of a part is 1 to [`MAX_PART_NUMBER`].
 pub(super) fn check_part_number(number: i32) -> S3Result<()> {
-    if (1..=MAX_PART).contains(&number) {
+    if (1..=MAX_PART_NUMBER).contains(&number) {
         return Ok(());
     }
     Err(s3_error!(
         InvalidArgument,
-        "partNumber must be 1 to {MAX_PART}, and is {number}."
+        "partNumber must be 1 to {MAX_PART_NUMBER}, and is {number}."
     ))
 }
 

@@ -6,26 +6,12 @@ use std::{
     io,
     net::SocketAddr,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::SystemTime,
 };
 
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use crate::{
-    accounts::User,
-    catalog::{cloud::Cloud, pools::Pool, quirks::Quirks},
-    clock::{ManualClock, timing::Timing},
-    emulator::{Emulator, builder::Builder, runner::RunnerKind},
-    execution::seeds::Seeds,
-    job::{event::Wording, state::RestartOn},
-    runner::{
-        process::view::Container,
-        simulated::script::Script,
-        slurm::{Slurm, config::Config},
-    },
-};
+use crate::{catalog::pools::Pool, runner::process::view::Container};
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
@@ -65,34 +51,34 @@ pub(crate) struct Serve {
     /// JSON file with flags by name, without their hyphens: {"timing": "instant", "pool": ["a:4"]}.
     /// Flags of the command line override it.
     #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
     /// Loopback address to listen on; port 0 selects a free port.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
-    listen: SocketAddr,
+    pub(super) listen: SocketAddr,
     /// Loopback address of OBS over HTTP, which serves the objects of --obs-root to clients of the
     /// S3 protocol, such as boto3; port 0 selects a free port.
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
-    obs_listen: SocketAddr,
+    pub(super) obs_listen: SocketAddr,
     /// Directory of jobs and state.
     #[arg(
         long,
         default_value = "modelarts-emulator-data/data",
         value_name = "DIR"
     )]
-    data_dir: PathBuf,
+    pub(super) data_dir: PathBuf,
     /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it. If not given:
     /// modelarts-emulator-data/obs, or obs in the directory of --shared.
     #[arg(long, value_name = "DIR")]
-    obs_root: Option<PathBuf>,
+    pub(super) obs_root: Option<PathBuf>,
     /// Id of the project; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "ID")]
-    project_id: Option<String>,
+    pub(super) project_id: Option<String>,
     /// Accepted access key; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "KEY")]
-    access_key: Option<String>,
+    pub(super) access_key: Option<String>,
     /// Accepted secret key; if not given, that of the data directory, random in a new one.
     #[arg(long, value_name = "KEY")]
-    secret_key: Option<String>,
+    pub(super) secret_key: Option<String>,
     /// File to write the settings of a client to, before the ready line: lines such as
     /// export HUAWEICLOUD_SDK_AK='…', for `. FILE`. Only this user can read it; it is kept at the
     /// end.
@@ -107,104 +93,104 @@ pub(crate) struct Serve {
     pub(crate) end_with_stdin: bool,
     /// Token accepted in X-Auth-Token; may be repeated.
     #[arg(long, value_name = "TOKEN")]
-    token: Vec<String>,
+    pub(super) token: Vec<String>,
     /// Password of the first user, for POST /v3/auth/tokens.
     #[arg(long, value_name = "PASSWORD")]
-    password: Option<String>,
+    pub(super) password: Option<String>,
     /// Let the first user give jobs the priority 3, which the service does not allow by default.
     #[arg(long)]
-    high_priority: bool,
+    pub(super) high_priority: bool,
     /// JSON file with a list of users: name, password, domain, project_id, project_name,
     /// access_key, secret_key, security_token, may_set_high_priority, authorized, frozen.
     #[arg(long, value_name = "FILE")]
-    users: Option<PathBuf>,
+    pub(super) users: Option<PathBuf>,
     /// The cloud to emulate.
     #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
-    cloud: CloudName,
+    pub(super) cloud: CloudName,
     /// Directory of data sets: version v of data set d is the directory d/v in it.
     #[arg(long, value_name = "DIR")]
-    datasets: Option<PathBuf>,
+    pub(super) datasets: Option<PathBuf>,
     /// Directory of NFS exports: server:/path is the directory server/path in it.
     #[arg(long, value_name = "DIR")]
-    nfs_root: Option<PathBuf>,
+    pub(super) nfs_root: Option<PathBuf>,
     /// Maximum size of a log.
     #[arg(long, default_value_t = 1 << 30, value_name = "BYTES")]
-    log_cap: u64,
+    pub(super) log_cap: u64,
     /// Free bytes required by the pre-check of jobs with fault-tolerance/job-retry-num.
     #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
-    least_disk: u64,
+    pub(super) least_disk: u64,
     /// Failures after which jobs with fault-tolerance/job-retry-num run again.
     #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
-    restart_on: RestartName,
+    pub(super) restart_on: RestartName,
     /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
-    job_quota: u32,
+    pub(super) job_quota: u32,
     /// Clock of all delays, limits and dates; POST /_emulator/clock moves a manual one.
     #[arg(long, value_enum, default_value_t = ClockName::Wall)]
-    clock: ClockName,
+    pub(super) clock: ClockName,
     /// Duration of the steps of a job, apart from the run of its code.
     #[arg(long, value_enum, default_value_t = TimingName::Quick)]
-    timing: TimingName,
+    pub(super) timing: TimingName,
     /// Factor by which the steps of a job are faster than on the service; instead of --timing.
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
-    speed: Option<f64>,
+    pub(super) speed: Option<f64>,
     /// Dedicated pool, instead of pool-cpu:16:cpu and pool-gpu:16:gpu; may be repeated.
     #[arg(long, value_name = "ID:NODES[:cpu|gpu]", value_parser = Pool::parse)]
-    pool: Vec<Pool>,
+    pub(super) pool: Vec<Pool>,
     /// Nodes for jobs outside of dedicated pools; unlimited if not given.
     #[arg(long, value_name = "NODES")]
-    public_nodes: Option<u32>,
+    pub(super) public_nodes: Option<u32>,
     /// Bucket to treat as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
-    encrypted_bucket: Vec<String>,
+    pub(super) encrypted_bucket: Vec<String>,
     /// Organization of the image registry that jobs can be saved to; may be repeated. Any name if
     /// not given.
     #[arg(long, value_name = "NAME")]
-    organization: Vec<String>,
+    pub(super) organization: Vec<String>,
     /// Refuse jobs whose output path an active job writes to.
     #[arg(long)]
-    one_job_per_output: bool,
+    pub(super) one_job_per_output: bool,
     /// Refuse jobs with documented fields that the emulator stores without effect, with 501.
     #[arg(long)]
-    strict: bool,
+    pub(super) strict: bool,
     /// Show the values of environment variables and of credentials in /_emulator/requests/last.
     #[arg(long)]
-    show_secrets: bool,
+    pub(super) show_secrets: bool,
     /// Do not install packages from requirements.txt.
     #[arg(long)]
-    no_packages: bool,
+    pub(super) no_packages: bool,
     /// Switch for behaviour on which documents are silent or disagree; may be repeated.
     #[arg(long, value_name = "NAME=VALUE")]
-    choose: Vec<String>,
+    pub(super) choose: Vec<String>,
     /// JSON file with jobs to create at the start; may be repeated.
     #[arg(long, value_name = "FILE")]
-    seed: Vec<PathBuf>,
+    pub(super) seed: Vec<PathBuf>,
     /// Execution of the code of jobs.
     #[arg(long, value_enum, default_value_t = RunnerName::Process)]
-    runner: RunnerName,
+    pub(super) runner: RunnerName,
     /// View of this machine in which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = Container::Auto)]
-    container: Container,
+    pub(super) container: Container,
     /// Nodes on which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = LauncherName::Local)]
-    launcher: LauncherName,
+    pub(super) launcher: LauncherName,
     /// Directory that this machine and all nodes of the cluster mount at the same path; required
     /// with --launcher slurm.
     #[arg(long, value_name = "DIR")]
-    shared: Option<PathBuf>,
+    pub(super) shared: Option<PathBuf>,
     /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
     #[arg(long, value_name = "FILE")]
-    launcher_config: Option<PathBuf>,
+    pub(super) launcher_config: Option<PathBuf>,
     /// JSON file with the script of simulated jobs; without it each ends at once with exit code 0.
     #[arg(long, value_name = "FILE")]
-    script: Option<PathBuf>,
+    pub(super) script: Option<PathBuf>,
     /// Wording of events where the documents disagree.
     #[arg(long, value_enum, default_value_t = WordingName::Api)]
-    wording: WordingName,
+    pub(super) wording: WordingName,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum TimingName {
+pub(super) enum TimingName {
     /// No delays.
     Instant,
     /// Delays of about one and a half seconds in all.
@@ -214,7 +200,7 @@ enum TimingName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum CloudName {
+pub(super) enum CloudName {
     /// Open Telekom Cloud.
     Otc,
     /// Huawei Cloud.
@@ -222,7 +208,7 @@ enum CloudName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum RestartName {
+pub(super) enum RestartName {
     /// Faults of the machine only, never an exit code.
     Fault,
     /// Any failure of the code.
@@ -230,7 +216,7 @@ enum RestartName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum ClockName {
+pub(super) enum ClockName {
     /// The system clock.
     Wall,
     /// A clock that stands still until it is moved.
@@ -238,7 +224,7 @@ enum ClockName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum RunnerName {
+pub(super) enum RunnerName {
     /// Execution as processes on this machine.
     Process,
     /// Simulation by the script; no process is started.
@@ -246,7 +232,7 @@ enum RunnerName {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LauncherName {
+pub(super) enum LauncherName {
     /// This machine.
     Local,
     /// Nodes of a Slurm cluster, which also queues the jobs.
@@ -263,7 +249,7 @@ pub(crate) enum OnStop {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum WordingName {
+pub(super) enum WordingName {
     /// Texts of the events API.
     Api,
     /// Texts of the events guide.
@@ -333,133 +319,11 @@ fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Calls a setter of the builder with each of the values.
-fn each<T>(
-    builder: Builder,
-    values: impl IntoIterator<Item = T>,
-    set: impl Fn(Builder, T) -> Builder,
-) -> Builder {
-    values.into_iter().fold(builder, set)
-}
-
-/// Converts the arguments to settings of the builder.
-pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
-    let slurm = slurm(&given)?;
-    let obs_root = given.obs_root.unwrap_or_else(|| match &given.shared {
-        Some(shared) => shared.join("obs"),
-        None => PathBuf::from("modelarts-emulator-data/obs"),
-    });
-    let mut builder = Emulator::builder()
-        .listen(given.listen)
-        .obs_listen(given.obs_listen)
-        .data_dir(given.data_dir)
-        .obs_root(obs_root)
-        .timing(match given.timing {
-            _ if given.speed.is_some() => Timing::faster(given.speed.unwrap_or_default()),
-            TimingName::Instant => Timing::instant(),
-            TimingName::Quick => Timing::default(),
-            TimingName::Documented => Timing::documented(),
-        })
-        .event_wording(match given.wording {
-            WordingName::Api => Wording::Api,
-            WordingName::Guide => Wording::Guide,
-        })
-        .cloud(match given.cloud {
-            CloudName::Otc => Cloud::Otc,
-            CloudName::Huawei => Cloud::Huawei,
-        })
-        .restart_on(match given.restart_on {
-            RestartName::Fault => RestartOn::Fault,
-            RestartName::AnyFailure => RestartOn::AnyFailure,
-        })
-        .log_cap(given.log_cap)
-        .least_disk(given.least_disk)
-        .job_quota(given.job_quota)
-        .one_job_per_output(given.one_job_per_output)
-        .strict(given.strict)
-        .show_secrets(given.show_secrets)
-        .high_priority(given.high_priority)
-        .container(given.container)
-        .install_packages(!given.no_packages);
-    builder = each(builder, given.pool, Builder::pool);
-    builder = each(builder, given.public_nodes, Builder::public_nodes);
-    builder = each(builder, given.encrypted_bucket, Builder::encrypted_bucket);
-    builder = each(builder, given.organization, Builder::organization);
-    builder = each(builder, given.password, Builder::password);
-    builder = each(builder, given.datasets, Builder::datasets);
-    builder = each(builder, given.nfs_root, Builder::nfs_root);
-    builder = each(builder, given.project_id, Builder::project_id);
-    builder = each(builder, given.access_key, Builder::access_key);
-    builder = each(builder, given.secret_key, Builder::secret_key);
-    builder = each(builder, given.token, Builder::token);
-    let mut quirks = Quirks::default();
-    for choice in &given.choose {
-        let set = quirks.set(choice);
-        set.map_err(|what| format!("cannot choose: {what}"))?;
-    }
-    builder = builder.quirks(quirks);
-    for path in given.seed {
-        builder = builder.seed_jobs(load(&path, Seeds::from_json)?);
-    }
-    let script = match given.script {
-        None => Script::default(),
-        Some(path) if given.runner == RunnerName::Process => {
-            let path = path.display();
-            return Err(format!(
-                "cannot use {path}: only --runner simulated follows a script"
-            ));
-        }
-        Some(path) => load(&path, Script::from_json)?,
-    };
-    if given.runner == RunnerName::Simulated {
-        builder = builder.runner(RunnerKind::Simulated(script));
-    }
-    if let Some(slurm) = slurm {
-        builder = builder.runner(RunnerKind::Slurm(slurm));
-    }
-    if let ClockName::Manual = given.clock {
-        builder = builder.clock(Arc::new(ManualClock::at(SystemTime::now())));
-    }
-    if let Some(path) = given.users {
-        builder = each(builder, load(&path, User::list_from_json)?, Builder::user);
-    }
-    Ok(builder)
-}
-
-/// Returns the cluster on which jobs run, if they do not run on this machine.
-fn slurm(given: &Serve) -> Result<Option<Slurm>, String> {
-    if given.launcher == LauncherName::Local {
-        let flags = [
-            ("--shared", given.shared.is_some()),
-            ("--launcher-config", given.launcher_config.is_some()),
-        ];
-        return match flags.iter().find(|(_, is_given)| *is_given) {
-            Some((flag, _)) => Err(format!("{flag} must be given with --launcher slurm")),
-            None => Ok(None),
-        };
-    }
-    if given.runner == RunnerName::Simulated {
-        let error =
-            "--launcher slurm must not be given with --runner simulated, which starts no code";
-        return Err(error.to_owned());
-    }
-    if let ClockName::Manual = given.clock {
-        let error = "--launcher slurm must not be given with --clock manual, because Slurm runs in real time";
-        return Err(error.to_owned());
-    }
-    let shared = given.shared.as_ref().ok_or(
-        "--launcher slurm must be given with --shared DIR, a directory that this machine and all \
-         nodes mount at the same path",
-    )?;
-    let config = match &given.launcher_config {
-        Some(path) => load(path, Config::from_toml)?,
-        None => Config::default(),
-    };
-    Ok(Some(Slurm::new(shared).config(config)))
-}
-
 /// Reads and parses a file. The error message names the file.
-fn load<T, E: Display>(path: &Path, parse: fn(&str) -> Result<T, E>) -> Result<T, String> {
+pub(super) fn load<T, E: Display>(
+    path: &Path,
+    parse: fn(&str) -> Result<T, E>,
+) -> Result<T, String> {
     let unusable = |what: &dyn Display| format!("cannot use {}: {what}", path.display());
     let text = std::fs::read_to_string(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => unusable(

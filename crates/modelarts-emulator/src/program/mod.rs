@@ -6,6 +6,7 @@
 
 mod arguments;
 mod env_file;
+mod settings;
 
 use std::{
     env,
@@ -114,7 +115,7 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
     let end_with_stdin = arguments.end_with_stdin;
     // An unusable file is reported before any job runs.
     let env_file = arguments.env_file.take().map(EnvFile::create).transpose()?;
-    let start = arguments::builder(arguments)?.start();
+    let start = settings::builder(arguments)?.start();
     let emulator = tokio::select! {
         emulator = start => emulator.map_err(|error| error.to_string())?,
         _ = interrupt.recv() => return Err("ended before it was ready".to_owned()),

@@ -9,11 +9,13 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "slurm")]
+use crate::runner::run::Loss;
 use crate::{
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
-        run::{Loss, Run},
+        run::Run,
         worker_files::{Transfer, WorkerFiles},
     },
 };
@@ -23,8 +25,8 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// Prepares the launcher before the first job. `is_own` returns `true` for the IDs of stored jobs,
-    /// whose workers an earlier emulator may have left running. The error is a sentence.
+    /// Prepares the launcher before the first job. `is_own` returns `true` for the IDs of stored
+    /// jobs, whose workers an earlier emulator may have left running. The error is a sentence.
     fn prepare<'a>(
         self: Arc<Self>,
         _is_own: &'a (dyn Fn(&str) -> bool + Sync),
@@ -34,6 +36,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
 
     /// Requests nodes for the workers of a job. Returns `None` if the launcher has no queue of its
     /// own, so that the nodes are always available.
+    #[cfg(feature = "slurm")]
     fn allocate(
         self: Arc<Self>,
         _workers: &[Worker],
@@ -78,6 +81,7 @@ pub(crate) enum Step {
 }
 
 /// Request for the nodes of a job, and later the nodes. Dropping it releases both.
+#[cfg(feature = "slurm")]
 pub(crate) trait Allocation: Send + Sync {
     /// Waits for the next change before the nodes are available. Must not be called after
     /// [`Progress::Ready`].
@@ -92,10 +96,7 @@ pub(crate) trait Allocation: Send + Sync {
 
 /// Change of an allocation.
 #[derive(Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "slurm"),
-    allow(dead_code, reason = "only clusters have a queue")
-)]
+#[cfg(feature = "slurm")]
 pub(crate) enum Progress {
     /// The job waits for this reason.
     Waiting(String),

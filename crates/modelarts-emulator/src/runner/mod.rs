@@ -21,13 +21,15 @@ use std::{
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
+#[cfg(feature = "slurm")]
+use crate::runner::launcher::Allocation;
 use crate::{
     clock::system::Sleep,
     files::obs_path::ObsPath,
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
-        launcher::{Allocation, Launcher, Step},
+        launcher::{Launcher, Step},
         run::Run,
         simulated::SimulatedRunner,
         worker_files::{LogTail, Transfer, WorkerFiles},
@@ -65,6 +67,7 @@ impl Runner {
     }
 
     /// Requests the nodes of a job from the launcher, if it has a queue of its own.
+    #[cfg(feature = "slurm")]
     pub(crate) fn allocate(
         &self,
         workers: &[Worker],

@@ -15,16 +15,14 @@ pub(crate) enum Exit {
 
 /// Cause for which a job lost its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    not(feature = "slurm"),
-    allow(dead_code, reason = "only clusters lose nodes in these ways")
-)]
 pub(crate) enum Loss {
     /// A node failed.
     NodeFault,
     /// The nodes were assigned to another job.
+    #[cfg(feature = "slurm")]
     Preempted,
     /// An operator of the nodes ended the job.
+    #[cfg(feature = "slurm")]
     Cancelled,
 }
 

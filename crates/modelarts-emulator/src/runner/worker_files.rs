@@ -296,7 +296,8 @@ pub(super) fn append_capped(log: &mut fs::File, bytes: &[u8], cap: u64) -> io::R
     }
     // The wording is that of the service, with the value of the cap.
     let line = format!(
-        "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), process will continue running silently\n",
+        "\nmodelarts-pope: log length overflow(max:{cap}; already:{cap}; going to add:{}), \
+         process will continue running silently\n",
         lost.len()
     );
     log.write_all(line.as_bytes())?;

@@ -66,7 +66,7 @@ async fn health(State(state): State<Arc<EmulatorState>>) -> Reply {
 }
 
 async fn list_faults(State(state): State<Arc<EmulatorState>>) -> Reply {
-    ok(json!(state.faults.list()))
+    ok(json!(state.traffic.faults.list()))
 }
 
 async fn add_fault(
@@ -76,22 +76,22 @@ async fn add_fault(
     let rule = serde_json::from_slice::<Value>(&body)
         .map_err(|error| error.to_string())
         .and_then(|json| FaultRule::from_json(&json))
-        .and_then(|rule| state.faults.add(rule.clone()).map(|()| rule))
+        .and_then(|rule| state.traffic.faults.add(rule.clone()).map(|()| rule))
         .map_err(ApiError::bad_control_request)?;
     Ok(ApiResponse::json(StatusCode::CREATED, json!(rule)))
 }
 
 async fn clear_faults(State(state): State<Arc<EmulatorState>>) -> Reply {
-    state.faults.clear();
+    state.traffic.faults.clear();
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
 async fn show_counts(State(state): State<Arc<EmulatorState>>) -> Reply {
-    ok(json!(state.request_counts.all()))
+    ok(json!(state.traffic.request_counts.all()))
 }
 
 async fn last_requests(State(state): State<Arc<EmulatorState>>) -> Reply {
-    ok(json!(state.request_log.all()))
+    ok(json!(state.traffic.request_log.all()))
 }
 
 /// Creates jobs with a generated history, and returns their IDs.
@@ -112,8 +112,8 @@ async fn show_ignored(State(state): State<Arc<EmulatorState>>, Path(id): Path<St
     ok(json!(paths.ok_or_else(|| ApiError::no_such_job(&id))?))
 }
 
-/// Returns the current time of the emulator's clock, and `true` in `manual` if the clock stands still
-/// until it is moved.
+/// Returns the current time of the emulator's clock, and `true` in `manual` if the clock stands
+/// still until it is moved.
 async fn show_time(State(state): State<Arc<EmulatorState>>) -> Reply {
     let now = Timestamp::now(state.clock.as_ref());
     let is_manual = state.clock.leap(Duration::ZERO);
@@ -153,18 +153,18 @@ async fn move_clock(
 /// Deletes all jobs, algorithms, publications, experiments, quotas, faults and request counts. The
 /// response is sent when the jobs are deleted.
 async fn reset(State(state): State<Arc<EmulatorState>>) -> Reply {
-    state.faults.clear();
-    state.request_counts.clear();
-    state.request_log.clear();
+    state.traffic.faults.clear();
+    state.traffic.request_counts.clear();
+    state.traffic.request_log.clear();
     reset_stored(&state).await?;
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
 async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
-    state.algorithms.clear()?;
-    state.experiments.clear()?;
-    state.publications.clear()?;
-    state.quotas.clear()?;
+    state.records.algorithms.clear()?;
+    state.records.experiments.clear()?;
+    state.records.publications.clear()?;
+    state.records.quotas.clear()?;
     let live = state.store.live_ids();
     for id in &live {
         let now = Timestamp::now(state.clock.as_ref());
@@ -174,7 +174,7 @@ async fn reset_stored(state: &EmulatorState) -> rusqlite::Result<()> {
         });
     }
     for id in live {
-        let settled = |job: Option<&Job>| job.is_none_or(|job| job.settled).then_some(());
+        let settled = |job: Option<&Job>| job.is_none_or(|job| job.lifecycle.settled).then_some(());
         state.store.wait(&id, settled).await;
     }
     let mut last = 0;
@@ -203,11 +203,11 @@ async fn follow_link(
         ApiResponse::text(status, text.into()).with_request_id(&new_request_id())
     };
     let now = Timestamp::now(state.clock.as_ref());
-    let Some(worker) = state.log_links.resolve(&token, now) else {
+    let Some(worker) = state.work.log_links.resolve(&token, now) else {
         return text(StatusCode::FORBIDDEN, "Request has expired");
     };
     // Lines that are added later are not included.
-    let Ok(Some(tail)) = state.runner.log_tail(worker.clone(), 0).await else {
+    let Ok(Some(tail)) = state.work.runner.log_tail(worker.clone(), 0).await else {
         return text(StatusCode::NOT_FOUND, "");
     };
     let length = tail.full_size;
@@ -254,7 +254,7 @@ fn log_part(state: Arc<EmulatorState>, worker: Worker, part: Range<u64>) -> Body
             return Ok(None);
         }
         let most = LOG_CHUNK.min(part.end - at);
-        let piece = state.runner.log_part(worker.clone(), at, most).await?;
+        let piece = state.work.runner.log_part(worker.clone(), at, most).await?;
         if piece.is_empty() {
             // The log ends early if the job has been deleted.
             return Err::<_, io::Error>(io::Error::from(io::ErrorKind::UnexpectedEof));

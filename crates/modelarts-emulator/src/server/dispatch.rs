@@ -8,11 +8,11 @@ use axum::{
     response::Response,
 };
 use bytes::Bytes;
+use modelarts_api::Operation;
 
 use crate::{
     accounts::authenticate::{self, CheckedHead},
     api::{error::ApiError, response::ApiResponse},
-    catalog::operations::Operation,
     handlers::{self, call::ApiCall},
     job::event_language::Language,
     server::{reply::new_request_id, request_body},
@@ -23,7 +23,7 @@ use crate::{
 /// Target of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
-    Operation(Operation),
+    Operation(&'static Operation),
     /// An API path with an undocumented method.
     WrongMethod,
     Unknown,
@@ -52,10 +52,10 @@ pub(super) async fn serve(
     };
     let answer = answer.await;
     let answer = answer.unwrap_or_else(|error| ApiResponse::error(&error, &request_id));
-    if let Some(observer) = &state.observer {
+    if let Some(observer) = &state.traffic.observer {
         observer(&Exchange {
             operation: match target {
-                Target::Operation(operation) => Some(operation.id()),
+                Target::Operation(operation) => Some(operation.id),
                 Target::WrongMethod | Target::Unknown => None,
             },
             method: parts.method.as_str(),
@@ -140,17 +140,21 @@ async fn respond(
         language: Language::of(&parts.headers),
     };
     let answer = perform(operation, &call, request_id).await;
-    let log = &state.request_log;
-    log.add(operation.id(), &parts.uri, body, answer.status());
+    let log = &state.traffic.request_log;
+    log.add(operation.id, &parts.uri, body, answer.status());
     Ok(answer)
 }
 
 /// Executes the operation and applies an injected fault to its response. Some faults replace the
 /// operation instead.
-async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> ApiResponse {
+async fn perform(
+    operation: &'static Operation,
+    call: &ApiCall<'_>,
+    request_id: &str,
+) -> ApiResponse {
     let state = call.state;
-    state.request_counts.add_received(operation.id());
-    let fault = state.faults.take(operation.id());
+    state.traffic.request_counts.add_received(operation.id);
+    let fault = state.traffic.faults.take(operation.id);
     let replaced = fault
         .as_ref()
         .and_then(|fault| fault.replacement(call.now()));
@@ -160,7 +164,7 @@ async fn perform(operation: Operation, call: &ApiCall<'_>, request_id: &str) -> 
     }
     let executed = handlers::execute(operation, call).await;
     if executed.is_ok() {
-        state.request_counts.add_executed(operation.id());
+        state.traffic.request_counts.add_executed(operation.id);
     }
     let answer = executed.unwrap_or_else(|error| ApiResponse::error(&error, request_id));
     match fault {

@@ -41,7 +41,8 @@ pub(crate) fn check(
         let own = origin.to_str().is_ok_and(|origin| is_own(origin, port));
         if !own {
             return Err(ApiError::forbidden(format!(
-                "This emulator runs jobs on this machine, so it answers no web page: the request comes from the origin {origin:?}."
+                "This emulator runs jobs on this machine, so it answers no web page: the request \
+                 comes from the origin {origin:?}."
             )));
         }
     }
@@ -50,7 +51,8 @@ pub(crate) fn check(
 
 fn refuse_host(host: &str) -> ApiError {
     ApiError::forbidden(format!(
-        "This emulator runs jobs on this machine, so it answers only as 127.0.0.1, localhost or [::1]: the request asks for the host {host:?}."
+        "This emulator runs jobs on this machine, so it answers only as 127.0.0.1, localhost or \
+         [::1]: the request asks for the host {host:?}."
     ))
 }
 

@@ -1,5 +1,5 @@
-//! IAM operations that clients require: tokens, projects, temporary keys, and the user of a token or
-//! of an access key.
+//! IAM operations that clients require: tokens, projects, temporary keys, and the user of a token
+//! or of an access key.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -121,7 +121,8 @@ fn token_of(user: &User) -> Value {
     })
 }
 
-/// Describes the token in the header `X-Subject-Token`. Users may only describe tokens of their own.
+/// Describes the token in the header `X-Subject-Token`. Users may only describe tokens of their
+/// own.
 async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let subject = request.headers().get("x-subject-token").cloned();
     let (at, ..) = authenticate(&state, request).await?;

@@ -13,7 +13,7 @@ use axum::{
 use jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::{
-    catalog::operations::Operation,
+    catalog::operations::{modelled, relative_path},
     server::{
         admin,
         dispatch::{Target, serve},
@@ -25,6 +25,9 @@ use crate::{
 /// Path segments that belong to no operation and are not IDs.
 const RESERVED_WORDS: [&str; 2] = ["autosearch", "autosearch/{*rest}"];
 
+/// Methods of the operations, in the order of the header `Allow`.
+const METHODS: [&str; 4] = ["GET", "POST", "PUT", "DELETE"];
+
 /// Builds the router. Requests for routes that are not in the table are rejected with status 501.
 pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
     let refuse = |target| {
@@ -33,8 +36,10 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         }
     };
     let mut router = Router::new();
-    for operation in Operation::ALL {
-        let operation = *operation;
+    let mut operations: Vec<_> = modelled().collect();
+    // The header `Allow` lists methods in the order in which they are added.
+    operations.sort_by_key(|operation| METHODS.iter().position(|it| *it == operation.method));
+    for operation in operations {
         let does = move |State(state): State<Arc<EmulatorState>>,
                          ids: Result<Path<HashMap<String, String>>, PathRejection>,
                          request: Request| {
@@ -45,16 +50,15 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
             let ids = ids.map(|Path(ids)| ids).unwrap_or_default();
             serve(state, known, ids, request)
         };
-        let method = match operation.method() {
+        let method = match operation.method {
             "GET" => MethodFilter::GET,
             "PUT" => MethodFilter::PUT,
             "DELETE" => MethodFilter::DELETE,
             _ => MethodFilter::POST,
         };
-        let path = format!("/v2/{{project_id}}{}", operation.path());
-        router = router.route(&path, on(method, does));
+        router = router.route(operation.path, on(method, does));
         // A use case in the documentation uses these paths (SOURCES D-71).
-        if let Some(rest) = operation.path().strip_prefix("/training-job-")
+        if let Some(rest) = relative_path(operation).strip_prefix("/training-job-")
             && ["engines", "flavors"].contains(&rest)
         {
             let path = format!("/v2/{{project_id}}/job/training-job-{rest}");
@@ -91,7 +95,8 @@ async fn refuse_web_pages(
     match host_guard::check(request.uri(), request.headers(), port, |_| false) {
         Ok(()) => next.run(request).await,
         Err(refusal) => {
-            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: foreign Host or Origin");
+            tracing::warn!(method = %request.method(), path = request.uri().path(), "refused: \
+                 foreign Host or Origin");
             refusal.into_response()
         }
     }
@@ -117,7 +122,7 @@ async fn wait_for_commit(
 ) -> Response {
     let path = request.uri().path();
     let is_read = request.method().is_safe()
-        || path.ends_with(Operation::ListTrainingJobs.path())
+        || path.ends_with("/training-job-searches")
         || path.contains("/resource-instances/");
     let response = next.run(request).await;
     match state.store.database.committed().await {

@@ -49,13 +49,13 @@ impl CountKey {
     }
 
     fn fits(&self, job: &Job) -> bool {
-        self.project == job.project
-            && self.from.is_none_or(|from| from <= job.created)
-            && self.to.is_none_or(|to| job.created <= to)
+        self.project == job.owner.project
+            && self.from.is_none_or(|from| from <= job.history.created)
+            && self.to.is_none_or(|to| job.history.created <= to)
             && self
                 .tests
                 .iter()
-                .all(|(key, test)| test.passes(key.of(job)))
+                .all(|(key, test)| test.accepts(key.of(job)))
     }
 }
 

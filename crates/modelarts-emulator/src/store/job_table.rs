@@ -37,7 +37,7 @@ impl Columns {
         Self {
             phase: job.state.phase(),
             open: job.is_open(),
-            network: job.started.map(|_| network(&job.id)),
+            network: job.history.started.map(|_| network(&job.id)),
         }
     }
 }
@@ -52,7 +52,7 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     let traits = params![
         project,
         job.request.workspace_id,
-        job.user_id,
+        job.owner.user_id,
         job.request.text("/kind"),
         job.request.text("/spec/runtime_type"),
         job.state.phase(),
@@ -110,19 +110,19 @@ pub(super) fn insert_new(
     job: &mut Job,
     quota: usize,
 ) -> rusqlite::Result<Result<Row, ApiError>> {
-    let project = match known_project(connection, &job.project)? {
+    let project = match known_project(connection, &job.owner.project)? {
         Some(project) => {
-            if is_taken(connection, &job.project, &job.request.name)? {
+            if is_taken(connection, &job.owner.project, &job.request.name)? {
                 return Ok(Err(ApiError::duplicate_name(&job.request.name)));
             }
-            if count(connection, &job.project)? >= quota as u64 {
+            if count(connection, &job.owner.project)? >= quota as u64 {
                 return Ok(Err(ApiError::of(2815, &["job-num"])));
             }
             project
         }
         None => {
             let sql = "INSERT INTO projects (id) VALUES (?1)";
-            connection.execute(sql, [&job.project])?;
+            connection.execute(sql, [&job.owner.project])?;
             connection.last_insert_rowid()
         }
     };
@@ -142,7 +142,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         job.id,
         project,
         group,
-        job.created.millis(),
+        job.history.created.millis(),
         request.name,
         request.algorithm_name,
         request.text("/metadata/training_experiment_reference/id"),
@@ -151,7 +151,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         columns.open,
     ])?;
     let number = connection.last_insert_rowid();
-    creation_counts::add(connection, group, job.created.millis(), 1)?;
+    creation_counts::add(connection, group, job.history.created.millis(), 1)?;
     connection
         .prepare_cached("INSERT INTO job_names (rowid, name, algorithm) VALUES (?1, ?2, ?3)")?
         .execute(params![number, request.name, request.algorithm_name])?;
@@ -161,7 +161,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         .execute(params![number, given])?;
     save_state(connection, number, job)?;
     trial_table::save(connection, number, &mut job.trials)?;
-    save_tags(connection, number, &job.tags)?;
+    save_tags(connection, number, &job.settings.tags)?;
     Ok(Row {
         number,
         project,
@@ -179,9 +179,9 @@ pub(crate) fn save(
 ) -> rusqlite::Result<()> {
     let columns = Columns::of(job);
     if columns.phase != row.columns.phase {
-        creation_counts::add(connection, row.group, job.created.millis(), -1)?;
+        creation_counts::add(connection, row.group, job.history.created.millis(), -1)?;
         row.group = group(connection, row.project, job)?;
-        creation_counts::add(connection, row.group, job.created.millis(), 1)?;
+        creation_counts::add(connection, row.group, job.history.created.millis(), 1)?;
     }
     if columns != row.columns {
         row.columns = columns;
@@ -197,8 +197,8 @@ pub(crate) fn save(
     if job.request.tuning.is_some() {
         trial_table::save(connection, row.number, &mut job.trials)?;
     }
-    if *tags != job.tags {
-        save_tags(connection, row.number, &job.tags)?;
+    if *tags != job.settings.tags {
+        save_tags(connection, row.number, &job.settings.tags)?;
     }
     Ok(())
 }

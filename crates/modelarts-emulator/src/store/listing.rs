@@ -120,8 +120,8 @@ impl Selection {
                     continue;
                 }
                 passes &= match (key, row.get_ref(key.column())?.as_str()?) {
-                    (Key::RuntimeType, "") => test.passes(RUNTIME_TYPE),
-                    (_, own) => test.passes(own),
+                    (Key::RuntimeType, "") => test.accepts(RUNTIME_TYPE),
+                    (_, own) => test.accepts(own),
                 };
             }
             if passes {

@@ -39,16 +39,16 @@ fn filled(jobs: u64) -> JobStore {
         // The first four digits of a job ID represent its network.
         let id = format!("{:04x}-{number}", number % 0x1_0000);
         let mut job = Job::new(id, request, created);
-        job.project = "p".to_owned();
+        job.owner.project = "p".to_owned();
         job.state = match number {
             0..100 => JobState::Running,
             _ if number % 3 == 0 => JobState::Failed,
             _ => JobState::Completed,
         };
-        job.settled = true;
-        job.started = Some(created);
+        job.lifecycle.settled = true;
+        job.history.started = Some(created);
         if some {
-            job.tags.insert("team".to_owned(), "a".to_owned());
+            job.settings.tags.insert("team".to_owned(), "a".to_owned());
         }
         store.insert(job, usize::MAX, false).unwrap();
     }

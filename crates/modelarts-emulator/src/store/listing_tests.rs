@@ -101,7 +101,7 @@ impl ExpectedJob {
             && selection
                 .tests
                 .iter()
-                .all(|(key, test)| test.passes(self.of(*key)))
+                .all(|(key, test)| test.accepts(self.of(*key)))
             && selection.tags.iter().all(tagged)
             && selection
                 .hosts
@@ -118,12 +118,12 @@ impl ExpectedJob {
         });
         let request = JobRequest::read(request).unwrap();
         let mut job = Job::new(self.id.clone(), request, self.created);
-        job.project = "p".to_owned();
-        job.user_id.clone_from(&self.user);
+        job.owner.project = "p".to_owned();
+        job.owner.user_id.clone_from(&self.user);
         job.state = self.state;
-        job.settled = self.state.is_final();
-        job.started = self.ran.then_some(self.created);
-        job.tags.clone_from(&self.tags);
+        job.lifecycle.settled = self.state.is_final();
+        job.history.started = self.ran.then_some(self.created);
+        job.settings.tags.clone_from(&self.tags);
         job
     }
 }
@@ -236,9 +236,9 @@ fn change(random: &mut Random, store: &JobStore, expected: &mut Vec<ExpectedJob>
             store
                 .update(&other.id, |job| {
                     job.state = other.state;
-                    job.tags.clone_from(&other.tags);
+                    job.settings.tags.clone_from(&other.tags);
                     if other.ran {
-                        job.started.get_or_insert(other.created);
+                        job.history.started.get_or_insert(other.created);
                     }
                 })
                 .unwrap();

@@ -83,7 +83,7 @@ impl JobStore {
         count_cache.add(&job);
         drop(count_cache);
         let id = job.id.clone();
-        if !job.settled {
+        if !job.lifecycle.settled {
             live.insert(id.clone(), (row, job));
         }
         drop(live);
@@ -115,7 +115,7 @@ impl JobStore {
     pub(crate) fn update<R>(&self, id: &str, change: impl FnOnce(&mut Job) -> R) -> Option<R> {
         let mut live = self.live.lock();
         let (mut row, mut job) = live.remove(id).or_else(|| self.load(id))?;
-        let tags = job.tags.clone();
+        let tags = job.settings.tags.clone();
         let mut count_cache = self.count_cache.lock();
         count_cache.subtract(&job);
         let result = change(&mut job);
@@ -125,7 +125,7 @@ impl JobStore {
             tracing::error!(job = id, %error, "a change cannot be stored");
         }
         drop(count_cache);
-        if !job.settled {
+        if !job.lifecycle.settled {
             live.insert(id.to_owned(), (row, job));
         }
         drop(live);

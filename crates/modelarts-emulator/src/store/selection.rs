@@ -16,7 +16,7 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    pub(crate) fn passes(&self, own: &str) -> bool {
+    pub(crate) fn accepts(&self, own: &str) -> bool {
         match self {
             Self::Contains(part) => own.contains(part.as_str()),
             Self::In(values) => values.iter().any(|value| value == own),
@@ -85,7 +85,7 @@ impl Key {
         let request = &job.request;
         match self {
             Self::Workspace => &request.workspace_id,
-            Self::UserId => &job.user_id,
+            Self::UserId => &job.owner.user_id,
             Self::Kind => request.text("/kind"),
             Self::RuntimeType => request.runtime_type(),
             Self::Phase => job.state.phase(),
@@ -113,7 +113,7 @@ impl Key {
 /// Returns `true` if a job passes all tests; `row` contains the columns of the keys.
 pub(super) fn passes_all(tests: &[&(Key, Test)], row: &Row<'_>) -> rusqlite::Result<bool> {
     for (key, test) in tests {
-        if !test.passes(row.get_ref(key.column())?.as_str()?) {
+        if !test.accepts(row.get_ref(key.column())?.as_str()?) {
             return Ok(false);
         }
     }

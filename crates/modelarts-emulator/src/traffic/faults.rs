@@ -2,43 +2,39 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::http::{HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{
-    api::{
-        error::ApiError,
-        response::{ApiResponse, Cut},
-    },
-    catalog::operations::operation_ids,
-    clock::timestamp::Timestamp,
-};
+use crate::catalog::operations::operation_ids;
 
 /// Fault of a response.
 ///
 /// [`Fault::status`] and its siblings create the usual faults; the variants without fields are
 /// complete by themselves. In the JSON of `POST /_emulator/faults`, the members `fault` and those
-/// of the table stand beside `operation` and `times` of a [`FaultRule`]:
+/// of the list stand beside `operation` and `times` of a [`FaultRule`]:
 ///
-/// | fault | in Rust | `fault` and its members in JSON |
-/// |---|---|---|
-/// | error of the service | [`Fault::status(503)`](Self::status) | `"status"`, `status`, `error_code`, `error_msg` |
-/// | the same with chosen texts | [`Fault::error(400, "ModelArts.0104", "…")`](Self::error) | the same |
-/// | `Retry-After` in seconds | [`Fault::retry_after(429, 7)`](Self::retry_after) | `"status"`, `status`, `retry_after` |
-/// | `Retry-After` as a date | [`Fault::StatusUntil`] | `"status-until"`, `status` (429), `seconds` |
-/// | HTML page of a load balancer | [`Fault::html()`](Self::html) | `"html"`, `status` (502) |
-/// | connection reset, not executed | [`Fault::Reset`] | `"reset"` |
-/// | connection reset, executed | [`Fault::LostAnswer`] | `"lost-answer"` |
-/// | body cut off, executed | [`Fault::ResetMidBody`] | `"reset-mid-body"` |
-/// | delay | [`Fault::delay(duration)`](Self::delay) | `"delay"`, `ms` |
-/// | unknown phase | [`Fault::unknown_phase("Hibernating")`](Self::unknown_phase) | `"unknown-phase"`, `phase` |
-/// | unknown secondary phase | [`Fault::UnknownSecondaryPhase`] | `"unknown-secondary-phase"`, `phase` |
-/// | rows shifted by one | [`Fault::ShiftedPage`] | `"shifted-page"` |
-/// | rows repeated | [`Fault::DuplicateRows`] | `"duplicate-rows"` |
-/// | lists that are null | [`Fault::NullLists`] | `"null-lists"` |
-/// | totals as text | [`Fault::TotalsAsText`] | `"totals-as-text"` |
+/// - error of the service: [`Fault::status(503)`](Self::status); in JSON `"status"`, `status`,
+///   `error_code`, `error_msg`
+/// - the same with chosen texts: [`Fault::error(400, "ModelArts.0104", "…")`](Self::error); in JSON
+///   the same
+/// - `Retry-After` in seconds: [`Fault::retry_after(429, 7)`](Self::retry_after); in JSON
+///   `"status"`, `status`, `retry_after`
+/// - `Retry-After` as a date: [`Fault::StatusUntil`]; in JSON `"status-until"`, `status` (429),
+///   `seconds`
+/// - HTML page of a load balancer: [`Fault::html()`](Self::html); in JSON `"html"`, `status` (502)
+/// - connection reset, not executed: [`Fault::Reset`]; in JSON `"reset"`
+/// - connection reset, executed: [`Fault::LostAnswer`]; in JSON `"lost-answer"`
+/// - body cut off, executed: [`Fault::ResetMidBody`]; in JSON `"reset-mid-body"`
+/// - delay: [`Fault::delay(duration)`](Self::delay); in JSON `"delay"`, `ms`
+/// - unknown phase: [`Fault::unknown_phase("Hibernating")`](Self::unknown_phase); in JSON
+///   `"unknown-phase"`, `phase`
+/// - unknown secondary phase: [`Fault::UnknownSecondaryPhase`]; in JSON
+///   `"unknown-secondary-phase"`, `phase`
+/// - rows shifted by one: [`Fault::ShiftedPage`]; in JSON `"shifted-page"`
+/// - rows repeated: [`Fault::DuplicateRows`]; in JSON `"duplicate-rows"`
+/// - lists that are null: [`Fault::NullLists`]; in JSON `"null-lists"`
+/// - totals as text: [`Fault::TotalsAsText`]; in JSON `"totals-as-text"`
 ///
 /// ```
 /// use std::time::Duration;
@@ -217,7 +213,8 @@ impl FaultRule {
         }
         if self.operation.starts_with(OBS_PREFIX) && self.fault.is_of_json() {
             return Err(format!(
-                "the fault changes JSON, and responses of `{}` have none: use status, status-until, html, reset, lost-answer, reset-mid-body or delay",
+                "the fault changes JSON, and responses of `{}` have none: use status, \
+                 status-until, html, reset, lost-answer, reset-mid-body or delay",
                 self.operation
             ));
         }
@@ -340,40 +337,6 @@ impl Fault {
         }
     }
 
-    /// Returns the response that replaces the operation, for faults that prevent its execution.
-    pub(crate) fn replacement(&self, now: Timestamp) -> Option<ApiResponse> {
-        match self {
-            Self::StatusUntil { status, seconds } => {
-                let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
-                Some(error_response(
-                    *status,
-                    HeaderValue::from_str(&until).ok(),
-                    None,
-                    None,
-                ))
-            }
-            Self::Status {
-                status,
-                retry_after,
-                error_code,
-                error_msg,
-            } => {
-                let retry_after = retry_after.map(HeaderValue::from);
-                let (code, message) = (error_code.as_deref(), error_msg.as_deref());
-                Some(error_response(*status, retry_after, code, message))
-            }
-            Self::Html { status } => {
-                let status = StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY);
-                let page = format!(
-                    "<html>\n<head><title>{status}</title></head>\n<body>\n<center><h1>{status}</h1></center>\n<hr><center>api-gateway</center>\n</body>\n</html>\n"
-                );
-                Some(ApiResponse::html(status, page))
-            }
-            Self::Reset => Some(ApiResponse::cut(Cut::BeforeAnswer)),
-            _ => None,
-        }
-    }
-
     /// Returns true if the fault changes members of a JSON body.
     const fn is_of_json(&self) -> bool {
         matches!(
@@ -386,100 +349,6 @@ impl Fault {
                 | Self::NullLists
         )
     }
-
-    /// Applies the fault to the response of an operation that was executed.
-    pub(crate) fn alter(&self, mut answer: ApiResponse) -> ApiResponse {
-        match self {
-            Self::LostAnswer => return ApiResponse::cut(Cut::BeforeAnswer),
-            Self::ResetMidBody => answer.cut = Some(Cut::MidBody),
-            Self::UnknownPhase { phase } => {
-                answer.edit(|body| rename_phases(body, &["phase", "secondary_phase"], phase));
-            }
-            Self::UnknownSecondaryPhase { phase } => {
-                answer.edit(|body| rename_phases(body, &["secondary_phase"], phase));
-            }
-            Self::ShiftedPage => answer.edit(|body| {
-                change_rows(body, |rows| {
-                    if let Some(first) = rows.first().cloned() {
-                        rows.insert(0, first);
-                        rows.pop();
-                    }
-                });
-            }),
-            Self::DuplicateRows => answer.edit(|body| {
-                change_rows(body, |rows| {
-                    let all = std::mem::take(rows).into_iter();
-                    *rows = all.flat_map(|row| [row.clone(), row]).collect();
-                });
-            }),
-            Self::NullLists => answer.edit(nullify_lists),
-            Self::TotalsAsText => answer.edit(|body| {
-                for name in ["total", "count", "limit", "offset"] {
-                    if let Some(number) = body.get_mut(name).filter(|value| value.is_number()) {
-                        *number = Value::String(number.to_string());
-                    }
-                }
-            }),
-            _ => {}
-        }
-        answer
-    }
-}
-
-/// Returns an error of the service with this status.
-fn error_response(
-    status: u16,
-    retry_after: Option<HeaderValue>,
-    code: Option<&str>,
-    message: Option<&str>,
-) -> ApiResponse {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::SERVICE_UNAVAILABLE);
-    let own = format!("Emulator.{:04}", status.as_u16());
-    let (usual_code, usual_message) = match status.as_u16() {
-        429 => ("ModelArts.2799", "services too many requests"),
-        500 => ("ModelArts.2950", "Unknown error."),
-        504 => ("APIGW.0201", "Backend timeout."),
-        _ => (
-            own.as_str(),
-            status.canonical_reason().unwrap_or("Injected fault"),
-        ),
-    };
-    let (code, message) = (code.unwrap_or(usual_code), message.unwrap_or(usual_message));
-    let answer = ApiResponse::json(status, ApiError::new(status, code, message).body(""));
-    match retry_after {
-        Some(value) => answer.header(header::RETRY_AFTER, value),
-        None => answer,
-    }
-}
-
-/// Changes the rows of a list, whatever the list is called in the body.
-fn change_rows(body: &mut Value, change: impl FnOnce(&mut Vec<Value>)) {
-    for name in ["items", "events"] {
-        if let Some(Value::Array(list)) = body.get_mut(name) {
-            return change(list);
-        }
-    }
-}
-
-fn nullify_lists(value: &mut Value) {
-    match value {
-        Value::Array(_) => *value = Value::Null,
-        Value::Object(members) => members.values_mut().for_each(nullify_lists),
-        _ => {}
-    }
-}
-
-fn rename_phases(body: &mut Value, fields: &[&str], phase: &str) {
-    if let Some(status) = body.get_mut("status").and_then(Value::as_object_mut) {
-        for field in fields {
-            status.insert((*field).to_owned(), phase.into());
-        }
-    }
-    if let Some(items) = body.get_mut("items").and_then(Value::as_array_mut) {
-        for item in items {
-            rename_phases(item, fields, phase);
-        }
-    }
 }
 
 #[cfg(test)]
@@ -490,7 +359,8 @@ mod tests {
 
     #[test]
     fn rules_are_read_and_written_alike() {
-        let json = json!({"operation": "ListTrainingJobs", "times": 2, "fault": "status", "status": 429, "retry_after": 1});
+        let json = json!({"operation": "ListTrainingJobs", "times": 2, "fault": "status",
+            "status": 429, "retry_after": 1});
         let rule = FaultRule::from_json(&json).unwrap();
         assert_eq!(serde_json::to_value(&rule).unwrap(), json);
         let rule = FaultRule::from_json(&json!({"operation": "*", "fault": "html"})).unwrap();

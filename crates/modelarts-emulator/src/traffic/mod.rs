@@ -28,6 +28,7 @@
 //! ```
 
 pub(crate) mod counts;
+mod fault_effects;
 pub(crate) mod faults;
 pub(crate) mod observer;
 pub(crate) mod request_log;

@@ -46,7 +46,7 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
 
 /// Returns the values of a parameter with the rewards of the trials. String values are numbered in
 /// the order of their first occurrence.
-pub(crate) fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
+fn points(trials: &[Trial], name: &str) -> Vec<(f64, f64)> {
     let mut texts: Vec<&str> = Vec::new();
     let mut points = Vec::new();
     for trial in trials {

@@ -132,7 +132,8 @@ mod tests {
                 {"name": "lr", "lower_bound": "0.1", "upper_bound": "0.3"},
                 {"name": "batch", "discrete_values": ["16", "32", "adam"]},
                 {"name": "depth", "discrete_values": ["1"]},
-                {"name": "drop", "lower_bound": "0", "upper_bound": "1", "discrete_points_num": "3"},
+                {"name": "drop", "lower_bound": "0", "upper_bound": "1",
+                 "discrete_points_num": "3"},
             ],
         }))
         .unwrap();
@@ -195,7 +196,8 @@ mod tests {
             json!({"search_params": [lr, lr]}),
             json!({"search_params": [{"name": "../lr", "lower_bound": "0", "upper_bound": "1"}]}),
             json!({"search_params": [{"name": "/lr", "lower_bound": "0", "upper_bound": "1"}]}),
-            json!({"search_params": [{"name": "lr", "lower_bound": "0", "upper_bound": "1", "discrete_points_num": "many"}]}),
+            json!({"search_params": [{"name": "lr", "lower_bound": "0", "upper_bound": "1",
+                "discrete_points_num": "many"}]}),
         ] {
             assert_eq!(
                 space(search.clone()),

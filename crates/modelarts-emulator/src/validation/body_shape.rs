@@ -1,7 +1,6 @@
 //! Validation of a request body against the table of fields.
 
-use std::fmt::Display;
-
+use modelarts_api::Rule;
 use serde_json::Value;
 
 use crate::{
@@ -10,7 +9,7 @@ use crate::{
         creation::fine_tuned_field,
         fields::{
             CREATION,
-            field_spec::{FieldSpec, Handling, Need, Type},
+            field::{Field, Format, Handling, Kind},
             ignored::is_empty,
         },
         names::is_name,
@@ -22,11 +21,11 @@ pub(crate) fn check(body: &Value) -> Result<(), ApiError> {
     check_against(&CREATION, body)
 }
 
-/// Validates every field of a body against this type.
-pub(crate) fn check_against(kind: &Type, body: &Value) -> Result<(), ApiError> {
+/// Validates every field of a body.
+pub(crate) fn check_against(spec: &Field, body: &Value) -> Result<(), ApiError> {
     let root = JsonField::root(body);
     root.object()?;
-    visit_below(kind, &[root], check_field)
+    visit_below(spec, &[root], check_field)
 }
 
 /// Rejects with 501 unsupported features and field values without whose effect the job cannot run.
@@ -34,49 +33,35 @@ pub(super) fn refuse_unmodelled(body: &Value) -> Result<(), ApiError> {
     visit_below(&CREATION, &[JsonField::root(body)], refuse_field)
 }
 
-type Visit = fn(&JsonField<'_>, &FieldSpec) -> Result<(), ApiError>;
+type Visit = fn(&JsonField<'_>, &Field) -> Result<(), ApiError>;
 
-/// Visits the members of `fields`, and recursively their members, row by row. Errors of a row
-/// precede those of later rows, in all elements of an array.
-fn visit_below(kind: &Type, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
-    for line in kind.members() {
-        let (names, need, _, kind) = line;
-        for name in *names {
-            let mut members = Vec::new();
-            for field in fields {
-                let member = match need {
-                    Need::Required => Some(field.required(name)?),
-                    Need::Optional => field.get(name)?,
-                };
-                if let Some(member) = member {
-                    visit(&member, line)?;
-                    members.push(member);
-                }
-            }
-            visit_below(kind, &members, visit)?;
-        }
-    }
-    if let Some(kind) = kind.element() {
-        let line: FieldSpec = (&[], Need::Optional, Handling::Acted, *kind);
-        let mut elements = Vec::new();
+/// Visits the members or elements of `fields`, and recursively those below. Errors of a row of the
+/// table precede those of later rows, in all elements of an array.
+fn visit_below(spec: &Field, fields: &[JsonField<'_>], visit: Visit) -> Result<(), ApiError> {
+    for member in &spec.members {
+        let mut found = Vec::new();
         for field in fields {
-            elements.extend(field.items()?);
+            let below = match member.name {
+                "[]" => field.items()?,
+                name if member.required => vec![field.required(name)?],
+                name => field.get(name)?.into_iter().collect(),
+            };
+            for field in &below {
+                visit(field, member)?;
+            }
+            found.extend(below);
         }
-        for element in &elements {
-            visit(element, &line)?;
-        }
-        visit_below(kind, &elements, visit)?;
+        visit_below(member, &found, visit)?;
     }
     Ok(())
 }
 
-fn refuse_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
-    let (_, _, handling, kind) = line;
+fn refuse_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
     let value = field.value();
-    let refused = match kind {
+    let refused = match &spec.format {
         _ if is_empty(value) => return Ok(()),
-        _ if *handling == Handling::Refused => format!("the request field {field}"),
-        Type::Known(known) if !known.iter().any(|known| value == known) => {
+        _ if spec.handling == Handling::Refused => format!("the request field {field}"),
+        Format::Supported(known) if !known.iter().any(|known| value == known) => {
             format!("{value} as {field}")
         }
         _ => return Ok(()),
@@ -105,94 +90,130 @@ pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
     }
 }
 
-fn check_field(field: &JsonField<'_>, line: &FieldSpec) -> Result<(), ApiError> {
-    let limit = broken_limit(field, line)?;
-    limit.map_or(Ok(()), |limit| Err(field.must(limit)))
+fn check_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
+    let broken = match spec.kind {
+        Kind::Any => None,
+        Kind::Text => broken_text(field, spec)?,
+        Kind::Integer => broken_range(field.integer()? as f64, &spec.limits),
+        Kind::Number => broken_range(number(field)?, &spec.limits),
+        Kind::Boolean => (!field.value().is_boolean()).then(|| "be true or false".to_owned()),
+        Kind::Object => field.object().map(|_| None)?,
+        Kind::List => broken_count(field.items()?.len() as u64, &spec.limits),
+        Kind::Map => broken_map(field, spec)?,
+    };
+    broken.map_or(Ok(()), |limit| Err(field.must(limit)))
 }
 
-/// Returns the limit that a field violates. Required strings must not be empty, but elements of
+/// Returns the limit that a string violates. Required strings must not be empty, but elements of
 /// arrays may be.
-fn broken_limit(field: &JsonField<'_>, line: &FieldSpec) -> Result<Option<String>, ApiError> {
-    let (_, need, _, kind) = line;
-    let is_absent = |text: &str| text.is_empty() && *need == Need::Optional;
-    Ok(match kind {
-        Type::Any => None,
-        Type::Text | Type::Open(_) | Type::Known(_) => {
-            if field.text()?.is_empty() && *need == Need::Required {
-                return Err(ApiError::invalid_parameter(format!("{field} is required")));
-            }
-            None
+fn broken_text(field: &JsonField<'_>, spec: &Field) -> Result<Option<String>, ApiError> {
+    let text = field.text()?;
+    let (mut least, mut most) = (0, None);
+    for limit in &spec.limits {
+        match limit {
+            Rule::MinLength(length) => least = *length,
+            Rule::MaxLength(length) => most = Some(*length),
+            _ => {}
         }
-        Type::UpTo(most) => {
-            field.text_up_to(*most)?;
-            None
+    }
+    if text.is_empty() && spec.format != Format::Word {
+        if !spec.required {
+            return Ok(None);
         }
-        Type::Between(least, most) => {
-            let text = field.text()?;
-            let fits = is_absent(text) || (*least..=*most).contains(&text.chars().count());
-            (!fits).then(|| format!("have {least} to {most} characters"))
+        if !matches!(spec.format, Format::Name | Format::OneOf(_)) {
+            return Err(ApiError::invalid_parameter(format!("{field} is required")));
         }
-        Type::Plain(most) => {
-            let text = field.text()?;
+    }
+    let length = text.chars().count() as u64;
+    Ok(match (&spec.format, most) {
+        (Format::Any, Some(most)) if length > most && least == 0 => {
+            Some(format!("have at most {most} characters"))
+        }
+        (Format::Any, Some(most)) if !(least..=most).contains(&length) => {
+            Some(format!("have {least} to {most} characters"))
+        }
+        (format, most) => broken_format(text, format, most),
+    })
+}
+
+fn broken_format(text: &str, format: &Format, most: Option<u64>) -> Option<String> {
+    match format {
+        Format::Name if !is_name(text) => {
+            Some("be 1 to 64 letters, digits, hyphens or underscores".to_owned())
+        }
+        Format::Word => {
+            let most = most.unwrap_or(u64::MAX);
             let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./".contains(&b);
-            let fits = (1..=*most).contains(&text.len()) && text.bytes().all(plain);
+            let fits = (1..=most).contains(&(text.len() as u64)) && text.bytes().all(plain);
             (!fits).then(|| format!("be 1 to {most} letters, digits or -_./"))
         }
-        Type::Name => {
-            let text = field.text()?;
-            let fits = is_absent(text) || is_name(text);
-            (!fits).then(|| "be 1 to 64 letters, digits, hyphens or underscores".to_owned())
-        }
-        Type::OneOf(values) => {
-            let text = field.text()?;
-            let fits = is_absent(text) || values.contains(&text);
-            (!fits).then(|| format!("be {}", either(values)))
-        }
-        Type::Number(least, most) => broken_range(field.integer()?, *least, *most, i64::MAX),
-        Type::Decimal(least, most) => broken_range(number(field)?, *least, *most, f64::MAX),
-        Type::Above(bound) => (number(field)? <= *bound).then(|| format!("be more than {bound}")),
-        Type::Bool => (!field.value().is_boolean()).then(|| "be true or false".to_owned()),
-        Type::Object(_) => {
-            field.object()?;
-            None
-        }
-        Type::List(_) => {
-            field.items()?;
-            None
-        }
-        Type::AtMost(most, _) => {
-            (field.items()?.len() > *most).then(|| format!("have at most {most} elements"))
-        }
-        Type::Exactly(count, _) => {
-            (field.items()?.len() != *count).then(|| format!("have {count} elements"))
-        }
-        Type::Texts(pairs, key, value, _) => {
-            let members = field.members()?;
-            if members.len() > *pairs {
-                return Ok(Some(format!("have at most {pairs} pairs")));
-            }
-            for (name, member) in members {
-                if name.chars().count() > *key {
-                    return Ok(Some(format!("have keys of at most {key} characters")));
-                }
-                member.text_up_to(*value)?;
-            }
-            None
-        }
-    })
+        Format::OneOf(values) if !values.contains(&text) => Some(format!("be {}", either(values))),
+        _ => None,
+    }
 }
 
-fn broken_range<T: PartialOrd + Display>(
-    number: T,
-    least: T,
-    most: T,
-    highest: T,
-) -> Option<String> {
-    let fits = least <= number && number <= most;
-    (!fits).then(|| match most == highest {
-        true => format!("be {least} or more"),
-        false => format!("be between {least} and {most}"),
-    })
+fn broken_range(number: f64, limits: &[Rule]) -> Option<String> {
+    let (mut least, mut most) = (None, None);
+    for limit in limits {
+        match limit {
+            Rule::ExclusiveMinimum(bound) if number <= *bound => {
+                return Some(format!("be more than {bound}"));
+            }
+            Rule::Minimum(bound) => least = Some(*bound),
+            Rule::Maximum(bound) => most = Some(*bound),
+            _ => {}
+        }
+    }
+    let fits = least.is_none_or(|least| least <= number) && most.is_none_or(|most| number <= most);
+    match (least, most) {
+        _ if fits => None,
+        (Some(least), Some(most)) => Some(format!("be between {least} and {most}")),
+        (Some(least), None) => Some(format!("be {least} or more")),
+        (None, most) => most.map(|most| format!("be {most} or less")),
+    }
+}
+
+fn broken_count(count: u64, limits: &[Rule]) -> Option<String> {
+    let (mut least, mut most) = (0, u64::MAX);
+    for limit in limits {
+        match limit {
+            Rule::MinItems(bound) => least = *bound,
+            Rule::MaxItems(bound) => most = *bound,
+            _ => {}
+        }
+    }
+    match (least..=most).contains(&count) {
+        true => None,
+        false if least == most => Some(format!("have {most} elements")),
+        false if count > most => Some(format!("have at most {most} elements")),
+        false => Some(format!("have at least {least} elements")),
+    }
+}
+
+/// Returns the limit that a map of strings violates: its number of pairs, or the length of a key.
+fn broken_map(field: &JsonField<'_>, spec: &Field) -> Result<Option<String>, ApiError> {
+    let members = field.members()?;
+    for limit in &spec.limits {
+        match limit {
+            Rule::MaxProperties(most) if members.len() as u64 > *most => {
+                return Ok(Some(format!("have at most {most} pairs")));
+            }
+            Rule::MaxLength(most) => {
+                let is_long = |name: &str| name.chars().count() as u64 > *most;
+                if members.iter().any(|(name, _)| is_long(name)) {
+                    return Ok(Some(format!("have keys of at most {most} characters")));
+                }
+            }
+            _ => {}
+        }
+    }
+    let most = spec
+        .value_length()
+        .and_then(|most| usize::try_from(most).ok());
+    for (_, member) in members {
+        member.text_up_to(most.unwrap_or(usize::MAX))?;
+    }
+    Ok(None)
 }
 
 fn number(field: &JsonField<'_>) -> Result<f64, ApiError> {

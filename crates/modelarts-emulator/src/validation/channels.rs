@@ -8,7 +8,7 @@ use crate::{
     api::error::ApiError,
     files::confined_dir::ConfinedDir,
     validation::{
-        creation::{Creation, given, list_of, text_of},
+        creation::{Creation, list_of, text_of, value_at},
         names::is_variable,
         rule::{Rule, advice, broken, broken_if, must, refusal, refused_if},
     },
@@ -64,7 +64,7 @@ pub(super) const RULES: &[Rule] = &[
     must("channel-one-source", |job| {
         channels(job).find_map(|(path, channel)| {
             let is_input = path.starts_with("algorithm.inputs");
-            let has = |kind: &str| given(channel, &format!("/remote/{kind}")).is_some();
+            let has = |kind: &str| value_at(channel, &format!("/remote/{kind}")).is_some();
             let hosted = !is_input && has("modelarts_hosted");
             match (has("obs"), is_input && has("dataset")) {
                 (false, false) if !hosted => broken(format_args!("{path}.remote.obs is required")),
@@ -99,7 +99,7 @@ pub(super) const RULES: &[Rule] = &[
         let at = job.list("/tasks").iter().position(|task| {
             let lists = ["/algorithm/inputs", "/algorithm/job_config/inputs"];
             let mut inputs = lists.into_iter().flat_map(|list| list_of(task, list));
-            inputs.any(|input| given(input, "/remote/dataset").is_some())
+            inputs.any(|input| value_at(input, "/remote/dataset").is_some())
         })?;
         broken(format_args!(
             "tasks[{at}].algorithm.inputs must come from OBS"

@@ -55,7 +55,7 @@ pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
 
 impl<'a> Creation<'a> {
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
-        given(self.body, pointer)
+        value_at(self.body, pointer)
     }
 
     pub(crate) fn text(&self, pointer: &str) -> Option<&'a str> {
@@ -116,7 +116,7 @@ impl<'a> Creation<'a> {
 }
 
 /// Returns the value at a JSON pointer; null counts as absent.
-pub(super) fn given<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
+pub(super) fn value_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     value.pointer(pointer).filter(|value| !value.is_null())
 }
 

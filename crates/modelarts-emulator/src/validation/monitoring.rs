@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::validation::{
-    creation::{given, text_of},
+    creation::{text_of, value_at},
     rule::{Rule, advice, broken, broken_if, must},
 };
 
@@ -13,7 +13,7 @@ pub(super) const RULES: &[Rule] = &[
     must("metrics-url-and-port", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let url = text_of(metric, "/metrics_url").is_some();
-            url != given(metric, "/metrics_port").is_some()
+            url != value_at(metric, "/metrics_port").is_some()
         })?;
         broken(format_args!(
             "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
@@ -38,7 +38,7 @@ pub(super) const RULES: &[Rule] = &[
     must("metrics-http-get", |job| {
         let mut metrics = job.list(METRICS).iter().enumerate();
         metrics.find_map(|(at, metric)| {
-            let request = given(metric, "/http_get")?;
+            let request = value_at(metric, "/http_get")?;
             let mut names = ["path", "port"].into_iter();
             let name = names.find(|name| is_blank(request, &format!("/{name}")))?;
             broken(format_args!(
@@ -92,5 +92,5 @@ pub(super) const RULES: &[Rule] = &[
 ];
 
 fn is_blank(value: &Value, pointer: &str) -> bool {
-    given(value, pointer).is_none_or(|value| *value == "")
+    value_at(value, pointer).is_none_or(|value| *value == "")
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     validation::{
-        creation::{Creation, given, list_of, text_of},
+        creation::{Creation, list_of, text_of, value_at},
         names::is_variable,
         rule::{Rule, advice, broken, broken_if, must, refusal, refused_if},
     },
@@ -55,7 +55,7 @@ pub(super) const RULES: &[Rule] = &[
     // algorithm set the value.
     refusal("parameter-required", |job| {
         let lacks = |one: &Value| {
-            given(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
+            value_at(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
         };
         refused_if(
             !job.is_algorithm && job.list(PARAMETERS).iter().any(lacks),

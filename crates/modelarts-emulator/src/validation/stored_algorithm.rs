@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::{
     api::error::ApiError,
     validation::{
-        creation::{Creation, given, list_of, text_of},
+        creation::{Creation, list_of, text_of, value_at},
         rule::{Rule, advice, broken, broken_if, must, refusal},
     },
 };
@@ -34,76 +34,92 @@ pub(super) const RULES: &[Rule] = &[
     // Subscriptions refer to a gallery that the emulator does not have. A job may therefore refer
     // to a subscription only if it contains its own code, which is executed.
     refusal("algorithm-exists", |job| {
-        let own = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
-        let found = job.stored.is_some() || (own && !job.has("/algorithm/id"));
+        let has_code = job.has("/algorithm/boot_file") || job.has("/algorithm/command");
+        let found = job.stored.is_some() || (has_code && !job.has("/algorithm/id"));
         (job.names_stored() && !found).then(ApiError::algorithm_not_found)
     }),
     refusal("job-fits-algorithm", job_fits_algorithm),
     refusal("data-fits-algorithm", data_fits_algorithm),
 ];
 
-fn beside_stored(job: &Creation<'_>, own: [&str; 2]) -> Option<ApiError> {
-    let own = own
+/// Returns an error if a job from a stored algorithm sets one of these fields as well.
+fn beside_stored(job: &Creation<'_>, fields: [&str; 2]) -> Option<ApiError> {
+    let is_set = |field: &&str| {
+        let value = job.at(&format!("/algorithm/{field}"));
+        value.is_some_and(|value| *value != "" && *value != serde_json::json!({}))
+    };
+    let field = fields
         .into_iter()
         .filter(|_| job.names_stored())
-        .find(|name| {
-            let value = job.at(&format!("/algorithm/{name}"));
-            value.is_some_and(|value| *value != "" && *value != serde_json::json!({}))
-        })?;
+        .find(is_set)?;
     broken(format_args!(
-        "algorithm.{own} must not be set together with a stored algorithm"
+        "algorithm.{field} must not be set together with a stored algorithm"
     ))
 }
 
-fn name(parameter: &Value) -> &str {
-    text_of(parameter, "/name").unwrap_or_default()
+fn name(element: &Value) -> &str {
+    text_of(element, "/name").unwrap_or_default()
 }
 
-fn named<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
-    list.iter().find(|one| name(one) == name(other))
+/// Returns the element of a list that has the name of another one.
+fn with_same_name<'a>(list: &'a [Value], other: &Value) -> Option<&'a Value> {
+    list.iter().find(|element| name(element) == name(other))
 }
 
 /// Returns an error if parameters, inputs or outputs of a job do not match its algorithm.
-/// Additional parameters require `parameters_customization`, and parameters that are not editable
-/// must keep their values.
 fn job_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
-    let stored = job.stored?;
-    let open = given(stored, "/job_config/parameters_customization") == Some(&true.into());
-    let parameters = list_of(stored, "/job_config/parameters");
-    let is_changed = |known: &Value, own: &Value| {
-        let fixed = known.pointer("/constraint/editable") == Some(&false.into());
-        fixed && text_of(known, "/value") != text_of(own, "/value")
-    };
-    let changed = job
-        .list("/algorithm/parameters")
-        .iter()
-        .find(|own| named(parameters, own).map_or(!open, |known| is_changed(known, own)));
-    let mismatch = changed.or_else(|| {
-        ["inputs", "outputs"].into_iter().find_map(|list| {
-            let own = job.list(&format!("/algorithm/{list}"));
-            let known = list_of(stored, &format!("/job_config/{list}"));
-            let unknown = own.iter().find(|channel| named(known, channel).is_none());
-            unknown.or_else(|| known.iter().find(|channel| named(own, channel).is_none()))
-        })
-    })?;
+    let algorithm = job.stored?;
+    let mismatch = wrong_parameter(job, algorithm)
+        .or_else(|| unmatched_channel(job, algorithm, "inputs"))
+        .or_else(|| unmatched_channel(job, algorithm, "outputs"))?;
     Some(ApiError::of(2814, &[name(mismatch)]))
+}
+
+/// Returns a parameter of the job that the algorithm does not permit: a new one, unless the
+/// algorithm has `parameters_customization`, or one with another value although it is not editable.
+fn wrong_parameter<'a>(job: &Creation<'a>, algorithm: &Value) -> Option<&'a Value> {
+    let may_add = value_at(algorithm, "/job_config/parameters_customization") == Some(&true.into());
+    let of_algorithm = list_of(algorithm, "/job_config/parameters");
+    let is_wrong = |parameter: &&Value| match with_same_name(of_algorithm, parameter) {
+        None => !may_add,
+        Some(preset) => {
+            let is_fixed = preset.pointer("/constraint/editable") == Some(&false.into());
+            is_fixed && text_of(preset, "/value") != text_of(parameter, "/value")
+        }
+    };
+    job.list("/algorithm/parameters").iter().find(is_wrong)
+}
+
+/// Returns an input or output that only the job or only the algorithm has.
+fn unmatched_channel<'a>(
+    job: &Creation<'a>,
+    algorithm: &'a Value,
+    list: &str,
+) -> Option<&'a Value> {
+    let of_job = job.list(&format!("/algorithm/{list}"));
+    let of_algorithm = list_of(algorithm, &format!("/job_config/{list}"));
+    let lacks =
+        |others: &'a [Value]| move |channel: &&Value| with_same_name(others, channel).is_none();
+    let added = of_job.iter().find(lacks(of_algorithm));
+    added.or_else(|| of_algorithm.iter().find(lacks(of_job)))
 }
 
 /// Returns an error if the data type of an input is not accepted by the algorithm. An input for
 /// which the algorithm lists no data types accepts all.
 fn data_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
-    let inputs = list_of(job.stored?, "/job_config/inputs");
+    let of_algorithm = list_of(job.stored?, "/job_config/inputs");
     let refused = job.list("/algorithm/inputs").iter().find_map(|input| {
-        let known = inputs.iter().filter(|known| name(known) == name(input));
-        let kinds: Vec<&str> = known
-            .flat_map(|known| list_of(known, "/remote_constraints"))
-            .filter_map(|constraint| text_of(constraint, "/data_type"))
-            .collect();
-        let kind = match given(input, "/remote/dataset") {
+        let kind = match value_at(input, "/remote/dataset") {
             Some(_) => "modelarts_dataset",
             None => "obs",
         };
-        (!kinds.is_empty() && !kinds.contains(&kind)).then_some(kind)
+        let accepted: Vec<&str> = of_algorithm
+            .iter()
+            .filter(|preset| name(preset) == name(input))
+            .flat_map(|preset| list_of(preset, "/remote_constraints"))
+            .filter_map(|constraint| text_of(constraint, "/data_type"))
+            .collect();
+        (!accepted.is_empty() && !accepted.contains(&kind)).then_some(kind)
     })?;
     Some(ApiError::of(2834, &[refused]))
 }

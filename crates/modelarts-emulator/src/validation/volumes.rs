@@ -6,7 +6,7 @@ use crate::{
     api::error::ApiError,
     files::container_path,
     validation::{
-        creation::{Creation, given, text_of},
+        creation::{Creation, text_of, value_at},
         rule::{Rule, advice, broken, broken_if, must},
     },
 };
@@ -35,8 +35,8 @@ const PLATFORM: [&str; 6] = [
 pub(super) const RULES: &[Rule] = &[
     advice("volume-one-kind", |job| {
         let at = job.list(VOLUMES).iter().position(|volume| {
-            let given = |kind: &str| volume.get(kind).is_some_and(|value| !value.is_null());
-            KINDS.iter().filter(|(kind, _)| given(kind)).count() != 1
+            let is_set = |kind: &str| volume.get(kind).is_some_and(|value| !value.is_null());
+            KINDS.iter().filter(|(kind, _)| is_set(kind)).count() != 1
         })?;
         broken(format_args!(
             "spec.volumes[{at}] must have one of nfs, pfs and obs"
@@ -110,7 +110,7 @@ struct Mount<'a> {
 fn mounts<'a>(job: &Creation<'a>) -> impl Iterator<Item = Mount<'a>> + use<'a> {
     job.list(VOLUMES).iter().flat_map(|volume| {
         KINDS.into_iter().filter_map(move |(kind, source)| {
-            let mount = given(volume, &format!("/{kind}"))?;
+            let mount = value_at(volume, &format!("/{kind}"))?;
             let local_path = text_of(mount, "/local_path");
             Some(Mount {
                 kind,

@@ -20,41 +20,60 @@ use serde_json::{Value, json};
 
 use crate::support::Site;
 
-/// Acceptance criteria: the criterion, the file of its test in this directory or in `src/…`, and
-/// the name of the test.
-#[rustfmt::skip]
-const POINTS: [(&str, &str, &str); 24] = [
-    ("1. 204 before the first log", "handlers/api", "the_log_is_a_204_before_its_first_byte"),
-    ("1. 2819 after thirty days", "handlers/jobs/operations", "a_link_to_a_log_works_five_minutes"),
-    ("2. terminate on Completed: 409 2796", "handlers/api", "only_active_jobs_are_terminated_and_only_so"),
-    ("3. a deleted id: 400 2775 with error_solution", "handlers/api", "a_job_that_does_not_exist_is_a_400"),
-    ("4. a duplicate name: 400 2751", "handlers/api", "a_name_is_taken_until_its_job_is_gone"),
-    ("5. run_user 0 on the public pool: 400 2855", "acceptance", "root_is_for_dedicated_pools"),
-    ("6. a ninth SFS mount, a mount on /cache", "acceptance", "volumes_are_limited_in_number_and_place"),
-    ("7. environment variable 101", "validation/refused_jobs", "broken_rules_of_a_creation_name_the_field"),
-    ("8. exit 1: retries by the switch, unconditional up to three", "execution/restart", "restarts_are_counted"),
-    ("9. a hang is an event; with hang-retry restarted in place", "execution/restart", "a_job_that_hangs_is_restarted_in_place"),
-    ("10. preempted: Pending again, schedule_count + 1", "execution/restart", "a_preempted_job_waits_and_runs_again"),
-    ("11. outputs come back after a failure", "execution/running", "the_exit_code_decides_and_outputs_come_back_also_after_a_failure"),
-    ("12. jobs are paged by page", "handlers/jobs/search", "offset_is_the_number_of_a_page"),
-    ("12. algorithms are paged by page", "handlers/collections", "algorithms_are_changed_listed_and_deleted"),
-    ("13. the head of the queue blocks", "acceptance", "the_head_of_the_queue_blocks_smaller_jobs"),
-    ("14. an unknown phase", "server/faults", "responses_have_undocumented_values"),
-    ("15. 429 with and without Retry-After", "server/faults", "statuses_and_pages_replace_the_answer"),
-    ("16. MA_VJ_NAME and VC_*", "execution/running", "a_boot_file_gets_its_code_arguments_and_directories"),
-    ("16. VC_WORKER_HOSTS resolves", "runner/storage", "three_workers_of_the_example_sum_their_values"),
-    ("17. -1 is a gap in metrics", "handlers/jobs/operations", "metrics_are_measured"),
-    ("18. the log's cap", "runner/storage", "a_log_has_a_cap"),
-    ("19. K8S and K8s", "handlers/jobs/events", "all_events_of_a_completed_job"),
-    ("19. found by either", "handlers/jobs/events", "events_are_filtered"),
-    ("20. auto_stop does not come back", "execution/stopping", "auto_stop_is_honoured"),
-];
+/// Acceptance criteria, each with the name of its test, below the file of the test in this
+/// directory.
+const POINTS: &str = "
+# handlers/api
+1. 204 before the first log = the_log_is_a_204_before_its_first_byte
+2. terminate on Completed: 409 2796 = only_active_jobs_are_terminated_and_only_so
+3. a deleted id: 400 2775 with error_solution = a_job_that_does_not_exist_is_a_400
+4. a duplicate name: 400 2751 = a_name_is_taken_until_its_job_is_gone
+# handlers/jobs/operations
+1. 2819 after thirty days = a_link_to_a_log_works_five_minutes
+17. -1 is a gap in metrics = metrics_are_measured
+# acceptance
+5. run_user 0 on the public pool: 400 2855 = root_is_for_dedicated_pools
+6. a ninth SFS mount, a mount on /cache = volumes_are_limited_in_number_and_place
+13. the head of the queue blocks = the_head_of_the_queue_blocks_smaller_jobs
+# validation/refused_jobs
+7. environment variable 101 = broken_rules_of_a_creation_name_the_field
+# execution/restart
+8. exit 1: retries by the switch, unconditional up to three = restarts_are_counted
+9. a hang is an event; with hang-retry restarted in place = a_job_that_hangs_is_restarted_in_place
+10. preempted: Pending again, schedule_count + 1 = a_preempted_job_waits_and_runs_again
+# execution/running
+11. outputs come back after a failure = \
+the_exit_code_decides_and_outputs_come_back_also_after_a_failure
+16. MA_VJ_NAME and VC_* = a_boot_file_gets_its_code_arguments_and_directories
+# handlers/jobs/search
+12. jobs are paged by page = offset_is_the_number_of_a_page
+# handlers/collections
+12. algorithms are paged by page = algorithms_are_changed_listed_and_deleted
+# server/faults
+14. an unknown phase = responses_have_undocumented_values
+15. 429 with and without Retry-After = statuses_and_pages_replace_the_answer
+# runner/storage
+16. VC_WORKER_HOSTS resolves = three_workers_of_the_example_sum_their_values
+18. the log's cap = a_log_has_a_cap
+# handlers/jobs/events
+19. K8S and K8s = all_events_of_a_completed_job
+19. found by either = events_are_filtered
+# execution/stopping
+20. auto_stop does not come back = auto_stop_is_honoured
+";
 
 #[test]
 fn every_point_has_its_test() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
-    for (point, file, test) in POINTS {
-        let text = std::fs::read_to_string(directory.join(format!("{file}.rs"))).unwrap();
+    let mut file = "";
+    let mut text = String::new();
+    for line in POINTS.lines().filter(|line| !line.is_empty()) {
+        if let Some(name) = line.strip_prefix("# ") {
+            file = name;
+            text = std::fs::read_to_string(directory.join(format!("{file}.rs"))).unwrap();
+            continue;
+        }
+        let (point, test) = line.split_once(" = ").unwrap();
         assert!(
             text.contains(&format!("fn {test}()")),
             "{point}: {file}::{test}"
@@ -63,7 +82,7 @@ fn every_point_has_its_test() {
     for number in 1..=20 {
         let begin = format!("{number}. ");
         assert!(
-            POINTS.iter().any(|(point, ..)| point.starts_with(&begin)),
+            POINTS.lines().any(|line| line.starts_with(&begin)),
             "{number}"
         );
     }
@@ -74,10 +93,10 @@ async fn root_is_for_dedicated_pools() {
     let site = Site::start().await;
     let mut job = site.script("root", "");
     job["algorithm"]["engine"]["run_user"] = "0".into();
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2855".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(400, "ModelArts.2855");
     job["spec"]["resource"] = json!({"pool_id": "pool-cpu", "node_count": 1});
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
 }
 
@@ -89,7 +108,10 @@ async fn volumes_are_limited_in_number_and_place() {
     job["spec"]["resource"] = json!({"pool_id": "pool-cpu", "node_count": 1});
     let mounts = |count: usize, place: &str| -> Value {
         (0..count)
-            .map(|at| json!({"nfs": {"nfs_server_path": format!("10.0.0.1:/{at}"), "local_path": format!("{place}{at}")}}))
+            .map(|at| {
+                json!({"nfs": {"nfs_server_path": format!("10.0.0.1:/{at}"),
+                "local_path": format!("{place}{at}")}})
+            })
             .collect()
     };
     for (volumes, status) in [
@@ -101,7 +123,7 @@ async fn volumes_are_limited_in_number_and_place() {
         ),
     ] {
         job["spec"]["volumes"] = volumes;
-        let reply = site.client.post("/training-jobs", &job).await;
+        let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.status, status, "{}", reply.text);
         if status == 400 {
             assert_eq!(reply.json()["error_code"], "ModelArts.2788");
@@ -162,7 +184,7 @@ async fn the_clouds_differ() {
     ] {
         let mut job = site.script("cloud", "");
         job["metadata"][change.0] = change.1;
-        let reply = site.client.post("/training-jobs", &job).await;
+        let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{job}");
     }
     // In a login, the region is used as the project name.
@@ -200,7 +222,7 @@ async fn absent_values_have_the_documented_form() {
     job["algorithm"]["policies"] = json!({"auto_search": null});
     job["algorithm"]["parameters"] = json!([{"name": "lr", "value": "1"}]);
     job["spec"]["log_export_path"] = json!({"obs_url": ""});
-    let created = site.client.post("/training-jobs", &job).await.json();
+    let created = site.post("/training-jobs", &job).await.json();
     for (pointer, expected) in [
         ("/status/node_count_metrics", json!(null)),
         ("/status/duration", json!(0)),
@@ -225,7 +247,7 @@ async fn absent_values_have_the_documented_form() {
         },
         "resource_requirements": [],
     });
-    let stored = site.client.post("/algorithms", &algorithm).await.json();
+    let stored = site.post("/algorithms", &algorithm).await.json();
     for (pointer, expected) in [
         ("/resource_requirements", json!(null)),
         ("/advanced_config", json!({})),
@@ -255,7 +277,7 @@ async fn absent_values_have_the_documented_form() {
             (202, "null"),
         ),
     ] {
-        let reply = site.client.send(method, &path, body.into()).await;
+        let reply = site.send(method, &path, body.into()).await;
         assert_eq!(
             (reply.status.as_u16(), reply.text.as_str()),
             expected,

@@ -56,7 +56,7 @@ gate()
     terminate(&saves).await;
     for index in 0..2 {
         let checkpoint = format!("bucket/saves/out/checkpoint-{index}");
-        assert_eq!(lab.site.get(&checkpoint), "step 7");
+        assert_eq!(lab.site.read(&checkpoint), "step 7");
     }
     let took = terminate(&stubborn).await;
     assert!(took >= grace && took < 3 * grace, "{took:?}");
@@ -84,7 +84,7 @@ async fn auto_stop_saves_a_checkpoint() {
     let events = get_at(&lab.site, &clock, &format!("{path}/events")).await;
     let stopped = "The training job has been stopped. (Maximum running duration: 1 hour)";
     assert!(events.text.contains(stopped), "{}", events.text);
-    assert_eq!(lab.site.get("bucket/limited/out/checkpoint-0"), "step 7");
+    assert_eq!(lab.site.read("bucket/limited/out/checkpoint-0"), "step 7");
     lab.states(&id, &["COMPLETED"]).await;
 }
 

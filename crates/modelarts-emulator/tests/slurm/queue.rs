@@ -180,7 +180,7 @@ gate()
     // The next run waits in Slurm, with its reason, after the outputs of the first came back.
     lab.event(&low, "Slurm: ").await;
     for index in 0..3 {
-        assert_eq!(lab.site.get(&format!("bucket/low/out/{index}-run-1")), "1");
+        assert_eq!(lab.site.read(&format!("bucket/low/out/{index}-run-1")), "1");
     }
     let_through(winner).await;
     let_through(lab.reached(3).await).await;
@@ -189,7 +189,7 @@ gate()
     for index in 0..3 {
         for run in ["1", "2"] {
             let object = format!("bucket/low/out/{index}-run-{run}");
-            assert_eq!(lab.site.get(&object), run);
+            assert_eq!(lab.site.read(&object), run);
         }
         let log = lab.log(&low, index).await;
         let runs: Vec<&str> = log.lines().filter(|it| it.starts_with("run ")).collect();

@@ -263,7 +263,8 @@ fn a_second_start_on_the_same_data_is_refused() {
     assert_eq!(
         refusal(home.path(), "dev --data-dir emulator", 1),
         "error: cannot start the emulator in [DIR]/emulator: cannot use state.sqlite3 in the data \
-         directory: another emulator runs on it: end that one, or choose another data directory\n"
+         directory [DIR]/emulator/data: another emulator runs on it: end that one, or choose \
+         another data directory\n"
     );
     assert_eq!(
         refusal(home.path(), "dev --data-dir other", 2),

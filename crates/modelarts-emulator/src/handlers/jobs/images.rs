@@ -25,8 +25,12 @@ const CREATING: &str = "CREATING";
 /// Returns the status of an image at `now`. The operation fails if the container ends before the
 /// image is saved. Times are compared in whole seconds, because running records have no fractions.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
-    let done = image.created.plus(call.state.timing.saving_image);
-    let end = job.records.get(image.run).and_then(|run| run.end.as_ref());
+    let done = image.created.plus(call.state.settings.timing.saving_image);
+    let end = job
+        .history
+        .records
+        .get(image.run)
+        .and_then(|run| run.end.as_ref());
     if end.is_some_and(|end| end.at < done.whole_second()) {
         "CREATE_FAILED"
     } else if now < done {
@@ -96,7 +100,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
         if job.state != JobState::Running {
             return Err(ApiError::of(2883, &[]));
         }
-        let last = job.images.get(&task);
+        let last = job.history.images.get(&task);
         if last.is_some_and(|last| status(call, job, last, now) == CREATING) {
             return Err(ApiError::of(2880, &[]));
         }
@@ -106,10 +110,10 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
             tag: tag.to_owned(),
             description: description.unwrap_or_default().to_owned(),
             created: now,
-            run: job.records.len().saturating_sub(1),
+            run: job.history.records.len().saturating_sub(1),
         };
         let shown = render(&image, "INIT");
-        job.images.insert(task, image);
+        job.history.images.insert(task, image);
         Ok(shown)
     })??;
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
@@ -119,7 +123,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {
-        let image = job.images.get(call.id("task_id"))?;
+        let image = job.history.images.get(call.id("task_id"))?;
         Some(render(image, status(call, job, image, now)))
     })?;
     ok(shown.ok_or_else(|| ApiError::of(2881, &[]))?)

@@ -31,7 +31,7 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
 /// Rejects requests for a log whose retention has ended.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let exported = matches!(worker.request.log_export, LogExport::To(_));
-    match call.read(|job| job.ended)? {
+    match call.read(|job| job.history.ended)? {
         Some(ended) if !exported && call.now().since(ended) >= RETENTION => {
             Err(ApiError::of(2819, &[]))
         }
@@ -46,7 +46,7 @@ async fn log_tail(
     limit: u64,
 ) -> Result<Option<LogTail>, ApiError> {
     check_retention(call, &worker)?;
-    let tail = call.state.runner.log_tail(worker, limit).await;
+    let tail = call.state.work.runner.log_tail(worker, limit).await;
     tail.map_err(log_error)
 }
 
@@ -85,7 +85,7 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
         return Err(ApiError::of(2818, &[]));
     }
     let name = format!("{}.log", worker.pod());
-    let token = call.state.log_links.create(worker, call.now());
+    let token = call.state.work.log_links.create(worker, call.now());
     let address = call.state.address;
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
@@ -105,8 +105,8 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
         ascending,
         base,
     };
-    let part = |from, most| call.state.runner.log_part(worker.clone(), from, most);
-    let index = call.state.log_indexes.of(&worker.log_name());
+    let part = |from, most| call.state.work.runner.log_part(worker.clone(), from, most);
+    let index = call.state.work.log_indexes.of(&worker.log_name());
     let page = page(&index, query, MAX_PREVIEW, part)
         .await
         .map_err(log_error)?;
@@ -132,7 +132,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
 
 pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
-    match call.state.metrics.show(&worker.pod(), call.now())? {
+    match call.state.work.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),
         None => not_ready(),
     }

@@ -37,14 +37,7 @@ use crate::{
     },
     validation::{
         body_shape,
-        fields::{
-            field_spec::{
-                Handling::{Acted, Stored},
-                Need::{Optional, Required},
-                Type::{self, Bool, List, Number, Object, Text, Texts, UpTo},
-            },
-            ignored,
-        },
+        fields::{CHANGE, ignored},
         names::is_name,
     },
 };
@@ -63,58 +56,34 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     let request = JobRequest::read(algorithms::checked_body(call, body)?)?;
     let now = call.now();
     let mut job = Job::new(call.state.ids.next().to_string(), request, now);
-    job.project.clone_from(&call.user.project_id);
-    job.user_id.clone_from(&call.user.id);
-    job.user_name.clone_from(&call.user.name);
+    job.owner.project.clone_from(&call.user.project_id);
+    job.owner.user_id.clone_from(&call.user.id);
+    job.owner.user_name.clone_from(&call.user.name);
     let ignored = ignored::ignored_header(&job.request.body);
     let shown = view::job(&job, UserName::NotYet, now);
-    let quota = call.state.quotas.jobs(&call.user.project_id)?;
+    let quota = call.state.records.quotas.jobs(&call.user.project_id)?;
     lifecycle::submit(call.state, job, quota)?;
     with_ignored_fields(StatusCode::CREATED, shown, ignored)
 }
 
 pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
-    let search = JobSearch::read(&call.json()?, &call.state.quirks, now)?;
-    let render = |job: &Job| view::job(job, UserName::Known(&job.user_name), now);
+    let search = JobSearch::read(&call.json()?, &call.state.settings.quirks, now)?;
+    let render = |job: &Job| view::job(job, UserName::Known(&job.owner.user_name), now);
     ok(search.response(&call.state.store, &call.user.project_id, render)?)
 }
 
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
-    ok(call.read(|job| view::job(job, UserName::Known(&job.user_name), now))?)
+    ok(call.read(|job| view::job(job, UserName::Known(&job.owner.user_name), now))?)
 }
-
-/// Members of a job that can be changed.
-#[rustfmt::skip]
-const CHANGES: Type = Object(&[
-    (&["description"], Optional, Acted, UpTo(256)),
-    (&["spec"], Optional, Acted, Object(&[
-        (&["notification"], Optional, Stored, Object(&[
-            (&["topic_urn"], Required, Stored, Text),
-            (&["events"], Required, Stored, List(&Text)),
-        ])),
-        (&["schedule_policy"], Optional, Acted, Object(&[
-            (&["priority"], Optional, Acted, Number(1, 3)),
-            (&["preemptible"], Optional, Acted, Bool),
-        ])),
-    ])),
-    (&["endpoints"], Optional, Stored, Object(&[
-        (&["ssh"], Optional, Stored, Object(&[
-            (&["key_pair_names"], Required, Stored, List(&Text)),
-        ])),
-    ])),
-    (&["metadata"], Optional, Acted, Object(&[
-        (&["annotation"], Optional, Stored, Texts(usize::MAX, usize::MAX, usize::MAX, &[])),
-    ])),
-]);
 
 /// Changes the description of a job at any time, and its priority while the job is queued. Other
 /// members are stored and returned, but have no other effect.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
-    body_shape::check_against(&CHANGES, &body)?;
-    let ignored = ignored::ignored_header_of(&CHANGES, &body, call.state.offer.strict)?;
+    body_shape::check_against(&CHANGE, &body)?;
+    let ignored = ignored::ignored_header_of(&CHANGE, &body, call.state.offer.strict)?;
     let description = body["description"].as_str();
     let policy = &body["spec"]["schedule_policy"];
     let priority = policy["priority"].as_i64();
@@ -143,17 +112,17 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
             return Err(ApiError::of(2858, &[why]));
         }
         if let Some(description) = description {
-            description.clone_into(&mut job.description);
+            description.clone_into(&mut job.settings.description);
         }
         if let Value::Object(changed) = &changed {
             job.change(changed);
         }
-        job.priority = priority.unwrap_or(job.priority);
-        job.preemptible = preemptible.unwrap_or(job.preemptible);
-        Ok(job.priority)
+        job.settings.priority = priority.unwrap_or(job.settings.priority);
+        job.settings.preemptible = preemptible.unwrap_or(job.settings.preemptible);
+        Ok(job.settings.priority)
     })??;
     if rescheduled {
-        let scheduler = &call.state.scheduler;
+        let scheduler = &call.state.work.scheduler;
         scheduler.set_priority(call.job_id(), moved, preemptible);
     }
     with_ignored_fields(StatusCode::OK, Value::Null, ignored)
@@ -162,7 +131,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
 /// Deletes a job asynchronously. An active job is stopped first (SOURCES D-156).
 pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let active = call.read(|job| !job.state.is_final())?;
-    if active && call.state.quirks.delete_active == DeleteActive::Refuses {
+    if active && call.state.settings.quirks.delete_active == DeleteActive::Refuses {
         return Err(ApiError::invalid_parameter(
             "the job has not ended: stop it before it is deleted",
         ));
@@ -174,10 +143,10 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 fn delete_job(call: &ApiCall<'_>, id: &str) {
     let now = call.now();
     let first = call.state.store.update(id, |job| {
-        if job.deleted {
+        if job.lifecycle.deleted {
             return false;
         }
-        job.deleted = true;
+        job.lifecycle.deleted = true;
         job.note(EventKind::Deleted, now);
         job.advance(JobState::Terminating, now);
         job.ask_to_stop(StopReason::Deleted);
@@ -228,7 +197,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
             ));
         }
         _ => {
-            return Err(match call.state.quirks.unknown_action {
+            return Err(match call.state.settings.quirks.unknown_action {
                 UnknownAction::Documented => ApiError::of(2812, &[action]),
                 // This error message was observed on the service (SOURCES K 15).
                 UnknownAction::Seen => {
@@ -238,7 +207,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
         }
     }
     let now = call.now();
-    let accepts_again = call.state.quirks.stop_again == RepeatedStop::Accepts;
+    let accepts_again = call.state.settings.quirks.stop_again == RepeatedStop::Accepts;
     let shown = call.update(|job| {
         if !(accepts_again && job.state == JobState::Terminating) {
             if !job.state.may_be_terminated() {
@@ -247,16 +216,16 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
             job.advance(JobState::Terminating, now);
             job.ask_to_stop(StopReason::ByUser);
         }
-        Ok(view::job(job, UserName::Known(&job.user_name), now))
+        Ok(view::job(job, UserName::Known(&job.owner.user_name), now))
     })??;
     Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
 }
 
 pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
-    let query = EventQuery::read(call.query, call.state.quirks.events_offset)?;
+    let query = EventQuery::read(call.query, call.state.settings.quirks.events_offset)?;
     call.read(|_| ())?;
     let events = call.state.store.events(call.job_id())?;
-    let text = |event: &Event| event.kind.text(call.state.wording, call.language);
+    let text = |event: &Event| event.kind.text(call.state.settings.wording, call.language);
     ok(query.response(&events, text))
 }
 
@@ -264,7 +233,7 @@ pub(crate) fn events(call: &ApiCall<'_>) -> ApiResult {
 pub(crate) fn tasks(call: &ApiCall<'_>) -> ApiResult {
     let asked = call.number("schedule_count", 1..=usize::MAX, 0)?;
     let rows: Vec<Value> = call.read(|job| {
-        (1..=job.schedule_count)
+        (1..=job.history.schedule_count)
             .filter(|count| asked == 0 || *count as usize == asked)
             .flat_map(|count| job.tasks().zip(0..).map(move |task| (count, task)))
             .map(|(count, task)| view::task(job, task, count))

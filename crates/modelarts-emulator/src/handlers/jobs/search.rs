@@ -160,7 +160,7 @@ impl JobSearch {
         };
         let tasks = job.tasks().zip(0..).filter(requested);
         tasks
-            .map(|task| view::task(job, task, job.schedule_count))
+            .map(|task| view::task(job, task, job.history.schedule_count))
             .collect()
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     call.update(|job| {
         for (key, value) in &given {
             let value = value.unwrap_or_default().to_owned();
-            job.tags.insert((*key).to_owned(), value);
+            job.settings.tags.insert((*key).to_owned(), value);
         }
     })?;
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
@@ -66,8 +66,8 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     call.update(|job| {
         for (key, value) in &given {
             let fits = |own: &String| value.is_none_or(|value| value == own);
-            if job.tags.get(*key).is_some_and(fits) {
-                job.tags.remove(*key);
+            if job.settings.tags.get(*key).is_some_and(fits) {
+                job.settings.tags.remove(*key);
             }
         }
     })?;
@@ -75,7 +75,7 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
 }
 
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
-    ok(json!({"tags": call.read(|job| render_tags(&job.tags))?}))
+    ok(json!({"tags": call.read(|job| render_tags(&job.settings.tags))?}))
 }
 
 /// Lists all tag keys of a project with all their values. `limit` and `offset` count keys.

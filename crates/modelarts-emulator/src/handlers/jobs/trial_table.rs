@@ -11,10 +11,19 @@ use crate::{
 /// Names of the columns that precede and follow those of the metrics.
 type Columns = (&'static [&'static str], &'static [&'static str]);
 
-#[rustfmt::skip]
 const ALL_TRIALS: Columns = (
-    &["", "done", "pid", "config", "trial_id", "training_iteration", "time_total_s", "worker_index",
-      "reward_attr", "status"],
+    &[
+        "",
+        "done",
+        "pid",
+        "config",
+        "trial_id",
+        "training_iteration",
+        "time_total_s",
+        "worker_index",
+        "reward_attr",
+        "status",
+    ],
     &["best_reward"],
 );
 const ONE_TRIAL: Columns = (
@@ -37,7 +46,7 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
         report: trial.reports.last(),
         // A settled job has no running trials, even if the emulator ended during a trial and did
         // not run the job again.
-        done: trial.status != TrialStatus::Running || job.settled,
+        done: trial.status != TrialStatus::Running || job.lifecycle.settled,
         until: trial.ended.unwrap_or(now),
     });
     table(job, ALL_TRIALS, rows)

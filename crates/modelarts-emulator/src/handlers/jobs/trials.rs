@@ -4,10 +4,14 @@ use serde_json::json;
 
 use crate::{
     api::error::ApiError,
-    execution::importance_chart,
+    files::obs_path::CHARTS,
     handlers::{
         call::{ApiCall, ApiResult, ok},
         jobs::trial_table,
+    },
+    job::{
+        channel::DataSource,
+        request::{JobRequest, LogExport},
     },
     tuning::{importance::importance, settings::documented_algorithms, trial::TrialStatus},
 };
@@ -90,7 +94,8 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// Returns the path of a parameter's chart, which the emulator draws at the end of the search.
+/// Returns the path of a parameter's chart at the end of the search. The emulator does not draw the
+/// chart: a read of the object is refused.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {
@@ -98,7 +103,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
         (
             tuning.is_some_and(|tuning| tuning.space.names().any(|known| known == name)),
             job.state.is_final() && !job.trials.is_empty(),
-            importance_chart::place(&job.request, name),
+            chart_file(&job.request, name),
         )
     })?;
     if !known {
@@ -110,4 +115,20 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
         Some(path) => ok(json!({"file_path": path})),
         None => Err(ApiError::of(2836, &[])),
     }
+}
+
+/// Returns the OBS path of a parameter's chart, below the log directory or, for a job without log
+/// export, its first output in OBS. `None` if the job has neither.
+fn chart_file(request: &JobRequest, name: &str) -> Option<String> {
+    let mut outputs = request.outputs.iter();
+    let directory = match &request.log_export {
+        LogExport::To(path) => path,
+        _ => outputs.find_map(|output| match &output.source {
+            DataSource::Obs(path) => Some(path),
+            DataSource::DataSet { .. } => None,
+        })?,
+    };
+    let directory = directory.to_string();
+    let directory = directory.trim_end_matches('/');
+    Some(format!("{directory}/{CHARTS}{name}.png"))
 }

@@ -43,7 +43,7 @@ impl fmt::Debug for ObsKeys {
 
 /// What the environment of a worker contains beside the facts of its job.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct HostEnvironment {
     /// URL of the emulator, `MA_APIGW_ENDPOINT`, if workers can reach it.
     pub(crate) url: Option<String>,
     /// OBS over HTTP, if the emulator serves it and workers can reach it.
@@ -57,16 +57,16 @@ pub(crate) struct Surroundings {
 /// Later variables take precedence over earlier ones. The order is: presets of the service (SOURCES
 /// G), variables that a process on this machine requires (PATH, HOME, TMPDIR, PYTHONUNBUFFERED),
 /// variables of devices, channels passed as variables, and the job's own variables. The last
-/// variable is `run`, by which the emulator recognises the job's processes. Presets for networks and
-/// libraries that the emulator does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the emulator
-/// serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install packages
-/// into the last of them.
+/// variable is `run`, by which the emulator recognises the job's processes. Presets for networks
+/// and libraries that the emulator does not have are omitted (NCCL_*, LD_LIBRARY_PATH). If the
+/// emulator serves OBS, `S3_ENDPOINT` is its URL. Python must search `packages`, and pip install
+/// packages into the last of them.
 pub(super) fn variables(
     worker: &Worker,
     stage: &Stage,
     interpreters: &[&Path],
     packages: Option<[PathBuf; 2]>,
-    surroundings: &Surroundings,
+    host: &HostEnvironment,
     run: &OsStr,
 ) -> BTreeMap<OsString, OsString> {
     let (job_id, request, index) = (&worker.job_id, &worker.request, worker.index);
@@ -111,11 +111,11 @@ pub(super) fn variables(
             set(name, text(value));
         }
     }
-    if let Some(url) = &surroundings.url {
+    if let Some(url) = &host.url {
         set("MA_APIGW_ENDPOINT", text(url));
     }
     set("PYTHONPATH", job_dir);
-    if let Some(obs) = &surroundings.obs {
+    if let Some(obs) = &host.obs {
         set("S3_ENDPOINT", text(&obs.url));
         if let Some(keys) = obs.keys.get(&worker.user_id) {
             set("AWS_ENDPOINT_URL_S3", text(&obs.url));
@@ -142,7 +142,7 @@ pub(super) fn variables(
     }
     set(OBS_VARIABLE, stage.obs.clone().into_os_string());
 
-    for (name, value) in &surroundings.devices {
+    for (name, value) in &host.devices {
         set(name, text(value));
     }
 

@@ -1,11 +1,12 @@
 //! Runner that starts each worker as a process group on this machine.
 //!
 //! [`environment`] builds the environment variables and arguments of a process. [`python`] finds
-//! the interpreter and installs packages. [`start_gate`] delays the code until [`orphans`] has
-//! recorded its process group. [`run`] waits for the end of a run, and [`log_pump`] copies its
-//! output. [`process_table`] finds and ends the processes of a run, including those that have left
-//! its process group. The [`watchdog`] ends the processes of jobs after the emulator has ended.
-//! [`view`] shows the code the paths and names of the service, and [`moxing`] its library for OBS.
+//! the interpreter and installs packages. [`staging`] has the directories that its programs
+//! see. [`start_gate`] delays the code until [`orphans`] has recorded its process group. [`run`]
+//! waits for the end of a run, and [`log_pump`] copies its output. [`process_table`] finds and ends
+//! the processes of a run, including those that have left its process group. The [`watchdog`] ends
+//! the processes of jobs after the emulator has ended. [`view`] shows the code the paths and names
+//! of the service, and [`moxing`] its library for OBS.
 
 pub(crate) mod environment;
 pub(crate) mod image_command;
@@ -15,16 +16,15 @@ mod orphans;
 mod process_table;
 pub(crate) mod python;
 mod run;
+mod staging;
 mod start_gate;
 pub(crate) mod view;
 pub(crate) mod watchdog;
 
 use std::{
     ffi::OsString,
-    fs,
     io::{self, Write},
     net::TcpListener,
-    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::Stdio,
     sync::Arc,
@@ -43,21 +43,17 @@ use crate::{
         confined_dir::ConfinedDir,
         container_path::{ContainerPath, PACKAGE_DIR},
     },
-    job::{
-        channel::{Volume, VolumeSource},
-        request::Start,
-        worker::Worker,
-    },
+    job::{request::Start, worker::Worker},
     metrics::usage::{Meter, Usage},
     runner::{
         launcher::{Launcher, Step},
         process::{
-            environment::Surroundings,
+            environment::HostEnvironment,
             image_command::ImageCommand,
             log_pump::Pump,
             python::{Python, python3},
             run::{ActiveRuns, FailedStart, ProcessRun, Started},
-            view::{Backstage, HOSTS, Sight, Stage, ViewStatus, host_table},
+            view::{HOSTS, Sight, Stage, ViewStatus, host_table},
         },
         run::Run,
         worker_files::WorkerFiles,
@@ -75,14 +71,15 @@ pub(crate) struct ProcessRunner {
 
 /// Command for a fine-tuning job, whose code and model are only available on the platform.
 const NO_FINE_TUNING: &str = "echo 'modelarts-emulator: this job tunes a model of the platform; \
-    the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; exit 1";
+    the emulator has none, so the job fails. Jobs of --runner simulated follow a script.' >&2; \
+    exit 1";
 
 /// Settings of the process runner.
 #[derive(Debug)]
 pub(crate) struct Settings {
     /// Directory for NFS file systems, each in the subdirectory `<server>/<path>`.
     pub(crate) nfs: PathBuf,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) host: HostEnvironment,
     /// View of this machine that the code has, unless it runs in an image.
     pub(crate) sight: Sight,
     /// Directory for the wheel of MoXing.
@@ -248,15 +245,9 @@ impl ProcessRunner {
         let (go, mut starter) = io::pipe()?;
         let trial = worker.trial.as_ref().map(|trial| trial.id.as_str());
         let run = self.runs.processes.run_mark(root, trial);
-        let surroundings = &self.settings.surroundings;
-        let variables = environment::variables(
-            worker,
-            &stage,
-            &interpreters,
-            packages,
-            surroundings,
-            &run.variable,
-        );
+        let host = &self.settings.host;
+        let variables =
+            environment::variables(worker, &stage, &interpreters, packages, host, &run.variable);
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
             .run_command(words, &home.host_path(&stage.root))
@@ -344,78 +335,11 @@ impl ProcessRunner {
         image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
 
-    /// Prepares the surroundings of the programs of a worker.
-    fn stage(
-        &self,
-        worker: &Worker,
-        directory: &ConfinedDir,
-        python: Option<&Python>,
-        volumes: &[Volume],
-    ) -> io::Result<Stage> {
-        directory.directory(Path::new("tmp"))?;
-        self.files.make_scratch(directory)?;
-        moxing::write_wheel(&self.settings.package)?;
-        let sources: io::Result<Vec<_>> = volumes
-            .iter()
-            .map(|volume| Ok((self.source(volume)?, Path::new(&volume.local_path))))
-            .collect();
-        let sources = sources?;
-        let obs = self.files.obs.root();
-        match &self.settings.sight {
-            Sight::Container(view) if self.image_command(worker).is_none() => {
-                let places = Backstage {
-                    worker: directory,
-                    obs,
-                    package: &self.settings.package,
-                    prefixes: python.map_or(&[], |python| &python.prefixes),
-                    packages: python.map_or(&[], |python| &python.packages),
-                    volumes: &sources,
-                };
-                Stage::container(view, worker, &places)
-            }
-            _ => {
-                let package = (self.settings.package.clone(), Path::new(PACKAGE_DIR));
-                for (source, at) in sources.iter().chain([&package]) {
-                    link(directory, source, at)?;
-                }
-                Ok(Stage::machine(directory.root(), obs))
-            }
-        }
-    }
-
-    /// Returns the directory of this machine that a volume mounts.
-    fn source(&self, volume: &Volume) -> io::Result<PathBuf> {
-        match &volume.source {
-            VolumeSource::Obs(path) => self.files.obs.directory(&path.relative()),
-            VolumeSource::Nfs(server) => {
-                let (server, path) = server.split_once(':').unwrap_or((server, ""));
-                let below = Path::new(server).join(path.trim_start_matches('/'));
-                ConfinedDir::create(&self.settings.nfs)?.directory(&below)
-            }
-        }
-    }
-
     async fn usage(&self, worker: &Worker) -> Option<Usage> {
         let leader = self.runs.find(worker)?.leader?;
         let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
         let meter = Arc::clone(&self.meter);
         spawn_blocking(move || meter.measure(leader)).await.ok()?
-    }
-}
-
-/// Links a directory of this machine into the directory of a worker, at its path in a container.
-fn link(directory: &ConfinedDir, source: &Path, at: &Path) -> io::Result<()> {
-    let below = at.strip_prefix("/").unwrap_or(at);
-    let parent = directory.directory(below.parent().unwrap_or(Path::new("")))?;
-    let link = parent.join(below.file_name().unwrap_or_default());
-    match symlink(source, &link) {
-        // The link exists already if the code is restarted in place or runs as another trial.
-        Err(_) if fs::read_link(&link).is_ok_and(|target| target == source) => Ok(()),
-        Err(error) => Err(io::Error::new(
-            error.kind(),
-            format!("nothing can be mounted at {}: {error}", at.display()),
-        )),
-        Ok(()) => Ok(()),
     }
 }
 

@@ -1,11 +1,11 @@
 //! Processes of this machine, assigned to the runs of jobs.
 //!
-//! A process belongs to a run if it is in the process group of the run, or if it has the mark of the
-//! run, which child processes inherit: a variable in its environment and, on Linux, a limit on
-//! real-time computing. A process that has left the group, by `setsid` or as a daemon, is found by the
-//! variable. A process that has also replaced its environment is found by the limit. No process is
-//! affected by the limit, which is thousands of years, and only a process with the rights of root can
-//! raise it.
+//! A process belongs to a run if it is in the process group of the run, or if it has the mark of
+//! the run, which child processes inherit: a variable in its environment and, on Linux, a limit on
+//! real-time computing. A process that has left the group, by `setsid` or as a daemon, is found by
+//! the variable. A process that has also replaced its environment is found by the limit. No process
+//! is affected by the limit, which is thousands of years, and only a process with the rights of
+//! root can raise it.
 //!
 //! Groups and marks are read from `/proc`. On systems without `/proc`, such as macOS, processes
 //! that have left their group are not found.
@@ -269,8 +269,8 @@ fn end_all(processes: Vec<Pid>) {
     }
 }
 
-/// Returns the live processes that started at or after `since`, in clock ticks. `first_limit` is the
-/// first limit of the emulators on the directory `jobs`.
+/// Returns the live processes that started at or after `since`, in clock ticks. `first_limit` is
+/// the first limit of the emulators on the directory `jobs`.
 fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> {
     let mut processes = Vec::new();
     let mut has_proc = false;

@@ -62,8 +62,8 @@ impl Python {
     /// worker. `wheel` is a path as the code sees it.
     ///
     /// Code often sets PYTHONPATH, so a file in the home of the code names the wheel. Returns the
-    /// directory for packages if the interpreter does not read the home, so that variables must name
-    /// both. The home also gets a program `python`, which images have and some systems do not.
+    /// directory for packages if the interpreter does not read the home, so that variables must
+    /// name both. The home also gets a program `python`, which images have and some systems do not.
     pub(super) fn add_packages(
         &self,
         worker: &ConfinedDir,

@@ -107,7 +107,8 @@ impl Watchdog {
         };
         start()
             .inspect_err(|error| {
-                tracing::warn!(%error, "no watchdog: processes and temporary files stay if this process is killed");
+                tracing::warn!(%error, "no watchdog: processes and temporary files stay if this \
+                     process is killed");
             })
             .ok()
     }

@@ -19,7 +19,8 @@ use crate::{
 ///   "default": [{"seconds": 60, "log": ["started", {"at": 1, "every": 10, "line": "step {n}"}]}],
 ///   "jobs": [
 ///     {"name": "flaky-*", "runs": [{"seconds": 5, "exit_code": 1}, {"seconds": 5}]},
-///     {"environments": {"SIMULATE": "fault"}, "runs": [{"seconds": 60, "fault": {"node_fault": 20}}]}
+///     {"environments": {"SIMULATE": "fault"},
+///      "runs": [{"seconds": 60, "fault": {"node_fault": 20}}]}
 ///   ]
 /// }
 /// ```
@@ -29,20 +30,25 @@ use crate::{
 /// job's code follows the first element of the list, the second run the second element, and so on;
 /// the last element repeats. Members of a run:
 ///
-/// | member | default | value |
-/// |---|---|---|
-/// | `seconds` | 0 | duration of the run, up to a year |
-/// | `exit_code` | 0 | 0 to 255 |
-/// | `log` | no lines | list of lines, each a string for a line at the start, or `{"at": 1, "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end |
-/// | `metrics` | `{"cpuUsage": 25, "memUsage": 10}` | object with the values of each series: a number, or a list with a number for each minute, the last of which repeats |
-/// | `fault` | none | `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`: activity stops after 20 s, and the run does not end |
-/// | `ignores_sigterm` | false | true: a stop ends the run only after the grace period, with exit code 137 instead of 143 |
-/// | `download_seconds` | 0 | download time of the code directory |
-/// | `download_error` | none | the cause of a failed download of the code |
-/// | `input_error` | none | the cause of a failed download of inputs |
-/// | `pre_check_error` | none | the defect found by the pre-check, for jobs that have a pre-check |
-/// | `prepare_timeout` | false | true: the preparation times out before the job is queued; only in the first run |
-/// | `tasks` | none | object with the members above that differ in a task, for example `worker-1` |
+/// - `seconds` (default: 0): duration of the run, up to a year
+/// - `exit_code` (default: 0): 0 to 255
+/// - `log` (default: no lines): list of lines, each a string for a line at the start, or `{"at": 1,
+///   "every": 10, "line": "…"}`, in seconds from the start; `every` repeats the line until the end
+/// - `metrics` (default: `{"cpuUsage": 25, "memUsage": 10}`): object with the values of each
+///   series: a number, or a list with a number for each minute, the last of which repeats
+/// - `fault` (default: none): `{"node_fault": 20}`: the node fails after 20 s; `{"hang": 20}`:
+///   activity stops after 20 s, and the run does not end
+/// - `ignores_sigterm` (default: false): true: a stop ends the run only after the grace period,
+///   with exit code 137 instead of 143
+/// - `download_seconds` (default: 0): download time of the code directory
+/// - `download_error` (default: none): the cause of a failed download of the code
+/// - `input_error` (default: none): the cause of a failed download of inputs
+/// - `pre_check_error` (default: none): the defect found by the pre-check, for jobs that have a
+///   pre-check
+/// - `prepare_timeout` (default: false): true: the preparation times out before the job is queued;
+///   only in the first run
+/// - `tasks` (default: none): object with the members above that differ in a task, for example
+///   `worker-1`
 ///
 /// Lines may contain the placeholders `{n}` (number of earlier repetitions of the line), `{run}`
 /// (1, 2, …), `{task}`, `{parameter.NAME}` and `{environment.NAME}`.
@@ -233,7 +239,8 @@ impl ScriptedRun {
             let Some(every) = line.every else { continue };
             if !every.is_finite() || every * MAX_LINES < lasts.unwrap_or(0.0).max(0.001) {
                 return Err(format!(
-                    "{path}.{name}.every must be large enough that the line is repeated at most {MAX_LINES} times"
+                    "{path}.{name}.every must be large enough that the line is repeated at most \
+                     {MAX_LINES} times"
                 ));
             }
         }
@@ -257,7 +264,8 @@ impl ScriptedRun {
             if !named.is_some_and(|(role, index)| !role.is_empty() && index.parse::<u32>().is_ok())
             {
                 return Err(format!(
-                    "{path}: tasks are worker-0, worker-1 and so on, or have a role of a heterogeneous job in the place of worker"
+                    "{path}: tasks are worker-0, worker-1 and so on, or have a role of a \
+                     heterogeneous job in the place of worker"
                 ));
             }
             run.check(&path, Some(self))?;

@@ -114,7 +114,8 @@ pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Resul
                 return Ok(());
             }
             return Err(format!(
-                "the jobs {ids} of an earlier start do not end in Slurm: cancel them with `scancel`, and \
+                "the jobs {ids} of an earlier start do not end in Slurm: cancel them with \
+                 `scancel`, and \
                  start the emulator again"
             ));
         }

@@ -31,8 +31,8 @@ pub(super) struct QueuedJob {
 /// Jobs of this user in the queue of Slurm, including those that have recently ended.
 pub(super) type Queue = Vec<QueuedJob>;
 
-/// Reader of the queue. All jobs share its reads, so that the load of Slurm does not depend on their
-/// number.
+/// Reader of the queue. All jobs share its reads, so that the load of Slurm does not depend on
+/// their number.
 #[derive(Debug, Default)]
 pub(super) struct QueueReader(Mutex<Option<Reading>>);
 
@@ -199,7 +199,8 @@ pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, Str
 pub(super) fn start_error(program: &str, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "there is no {program} on the PATH: start the emulator on a machine with the commands of \
+            "there is no {program} on the PATH: start the emulator on a machine with the commands \
+             of \
              Slurm, such as a login node (package slurm-client of Debian)"
         ),
         _ => format!("{program} cannot be started: {error}"),
@@ -228,7 +229,8 @@ mod tests {
         assert!(job.is_live());
         assert_eq!(
             job.reason(),
-            "Slurm: ReqNodeNotAvail, UnavailableNodes:n[1|2]: a node that the job requires is not available"
+            "Slurm: ReqNodeNotAvail, UnavailableNodes:n[1|2]: a node that the job requires is not \
+             available"
         );
     }
 

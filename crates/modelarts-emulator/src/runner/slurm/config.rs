@@ -12,8 +12,8 @@ use crate::{
 /// Options of `srun` for the jobs of an emulator, as an operator of the cluster defines them.
 ///
 /// Options of a job are those of `default`, overridden by those of its flavor, its pool and its
-/// priority, in this order. Without an entry of its own, a flavor requests its own CPU cores, memory
-/// and accelerator cards.
+/// priority, in this order. Without an entry of its own, a flavor requests its own CPU cores,
+/// memory and accelerator cards.
 ///
 /// ```
 /// use modelarts_emulator::slurm::Config;

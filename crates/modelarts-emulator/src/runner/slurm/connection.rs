@@ -54,7 +54,8 @@ pub(super) struct Connection {
     state: watch::Sender<State>,
     /// Lines for the standard input of `srun`; `None` once the workers must end.
     requests: Mutex<Option<mpsc::UnboundedSender<String>>>,
-    /// Receivers of the replies, by the number of the request; `None` once the connection has ended.
+    /// Receivers of the replies, by the number of the request; `None` once the connection has
+    /// ended.
     replies: Mutex<Option<Replies>>,
     last_number: AtomicU64,
     released: CancellationToken,
@@ -303,8 +304,8 @@ impl Connection {
         }
     }
 
-    /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was killed,
-    /// or that could not reach Slurm when it ended, leaves its job in the queue.
+    /// Cancels the job of an `srun` that has ended, if Slurm still has it. An `srun` that was
+    /// killed, or that could not reach Slurm when it ended, leaves its job in the queue.
     async fn leave_queue(&self, cluster: &Cluster) {
         loop {
             if let Ok(queue) = cluster.queue.read(Instant::now()).await {
@@ -313,7 +314,8 @@ impl Connection {
                 if job.state != "COMPLETING"
                     && let Err(error) = commands::cancel(&[&job.id]).await
                 {
-                    tracing::warn!(job = job.name, %error, "the job is still in the queue of Slurm");
+                    tracing::warn!(job = job.name, %error, "the job is still in the queue of \
+                         Slurm");
                 }
             }
         }

@@ -1,8 +1,8 @@
 //! Messages between the emulator and the workers of a job.
 //!
 //! The emulator writes [`Request`]s to the standard input of `srun`, which sends them to all
-//! workers. Workers write [`Message`]s to standard output, which `srun` returns with the rank of the
-//! worker before each line. Each message is one line of JSON.
+//! workers. Workers write [`Message`]s to standard output, which `srun` returns with the rank of
+//! the worker before each line. Each message is one line of JSON.
 
 use std::path::PathBuf;
 

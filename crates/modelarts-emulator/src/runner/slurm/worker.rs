@@ -26,10 +26,10 @@ use crate::{
     job::{request::JobRequest, worker::Worker},
     runner::{
         launcher::Launcher,
-        process::{ProcessRunner, Settings, environment::Surroundings, view::Sight},
+        process::{ProcessRunner, Settings, environment::HostEnvironment, view::Sight},
         run::{Exit, Run},
         slurm::{
-            exit_path,
+            launcher::exit_path,
             protocol::{Command, ExitRecord, Message, Request, Specification, Stop},
         },
         worker_files::WorkerFiles,
@@ -50,8 +50,8 @@ const MAX_ERROR: usize = 300;
 /// Time for killed processes to end after the end of the emulator.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Performs the requests of the emulator until its standard input ends or Slurm takes the node back.
-/// `path` is the file with the facts of the job.
+/// Performs the requests of the emulator until its standard input ends or Slurm takes the node
+/// back. `path` is the file with the facts of the job.
 pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| error.to_string())?;
     let unusable =
@@ -294,7 +294,7 @@ fn runner(specification: &Specification, worker: &Worker) -> io::Result<ProcessR
     let device = |name: &&str| Some(((*name).to_owned(), env::var(name).ok()?));
     let settings = Settings {
         nfs: site.nfs.clone(),
-        surroundings: Surroundings {
+        host: HostEnvironment {
             // The emulator listens on the loopback addresses of another machine.
             url: None,
             obs: None,

@@ -11,7 +11,7 @@ use crate::{
     api::error::ApiError,
     validation::fields::{
         CREATION,
-        field_spec::{Handling, Type},
+        field::{Field, Format, Handling},
     },
 };
 
@@ -41,12 +41,12 @@ pub(crate) fn ignored_header(body: &Value) -> Option<HeaderValue> {
 
 /// Returns the header for a body of this type. A strict emulator rejects documented fields.
 pub(crate) fn ignored_header_of(
-    kind: &Type,
+    body_field: &Field,
     body: &Value,
     strict: bool,
 ) -> Result<Option<HeaderValue>, ApiError> {
     let mut paths = IgnoredPaths::new();
-    add_ignored(kind, body, "", &mut paths);
+    add_ignored(body_field, body, "", &mut paths);
     if strict {
         refuse_documented(&paths)?;
     }
@@ -101,8 +101,8 @@ fn refuse_documented(paths: &IgnoredPaths) -> Result<(), ApiError> {
     )))
 }
 
-/// Adds the ignored paths of a value of this type, which is located at `path` in the body.
-fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths) {
+/// Adds the ignored paths of the value of a field, which is located at `path` in the body.
+fn add_ignored(field: &Field, value: &Value, path: &str, paths: &mut IgnoredPaths) {
     match value {
         Value::Object(members) => {
             for (name, value) in members.iter().filter(|(_, value)| !is_empty(value)) {
@@ -110,27 +110,28 @@ fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths)
                     "" => name.clone(),
                     path => format!("{path}.{name}"),
                 };
-                match kind.member(name) {
-                    None if kind.is_free() => {}
+                match field.member(name) {
+                    None if field.is_free() => {}
                     None => {
                         paths.insert(path, false);
                     }
-                    Some((handling, kind)) if is_ignored(handling, kind, &path, value) => {
+                    Some(member) if is_ignored(member, &path, value) => {
                         paths.insert(path, true);
                     }
-                    Some((Handling::Acted | Handling::Echoed, kind)) => {
-                        add_ignored(kind, value, &path, paths);
+                    Some(member) => {
+                        if matches!(member.handling, Handling::Acted | Handling::Echoed) {
+                            add_ignored(member, value, &path, paths);
+                        }
                     }
-                    Some(_) => {}
                 }
             }
         }
         Value::Array(items) => {
             let path = format!("{path}[]");
             for item in items.iter().filter(|item| !is_empty(item)) {
-                match kind.element() {
+                match field.element() {
                     Some(element) => add_ignored(element, item, &path, paths),
-                    None if kind.is_free() => {}
+                    None if field.is_free() => {}
                     None => {
                         paths.insert(path.clone(), false);
                     }
@@ -143,9 +144,9 @@ fn add_ignored(kind: &Type, value: &Value, path: &str, paths: &mut IgnoredPaths)
 
 /// Returns `true` unless the value has the effect that it has on the service, or is the documented
 /// default, which requires no effect.
-fn is_ignored(handling: Handling, kind: &Type, path: &str, value: &Value) -> bool {
-    match (handling, kind) {
-        (_, Type::Open(known)) if !known.iter().any(|known| value == known) => true,
+fn is_ignored(field: &Field, path: &str, value: &Value) -> bool {
+    match (field.handling, &field.format) {
+        (_, Format::Effective(known)) if !known.iter().any(|known| value == known) => true,
         (Handling::Stored | Handling::Unshown, _) => match (path, value.as_str()) {
             ("spec.runtime_type", Some(text)) => text != "production",
             ("metadata.annotations.job_template", Some(text)) => text != "Template DL",

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::validation::fields::{
     CREATION,
-    field_spec::{Handling, Type},
+    field::{Field, Handling},
 };
 
 /// Adds to the representation of a job the fields of its create request that are returned
@@ -13,24 +13,24 @@ pub(crate) fn give_back(shown: &mut Value, given: &Value) {
     merge(&CREATION, shown, given);
 }
 
-fn merge(kind: &Type, shown: &mut Value, given: &Value) {
+fn merge(field: &Field, shown: &mut Value, given: &Value) {
     match (shown, given) {
         (Value::Object(shown), Value::Object(given)) => {
             for (name, given) in given.iter().filter(|(_, given)| !given.is_null()) {
-                let Some((handling, kind)) = kind.member(name) else {
+                let Some(member) = field.member(name) else {
                     continue;
                 };
                 match shown.get_mut(name).filter(|shown| !shown.is_null()) {
-                    Some(shown) if handling.is_shown() => merge(kind, shown, given),
-                    None if matches!(handling, Handling::Echoed | Handling::Stored) => {
-                        shown.insert(name.clone(), filtered(kind, given, Handling::is_shown));
+                    Some(shown) if member.handling.is_shown() => merge(member, shown, given),
+                    None if matches!(member.handling, Handling::Echoed | Handling::Stored) => {
+                        shown.insert(name.clone(), filtered(member, given, Handling::is_shown));
                     }
                     _ => {}
                 }
             }
         }
         (Value::Array(shown), Value::Array(given)) => {
-            if let Some(element) = kind.element() {
+            if let Some(element) = field.element() {
                 for (shown, given) in shown.iter_mut().zip(given) {
                     merge(element, shown, given);
                 }
@@ -45,9 +45,9 @@ pub(crate) fn visible_part(body: &Value) -> Value {
     visible_part_of(&CREATION, body)
 }
 
-/// Returns a body of this type without the members that responses never contain.
-pub(crate) fn visible_part_of(kind: &Type, body: &Value) -> Value {
-    filtered(kind, body, Handling::is_shown)
+/// Returns a body with these fields without the members that responses never contain.
+pub(crate) fn visible_part_of(field: &Field, body: &Value) -> Value {
+    filtered(field, body, Handling::is_shown)
 }
 
 /// Returns a CreateTrainingJob body without the members that are not in the table.
@@ -56,13 +56,13 @@ pub(crate) fn known_part(body: &Value) -> Value {
 }
 
 /// Returns a value without the members that are not in the table or for which `keep` returns false.
-fn filtered(kind: &Type, given: &Value, keep: fn(Handling) -> bool) -> Value {
-    match (given, kind.element()) {
-        (Value::Object(members), _) if !kind.is_free() => members
+fn filtered(field: &Field, given: &Value, keep: fn(Handling) -> bool) -> Value {
+    match (given, field.element()) {
+        (Value::Object(members), _) if !field.is_free() => members
             .iter()
             .filter_map(|(name, value)| {
-                let (handling, kind) = kind.member(name)?;
-                keep(handling).then(|| (name.clone(), filtered(kind, value, keep)))
+                let member = field.member(name)?;
+                keep(member.handling).then(|| (name.clone(), filtered(member, value, keep)))
             })
             .collect(),
         (Value::Array(items), Some(element)) => items

@@ -9,6 +9,7 @@ mod cases;
 
 use std::{collections::BTreeSet, fs};
 
+use modelarts_api::Rule;
 use serde_json::{Value, json};
 
 use crate::{
@@ -22,8 +23,9 @@ use crate::{
         body_shape,
         creation::{Creation, Offer},
         fields::{
-            field_spec::{Handling, Need, Type},
-            tests::field_specs,
+            CREATION,
+            field::{Field, Format, Kind},
+            tests::{all_fields, alone},
         },
         rule::Basis,
         rules,
@@ -210,7 +212,8 @@ fn rules_behind_the_table_of_fields() {
             "metrics-http-get",
             spec(
                 "spec|custom_metrics",
-                json!([{"http_get": {"path": "/m", "port": 10001}}, {"exec": {"command": ["a", "b"]}}]),
+                json!([{"http_get": {"path": "/m", "port": 10001}}, {"exec": {"command": ["a",
+                    "b"]}}]),
             ),
             "",
         ),
@@ -352,67 +355,79 @@ fn the_other_cloud_has_other_limits() {
     }
 }
 
-/// Returns two values of a type: one at its limit, and one that violates the limit, if such a value
-/// exists.
-fn examples(kind: &Type) -> (Value, Option<Value>) {
-    match kind {
-        Type::Any => (json!(7), None),
-        Type::Text => (json!("x"), Some(json!(7))),
-        Type::Between(_, most) => (json!("é".repeat(*most)), Some(json!("x".repeat(most + 1)))),
-        Type::Plain(most) => (json!("-".repeat(*most)), Some(json!("a;b"))),
-        Type::Decimal(least, _) => (json!(least), Some(json!(least - 0.1))),
-        Type::Above(bound) => (json!(bound + 0.1), Some(json!(bound))),
-        Type::AtMost(most, _) => (json!(vec![0; *most]), Some(json!(vec![0; most + 1]))),
-        Type::Exactly(count, _) => (json!(vec![0; *count]), Some(json!(vec![0; count + 1]))),
-        Type::UpTo(most) => (json!("é".repeat(*most)), Some(json!("x".repeat(most + 1)))),
-        Type::Name => (json!("x".repeat(64)), Some(json!("x".repeat(65)))),
-        Type::OneOf(values) => (json!(values[values.len() - 1]), Some(json!("other"))),
-        Type::Open(values) | Type::Known(values) => (json!(values[0]), Some(json!(7))),
-        Type::Number(least, most) => (
-            json!(most),
-            Some(json!(if *most == i64::MAX {
-                least - 1
-            } else {
-                most + 1
-            })),
-        ),
-        Type::Bool => (json!(true), Some(json!("true"))),
-        Type::Object(_) => (json!({}), Some(json!([]))),
-        Type::List(_) => (json!([]), Some(json!({}))),
-        Type::Texts(pairs, _, value, _) if *pairs != usize::MAX => {
-            let full: serde_json::Map<String, Value> = (0..*pairs)
-                .map(|at| (format!("k{at}"), "x".repeat(*value).into()))
-                .collect();
-            let mut more = full.clone();
-            more.insert("one-more".into(), "".into());
-            (full.into(), Some(more.into()))
-        }
-        Type::Texts(..) => (json!({"k": "v"}), Some(json!({"k": 1}))),
-    }
-}
-
-/// Returns the type of a body that contains only this field and its parents.
-fn alone(path: &str, kind: Type, mut need: Need) -> Type {
-    let mut kind = match kind {
-        Type::Object(_) => Type::Object(&[]),
-        Type::List(_) => Type::List(&Type::Any),
-        Type::AtMost(most, _) => Type::AtMost(most, &Type::Any),
-        Type::Exactly(count, _) => Type::Exactly(count, &Type::Any),
-        Type::Texts(pairs, name, value, _) => Type::Texts(pairs, name, value, &[]),
-        other => other,
+/// Returns two values of a field: one at its limit, and one that violates the limit, if such a
+/// value exists.
+fn examples(field: &Field) -> (Value, Option<Value>) {
+    let limit = |pick: fn(&Rule) -> Option<f64>| field.limits.iter().find_map(pick);
+    let count = |pick: fn(&Rule) -> Option<u64>| {
+        let count = field.limits.iter().find_map(pick)?;
+        usize::try_from(count).ok()
     };
-    for step in path.split('.').rev() {
-        let name = step.strip_suffix("[]");
-        if name.is_some() {
-            kind = Type::List(Box::leak(Box::new(kind)));
-            need = Need::Optional;
+    let length = count(|limit| match limit {
+        Rule::MaxLength(most) => Some(*most),
+        _ => None,
+    });
+    let least = limit(|limit| match limit {
+        Rule::Minimum(least) => Some(*least),
+        _ => None,
+    });
+    let bound = limit(|limit| match limit {
+        Rule::ExclusiveMinimum(bound) => Some(*bound),
+        _ => None,
+    });
+    let most = limit(|limit| match limit {
+        Rule::Maximum(most) => Some(*most),
+        _ => None,
+    });
+    let items = count(|limit| match limit {
+        Rule::MaxItems(most) => Some(*most),
+        _ => None,
+    });
+    let pairs = count(|limit| match limit {
+        Rule::MaxProperties(most) => Some(*most),
+        _ => None,
+    });
+    let number = |number: f64| match field.kind {
+        Kind::Integer => json!(number as i64),
+        _ => json!(number),
+    };
+    match (field.kind, &field.format) {
+        (Kind::Any, _) => (json!(7), None),
+        (Kind::Text, Format::Name) => (json!("x".repeat(64)), Some(json!("x".repeat(65)))),
+        (Kind::Text, Format::Word) => (json!("-".repeat(length.unwrap())), Some(json!("a;b"))),
+        (Kind::Text, Format::OneOf(values)) => (json!(values.last()), Some(json!("other"))),
+        (Kind::Text, Format::Effective(values) | Format::Supported(values)) => {
+            (json!(values[0]), Some(json!(7)))
         }
-        let name: &'static str = name.unwrap_or(step).to_owned().leak();
-        let names: &'static [&'static str] = vec![name].leak();
-        kind = Type::Object(vec![(names, need, Handling::Acted, kind)].leak());
-        need = Need::Optional;
+        (Kind::Text, Format::Any) => match length {
+            Some(most) => (json!("é".repeat(most)), Some(json!("x".repeat(most + 1)))),
+            None => (json!("x"), Some(json!(7))),
+        },
+        (Kind::Integer | Kind::Number, _) => match (bound, least, most) {
+            (Some(bound), ..) => (json!(bound + 0.1), Some(json!(bound))),
+            (_, _, Some(most)) => (number(most), Some(number(most + 1.0))),
+            (_, Some(least), _) => (number(least), Some(number(least - 1.0))),
+            _ => (json!(7), Some(json!("7"))),
+        },
+        (Kind::Boolean, _) => (json!(true), Some(json!("true"))),
+        (Kind::Object, _) => (json!({}), Some(json!([]))),
+        (Kind::List, _) => match items {
+            Some(most) => (json!(vec![0; most]), Some(json!(vec![0; most + 1]))),
+            None => (json!([]), Some(json!({}))),
+        },
+        (Kind::Map, _) => match pairs {
+            Some(pairs) => {
+                let value = "x".repeat(usize::try_from(field.value_length().unwrap()).unwrap());
+                let full: serde_json::Map<String, Value> = (0..pairs)
+                    .map(|at| (format!("k{at}"), value.clone().into()))
+                    .collect();
+                let mut more = full.clone();
+                more.insert("one-more".into(), "".into());
+                (full.into(), Some(more.into()))
+            }
+            None => (json!({"k": "v"}), Some(json!({"k": 1}))),
+        },
     }
-    kind
 }
 
 #[test]
@@ -425,15 +440,16 @@ fn an_error_of_a_line_comes_before_those_of_later_lines_in_any_element() {
     let error = body_shape::check(&body).unwrap_err().body("");
     assert_eq!(
         error["error_msg"],
-        "Invalid parameter(algorithm.inputs[1].name must be 1 to 64 letters, digits, hyphens or underscores)."
+        "Invalid parameter(algorithm.inputs[1].name must be 1 to 64 letters, digits, hyphens or \
+         underscores)."
     );
 }
 
 #[test]
 fn every_line_of_the_table_is_checked() {
-    for (path, kind, need, _) in field_specs() {
+    for (path, field) in all_fields(&CREATION) {
         let steps: Vec<&str> = path.split('.').collect();
-        let (good, bad) = examples(kind);
+        let (good, bad) = examples(field);
         // The body contains only the field and its parents.
         let nest = |value: Option<Value>| {
             let (last, parents) = steps.split_last().unwrap();
@@ -450,7 +466,7 @@ fn every_line_of_the_table_is_checked() {
             }
             body
         };
-        let alone = alone(path, *kind, *need);
+        let alone = alone(&path, field);
         let check = |value: Option<Value>| body_shape::check_against(&alone, &nest(value));
         assert_eq!(check(Some(good)), Ok(()), "{path}");
         let shown = path.replace("[]", "[0]");
@@ -461,7 +477,7 @@ fn every_line_of_the_table_is_checked() {
             assert!(message.contains(&shown), "{path}: {message}");
         }
         let absent = check(None);
-        if *need == Need::Required && !path.ends_with("[]") {
+        if field.required && !path.ends_with("[]") {
             assert_eq!(
                 absent.unwrap_err().body("")["error_msg"],
                 format!("Invalid parameter({shown} is required)."),

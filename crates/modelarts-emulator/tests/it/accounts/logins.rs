@@ -20,7 +20,8 @@ fn login(name: &str, password: &str, project: Value) -> Value {
     json!({"auth": {
         "identity": {
             "methods": ["password"],
-            "password": {"user": {"name": name, "password": password, "domain": {"name": "emulator"}}},
+            "password": {"user": {"name": name, "password": password,
+                "domain": {"name": "emulator"}}},
         },
         "scope": {"project": project},
     }})
@@ -75,7 +76,7 @@ async fn a_password_gives_a_token_for_a_day() {
 
     clock.advance(Duration::from_secs(24 * 60 * 60));
     let reply = with_token(&site, &token, &jobs).await;
-    assert_eq!(reply.error(), (401, "APIGW.0301".to_owned()));
+    reply.refused(401, "APIGW.0301");
     assert_eq!(
         reply.json()["error_msg"],
         format!("Incorrect IAM authentication information: token expires, expires_at:{expires}")
@@ -130,7 +131,8 @@ async fn temporary_keys_go_with_their_token_and_end() {
     let site = Site::with(|builder| builder.clock(Arc::clone(&clock) as _).token("t")).await;
     let url = format!("{}/v3.0/OS-CREDENTIAL/securitytokens", site.emulator.url());
     let issue = async |seconds: u64| {
-        let body = json!({"auth": {"identity": {"methods": ["token"], "token": {"duration_seconds": seconds}}}});
+        let body = json!({"auth": {"identity": {"methods": ["token"],
+            "token": {"duration_seconds": seconds}}}});
         let request = site
             .client
             .http
@@ -160,7 +162,7 @@ async fn temporary_keys_go_with_their_token_and_end() {
     };
     assert_eq!(ask(Some(text("securitytoken"))).await.status, 200);
     for token in [None, Some("other".to_owned())] {
-        assert_eq!(ask(token).await.error(), (401, "APIGW.0301".to_owned()));
+        ask(token).await.refused(401, "APIGW.0301");
     }
     clock.advance(Duration::from_secs(900));
     let reply = ask(Some(text("securitytoken"))).await;
@@ -214,7 +216,8 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
 #[tokio::test]
 async fn a_project_does_not_see_anothers_jobs() {
     let users = User::list_from_json(
-        r#"[{"name": "ann", "project_id": "p1", "may_set_high_priority": true}, {"name": "bob", "project_id": "p2"}]"#,
+        r#"[{"name": "ann", "project_id": "p1", "may_set_high_priority": true},
+            {"name": "bob", "project_id": "p2"}]"#,
     )
     .unwrap();
     let bob = users[1].clone();
@@ -244,7 +247,7 @@ async fn a_project_does_not_see_anothers_jobs() {
             )
             .await,
     ] {
-        assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));
+        reply.refused(400, "ModelArts.2775");
     }
     let list = theirs
         .post("/training-job-searches", &json!({}))
@@ -261,10 +264,7 @@ async fn a_project_does_not_see_anothers_jobs() {
         project_id: "p1".into(),
         ..theirs
     };
-    assert_eq!(
-        other.get(&path).await.error(),
-        (404, "ModelArts.2786".to_owned())
-    );
+    other.get(&path).await.refused(404, "ModelArts.2786");
     let theirs = Client {
         project_id: "p2".into(),
         ..other
@@ -273,7 +273,7 @@ async fn a_project_does_not_see_anothers_jobs() {
     urgent["spec"] =
         json!({"resource": {"pool_id": "pool-cpu"}, "schedule_policy": {"priority": 3}});
     let reply = theirs.post("/training-jobs", &urgent).await;
-    assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
+    reply.refused(403, "ModelArts.0108");
     urgent["spec"]["schedule_policy"]["priority"] = 2.into();
     let created = theirs.post("/training-jobs", &urgent).await;
     let path = format!(
@@ -282,11 +282,11 @@ async fn a_project_does_not_see_anothers_jobs() {
     );
     let higher = json!({"spec": {"schedule_policy": {"priority": 3}}}).to_string();
     let reply = theirs.send(Method::PUT, &path, higher.into_bytes()).await;
-    assert_eq!(reply.error(), (403, "ModelArts.0108".to_owned()));
+    reply.refused(403, "ModelArts.0108");
     // The users file grants this user the permission for priority 3.
     urgent["metadata"]["name"] = "granted".into();
     urgent["spec"]["schedule_policy"]["priority"] = 3.into();
-    let created = site.client.post("/training-jobs", &urgent).await;
+    let created = site.post("/training-jobs", &urgent).await;
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
 }
 
@@ -299,12 +299,9 @@ async fn frozen_and_unauthorised_accounts_create_nothing() {
         let user = json!([{"name": "ann", member: member == "frozen"}]);
         let user = User::list_from_json(&user.to_string()).unwrap().remove(0);
         let site = Site::with(|builder| builder.user(user)).await;
-        let reply = site
-            .client
-            .post("/training-jobs", &site.script("x", ""))
-            .await;
+        let reply = site.post("/training-jobs", &site.script("x", "")).await;
         assert_eq!(reply.error(), (status, code.to_owned()));
-        assert_eq!(site.client.get("/training-job-engines").await.status, 200);
+        assert_eq!(site.get("/training-job-engines").await.status, 200);
     }
     assert!(User::list_from_json("[]").is_err());
     assert!(User::list_from_json(r#"[{"name": "a", "colour": 1}]"#).is_err());
@@ -357,7 +354,8 @@ async fn scoped_signatures_are_accepted() {
             .header(
                 "authorization",
                 format!(
-                    "SDK-HMAC-SHA256 Credential={}/{scope}, SignedHeaders=host;x-sdk-date, Signature={signature}",
+                    "SDK-HMAC-SHA256 Credential={}/{scope}, SignedHeaders=host;x-sdk-date, \
+                     Signature={signature}",
                     site.client.access_key
                 ),
             );
@@ -389,14 +387,13 @@ async fn bodies_above_twelve_megabytes_are_refused() {
     let site = Site::start().await;
     let ask = async |size: usize| {
         let body = vec![b' '; size];
-        site.client
-            .send(Method::POST, "/training-job-searches", body)
+        site.send(Method::POST, "/training-job-searches", body)
             .await
     };
     let most = 12 * 1024 * 1024;
-    assert_eq!(ask(most).await.error(), (400, "ModelArts.2787".to_owned()));
+    ask(most).await.refused(400, "ModelArts.2787");
     let reply = ask(most + 1).await;
-    assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()));
+    reply.refused(413, "ModelArts.4104");
     assert_eq!(
         reply.json()["error_solution"],
         "Use a request body smaller than 12 MB."
@@ -425,6 +422,6 @@ async fn answers_of_iam_have_one_id_and_large_bodies_are_refused() {
     let large = vec![b' '; 12 * 1024 * 1024 + 1];
     let login = site.client.http.post(format!("{url}/v3/auth/tokens"));
     let reply = Reply::of(login.body(large).send().await.unwrap()).await;
-    assert_eq!(reply.error(), (413, "ModelArts.4104".to_owned()));
+    reply.refused(413, "ModelArts.4104");
     one_id(&reply);
 }

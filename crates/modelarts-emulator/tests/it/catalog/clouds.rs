@@ -59,7 +59,7 @@ async fn open_telekom_cloud_lacks_what_only_huawei_cloud_documents() {
                 Method::GET => Vec::new(),
                 _ => b"{}".to_vec(),
             };
-            let reply = site.client.send(method.clone(), &path, body).await;
+            let reply = site.send(method.clone(), &path, body).await;
             assert_eq!(code(&reply) != "APIGW.0101", there, "{method} {path}");
             if !there {
                 assert_eq!(reply.status, 404, "{method} {path}");
@@ -95,14 +95,14 @@ async fn a_gateway_refuses_before_it_looks_at_credentials() {
         (Method::PATCH, "/training-jobs/x", true),
         (Method::PATCH, "/job/training-job-engines", true),
     ] {
-        let reply = site.client.send(method, path, Vec::new()).await;
+        let reply = site.send(method, path, Vec::new()).await;
         let status = if there { 405 } else { 404 };
         assert_eq!(reply.status, status, "{path}");
     }
     // The description does not cover other parts of ModelArts, so that the cloud may offer this
     // path.
-    let reply = site.client.get("/pools").await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = site.get("/pools").await;
+    reply.refused(501, "Emulator.0501");
 }
 
 #[tokio::test]
@@ -110,7 +110,7 @@ async fn the_default_is_huawei_cloud() {
     let site = Site::with(|builder| builder.password("p")).await;
     let mut job = site.script("cloud", "");
     job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "128"});
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
-    assert_eq!(site.client.get("/training-experiments").await.status, 200);
+    assert_eq!(site.get("/training-experiments").await.status, 200);
 }

@@ -86,11 +86,11 @@ async fn a_job_that_is_deleted_before_its_end() {
     let site = site(&["delete-active=refuses"]).await;
     let id = site.create(&job("active")).await;
     let path = format!("/training-jobs/{id}");
-    let refused = site.client.delete(&path).await;
-    assert_eq!(refused.error(), (400, "ModelArts.2788".to_owned()));
+    let refused = site.delete(&path).await;
+    refused.refused(400, "ModelArts.2788");
     site.terminate(&id).await;
     site.emulator.wait_until_settled(&id).await;
-    assert_eq!(site.client.delete(&path).await.status, 202);
+    assert_eq!(site.delete(&path).await.status, 202);
 }
 
 #[tokio::test]
@@ -108,10 +108,7 @@ async fn a_second_stop_and_an_action_that_is_none() {
         let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
         assert_eq!(site.terminate(&id).await.status, again);
         let path = format!("/training-jobs/{id}/actions");
-        let reply = site
-            .client
-            .post(&path, &json!({"action_type": "sing"}))
-            .await;
+        let reply = site.post(&path, &json!({"action_type": "sing"})).await;
         assert_eq!(reply.error(), (400, code.to_owned()));
         assert_eq!(site.phase(&id).await, "Terminating");
     }
@@ -122,15 +119,11 @@ async fn offsets_and_counts() {
     let seeds = Seeds::from_json(r#"{"jobs": [{"name": "job-{n}", "count": 5}]}"#).unwrap();
     let first = async |site: &Site, id: &str| {
         let path = format!("/training-jobs/{id}/events?offset=1&limit=2");
-        site.client.get(&path).await.json()["events"][0]["message"].take()
+        site.get(&path).await.json()["events"][0]["message"].take()
     };
     let list = async |site: &Site| {
         let search = json!({"offset": 1, "limit": 2, "order": "asc"});
-        let list = site
-            .client
-            .post("/training-job-searches", &search)
-            .await
-            .json();
+        let list = site.post("/training-job-searches", &search).await.json();
         (
             list["items"][0]["metadata"]["name"].clone(),
             list["count"].clone(),
@@ -172,7 +165,6 @@ async fn jobs_that_write_to_the_same_place() {
         let first = site.create(&writes("first", "/bucket/out/")).await;
         site.create(&writes("elsewhere", "/bucket/other/")).await;
         let reply = site
-            .client
             .post("/training-jobs", &writes("second", "/bucket/out/"))
             .await;
         assert_eq!(reply.status, status, "{}", reply.text);

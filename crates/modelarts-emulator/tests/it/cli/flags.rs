@@ -52,7 +52,8 @@ async fn flags_of_simulated_jobs() {
     let flags = json!({
         "users": file(place.path(), "users.json", &users),
         "script": file(place.path(), "script.json", &json!({"default": [run]})),
-        "runner": "simulated", "clock": "manual", "cloud": "otc", "strict": true, "speed": 4, "log-cap": 10,
+        "runner": "simulated", "clock": "manual", "cloud": "otc", "strict": true, "speed": 4,
+            "log-cap": 10,
         "restart-on": "fault", "wording": "guide", "public-nodes": 1,
         "encrypted-bucket": ["locked"],
     });
@@ -76,14 +77,14 @@ async fn flags_of_simulated_jobs() {
     let mut fails = job("fails");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "4"});
     let reply = client.post("/training-jobs", &fails).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+    reply.refused(400, "ModelArts.2788");
     let reply = client.get("/training-quotas").await;
-    assert_eq!(reply.error(), (404, "APIGW.0101".to_owned()));
+    reply.refused(404, "APIGW.0101");
     // --strict: a field that the emulator only stores is rejected.
     let mut stored = job("stored");
     stored["spec"]["runtime_type"] = "debug".into();
     let reply = client.post("/training-jobs", &stored).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    reply.refused(501, "Emulator.0501");
     fails["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "3"});
     let id = create(&program, &fails).await;
     // --speed: Creating takes 2.4 seconds on the service; with this flag, it takes a quarter of
@@ -162,7 +163,8 @@ async fn flags_of_jobs_that_run() {
     });
     job["spec"] = json!({
         "resource": {"pool_id": "pool-cpu"},
-        "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/share", "local_path": "/home/ma-user/nfs"}}],
+        "volumes": [{"nfs": {"nfs_server_path": "10.0.0.1:/share",
+            "local_path": "/home/ma-user/nfs"}}],
     });
     let id = create(&program, &job).await;
     // --show-secrets: the last requests include the values of environment variables.
@@ -183,7 +185,7 @@ async fn flags_of_jobs_that_run() {
     let path = format!("/training-jobs/{id}/tasks/worker-0/save-image-job");
     let foreign = json!({"name": "lab", "namespace": "others", "tag": "1"});
     let reply = program.client.post(&path, &foreign).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2885".to_owned()));
+    reply.refused(400, "ModelArts.2885");
     let path = format!("/training-jobs/{id}");
     let reply = program.client.send(Method::DELETE, &path, Vec::new()).await;
     assert_eq!(reply.status, 202);

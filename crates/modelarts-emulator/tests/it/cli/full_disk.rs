@@ -69,8 +69,8 @@ async fn names(program: &Program, part: &str) -> Vec<String> {
         .collect()
 }
 
-/// The first request that the disk has no room for was executed before this was known: its job runs.
-/// Later changes are refused before they are executed.
+/// The first request that the disk has no room for was executed before this was known: its job
+/// runs. Later changes are refused before they are executed.
 #[tokio::test]
 async fn reads_go_on_and_what_happened_is_stored_when_there_is_room() {
     let place = tempfile::tempdir().unwrap();

@@ -162,7 +162,8 @@ impl LoadClient {
         } else {
             let gate = self.gate;
             format!(
-                "exec 3<>/dev/tcp/127.0.0.1/{gate}; echo $MA_APIGW_ENDPOINT >&3; echo waiting; read -r line <&3; exit 0"
+                "exec 3<>/dev/tcp/127.0.0.1/{gate}; echo $MA_APIGW_ENDPOINT >&3; echo waiting; \
+                 read -r line <&3; exit 0"
             )
         };
         let job = json!({
@@ -547,7 +548,8 @@ async fn a_hundred_kills_lose_nothing() {
         deleted += load_client.deleted.len();
     }
     let summary = format!(
-        "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} requests without an answer, {left} processes left"
+        "{kept} jobs kept, {deleted} deleted, {interrupted} interruptions seen, {unanswered} \
+         requests without an answer, {left} processes left"
     );
     println!("{summary}");
     // The test is meaningful only if the load is heavy enough.

@@ -94,7 +94,8 @@ async fn it_refuses_addresses_other_than_loopback() {
     assert_eq!(output.stdout, b"");
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "modelarts-emulator: cannot listen on 0.0.0.0:0: the emulator executes what it is sent, so it listens on loopback addresses only, for example 127.0.0.1:0\n"
+        "modelarts-emulator: cannot listen on 0.0.0.0:0: the emulator executes what it is sent, \
+         so it listens on loopback addresses only, for example 127.0.0.1:0\n"
     );
 }
 
@@ -220,7 +221,8 @@ async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
         (json!({"tokens": "a"}), "unexpected argument '--tokens'"),
         (
             json!({"seed": "none.json"}),
-            "cannot use none.json: there is no such file: name one that exists, as seen from the current directory",
+            "cannot use none.json: there is no such file: name one that exists, as seen from the \
+             current directory",
         ),
         (json!({"pool": "p"}), "`p` has no number of nodes"),
         (

@@ -23,7 +23,8 @@ async fn constructors_create_the_same_rules_as_the_control_route() {
         ),
         (
             Fault::error(400, "ModelArts.0104", "bad"),
-            json!({"fault": "status", "status": 400, "error_code": "ModelArts.0104", "error_msg": "bad"}),
+            json!({"fault": "status", "status": 400, "error_code": "ModelArts.0104",
+                "error_msg": "bad"}),
         ),
         (Fault::html(), json!({"fault": "html"})),
         (

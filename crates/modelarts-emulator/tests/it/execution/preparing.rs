@@ -60,7 +60,7 @@ async fn a_failed_pre_check_uses_up_the_retries() {
         last.starts_with("Training job failures: the pre-check of worker-0 failed"),
         "{last}"
     );
-    let tasks = site.client.get(&format!("/training-jobs/{id}/tasks")).await;
+    let tasks = site.get(&format!("/training-jobs/{id}/tasks")).await;
     assert_eq!(tasks.json()[2]["schedule_count"], 3);
 
     let unchecked = site.run(&site.script("unchecked", "")).await;

@@ -66,7 +66,7 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
     let job = annotated(counting(&site, "again", 3), json!({RETRIES: "3"}));
     let id = site.run(&job).await;
     assert_eq!(site.log(&id).await, "run 1\nrun 2\nrun 3\n");
-    assert_eq!(site.get("bucket/again/out/count"), "3");
+    assert_eq!(site.read("bucket/again/out/count"), "3");
     let details = site.details(&id).await;
     assert_eq!(details["status"]["phase"], "Completed");
     let failed = || {

@@ -46,7 +46,7 @@ fn obs(name: &str, path: &str) -> Value {
 
 async fn log(site: &Site, id: &str, task: &str) -> String {
     let path = format!("/training-jobs/{id}/tasks/{task}/logs/preview");
-    let reply = site.client.get(&path).await;
+    let reply = site.get(&path).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
     reply.json()["content"].as_str().unwrap().to_owned()
 }
@@ -54,16 +54,20 @@ async fn log(site: &Site, id: &str, task: &str) -> String {
 /// Script that prints the environment of the container, and writes it to the output.
 const PRINT_ENVIRONMENT: &str = r#"
 import os, sys
-names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM", "VC_WORKER_NUM", "MODE"]
+names = ["MA_TASK_NAME", "VC_TASK_INDEX", "MA_NUM_HOSTS", "MA_NUM_GPUS", "VC_LEARNER_NUM"]
+names += ["VC_WORKER_NUM", "MODE"]
 arguments = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
 values = " ".join(os.environ.get(name, "-") for name in names)
-values += " " + open(os.path.join(arguments["data_url"], "data")).read() + " " + arguments.get("rate", "-")
+with open(os.path.join(arguments["data_url"], "data")) as data:
+    values += f" {data.read()} {arguments.get('rate', '-')}"
 own = os.environ["MA_CURRENT_IP"]
 hosts = os.environ["VC_" + os.environ["MA_TASK_NAME"].upper() + "_HOSTS"].split(",")
 assert hosts[int(os.environ["VC_TASK_INDEX"])] == own, (hosts, own)
-assert len(set((os.environ["VC_LEARNER_HOSTS"] + "," + os.environ["VC_WORKER_HOSTS"]).split(","))) == 3
+hosts = os.environ["VC_LEARNER_HOSTS"] + "," + os.environ["VC_WORKER_HOSTS"]
+assert len(set(hosts.split(","))) == 3
 print(values)
-open(os.path.join(arguments["train_url"], os.environ["MA_TASK_NAME"] + "-" + os.environ["VC_TASK_INDEX"]), "w").write(values)
+name = os.environ["MA_TASK_NAME"] + "-" + os.environ["VC_TASK_INDEX"]
+open(os.path.join(arguments["train_url"], name), "w").write(values)
 "#;
 
 #[tokio::test]
@@ -156,7 +160,7 @@ async fn roles_run_their_own_code_with_their_own_data() {
         ),
     ] {
         assert_eq!(log(&site, &id, task).await, format!("{values}\n"));
-        assert_eq!(site.get(output), values);
+        assert_eq!(site.read(output), values);
     }
     let exported = site.emulator.obs_root().join("bucket/logs");
     let exported: Vec<_> = std::fs::read_dir(exported).unwrap().flatten().collect();
@@ -166,7 +170,7 @@ async fn roles_run_their_own_code_with_their_own_data() {
         format!("modelarts-job-{id}-learner-0.log")
     );
 
-    let rows = site.client.get(&format!("/training-jobs/{id}/tasks")).await;
+    let rows = site.get(&format!("/training-jobs/{id}/tasks")).await;
     let rows = rows.json();
     let names: Value = rows
         .as_array()
@@ -185,16 +189,11 @@ async fn roles_run_their_own_code_with_their_own_data() {
         3
     );
     let none = site
-        .client
         .get(&format!("/training-jobs/{id}/metrics/learner-1"))
         .await;
-    assert_eq!(none.error(), (400, "ModelArts.2788".to_owned()));
+    none.refused(400, "ModelArts.2788");
     let found = json!({"filters": [{"key": "name", "operator": "like", "value": ["rl"]}]});
-    let found = site
-        .client
-        .post("/training-job-searches", &found)
-        .await
-        .json();
+    let found = site.post("/training-job-searches", &found).await.json();
     assert_eq!(found["items"][0]["tasks"], details["tasks"]);
 }
 
@@ -280,11 +279,8 @@ async fn a_job_waits_for_the_nodes_of_all_roles() {
     let mut other = in_pool("other", "learner", 1);
     other["task_resource"] = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": 1});
     let tasks = json!([other, in_pool("other", "worker", 1)]);
-    let reply = site
-        .client
-        .post("/training-jobs", &job("other", tasks))
-        .await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = site.post("/training-jobs", &job("other", tasks)).await;
+    reply.refused(501, "Emulator.0501");
     let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(
         sentence.contains("tasks[1].task_resource.pool_id must be that of tasks[0]"),
@@ -311,12 +307,14 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
         (
             with("/role", "a/b".into()),
             "ModelArts.2788",
-            "Invalid parameter(tasks[1].role must be 1 to 64 letters, digits, hyphens or underscores).",
+            "Invalid parameter(tasks[1].role must be 1 to 64 letters, digits, hyphens or \
+             underscores).",
         ),
         (
             with("/task_resource/flavor_id", Value::Null),
             "ModelArts.2788",
-            "Invalid parameter(tasks[1].task_resource.flavor_id is required where there is no tasks[1].task_resource.pool_id).",
+            "Invalid parameter(tasks[1].task_resource.flavor_id is required where there is no \
+             tasks[1].task_resource.pool_id).",
         ),
         (
             with("/task_resource/flavor_id", "modelarts.none".into()),
@@ -334,7 +332,8 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
         (
             with("/algorithm/local_code_dir", "/tmp".into()),
             "ModelArts.2857",
-            "tasks[1]: The local_code_dir parameter verification failed for reason(it must be a directory below /home)",
+            "tasks[1]: The local_code_dir parameter verification failed for reason(it must be a \
+             directory below /home)",
         ),
         (
             with(
@@ -346,7 +345,6 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
         ),
     ] {
         let reply = site
-            .client
             .post("/training-jobs", &job("model", json!([sound(), second])))
             .await;
         assert_eq!(reply.error(), (400, code.to_owned()), "{}", reply.text);
@@ -354,8 +352,8 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
     }
     let mut both = job("model", json!([sound()]));
     both["algorithm"] = site.script("plain", "")["algorithm"].take();
-    let reply = site.client.post("/training-jobs", &both).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = site.post("/training-jobs", &both).await;
+    reply.refused(501, "Emulator.0501");
 
     // Elements with the same role, or without a role, share one sequence of tasks.
     let mut nameless = sound();
@@ -393,7 +391,7 @@ async fn simulated_roles_follow_the_script_of_their_task() {
     assert_eq!(details["status"]["task_statuses"][0]["task"], "learner-0");
     let metrics = async |task: &str| {
         let path = format!("/training-jobs/{id}/metrics/{task}");
-        let metrics = site.client.get(&path).await.json();
+        let metrics = site.get(&path).await.json();
         assert_eq!(metrics["metrics"][2]["metric"], "gpuUtil");
         metrics["metrics"][2]["value"][3].clone()
     };
@@ -422,7 +420,7 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
         "log_export_path": {"obs_url": "/bucket/logs/"},
         "schedule_policy": {"priority": 1},
     });
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
     assert_eq!(
         reply.headers["x-emulator-ignored"],
@@ -449,8 +447,8 @@ async fn the_whole_job_ends_and_waits_as_its_spec_says() {
     let strict = Site::with(|builder| builder.strict(true)).await;
     let mut job = self::job("strict", json!([role(&strict, "strict", "worker", "")]));
     job["spec"] = json!({"volumes": [{"pfs": {"pfs_path": "/b/", "local_path": "/home/b"}}]});
-    let reply = strict.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = strict.post("/training-jobs", &job).await;
+    reply.refused(501, "Emulator.0501");
 }
 
 #[tokio::test]
@@ -492,7 +490,7 @@ async fn code_and_place_are_those_of_the_roles() {
         );
         job["spec"] = spec;
         job["algorithm"] = json!({});
-        let reply = site.client.post("/training-jobs", &job).await;
+        let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.status, 201, "{}", reply.text);
     }
 }
@@ -512,7 +510,6 @@ async fn members_of_a_role_that_no_document_has_are_only_named() {
     let mut shell = role(&site, "model", "shell", "");
     shell["algorithm"] = json!({"engine": {"image_url": "org/image:1"}, "command": "true"});
     let reply = site
-        .client
         .post("/training-jobs", &job("model", json!([worker, shell])))
         .await;
     assert_eq!(reply.status, 201, "{}", reply.text);
@@ -534,12 +531,10 @@ async fn a_pool_has_nodes_for_all_roles_or_refuses() {
         role
     });
     let reply = site
-        .client
         .post("/training-jobs", &job("model", json!(tasks)))
         .await;
-    assert_eq!(reply.error(), (400, "ModelArts.2793".to_owned()));
+    reply.refused(400, "ModelArts.2793");
     let alone = site
-        .client
         .post("/training-jobs", &job("model", json!([tasks[0]])))
         .await;
     assert_eq!(alone.status, 201, "{}", alone.text);
@@ -550,10 +545,9 @@ async fn roles_whose_variables_have_one_name_are_refused() {
     let site = Site::start().await;
     let tasks = ["a-b", "a_b"].map(|name| role(&site, "model", name, ""));
     let reply = site
-        .client
         .post("/training-jobs", &job("model", json!(tasks)))
         .await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    reply.refused(501, "Emulator.0501");
     let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(sentence.contains("the roles a-b and a_b"), "{sentence}");
     assert!(sentence.contains("tasks[1].role must"), "{sentence}");

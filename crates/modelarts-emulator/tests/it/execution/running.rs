@@ -30,14 +30,15 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
         json!([{"name": "data_url", "remote": {"obs": {"obs_url": "obs://bucket/data/"}}}]);
     job["algorithm"]["outputs"] = json!([
         {"name": "train_url", "remote": {"obs": {"obs_url": "obs://bucket/out/"}}},
-        {"name": "aux", "access_method": "env", "remote": {"obs": {"obs_url": "obs://bucket/aux/"}}},
+        {"name": "aux", "access_method": "env",
+         "remote": {"obs": {"obs_url": "obs://bucket/aux/"}}},
     ]);
     job["algorithm"]["environments"] = json!({"MINE": "yes", "MA_NUM_GPUS": "8"});
     let id = site.run(&job).await;
     let log = site.log(&id).await;
     assert_eq!(site.phase(&id).await, "Completed", "{log}");
-    assert_eq!(site.get("bucket/out/model.txt"), "data and more");
-    assert_eq!(site.get("bucket/aux/deep/x"), "aux");
+    assert_eq!(site.read("bucket/out/model.txt"), "data and more");
+    assert_eq!(site.read("bucket/aux/deep/x"), "aux");
 
     // stdout and stderr are written to the same log, in the order of writing.
     let (first, rest) = log.split_once('\n').unwrap();
@@ -161,15 +162,16 @@ async fn a_command_runs_in_bash_in_its_directory() {
 #[tokio::test]
 async fn the_exit_code_decides_and_outputs_come_back_also_after_a_failure() {
     let site = Site::start().await;
-    let script = "import sys\nopen(sys.argv[1].split('=')[1] + '/partial', 'w').write('half')\nprint('oh no')\nsys.exit(3)\n";
+    let script = "import sys\nopen(sys.argv[1].split('=')[1] + '/partial', \
+         'w').write('half')\nprint('oh no')\nsys.exit(3)\n";
     let mut job = site.script("failing", script);
     job["algorithm"]["outputs"] =
         json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
     job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/logs/"});
     let id = site.run(&job).await;
-    assert_eq!(site.get("bucket/out/partial"), "half");
+    assert_eq!(site.read("bucket/out/partial"), "half");
     assert_eq!(
-        site.get(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")),
+        site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")),
         "oh no\n"
     );
     let job = site.details(&id).await;
@@ -366,7 +368,8 @@ async fn the_status_follows_the_documented_arithmetic() {
     assert_eq!(completed["duration"], (268 + 25) * 1000);
     assert_eq!(
         completed["running_records"],
-        json!([{"start_at": start, "end_at": end, "start_type": "init_or_rescheduled", "end_reason": "job completed"}])
+        json!([{"start_at": start, "end_at": end, "start_type": "init_or_rescheduled",
+            "end_reason": "job completed"}])
     );
     clock.advance(Duration::from_secs(1000));
     assert_eq!(status().await, completed);

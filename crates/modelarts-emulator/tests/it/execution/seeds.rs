@@ -24,7 +24,7 @@ fn ids(reply: &Reply) -> Vec<String> {
 
 async fn events(site: &Site, id: &str) -> Value {
     let path = format!("/training-jobs/{id}/events");
-    site.client.get(&path).await.json()["events"].take()
+    site.get(&path).await.json()["events"].take()
 }
 
 #[tokio::test]
@@ -38,7 +38,8 @@ async fn a_seeded_job_has_its_given_history() {
             "started": 1_669_449_660_000_i64, "ended": 1_669_449_720_000_i64,
             "events": [
                 {"time": 1_669_449_600_000_i64, "message": "first"},
-                {"time": 1_669_449_720_000_i64, "message": "second", "level": "Error", "source": "Task"},
+                {"time": 1_669_449_720_000_i64, "message": "second", "level": "Error",
+                 "source": "Task"},
             ],
             "logs": {"worker-0": "one\ntwo\n"},
             "metrics": {"worker-0": {"cpuUsage": [-1, 50.5], "gpuUtil": [7]}},
@@ -65,19 +66,19 @@ async fn a_seeded_job_has_its_given_history() {
     assert_eq!(
         events(&site, id).await,
         json!([
-            {"time": "2022-11-26T16:00:00+08:00", "message": "first", "level": "Info", "source": "Job"},
-            {"time": "2022-11-26T16:02:00+08:00", "message": "second", "level": "Error", "source": "Task"},
+            {"time": "2022-11-26T16:00:00+08:00", "message": "first", "level": "Info",
+             "source": "Job"},
+            {"time": "2022-11-26T16:02:00+08:00", "message": "second", "level": "Error",
+             "source": "Task"},
         ])
     );
     let metrics = site
-        .client
         .get(&format!("/training-jobs/{id}/metrics/worker-0"))
         .await;
     let metrics = metrics.json();
     assert_eq!(metrics["metrics"][0]["value"], json!([-1.0, 50.5]));
     assert_eq!(metrics["metrics"][2]["value"], json!([7.0, -1.0]));
     let tags = site
-        .client
         .get(&format!("/modelarts-training-job/{id}/tags"))
         .await;
     assert_eq!(
@@ -86,8 +87,8 @@ async fn a_seeded_job_has_its_given_history() {
     );
     // The log is three years old, and therefore beyond its retention period.
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
-    let log = site.client.get(&path).await;
-    assert_eq!(log.error(), (400, "ModelArts.2819".to_owned()));
+    let log = site.get(&path).await;
+    log.refused(400, "ModelArts.2819");
 }
 
 #[tokio::test]
@@ -105,7 +106,10 @@ async fn a_seeded_job_of_each_phase_stays_until_it_is_ended() {
     ];
     let jobs: Vec<Value> = phases
         .iter()
-        .map(|phase| json!({"name": phase, "phase": phase, "logs": {"worker-0": format!("{phase}\n")}}))
+        .map(|phase| {
+            json!({"name": phase, "phase": phase,
+            "logs": {"worker-0": format!("{phase}\n")}})
+        })
         .collect();
     let all = ids(&seed(&site, json!(jobs)).await);
     for (id, phase) in all.iter().zip(phases) {
@@ -130,10 +134,10 @@ async fn a_seeded_job_of_each_phase_stays_until_it_is_ended() {
     }
     for id in &all {
         let path = format!("/training-jobs/{id}");
-        assert_eq!(site.client.delete(&path).await.status, 202);
+        assert_eq!(site.delete(&path).await.status, 202);
         site.emulator.wait_until_gone(id).await;
     }
-    let list = site.client.post("/training-job-searches", &json!({})).await;
+    let list = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
 }
 
@@ -160,7 +164,7 @@ async fn many_jobs_are_seeded_for_any_user_and_survive_a_restart() {
     };
     for _ in 0..2 {
         let mut site = start().await;
-        let own = site.client.post("/training-job-searches", &json!({})).await;
+        let own = site.post("/training-job-searches", &json!({})).await;
         assert_eq!(own.json()["total"], 0);
         // Because the test has no access key of the other user, it uses a token.
         site.client.project_id = "b".into();
@@ -232,7 +236,8 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
             "jobs[0].metrics.worker-0.cpu must be one of cpuUsage",
         ),
         (
-            json!({"name": "a", "events": [{"time": 2, "message": ""}, {"time": 1, "message": ""}]}),
+            json!({"name": "a", "events": [{"time": 2, "message": ""}, {"time": 1,
+                "message": ""}]}),
             "jobs[0].events must be in the order",
         ),
         (
@@ -252,7 +257,7 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
     // again.
     let reply = seed(&site, json!([{"name": "b"}, {"name": "taken"}])).await;
     assert_eq!(reply.status, 400, "{}", reply.text);
-    let list = site.client.post("/training-job-searches", &json!({})).await;
+    let list = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 1);
     let bad = Seeds::from_json(r#"{"jobs": [{"name": "a", "phase": "Done"}]}"#).unwrap();
     let builder = modelarts_emulator::Emulator::builder();
@@ -274,13 +279,13 @@ async fn a_log_that_cannot_be_written_removes_all_seeded_jobs() {
         {"name": "c"},
     ]);
     let reply = seed(&site, seeds).await;
-    assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    reply.refused(400, "Emulator.0400");
     let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(
         error_message.starts_with("the job b: its log cannot be written"),
         "{error_message}"
     );
-    let list = site.client.post("/training-job-searches", &json!({})).await;
+    let list = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
 }
 

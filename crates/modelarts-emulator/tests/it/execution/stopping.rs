@@ -14,7 +14,8 @@ fn family(gate: &Gate, name: &str) -> String {
         r#"{}
 import os, subprocess, sys, signal, time
 pids = [os.getpid()]
-child = subprocess.Popen(["bash", "-c", "sleep 600 & echo $!; wait"], stdout=subprocess.PIPE, text=True)
+command = ["bash", "-c", "sleep 600 & echo $!; wait"]
+child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 pids += [child.pid, int(child.stdout.readline())]
 {name}
 print(*pids, flush=True)
@@ -24,8 +25,8 @@ gate()
     )
 }
 
-/// Returns the log of a job of [`family`] with the IDs of its three processes. A job reaches the gate
-/// possibly before the emulator has read what it printed.
+/// Returns the log of a job of [`family`] with the IDs of its three processes. A job reaches the
+/// gate possibly before the emulator has read what it printed.
 async fn process_ids(site: &Site, id: &str) -> String {
     loop {
         let log = site.log(id).await;
@@ -59,7 +60,7 @@ async fn terminate_ends_the_whole_process_group() {
     site.emulator.wait_for(&id, "Terminated").await.unwrap();
     assert!(pids.iter().all(|pid| !is_alive(pid)));
     waiting.wait_until_gone().await;
-    assert_eq!(site.get("bucket/out/partial"), "half");
+    assert_eq!(site.read("bucket/out/partial"), "half");
     site.emulator.wait_until_settled(&id).await;
     let messages = site.messages(&id).await;
     let end = messages
@@ -188,10 +189,7 @@ async fn a_running_job_can_be_deleted() {
     let waiting = gate.reached().await;
     let log = process_ids(&site, &id).await;
     assert_eq!(
-        site.client
-            .delete(&format!("/training-jobs/{id}"))
-            .await
-            .text,
+        site.delete(&format!("/training-jobs/{id}")).await.text,
         "\"\""
     );
     site.emulator.wait_until_gone(&id).await;
@@ -226,7 +224,6 @@ async fn auto_stop_is_honoured() {
     );
     let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
     let reply = site
-        .client
         .signed(reqwest::Method::GET, &target, Vec::new(), now)
         .send()
         .await
@@ -248,7 +245,8 @@ async fn several_workers_run_at_once_and_the_first_failure_ends_all() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let script = format!(
-        "{}import os\nprint(os.environ['VC_TASK_INDEX'], os.environ['VC_WORKER_NUM'], os.environ['VC_WORKER_HOSTS'])\ngate()\n",
+        "{}import os\nprint(os.environ['VC_TASK_INDEX'], os.environ['VC_WORKER_NUM'], \
+         os.environ['VC_WORKER_HOSTS'])\ngate()\n",
         gate.python()
     );
     let mut job = site.script("three", &script);
@@ -271,7 +269,6 @@ async fn several_workers_run_at_once_and_the_first_failure_ends_all() {
     );
     for index in 0..3 {
         let reply = site
-            .client
             .get(&format!(
                 "/training-jobs/{id}/tasks/worker-{index}/logs/preview"
             ))

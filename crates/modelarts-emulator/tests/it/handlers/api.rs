@@ -36,11 +36,12 @@ async fn a_creation_is_answered_in_the_documented_shape() {
     job["algorithm"]["environments"] = json!({"NCCL_DEBUG": "INFO"});
     job["algorithm"]["inputs"] =
         json!([{"name": "data_url", "remote": {"obs": {"obs_url": "obs://bucket/data/"}}}]);
-    job["algorithm"]["outputs"] = json!([{"name": "train_url", "access_method": "env", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
+    job["algorithm"]["outputs"] = json!([{"name": "train_url", "access_method": "env",
+        "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
     job["spec"]["log_export_path"] = json!({"obs_url": ""});
     job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
     job["spec"]["notification"] = json!({"topic_urn": "urn", "events": ["JobFailed"]});
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, StatusCode::CREATED);
     assert_eq!(reply.headers["content-type"], "application/json");
     assert_eq!(
@@ -137,9 +138,7 @@ async fn every_answer_carries_a_request_id() {
         "/_emulator/health".into(),
         "/".into(),
     ] {
-        let request =
-            site.client
-                .signed(Method::GET, &path, Vec::new(), std::time::SystemTime::now());
+        let request = site.signed(Method::GET, &path, Vec::new(), std::time::SystemTime::now());
         let response = request.send().await.unwrap();
         let request_id = response.headers()["x-request-id"]
             .to_str()
@@ -158,12 +157,11 @@ async fn a_job_that_does_not_exist_is_a_400() {
         "/training-jobs/3faf5c03-aaa1-4cbe-879d-24b05d997347",
     );
     for reply in [
-        site.client.get(path).await,
-        site.client.delete(path).await,
+        site.get(path).await,
+        site.delete(path).await,
         site.terminate(id).await,
-        site.client.get(&format!("{path}/events")).await,
-        site.client
-            .get(&format!("{path}/tasks/worker-0/logs/preview"))
+        site.get(&format!("{path}/events")).await,
+        site.get(&format!("{path}/tasks/worker-0/logs/preview"))
             .await,
     ] {
         assert_eq!(reply.status, StatusCode::BAD_REQUEST);
@@ -172,7 +170,8 @@ async fn a_job_that_does_not_exist_is_a_400() {
             json!({
                 "error_msg": format!("Training job (ID: {id}) not found."),
                 "error_code": "ModelArts.2775",
-                "error_solution": "Check whether the training job information in the request is valid.",
+                "error_solution": "Check whether the training job information in the request is \
+                     valid.",
             })
         );
     }
@@ -186,13 +185,14 @@ async fn a_job_that_does_not_exist_is_a_400() {
 async fn another_project_is_a_404() {
     let mut site = Site::start().await;
     site.client.project_id = "0123456789abcdef0123456789abcdef".into();
-    let reply = site.client.get("/training-jobs/x").await;
+    let reply = site.get("/training-jobs/x").await;
     assert_eq!(reply.status, StatusCode::NOT_FOUND);
     let own = site.emulator.project_id();
     assert_eq!(
         reply.json(),
         json!({
-            "error_msg": format!("The project ID (0123456789abcdef0123456789abcdef) in the request does not match that({own}) in the token."),
+            "error_msg": format!("The project ID (0123456789abcdef0123456789abcdef) in the \
+                 request does not match that({own}) in the token."),
             "error_code": "ModelArts.2786",
             "error_solution": "Change the request token or change the project ID in the request.",
         })
@@ -215,7 +215,7 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
         (Method::GET, "/training-jobs/".to_owned()),
     ] {
-        let reply = site.client.send(method.clone(), &path, Vec::new()).await;
+        let reply = site.send(method.clone(), &path, Vec::new()).await;
         assert_eq!(reply.status, StatusCode::NOT_IMPLEMENTED, "{method} {path}");
         let project = site.emulator.project_id();
         let reason = match path.contains("/ft-") {
@@ -226,7 +226,8 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
             reply.json(),
             json!({
                 "error_code": "Emulator.0501",
-                "error_msg": format!("This emulator does not model {method} /v2/{project}{path}, so it refuses instead of guessing what the service would do.{reason}"),
+                "error_msg": format!("This emulator does not model {method} /v2/{project}{path}, \
+                     so it refuses instead of guessing what the service would do.{reason}"),
             })
         );
     }
@@ -266,7 +267,7 @@ async fn a_method_that_no_document_has_is_a_405() {
             "POST",
         ),
     ] {
-        let reply = site.client.send(method.clone(), &path, Vec::new()).await;
+        let reply = site.send(method.clone(), &path, Vec::new()).await;
         assert_eq!(
             reply.status,
             StatusCode::METHOD_NOT_ALLOWED,
@@ -276,7 +277,7 @@ async fn a_method_that_no_document_has_is_a_405() {
             continue;
         }
         assert_eq!(reply.headers["allow"], allowed, "{method} {path}");
-        assert_eq!(reply.error(), (405, "ModelArts.2803".to_owned()));
+        reply.refused(405, "ModelArts.2803");
     }
 }
 
@@ -285,7 +286,7 @@ async fn a_name_is_taken_until_its_job_is_gone() {
     let site = Site::start().await;
     let job = site.script("twin", "");
     let id = site.create(&job).await;
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, StatusCode::BAD_REQUEST);
     assert_eq!(
         reply.json(),
@@ -296,10 +297,7 @@ async fn a_name_is_taken_until_its_job_is_gone() {
         })
     );
     assert_eq!(
-        site.client
-            .delete(&format!("/training-jobs/{id}"))
-            .await
-            .status,
+        site.delete(&format!("/training-jobs/{id}")).await.status,
         StatusCode::ACCEPTED
     );
     site.emulator.wait_until_gone(&id).await;
@@ -332,13 +330,13 @@ async fn only_active_jobs_are_terminated_and_only_so() {
             "Invalid parameter(action_type must be one of [terminate restart]).",
         ),
     ] {
-        let reply = site.client.post(&path, &body).await;
+        let reply = site.post(&path, &body).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
         assert_eq!(reply.json()["error_msg"], message);
     }
     let restart = json!({"action_type": "restart"});
-    let reply = site.client.post(&path, &restart).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = site.post(&path, &restart).await;
+    reply.refused(501, "Emulator.0501");
     let reply = site.terminate(&id).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED);
     let job = reply.json();
@@ -375,7 +373,7 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
     .await;
     let id = site.run(&site.script("gone", "print(1)")).await;
     let path = format!("/training-jobs/{id}");
-    let reply = site.client.delete(&path).await;
+    let reply = site.delete(&path).await;
     assert_eq!(
         (reply.status, reply.text.as_str()),
         (StatusCode::ACCEPTED, "\"\"")
@@ -385,14 +383,11 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
         site.messages(&id).await.last().unwrap(),
         "The training job has been manually deleted."
     );
-    assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
+    assert_eq!(site.delete(&path).await.status, StatusCode::ACCEPTED);
     assert!(site.worker(&id).exists());
     pass(&clock, Duration::from_secs(10)).await;
     site.emulator.wait_until_gone(&id).await;
-    assert_eq!(
-        site.client.get(&path).await.error(),
-        (400, "ModelArts.2775".to_owned())
-    );
+    site.get(&path).await.refused(400, "ModelArts.2775");
     assert!(!site.worker(&id).exists());
 }
 
@@ -404,14 +399,14 @@ async fn the_log_is_a_204_before_its_first_byte() {
     let id = site.create(&site.script("log", &script)).await;
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let waiting = gate.reached().await;
-    let reply = site.client.get(&path).await;
+    let reply = site.get(&path).await;
     assert_eq!(
         (reply.status, reply.text.as_str()),
         (StatusCode::NO_CONTENT, "")
     );
     waiting.let_through().await;
     let waiting = gate.reached().await;
-    let reply = site.client.get(&path).await;
+    let reply = site.get(&path).await;
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(
         reply.json(),
@@ -420,10 +415,9 @@ async fn the_log_is_a_204_before_its_first_byte() {
     waiting.let_through().await;
 
     let reply = site
-        .client
         .get(&format!("/training-jobs/{id}/tasks/worker-1/logs/preview"))
         .await;
-    assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+    reply.refused(400, "ModelArts.2788");
     assert_eq!(
         reply.json()["error_msg"],
         "Invalid parameter(task_id worker-1 is not a task of the job)."
@@ -438,7 +432,6 @@ async fn a_long_log_is_cut_at_its_beginning() {
     let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
     let id = site.run(&site.script("long", script)).await;
     let reply = site
-        .client
         .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
         .await;
     let log = reply.json();
@@ -458,9 +451,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
     for body in ["{}", "{\"limit\": 0}"] {
         let signed = || {
             let body = body.as_bytes().to_vec();
-            let request = site
-                .client
-                .signed(Method::POST, &target, body, SystemTime::now());
+            let request = site.signed(Method::POST, &target, body, SystemTime::now());
             request.build().unwrap()
         };
         let mut over_socket = Reply::of(site.client.http.execute(signed()).await.unwrap()).await;

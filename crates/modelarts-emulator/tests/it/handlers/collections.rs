@@ -19,7 +19,8 @@ fn algorithm(site: &Site, name: &str) -> Value {
             "boot_file": format!("/bucket/{name}/code/train.py"),
             "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
             "parameters": [
-                {"name": "epochs", "value": "3", "constraint": {"type": "Integer", "editable": true, "required": true}},
+                {"name": "epochs", "value": "3", "constraint": {"type": "Integer",
+                 "editable": true, "required": true}},
                 {"name": "lr", "value": "0.1", "constraint": {"type": "Float", "editable": false}},
             ],
             "inputs": [],
@@ -32,10 +33,7 @@ fn algorithm(site: &Site, name: &str) -> Value {
 #[tokio::test]
 async fn jobs_are_made_from_algorithms() {
     let site = Site::start().await;
-    let created = site
-        .client
-        .post("/algorithms", &algorithm(&site, "first"))
-        .await;
+    let created = site.post("/algorithms", &algorithm(&site, "first")).await;
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
     let created = created.json();
     let id = created["metadata"]["id"].as_str().unwrap().to_owned();
@@ -47,10 +45,7 @@ async fn jobs_are_made_from_algorithms() {
             {"name": "train.py"},
         ]})
     );
-    assert_eq!(
-        site.client.get(&format!("/algorithms/{id}")).await.json(),
-        created
-    );
+    assert_eq!(site.get(&format!("/algorithms/{id}")).await.json(), created);
 
     let job = |name: &str, parameters: Value| {
         json!({
@@ -81,16 +76,13 @@ async fn jobs_are_made_from_algorithms() {
         (json!([{"name": "epochs", "value": "many"}]), 2768),
         (json!([{"name": "epochs", "value": ""}]), 2766),
     ] {
-        let reply = site
-            .client
-            .post("/training-jobs", &job("bad", parameters))
-            .await;
+        let reply = site.post("/training-jobs", &job("bad", parameters)).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
     }
     let mut gpu = job("gpu", json!([]));
     gpu["spec"]["resource"]["flavor_id"] = "modelarts.p3.large.public".into();
-    let reply = site.client.post("/training-jobs", &gpu).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2763".to_owned()));
+    let reply = site.post("/training-jobs", &gpu).await;
+    reply.refused(400, "ModelArts.2763");
 }
 
 #[tokio::test]
@@ -98,10 +90,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
     let site = Site::start().await;
     let mut ids = Vec::new();
     for name in ["alpha", "beta", "gamma"] {
-        let created = site
-            .client
-            .post("/algorithms", &algorithm(&site, name))
-            .await;
+        let created = site.post("/algorithms", &algorithm(&site, name)).await;
         ids.push(
             created.json()["metadata"]["id"]
                 .as_str()
@@ -110,7 +99,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
         );
     }
     let names = async |query: &str| -> Vec<String> {
-        let list = site.client.get(&format!("/algorithms{query}")).await.json();
+        let list = site.get(&format!("/algorithms{query}")).await.json();
         let items = list["items"].as_array().unwrap().iter();
         items
             .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
@@ -130,20 +119,17 @@ async fn algorithms_are_changed_listed_and_deleted() {
         ("?sort_by=size&order=up", 2764),
         ("?searches=alpha&sort_by=size", 2790),
     ] {
-        let reply = site.client.get(&format!("/algorithms{query}")).await;
+        let reply = site.get(&format!("/algorithms{query}")).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
     }
-    let reply = site
-        .client
-        .post("/algorithms", &algorithm(&site, "alpha"))
-        .await;
-    assert_eq!(reply.error(), (400, "ModelArts.2821".to_owned()));
+    let reply = site.post("/algorithms", &algorithm(&site, "alpha")).await;
+    reply.refused(400, "ModelArts.2821");
     let mut bad = algorithm(&site, "delta");
     bad["job_config"]["boot_file"] = "/bucket/delta/code/none.py".into();
-    let reply = site.client.post("/algorithms", &bad).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2758".to_owned()));
+    let reply = site.post("/algorithms", &bad).await;
+    reply.refused(400, "ModelArts.2758");
     bad["job_config"]["boot_file"] = Value::Null;
-    let reply = site.client.post("/algorithms", &bad).await;
+    let reply = site.post("/algorithms", &bad).await;
     assert_eq!(
         reply.json()["error_msg"],
         "Invalid parameter(job_config.boot_file is required)."
@@ -160,16 +146,13 @@ async fn algorithms_are_changed_listed_and_deleted() {
         (&json!("alpha"), &json!("changed"))
     );
     assert!(metadata["update_time"].as_i64() >= metadata["create_time"].as_i64());
-    let reply = site.client.delete(&path).await;
+    let reply = site.delete(&path).await;
     assert_eq!(
         (reply.status, reply.text.as_str()),
         (StatusCode::ACCEPTED, "null")
     );
-    for reply in [
-        site.client.get(&path).await,
-        site.client.delete(&path).await,
-    ] {
-        assert_eq!(reply.error(), (400, "ModelArts.2755".to_owned()));
+    for reply in [site.get(&path).await, site.delete(&path).await] {
+        reply.refused(400, "ModelArts.2755");
     }
 }
 
@@ -186,7 +169,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
         "search_params": [{"name": "lr", "lower_bound": "0.1", "upper_bound": "0.2"}],
         "algo_configs": [{"name": "tpe_search", "params": []}],
     }});
-    let created = site.client.post("/algorithms", &full).await;
+    let created = site.post("/algorithms", &full).await;
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.text);
     let created = created.json();
     assert_eq!(created["metadata"]["tags"], json!([{"key": "auto_search"}]));
@@ -206,7 +189,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
     let change = async |body: Value| {
         let changed = put(&site, &path, body).await;
         assert_eq!(changed.status, StatusCode::CREATED, "{}", changed.text);
-        let shown = site.client.get(&path).await.json();
+        let shown = site.get(&path).await.json();
         assert_eq!(shown, changed.json());
         shown
     };
@@ -238,7 +221,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
     assert_eq!(shown["advanced_config"], json!({"auto_search": {}}));
 
     let nameless = put(&site, &path, json!({"metadata": {"description": "x"}})).await;
-    assert_eq!(nameless.error(), (400, "ModelArts.2788".to_owned()));
+    nameless.refused(400, "ModelArts.2788");
 }
 
 #[tokio::test]
@@ -246,16 +229,13 @@ async fn experiments_count_their_jobs() {
     let site = Site::start().await;
     let create = async |name: &str| {
         let body = json!({"metadata": {"name": name}});
-        site.client.post("/training-experiments", &body).await
+        site.post("/training-experiments", &body).await
     };
     let first = create("first").await;
     assert_eq!(first.status, StatusCode::CREATED);
     let id = first.json()["metadata"]["id"].as_str().unwrap().to_owned();
     create("second").await;
-    assert_eq!(
-        create("first").await.error(),
-        (400, "ModelArts.2841".to_owned())
-    );
+    create("first").await.refused(400, "ModelArts.2841");
     let mut job = site.script("member", "");
     job["metadata"]["training_experiment_reference"] = json!({"id": id});
     let job = site.run(&job).await;
@@ -264,12 +244,11 @@ async fn experiments_count_their_jobs() {
         json!({"id": id})
     );
     let path = format!("/training-experiments/{id}");
-    let shown = site.client.get(&path).await.json();
+    let shown = site.get(&path).await.json();
     assert_eq!(shown["statistic"], json!({"job_count": 1}));
     let change = json!({"name": "renamed", "description": "d"});
     assert_eq!(put(&site, &path, change.clone()).await.json(), change);
     let list = site
-        .client
         .get("/training-experiments?sort_by=name&order=asc&limit=1&offset=1")
         .await
         .json();
@@ -277,7 +256,6 @@ async fn experiments_count_their_jobs() {
     assert_eq!((&list["total"], &list["count"]), (&json!(2), &json!(2)));
     for (query, taken) in [("", true), ("&workspace_id=w", false)] {
         let check = site
-            .client
             .get(&format!(
                 "/training-experiment-names?experiment_name=renamed{query}"
             ))
@@ -286,13 +264,10 @@ async fn experiments_count_their_jobs() {
     }
     let change = json!({"name": "renamed", "description": ""});
     assert_eq!(put(&site, &path, change.clone()).await.json(), change);
-    let shown = site.client.get(&path).await.json();
+    let shown = site.get(&path).await.json();
     assert_eq!(shown["metadata"]["description"], "");
-    assert_eq!(site.client.delete(&path).await.status, StatusCode::ACCEPTED);
-    assert_eq!(
-        site.client.get(&path).await.error(),
-        (400, "ModelArts.2842".to_owned())
-    );
+    assert_eq!(site.delete(&path).await.status, StatusCode::ACCEPTED);
+    site.get(&path).await.refused(400, "ModelArts.2842");
 }
 
 /// As observed on the service, two workspaces may use the same name, and a list without
@@ -302,18 +277,18 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
     let site = Site::start().await;
     let create = async |name: &str, workspace: &str| {
         let body = json!({"metadata": {"name": name, "workspace_id": workspace}});
-        site.client.post("/training-experiments", &body).await
+        site.post("/training-experiments", &body).await
     };
     assert_eq!(create("same", "0").await.status, StatusCode::CREATED);
     let second = create("same", "w").await;
     assert_eq!(second.status, StatusCode::CREATED, "{}", second.text);
     for workspace in ["0", "w"] {
         let taken = create("same", workspace).await;
-        assert_eq!(taken.error(), (400, "ModelArts.2841".to_owned()));
+        taken.refused(400, "ModelArts.2841");
     }
     let names = async |query: &str| {
         let path = format!("/training-experiments?sort_by=name{query}");
-        let list = site.client.get(&path).await.json();
+        let list = site.get(&path).await.json();
         let items = list["items"].as_array().unwrap().clone();
         let metadata = items.into_iter().map(|mut item| item["metadata"].take());
         metadata
@@ -333,7 +308,7 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
     create("other", "w").await;
     create("free", "0").await;
     let taken = put(&site, &path, change("other")).await;
-    assert_eq!(taken.error(), (400, "ModelArts.2841".to_owned()));
+    taken.refused(400, "ModelArts.2841");
     assert!(taken.text.contains("other"), "{}", taken.text);
     assert_eq!(put(&site, &path, change("free")).await.status, 200);
 }

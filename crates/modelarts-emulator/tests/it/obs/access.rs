@@ -33,18 +33,12 @@ async fn only_the_keys_of_the_users_are_accepted() {
         secret_key: "other".to_owned(),
         ..site.client.clone()
     };
-    assert_eq!(
-        wrong.get("/").await.error(),
-        (403, "SignatureDoesNotMatch".to_owned())
-    );
+    wrong.get("/").await.refused(403, "SignatureDoesNotMatch");
     let unknown = ObsClient {
         access_key: "C".to_owned(),
         ..site.client.clone()
     };
-    assert_eq!(
-        unknown.get("/").await.error(),
-        (403, "InvalidAccessKeyId".to_owned())
-    );
+    unknown.get("/").await.refused(403, "InvalidAccessKeyId");
     let unsigned = site
         .client
         .http
@@ -52,7 +46,7 @@ async fn only_the_keys_of_the_users_are_accepted() {
         .send()
         .await;
     let unsigned = ObsReply::of(unsigned.unwrap()).await;
-    assert_eq!(unsigned.error(), (403, "AccessDenied".to_owned()));
+    unsigned.refused(403, "AccessDenied");
     // Refused requests are not counted.
     assert_eq!(site.emulator.requests()["obs.ListBuckets"].received, 1);
 }
@@ -86,17 +80,17 @@ async fn temporary_keys_go_with_their_token_and_end() {
     };
     let token = text("securitytoken");
     assert_eq!(with(Some(&token)).get("/bucket").await.status, 200);
-    assert_eq!(
-        with(None).get("/bucket").await.error(),
-        (403, "InvalidAccessKeyId".to_owned())
-    );
-    assert_eq!(
-        with(Some("x")).get("/bucket").await.error(),
-        (400, "InvalidToken".to_owned())
-    );
+    with(None)
+        .get("/bucket")
+        .await
+        .refused(403, "InvalidAccessKeyId");
+    with(Some("x"))
+        .get("/bucket")
+        .await
+        .refused(400, "InvalidToken");
     clock.advance(Duration::from_secs(900));
     let expired = with(Some(&token)).get("/bucket").await;
-    assert_eq!(expired.error(), (400, "ExpiredToken".to_owned()));
+    expired.refused(400, "ExpiredToken");
 }
 
 #[tokio::test]
@@ -125,7 +119,7 @@ async fn presigned_requests_need_no_headers() {
     );
     let other = url.as_str().replace("X-Amz-Expires=60", "X-Amz-Expires=61");
     let refused = ObsReply::of(site.client.http.get(other).send().await.unwrap()).await;
-    assert_eq!(refused.error(), (403, "SignatureDoesNotMatch".to_owned()));
+    refused.refused(403, "SignatureDoesNotMatch");
 }
 
 #[tokio::test]
@@ -164,8 +158,8 @@ async fn the_log_masks_signatures_and_tokens_in_queries() {
     }
 }
 
-/// Sends `GET /bucket` with a signature of the canonical request at `now`. `date` is the name and the
-/// value of the header with the date.
+/// Sends `GET /bucket` with a signature of the canonical request at `now`. `date` is the name and
+/// the value of the header with the date.
 async fn signed_get(
     site: &ObsSite,
     now: jiff::Timestamp,
@@ -186,7 +180,8 @@ async fn signed_get(
         .header(
             "authorization",
             format!(
-                "AWS4-HMAC-SHA256 Credential={key}/{scope},SignedHeaders={names},Signature={signature}"
+                "AWS4-HMAC-SHA256 \
+                 Credential={key}/{scope},SignedHeaders={names},Signature={signature}"
             ),
         );
     ObsReply::of(request.send().await.unwrap()).await
@@ -200,7 +195,8 @@ async fn a_date_header_can_take_the_place_of_x_amz_date() {
     let host = site.client.url.strip_prefix("http://").unwrap();
     let names = "date;host;x-amz-content-sha256";
     let canonical = format!(
-        "GET\n/bucket\n\ndate:{date}\nhost:{host}\nx-amz-content-sha256:UNSIGNED-PAYLOAD\n\n{names}\nUNSIGNED-PAYLOAD"
+        "GET\n/bucket\n\ndate:{date}\nhost:{host}\nx-amz-content-sha256:UNSIGNED-PAYLOAD\n\n\
+         {names}\nUNSIGNED-PAYLOAD"
     );
     let reply = signed_get(&site, now, ("date", &date), (names, &canonical)).await;
     assert_eq!(reply.status, 200, "{}", reply.text());
@@ -216,32 +212,33 @@ async fn a_signature_v2_is_valid_for_15_minutes() {
         .header("date", "Tue, 27 Mar 2007 19:36:42 +0000")
         .header("authorization", "AWS A:6U3VzeQP7v2dRebQsv/fVXQa3nU=");
     let reply = ObsReply::of(request.send().await.unwrap()).await;
-    assert_eq!(reply.error(), (403, "RequestTimeTooSkewed".to_owned()));
+    reply.refused(403, "RequestTimeTooSkewed");
 }
 
 #[tokio::test]
 async fn the_host_and_all_amz_headers_are_signed() {
     let site = ObsSite::start().await;
     site.write("secret", "content");
-    let put = site.client.request(Method::PUT, "/bucket/new", &[], b"");
+    let put = site.request(Method::PUT, "/bucket/new", &[], b"");
     let put = put.header("x-amz-copy-source", "bucket/secret");
     let reply = ObsReply::of(put.send().await.unwrap()).await;
-    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    reply.refused(403, "AccessDenied");
     assert!(
         reply.one("Message").contains("x-amz-copy-source"),
         "{}",
         reply.text()
     );
-    assert_eq!(site.client.get("/bucket/new").await.status, 404);
+    assert_eq!(site.get("/bucket/new").await.status, 404);
 
     let now = jiff::Timestamp::now();
     let names = "x-amz-content-sha256;x-amz-date";
     let date = now.strftime("%Y%m%dT%H%M%SZ").to_string();
     let canonical = format!(
-        "GET\n/bucket\n\nx-amz-content-sha256:UNSIGNED-PAYLOAD\nx-amz-date:{date}\n\n{names}\nUNSIGNED-PAYLOAD"
+        "GET\n/bucket\n\nx-amz-content-sha256:UNSIGNED-PAYLOAD\nx-amz-date:{date}\n\n\
+         {names}\nUNSIGNED-PAYLOAD"
     );
     let reply = signed_get(&site, now, ("x-amz-date", &date), (names, &canonical)).await;
-    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    reply.refused(403, "AccessDenied");
     assert!(reply.one("Message").contains("host"), "{}", reply.text());
 }
 
@@ -270,7 +267,7 @@ async fn the_address_is_a_loopback_address() {
     assert!(matches!(error, StartError::NotLoopback(_)), "{error}");
     let site = ObsSite::with(|builder| builder.obs_listen(([127, 0, 0, 2], 0).into())).await;
     assert!(site.emulator.obs_url().starts_with("http://127.0.0.2:"));
-    assert_eq!(site.client.get("/bucket").await.status, 200);
+    assert_eq!(site.get("/bucket").await.status, 200);
 }
 
 #[tokio::test]
@@ -280,25 +277,19 @@ async fn a_host_is_loopback_or_a_bucket_below_localhost() {
     let port = site.client.url.rsplit_once(':').unwrap().1;
     let foreign = format!("bucket.example.com:{port}");
     let reply = site
-        .client
         .send(Method::GET, "/bucket/k", &[("host", &foreign)], b"")
         .await;
-    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    reply.refused(403, "AccessDenied");
     let origin = [("origin", "http://example.com")];
-    let reply = site
-        .client
-        .send(Method::GET, "/bucket/k", &origin, b"")
-        .await;
-    assert_eq!(reply.error(), (403, "AccessDenied".to_owned()));
+    let reply = site.send(Method::GET, "/bucket/k", &origin, b"").await;
+    reply.refused(403, "AccessDenied");
     let localhost = format!("localhost:{port}");
     let reply = site
-        .client
         .send(Method::GET, "/bucket/k", &[("host", &localhost)], b"")
         .await;
     assert_eq!(reply.text(), "hello");
     let virtual_hosted = format!("bucket.localhost:{port}");
     let reply = site
-        .client
         .send(Method::GET, "/k", &[("host", &virtual_hosted)], b"")
         .await;
     assert_eq!(reply.text(), "hello");

@@ -24,23 +24,23 @@ async fn a_fault_replaces_the_next_response_of_its_operation() {
             Fault::error(403, "Quota", "no space"),
         ))
         .unwrap();
-    let slow = site.client.put("/bucket/k", &content).await;
-    assert_eq!(slow.error(), (503, "SlowDown".to_owned()));
+    let slow = site.put("/bucket/k", &content).await;
+    slow.refused(503, "SlowDown");
     assert_eq!(slow.header("retry-after"), "7");
-    let refused = site.client.put("/bucket/k", &content).await;
+    let refused = site.put("/bucket/k", &content).await;
     assert_eq!(
         (refused.error(), refused.one("Message")),
         ((403, "Quota".to_owned()), "no space".to_owned())
     );
-    assert_eq!(site.client.get("/bucket/k").await.status, 404);
-    assert_eq!(site.client.put("/bucket/k", &content).await.status, 200);
+    assert_eq!(site.get("/bucket/k").await.status, 404);
+    assert_eq!(site.put("/bucket/k", &content).await.status, 200);
     let counts = site.emulator.requests()["obs.PutObject"];
     assert_eq!((counts.received, counts.executed), (3, 1));
 
     faults
         .add(FaultRule::once("obs.GetObject", Fault::html()))
         .unwrap();
-    let page = site.client.get("/bucket/k").await;
+    let page = site.get("/bucket/k").await;
     assert_eq!(
         (page.status.as_u16(), page.header("content-type")),
         (502, "text/html")
@@ -49,9 +49,9 @@ async fn a_fault_replaces_the_next_response_of_its_operation() {
         faults
             .add(FaultRule::once("obs.DeleteObject", fault.clone()))
             .unwrap();
-        let request = site.client.request(Method::DELETE, "/bucket/k", &[], b"");
+        let request = site.request(Method::DELETE, "/bucket/k", &[], b"");
         assert!(request.send().await.is_err());
-        let gone = site.client.get("/bucket/k").await.status == 404;
+        let gone = site.get("/bucket/k").await.status == 404;
         assert_eq!(gone, fault == Fault::LostAnswer);
     }
     let last = site.emulator.last_requests();
@@ -72,7 +72,7 @@ async fn a_body_can_be_cut_in_its_middle() {
     site.write("k", noise(2 << 20));
     let rule = FaultRule::once("obs.GetObject", Fault::ResetMidBody);
     site.emulator.faults().add(rule).unwrap();
-    let request = site.client.request(Method::GET, "/bucket/k", &[], b"");
+    let request = site.request(Method::GET, "/bucket/k", &[], b"");
     let mut response = request.send().await.unwrap();
     assert_eq!(response.content_length(), Some(2 << 20));
     let mut received = 0;
@@ -92,8 +92,8 @@ async fn one_rule_delays_all_responses() {
     let site = ObsSite::with(|builder| builder.clock(clock.clone())).await;
     let rule = FaultRule::always("obs.*", Fault::delay(Duration::from_millis(20)));
     site.emulator.faults().add(rule.clone()).unwrap();
-    for target in ["/", "/bucket", "/bucket?location"] {
-        let reply = site.client.get(target);
+    for target in ["/", "/bucket", "/bucket?list-type=2"] {
+        let reply = site.get(target);
         let moved = async {
             while clock.next_wake().is_none() {
                 tokio::task::yield_now().await;
@@ -124,6 +124,6 @@ async fn rules_that_would_do_nothing_are_refused() {
     assert!(error.starts_with("the fault changes JSON"), "{error}");
     // The rule for all operations of the API does not apply to OBS.
     faults.add(FaultRule::once("*", Fault::Reset)).unwrap();
-    assert_eq!(site.client.get("/bucket").await.status, 200);
+    assert_eq!(site.get("/bucket").await.status, 200);
     assert_eq!(faults.list().len(), 1);
 }

@@ -11,11 +11,10 @@ async fn a_file_that_is_rewritten_is_another_object() {
     let site = ObsSite::start().await;
     let headers = [("x-amz-meta-colour", "blue")];
     let stored = site
-        .client
         .send(Method::PUT, "/bucket/k", &headers, b"hello")
         .await;
     site.write("k", "by a job");
-    let read = site.client.get("/bucket/k").await;
+    let read = site.get("/bucket/k").await;
     assert_eq!(
         (read.text().as_str(), read.header("x-amz-meta-colour")),
         ("by a job", "")
@@ -25,9 +24,8 @@ async fn a_file_that_is_rewritten_is_another_object() {
     let etag = read.header("etag").trim_matches('"');
     let (digest, parts) = etag.split_once('-').unwrap();
     assert_eq!((digest.len(), parts), (32, "0"));
-    let again = site.client.get("/bucket/k").await;
+    let again = site.get("/bucket/k").await;
     let listed = site
-        .client
         .get("/bucket?list-type=2")
         .await
         .one("ETag")
@@ -43,10 +41,10 @@ async fn incomplete_copies_are_no_objects() {
     let site = ObsSite::start().await;
     site.write("out/.copying-x1", "half");
     site.write("out/whole", "whole");
-    let listed = site.client.get("/bucket?list-type=2").await;
+    let listed = site.get("/bucket?list-type=2").await;
     assert_eq!(listed.all("Key"), ["out/whole"]);
-    let refused = site.client.put("/bucket/.copying-x", b"x").await;
-    assert_eq!(refused.error(), (400, "InvalidArgument".to_owned()));
+    let refused = site.put("/bucket/.copying-x", b"x").await;
+    refused.refused(400, "InvalidArgument");
 }
 
 /// Script of a job that signs by AWS V2, without packages.
@@ -67,10 +65,12 @@ print(call("GET", "bucket/in/hello.txt"))
 call("PUT", "bucket/out/from-job.txt", b"from the job")
 sign = urllib.parse.quote(signature("GET\n\n\n4000000000\n/bucket/out/from-job.txt"), safe="")
 query = f"AWSAccessKeyId={os.environ['AWS_ACCESS_KEY_ID']}&Expires=4000000000&Signature={sign}"
-print(urllib.request.urlopen(f"{os.environ['S3_ENDPOINT']}/bucket/out/from-job.txt?{query}").read().decode())
+url = f"{os.environ['S3_ENDPOINT']}/bucket/out/from-job.txt?{query}"
+print(urllib.request.urlopen(url).read().decode())
 for name in ["AWS_ENDPOINT_URL_S3", "S3_ENDPOINT"]:
     assert os.environ[name] == os.environ["S3_ENDPOINT"]
-print(os.environ["AWS_REGION"], os.environ["AWS_DEFAULT_REGION"], os.environ.get("AWS_SESSION_TOKEN"))
+regions = os.environ["AWS_REGION"], os.environ["AWS_DEFAULT_REGION"]
+print(*regions, os.environ.get("AWS_SESSION_TOKEN"))
 "#;
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_job_finds_the_endpoint_and_if_asked_the_keys_of_its_user() {
         site.log(&id).await,
         "hello\nfrom the job\ncn-north-4 cn-north-4 None\n"
     );
-    assert_eq!(site.get("bucket/out/from-job.txt"), "from the job");
+    assert_eq!(site.read("bucket/out/from-job.txt"), "from the job");
     // The variables of the job take precedence.
     job = site.script(
         "own",

@@ -25,7 +25,7 @@ async fn pages(site: &ObsSite, query: &str) -> [Vec<String>; 2] {
                     target += &format!("&list-type=2&continuation-token={token}");
                 }
             }
-            let reply = site.client.get(&target).await;
+            let reply = site.get(&target).await;
             assert_eq!(reply.status, 200, "{}", reply.text());
             let rows = reply.text();
             let is_prefix = rows.contains("<CommonPrefixes>");
@@ -66,10 +66,7 @@ async fn the_order_is_that_of_the_bytes_of_the_keys() {
         .into_iter()
         .filter(|it| !["a-b", "a/b"].contains(it))
         .collect();
-    assert_eq!(
-        keys(&site.client.get("/bucket?list-type=2").await),
-        expected
-    );
+    assert_eq!(keys(&site.get("/bucket?list-type=2").await), expected);
     let encoded = [
         "Z",
         "a-b/c",
@@ -99,18 +96,14 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
         [["a/", "b", "c/", "d-1", "d-2"]; 2]
     );
     let reply = site
-        .client
         .get("/bucket?delimiter=%2F&list-type=2&prefix=a%2F")
         .await;
     assert_eq!(keys(&reply), rows[..2]);
     assert_eq!(reply.all("Prefix"), ["a/", "a/x/"]);
     assert_eq!(reply.one("KeyCount"), "3");
-    let reply = site.client.get("/bucket?delimiter=-&list-type=2").await;
+    let reply = site.get("/bucket?delimiter=-&list-type=2").await;
     assert_eq!(reply.all("Prefix").last().unwrap(), "d-");
-    let reply = site
-        .client
-        .get("/bucket?list-type=2&start-after=a%2F2")
-        .await;
+    let reply = site.get("/bucket?list-type=2&start-after=a%2F2").await;
     assert_eq!(keys(&reply), ["a/x/3", "b", "c/1", "c/2", "d-1", "d-2"]);
     for query in [
         "prefix=a%2F%2F",
@@ -119,7 +112,7 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
         "prefix=nothing",
         "max-keys=0",
     ] {
-        let reply = site.client.get(&format!("/bucket?{query}")).await;
+        let reply = site.get(&format!("/bucket?{query}")).await;
         assert_eq!(keys(&reply), [""; 0], "{query}");
         assert_eq!(reply.one("IsTruncated"), "false", "{query}");
     }
@@ -130,34 +123,33 @@ async fn names_are_encoded_if_the_request_says_so() {
     let site = ObsSite::start().await;
     site.write("a b+c/ü&<%2F", "x");
     let reply = site
-        .client
         .get("/bucket?encoding-type=url&list-type=2&prefix=a%20b")
         .await;
     assert_eq!(keys(&reply), ["a%20b%2Bc/%C3%BC%26%3C%252F"]);
     assert_eq!(reply.one("Prefix"), "a%20b");
-    let reply = site.client.get("/bucket?list-type=2").await;
+    let reply = site.get("/bucket?list-type=2").await;
     assert_eq!(keys(&reply), ["a b+c/ü&amp;&lt;%2F"]);
 }
 
 #[tokio::test]
 async fn a_directory_marker_is_an_empty_object() {
     let site = ObsSite::start().await;
-    assert_eq!(site.client.get("/bucket/dir/").await.status, 404);
-    let stored = site.client.put("/bucket/dir/", b"").await;
+    assert_eq!(site.get("/bucket/dir/").await.status, 404);
+    let stored = site.put("/bucket/dir/", b"").await;
     assert_eq!(stored.status, 200, "{}", stored.text());
     assert!(site.emulator.obs_root().join("bucket/dir").is_dir());
     site.write("dir/file", "x");
     site.write("made/file", "x");
-    let reply = site.client.get("/bucket?list-type=2").await;
+    let reply = site.get("/bucket?list-type=2").await;
     assert_eq!(keys(&reply), ["dir/", "dir/file", "made/file"]);
     assert_eq!(reply.all("Size"), ["0", "1", "1"]);
-    assert_eq!(site.client.get("/bucket/dir/").await.status, 200);
+    assert_eq!(site.get("/bucket/dir/").await.status, 200);
     // Directories that no client has stored are no objects.
-    assert_eq!(site.client.get("/bucket/made/").await.status, 404);
-    assert_eq!(site.client.delete("/bucket/dir/file").await.status, 204);
-    let reply = site.client.get("/bucket?list-type=2").await;
+    assert_eq!(site.get("/bucket/made/").await.status, 404);
+    assert_eq!(site.delete("/bucket/dir/file").await.status, 204);
+    let reply = site.get("/bucket?list-type=2").await;
     assert_eq!(keys(&reply), ["dir/", "made/file"]);
-    assert_eq!(site.client.delete("/bucket/dir/").await.status, 204);
+    assert_eq!(site.delete("/bucket/dir/").await.status, 204);
     assert!(!site.emulator.obs_root().join("bucket/dir").exists());
 }
 
@@ -174,18 +166,18 @@ async fn links_out_of_the_root_and_pipes_are_no_objects() {
     symlink(bucket.join("real/file"), bucket.join("same")).unwrap();
     let (mode, pipe) = (rustix::fs::Mode::RUSR, rustix::fs::FileType::Fifo);
     rustix::fs::mknodat(rustix::fs::CWD, bucket.join("pipe"), pipe, mode, 0).unwrap();
-    let reply = site.client.get("/bucket?list-type=2").await;
+    let reply = site.get("/bucket?list-type=2").await;
     assert_eq!(keys(&reply), ["real/file", "same"]);
-    assert_eq!(site.client.get("/bucket/pipe").await.status, 404);
-    assert_eq!(site.client.get("/bucket/same").await.text(), "inside");
+    assert_eq!(site.get("/bucket/pipe").await.status, 404);
+    assert_eq!(site.get("/bucket/same").await.text(), "inside");
     for key in ["door/secret", "key"] {
-        let reply = site.client.get(&format!("/bucket/{key}")).await;
+        let reply = site.get(&format!("/bucket/{key}")).await;
         assert_eq!(reply.error(), (403, "AccessDenied".to_owned()), "{key}");
     }
-    let reply = site.client.put("/bucket/door/new", b"x").await;
-    assert_eq!(reply.error(), (400, "InvalidArgument".to_owned()));
+    let reply = site.put("/bucket/door/new", b"x").await;
+    reply.refused(400, "InvalidArgument");
     // A link at the place of an object is replaced.
-    assert_eq!(site.client.put("/bucket/key", b"own").await.status, 200);
+    assert_eq!(site.put("/bucket/key", b"own").await.status, 200);
     let secret = std::fs::read_to_string(outside.path().join("secret")).unwrap();
     assert_eq!(
         (
@@ -213,18 +205,16 @@ async fn links_in_a_circle_are_followed_once() {
     let all = [
         "a/1/file", "a/2/file", "a/file", "b/1/file", "b/2/file", "b/file",
     ];
-    assert_eq!(keys(&site.client.get("/bucket?list-type=2").await), all);
+    assert_eq!(keys(&site.get("/bucket?list-type=2").await), all);
     // The same keys exist for a client that lists each directory.
     for (prefix, expected) in [("a/1/", &all[..1]), ("a/1/1/", &[]), ("b/", &all[3..])] {
         let prefix = prefix.replace('/', "%2F");
         let reply = site
-            .client
             .get(&format!("/bucket?list-type=2&prefix={prefix}"))
             .await;
         assert_eq!(keys(&reply), expected, "{prefix}");
     }
     let reply = site
-        .client
         .get("/bucket?list-type=2&delimiter=%2F&prefix=a%2F1%2F")
         .await;
     assert_eq!(

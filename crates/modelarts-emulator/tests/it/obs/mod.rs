@@ -10,7 +10,7 @@ mod lists;
 mod objects;
 mod uploads;
 
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
 use modelarts_emulator::{Builder, Emulator};
@@ -36,6 +36,14 @@ const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
 pub(super) struct ObsSite {
     pub(super) emulator: Emulator,
     pub(super) client: ObsClient,
+}
+
+impl Deref for ObsSite {
+    type Target = ObsClient;
+
+    fn deref(&self) -> &ObsClient {
+        &self.client
+    }
 }
 
 impl ObsSite {
@@ -135,6 +143,12 @@ impl ObsReply {
     /// Returns the status and the code of an error.
     pub(super) fn error(&self) -> (u16, String) {
         (self.status.as_u16(), self.one("Code"))
+    }
+
+    /// Asserts that the response is this error.
+    #[track_caller]
+    pub(super) fn refused(&self, status: u16, code: &str) {
+        assert_eq!(self.error(), (status, code.to_owned()), "{}", self.text());
     }
 }
 

@@ -38,8 +38,10 @@ fn write_job(place: &Path) {
 }
 
 /// Reads the id of the only job.
-const FIND_JOB: &str = "ID=$(curl -H 'X-Auth-Token: dev' -d '{}' $URL/v2/$PROJECT/training-job-searches \
-                        | python3 -c \"import json,sys; print(json.load(sys.stdin)['items'][0]['metadata']['id'])\")";
+const FIND_JOB: &str = "ID=$(curl -H 'X-Auth-Token: dev' -d '{}' \
+     $URL/v2/$PROJECT/training-job-searches \
+                        | python3 -c \"import json,sys; \
+                        print(json.load(sys.stdin)['items'][0]['metadata']['id'])\")";
 
 #[tokio::test]
 async fn the_shell_blocks_of_the_page_run() {

@@ -148,11 +148,13 @@ fn an_output_matches_apart_from_random_values_and_omitted_text() {
         output: output.into(),
     };
     let page = step(
-        "HTTP/1.1 200 OK\ndate: Sat, 21 Nov 2026 21:03:35 GMT\n{\"url\":\"http://127.0.0.1:1\",…}\n",
+        "HTTP/1.1 200 OK\ndate: Sat, 21 Nov 2026 21:03:35 \
+         GMT\n{\"url\":\"http://127.0.0.1:1\",…}\n",
     );
     assert_output(
         &page,
-        "HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 00:00:00 GMT\r\n{\"url\":\"http://127.0.0.1:22\",\"a\":1}",
+        "HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 00:00:00 \
+         GMT\r\n{\"url\":\"http://127.0.0.1:22\",\"a\":1}",
     );
     for (page, actual) in [
         ("a\n", ""),

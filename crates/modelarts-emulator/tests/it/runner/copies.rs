@@ -101,7 +101,7 @@ async fn a_download_ends_with_a_request_to_stop() {
     }
     let (id, _) = begun("deleted", "input").await;
     let path = format!("/training-jobs/{id}");
-    assert_eq!(site.client.delete(&path).await.status, 202);
+    assert_eq!(site.delete(&path).await.status, 202);
     site.emulator.wait_until_gone(&id).await;
     assert!(!site.worker(&id).exists());
 
@@ -142,7 +142,9 @@ async fn a_download_ends_with_the_emulator() {
 /// Returns a job whose script writes 8 GB to its output, and then runs `rest`.
 fn making_big(site: &Site, name: &str, rest: &str) -> Value {
     let script = format!(
-        "import os, sys\ndirectory = sys.argv[1].split('=')[1]\nopen(directory + '/a', 'w').write('small')\nopen(directory + '/big', 'w').close()\nos.truncate(directory + '/big', 8 << 30)\n{rest}"
+        "import os, sys\ndirectory = sys.argv[1].split('=')[1]\nopen(directory + '/a', \
+         'w').write('small')\nopen(directory + '/big', 'w').close()\nos.truncate(directory + \
+         '/big', 8 << 30)\n{rest}"
     );
     let mut job = site.script(name, &script);
     job["algorithm"]["outputs"] = json!([{
@@ -189,7 +191,8 @@ async fn an_upload_takes_as_long_as_the_grace_after_a_request_to_stop() {
         assert_eq!(names(&out), ["a"]);
         assert_eq!(
             site.log(&id).await,
-            "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
+            "[ModelArts Service Log] output train_url: incomplete, because the job was stopped \
+             and the upload took longer than the grace period\n"
         );
     }
 }
@@ -221,7 +224,8 @@ async fn an_upload_before_the_job_runs_again_takes_no_longer_than_the_grace() {
     assert_eq!(names(&out), ["a"]);
     assert_eq!(
         site.log(&id).await,
-        "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and the upload took longer than the grace period\n"
+        "[ModelArts Service Log] output train_url: incomplete, because the job was stopped and \
+         the upload took longer than the grace period\n"
     );
 }
 

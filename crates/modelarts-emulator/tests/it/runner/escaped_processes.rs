@@ -81,7 +81,7 @@ async fn end_with_deletion_and_reset(
 ) {
     let (id, leader, daemon) = started("deleted").await;
     let path = format!("/training-jobs/{id}");
-    assert_eq!(site.client.delete(&path).await.status, 202);
+    assert_eq!(site.delete(&path).await.status, 202);
     gone(leader).await;
     gone(daemon).await;
     site.emulator.wait_until_gone(&id).await;

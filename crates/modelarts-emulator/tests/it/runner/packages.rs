@@ -14,8 +14,10 @@ with zipfile.ZipFile(sys.argv[1], "w") as wheel:
     wheel.writestr("greeting.py", "WORD = 'hello from a wheel'\n")
     info = "greeting-1.0.dist-info/"
     wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\nName: greeting\nVersion: 1.0\n")
-    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-    wheel.writestr(info + "RECORD", "greeting.py,,\n" + info + "METADATA,,\n" + info + "WHEEL,,\n" + info + "RECORD,,\n")
+    wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\n"
+        "Root-Is-Purelib: true\nTag: py3-none-any\n")
+    records = ["greeting.py", info + "METADATA", info + "WHEEL", info + "RECORD"]
+    wheel.writestr(info + "RECORD", "".join(name + ",,\n" for name in records))
 "#;
     let path = site.emulator.obs_root().join(key);
     let made = Command::new("python3")
@@ -43,8 +45,10 @@ async fn a_local_wheel_is_installed_for_boot_files() {
     assert_eq!(
         messages[at.unwrap()..][..2],
         [
-            "[worker-0] Python dependency packages are being installed. Import the following files: pip-requirements.txt",
-            "[worker-0] [Duration: 0.000] Python dependency packages installed. Import the following files: pip-requirements.txt",
+            "[worker-0] Python dependency packages are being installed. Import the following \
+             files: pip-requirements.txt",
+            "[worker-0] [Duration: 0.000] Python dependency packages installed. Import the \
+             following files: pip-requirements.txt",
         ]
     );
     assert_eq!(site.phase(&id).await, "Completed");

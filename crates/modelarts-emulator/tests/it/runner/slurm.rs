@@ -310,7 +310,8 @@ async fn a_missing_command_of_slurm_is_named_at_the_start() {
         assert_eq!(
             cluster.start_error().await,
             format!(
-                "modelarts-emulator: cannot run jobs on Slurm: there is no {name} on the PATH: start \
+                "modelarts-emulator: cannot run jobs on Slurm: there is no {name} on the PATH: \
+                 start \
                  the emulator on a machine with the commands of Slurm, such as a login node \
                  (package slurm-client of Debian)\n"
             )
@@ -423,8 +424,8 @@ async fn a_waiting_job_outlives_a_queue_that_cannot_be_read() {
     assert_eq!(log(&program, &id, "worker-0").await, "runs\n");
 }
 
-/// Starts a job that waits at a gate, kills its `srun` while Slurm reports a state, and returns once
-/// the code has been killed.
+/// Starts a job that waits at a gate, kills its `srun` while Slurm reports a state, and returns
+/// once the code has been killed.
 async fn lose(cluster: &Cluster, gate: &Gate, state: &str, job: &Value) -> (Program, String) {
     cluster.put_code(&(gate.python() + "gate()\nprint('end')\n"));
     let program = cluster.serve(&[]).await;
@@ -561,7 +562,8 @@ async fn a_wrong_configuration_is_refused_with_its_line() {
     assert_eq!(
         cluster.refusal(&flags).await,
         format!(
-            "modelarts-emulator: cannot use {path}: there is no such file: name one that exists, as \
+            "modelarts-emulator: cannot use {path}: there is no such file: name one that exists, \
+             as \
              seen from the current directory\n"
         )
     );

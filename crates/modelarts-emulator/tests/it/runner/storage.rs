@@ -30,7 +30,10 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     job["spec"] = json!({
         "resource": {"pool_id": "pool-cpu"},
         "volumes": [
-            {"nfs": {"nfs_server_path": "10.0.0.1:/share", "local_path": "/home/ma-user/nfs/", "read_only": false}},
+            {"nfs": {
+            "nfs_server_path": "10.0.0.1:/share",
+            "local_path": "/home/ma-user/nfs/", "read_only": false,
+        }},
             {"pfs": {"pfs_path": "/bucket/pfs/", "local_path": "/home/ma-user/pfs"}},
             {"obs": {"obs_path": "obs://bucket/new/", "local_path": "/home/ma-user/obs"}},
             {"nfs": {"nfs_server_path": "10.0.0.1:/far", "local_path": "/mnt/far"}},
@@ -38,13 +41,13 @@ print(os.path.isdir(os.path.join(home, "../../mnt/far")))
     });
     let id = site.run(&job).await;
     assert_eq!(site.log(&id).await, "from nfs\nfrom pfs\nTrue\n");
-    assert_eq!(site.get("bucket/new/c"), "to obs");
+    assert_eq!(site.read("bucket/new/c"), "to obs");
     let details = site.details(&id).await;
     assert_eq!(details["spec"]["volumes"], job["spec"]["volumes"]);
     // Deleting a job does not delete the content of its mounts.
-    site.client.delete(&format!("/training-jobs/{id}")).await;
+    site.delete(&format!("/training-jobs/{id}")).await;
     site.emulator.wait_until_gone(&id).await;
-    assert_eq!(site.get("bucket/pfs/b"), "from pfs");
+    assert_eq!(site.read("bucket/pfs/b"), "from pfs");
     assert!(nfs.path().join("10.0.0.1/share/a").exists());
 
     // By default, NFS exports are in the data directory.
@@ -103,7 +106,7 @@ async fn outputs_are_copied_out_while_the_job_runs() {
     }
     waiting.let_through().await;
     site.emulator.wait_until_settled(&id).await;
-    assert_eq!(site.get("bucket/periodic/out/step"), "1");
+    assert_eq!(site.read("bucket/periodic/out/step"), "1");
 }
 
 #[tokio::test]
@@ -126,7 +129,7 @@ async fn logs_are_copied_out_while_the_job_runs() {
     }
     waiting.let_through().await;
     site.emulator.wait_until_settled(&id).await;
-    assert_eq!(site.get(&copy), "before\nafter\n");
+    assert_eq!(site.read(&copy), "before\nafter\n");
 }
 
 #[tokio::test]
@@ -180,7 +183,8 @@ gate()
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("kept"), "").unwrap();
     let script = format!(
-        "import os\ncache = os.path.realpath(os.environ['MA_HOME'] + '/cache')\nos.rmdir(cache)\nos.symlink({:?}, cache)\n",
+        "import os\ncache = os.path.realpath(os.environ['MA_HOME'] + \
+         '/cache')\nos.rmdir(cache)\nos.symlink({:?}, cache)\n",
         outside.path()
     );
     let id = site.run(&site.script("link", &script)).await;
@@ -224,7 +228,7 @@ async fn three_workers_of_the_example_sum_their_values() {
         let path = format!("/training-jobs/{id}/tasks/worker-{rank}/logs/preview");
         let mine = rank + 1;
         assert_eq!(
-            site.client.get(&path).await.json()["content"],
+            site.get(&path).await.json()["content"],
             format!("rank {rank} of 3: mine [{mine}.0, {mine}0.0], all [6.0, 60.0]\n")
         );
     }

@@ -85,7 +85,7 @@ raise SystemExit(f"the home is {sorted(os.listdir(home))}")
         site.log(&id).await,
         "data\nthe home is ['inputs', 'log', 'outputs', 'package', 'user-job-dir']\n"
     );
-    assert_eq!(site.get("bucket/out/model.txt"), "model");
+    assert_eq!(site.read("bucket/out/model.txt"), "model");
     // Nothing of the view stays on this machine.
     for path in [
         "/cache/scratch.txt",
@@ -147,7 +147,7 @@ moxing.file.copy_parallel("/cache", os.environ["EMBER_TARGET"])'
         appended.sort_unstable();
         assert_eq!(appended, sorted);
         let target = "heron-lab-4821/ember-out/result.txt";
-        assert_eq!(site.get(target), "weights rows");
+        assert_eq!(site.read(target), "weights rows");
         fs::remove_file(site.emulator.obs_root().join(target)).unwrap();
     }
     assert!(orders.len() > 1, "{orders:?}");
@@ -170,7 +170,7 @@ async fn volumes_and_directories_below_home_are_at_their_paths() {
         "obs_path": "obs://bucket/volume/", "local_path": "/data/new/volume"}}]);
     let id = site.run(&job).await;
     assert_eq!(site.log(&id).await, "a\n/data/new/volume\n");
-    assert_eq!(site.get("bucket/volume/b.txt"), "b\n");
+    assert_eq!(site.read("bucket/volume/b.txt"), "b\n");
     assert!(!Path::new("/data/new").exists() && !Path::new("/home/view-test").exists());
 
     let Some(user) = user else { return };
@@ -181,8 +181,10 @@ async fn volumes_and_directories_below_home_are_at_their_paths() {
     assert_eq!(
         site.log(&id).await,
         format!(
-            "[ModelArts Service Log] the code did not start: local_code_dir, working_dir and local_dir \
-             must not be in /home/{user}, which is a home directory of this machine: use a directory \
+            "[ModelArts Service Log] the code did not start: local_code_dir, working_dir and \
+             local_dir \
+             must not be in /home/{user}, which is a home directory of this machine: use a \
+             directory \
              below /home/ma-user\n"
         )
     );
@@ -221,7 +223,7 @@ gate()
     drop(waiting);
     assert_eq!(site.phase(&id).await, "Terminated");
     assert_eq!(site.log(&id).await, "saved\n");
-    assert_eq!(site.get("bucket/saved/checkpoint"), "saved");
+    assert_eq!(site.read("bucket/saved/checkpoint"), "saved");
 }
 
 #[tokio::test]
@@ -286,13 +288,13 @@ else:
         .run(&json!({"kind": "job", "metadata": {"name": "roles"}, "tasks": roles}))
         .await;
     let path = format!("/training-jobs/{id}/tasks/learner-0/logs/preview");
-    let log = site.client.get(&path).await.json();
+    let log = site.get(&path).await.json();
     assert_eq!(log["content"], "worker-0 worker-1\n");
 }
 
-/// Returns the script `run.sh` of a job that starts a process and waits for a line in the file `go`.
-/// The process has left the group and has emptied its environment, so that it can only be found by
-/// its process ID namespace. It waits at the gate.
+/// Returns the script `run.sh` of a job that starts a process and waits for a line in the file
+/// `go`. The process has left the group and has emptied its environment, so that it can only be
+/// found by its process ID namespace. It waits at the gate.
 fn stray(gate: &Gate) -> String {
     format!(
         "cd ~; mkfifo go; cat > gate.py <<'END'\n{}\ngate()\nEND\n\
@@ -364,7 +366,8 @@ async fn processes_without_group_and_environment_end_with_the_emulator() {
     }
 }
 
-/// The interpreter is in a directory that the view replaces, and does not read the home of its user.
+/// The interpreter is in a directory that the view replaces, and does not read the home of its
+/// user.
 #[cfg(feature = "cli")]
 #[tokio::test]
 async fn a_virtual_environment_of_the_user_is_visible_and_has_moxing() {
@@ -496,7 +499,7 @@ async fn moxing_reaches_obs_although_the_job_sets_pythonpath() {
         site.log(&id).await,
         format!("{version} {wheel}/moxing/__init__.py\n")
     );
-    assert_eq!(site.get("bucket/out/result.txt"), "data by MoXing");
+    assert_eq!(site.read("bucket/out/result.txt"), "data by MoXing");
 }
 
 #[tokio::test]
@@ -511,7 +514,7 @@ async fn moxing_exists_without_a_view() {
         "{}",
         site.log(&id).await
     );
-    assert_eq!(site.get("bucket/out/result.txt"), "data by MoXing");
+    assert_eq!(site.read("bucket/out/result.txt"), "data by MoXing");
 }
 
 /// The wheel replaces nothing in the Python of this machine.

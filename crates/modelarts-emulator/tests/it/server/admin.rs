@@ -38,11 +38,11 @@ async fn a_manual_clock_is_moved_over_http() {
         json!({"advance_seconds": "1"}),
     ] {
         let reply = post(&site, "/_emulator/clock", body).await;
-        assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+        reply.refused(400, "Emulator.0400");
     }
     let site = Site::start().await;
     let reply = post(&site, "/_emulator/clock", json!({"advance_seconds": 1})).await;
-    assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    reply.refused(400, "Emulator.0400");
     let clock = format!("{}/_emulator/clock", site.emulator.url());
     let reply = site.client.http.get(clock).send().await.unwrap();
     assert_eq!(Reply::of(reply).await.json()["manual"], false);
@@ -62,19 +62,19 @@ async fn a_reset_deletes_everything() {
         .unwrap();
     let few = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
     let few = few.to_string().into_bytes();
-    let changed = site.client.send(Method::PUT, "/training-quotas", few).await;
+    let changed = site.send(Method::PUT, "/training-quotas", few).await;
     assert_eq!(changed.status, 200, "{}", changed.text);
     let reply = post(&site, "/_emulator/reset", json!({})).await;
     assert_eq!((reply.status.as_u16(), reply.text.as_str()), (204, ""));
     waiting.wait_until_gone().await;
     assert_eq!(
-        site.client.get("/training-quotas").await.json(),
+        site.get("/training-quotas").await.json(),
         json!({"quotas": [{"resource": "job-num", "quota": 10_000, "used": 0}]})
     );
     assert_eq!(site.emulator.requests()["CreateTrainingJob"].executed, 0);
     assert!(site.emulator.faults().list().is_empty());
     assert!(!site.worker(&done).exists());
-    let list = site.client.post("/training-job-searches", &json!({})).await;
+    let list = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
     site.run(&site.script("done", "")).await;
 }
@@ -87,7 +87,7 @@ async fn a_reset_does_not_wait_for_the_clock() {
         let answer = post(site, "/_emulator/reset", json!({}));
         let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
         assert_eq!(answer.expect("no answer").status, 204);
-        let list = site.client.post("/training-job-searches", &json!({})).await;
+        let list = site.post("/training-job-searches", &json!({})).await;
         assert_eq!(list.json()["total"], 0);
     };
     let (site, _clock) = Site::standing_still().await;
@@ -147,7 +147,7 @@ async fn links_have_the_address_of_the_emulator() {
     assert!(own.starts_with("http://127.0.0.2:"), "{own}");
     let id = site.run(&site.script("linked", "print('hello')")).await;
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/url");
-    let link = site.client.get(&path).await.json()["obs_url"].take();
+    let link = site.get(&path).await.json()["obs_url"].take();
     let log = site.client.http.get(link.as_str().unwrap()).send().await;
     assert_eq!(log.unwrap().text().await.unwrap(), "hello\n");
     let projects = format!("{own}/v3/projects");
@@ -166,11 +166,7 @@ async fn pages_shift_and_rows_repeat() {
     }
     let names = async || -> Vec<String> {
         let search = json!({"order": "asc"});
-        let list = site
-            .client
-            .post("/training-job-searches", &search)
-            .await
-            .json();
+        let list = site.post("/training-job-searches", &search).await.json();
         let items = list["items"].as_array().unwrap().iter();
         items
             .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())

@@ -26,10 +26,11 @@ fn counts(site: &Site, operation: &str) -> (u64, u64) {
 #[tokio::test]
 async fn the_queue_is_read_filled_and_emptied_over_http() {
     let site = Site::start().await;
-    let rule = json!({"operation": "ListTrainingJobs", "times": 2, "fault": "status", "status": 429, "retry_after": 1});
+    let rule = json!({"operation": "ListTrainingJobs", "times": 2, "fault": "status",
+        "status": 429, "retry_after": 1});
     let reply = control(&site, reqwest::Method::POST, "/faults", &rule).await;
     assert_eq!((reply.status.as_u16(), reply.json()), (201, rule.clone()));
-    let search = site.client.post("/training-job-searches", &json!({})).await;
+    let search = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(search.status, 429);
     assert_eq!(search.headers["retry-after"], "1");
     assert_eq!(
@@ -39,7 +40,8 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
     let list = control(&site, reqwest::Method::GET, "/faults", &json!(null)).await;
     assert_eq!(
         list.json(),
-        json!([{"operation": "ListTrainingJobs", "times": 1, "fault": "status", "status": 429, "retry_after": 1}])
+        json!([{"operation": "ListTrainingJobs", "times": 1, "fault": "status", "status": 429,
+            "retry_after": 1}])
     );
     assert_eq!(
         control(&site, reqwest::Method::DELETE, "/faults", &json!(null))
@@ -48,10 +50,7 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
         204
     );
     assert_eq!(
-        site.client
-            .post("/training-job-searches", &json!({}))
-            .await
-            .status,
+        site.post("/training-job-searches", &json!({})).await.status,
         200
     );
 
@@ -62,12 +61,12 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
         &json!({"operation": "x", "fault": "reset"}),
     )
     .await;
-    assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()));
+    reply.refused(400, "Emulator.0400");
     assert!(
         reply.json()["error_msg"]
             .as_str()
             .unwrap()
-            .starts_with("unknown operation `x`, expected * or one of CreateTrainingJob, ")
+            .starts_with("unknown operation `x`, expected * or one of BatchDeleteTrainingJob, ")
     );
 
     let health = control(&site, reqwest::Method::GET, "/health", &json!(null)).await;
@@ -100,8 +99,8 @@ async fn statuses_and_pages_replace_the_answer() {
         .faults()
         .add(FaultRule::once("*", Fault::status(503)))
         .unwrap();
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (503, "Emulator.0503".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(503, "Emulator.0503");
     assert_eq!(reply.headers.get("retry-after"), None);
 
     let renew = Fault::error(401, "APIGW.0307", "The token must be updated");
@@ -109,7 +108,7 @@ async fn statuses_and_pages_replace_the_answer() {
         .faults()
         .add(FaultRule::once("CreateTrainingJob", renew))
         .unwrap();
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(
         reply.json(),
         json!({"error_code": "APIGW.0307", "error_msg": "The token must be updated"})
@@ -122,7 +121,7 @@ async fn statuses_and_pages_replace_the_answer() {
             Fault::Html { status: 502 },
         ))
         .unwrap();
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(
         (
             reply.status.as_u16(),
@@ -150,7 +149,7 @@ async fn connections_are_reset_before_the_answer() {
     let target = format!("/v2/{}/training-jobs", site.emulator.project_id());
     let send = async || {
         let body = job.to_string().into_bytes();
-        let request = site.client.signed(
+        let request = site.signed(
             reqwest::Method::POST,
             &target,
             body,
@@ -172,10 +171,9 @@ async fn connections_are_reset_before_the_answer() {
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
     // The job exists, although the response to its create request was dropped.
-    assert_eq!(
-        Reply::of(send().await.unwrap()).await.error(),
-        (400, "ModelArts.2751".to_owned())
-    );
+    Reply::of(send().await.unwrap())
+        .await
+        .refused(400, "ModelArts.2751");
 }
 
 #[tokio::test]
@@ -187,7 +185,7 @@ async fn responses_are_cut_in_the_middle() {
         .add(FaultRule::once("*", Fault::ResetMidBody))
         .unwrap();
     let target = format!("/v2/{}/training-jobs/{id}", site.emulator.project_id());
-    let request = site.client.signed(
+    let request = site.signed(
         reqwest::Method::GET,
         &target,
         Vec::new(),
@@ -215,11 +213,7 @@ async fn responses_have_undocumented_values() {
             .unwrap();
     }
     assert_eq!(site.details(&id).await["status"]["phase"], "Hibernating");
-    let list = site
-        .client
-        .post("/training-job-searches", &json!({}))
-        .await
-        .json();
+    let list = site.post("/training-job-searches", &json!({})).await.json();
     assert_eq!(list["items"][0]["status"]["secondary_phase"], "Hibernating");
     assert_eq!(site.phase(&id).await, "Completed");
 
@@ -240,7 +234,6 @@ async fn responses_have_undocumented_values() {
             .unwrap();
     }
     let events = site
-        .client
         .get(&format!("/training-jobs/{id}/events?limit=1"))
         .await
         .json();
@@ -248,11 +241,7 @@ async fn responses_have_undocumented_values() {
         (&events["total"], &events["limit"], &events["offset"]),
         (&json!("12"), &json!("1"), &json!("0"))
     );
-    let list = site
-        .client
-        .post("/training-job-searches", &json!({}))
-        .await
-        .json();
+    let list = site.post("/training-job-searches", &json!({})).await.json();
     assert_eq!((&list["total"], &list["count"]), (&json!("1"), &json!("1")));
 }
 
@@ -265,7 +254,7 @@ async fn answers_come_late() {
         .add(FaultRule::once("*", Fault::Delay { ms: 60_000 }))
         .unwrap();
     let path = format!("/training-jobs/{id}");
-    let answer = site.client.get(&path);
+    let answer = site.get(&path);
     tokio::pin!(answer);
     let asleep = async {
         while clock.sleepers() == 0 {
@@ -289,7 +278,7 @@ async fn wrong_signatures_use_up_no_fault() {
         .add(FaultRule::once("*", Fault::Reset))
         .unwrap();
     let secret = std::mem::replace(&mut site.client.secret_key, "wrong".into());
-    assert_eq!(site.client.get("/training-jobs/x").await.status, 401);
+    assert_eq!(site.get("/training-jobs/x").await.status, 401);
     assert_eq!(site.emulator.faults().list().len(), 1);
     assert_eq!(counts(&site, "ShowTrainingJobDetails"), (0, 0));
     site.client.secret_key = secret;
@@ -304,8 +293,8 @@ async fn lists_are_null_and_retry_after_is_a_date() {
     let rule = json!({"operation": "*", "fault": "status-until", "seconds": 90});
     let reply = control(&site, reqwest::Method::POST, "/faults", &rule).await;
     assert_eq!(reply.json()["status"], 429);
-    let reply = site.client.get("/training-jobs/x").await;
-    assert_eq!(reply.error(), (429, "ModelArts.2799".to_owned()));
+    let reply = site.get("/training-jobs/x").await;
+    reply.refused(429, "ModelArts.2799");
     let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
     let until = jiff::Timestamp::try_from(now).unwrap() + jiff::SignedDuration::from_secs(90);
     let until = until.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string();
@@ -314,12 +303,7 @@ async fn lists_are_null_and_retry_after_is_a_date() {
     site.create(&site.script("listed", "")).await;
     let rule = FaultRule::once("ListTrainingJobs", Fault::NullLists);
     site.emulator.faults().add(rule).unwrap();
-    let search = async || {
-        site.client
-            .post("/training-job-searches", &json!({}))
-            .await
-            .json()
-    };
+    let search = async || site.post("/training-job-searches", &json!({})).await.json();
     let list = search().await;
     assert_eq!((&list["items"], &list["total"]), (&Value::Null, &json!(1)));
     assert_eq!(search().await["items"].as_array().unwrap().len(), 1);
@@ -329,20 +313,22 @@ async fn lists_are_null_and_retry_after_is_a_date() {
 async fn the_last_requests_are_shown_without_credentials() {
     let site = Site::start().await;
     let search = json!({"limit": 5});
-    site.client.post("/training-job-searches", &search).await;
-    site.client.get("/training-jobs/x?a=b c").await;
+    site.post("/training-job-searches", &search).await;
+    site.get("/training-jobs/x?a=b c").await;
     let last = control(&site, reqwest::Method::GET, "/requests/last", &json!(null)).await;
     let project = site.emulator.project_id();
     let path = |below: &str| format!("/v2/{project}{below}");
     assert_eq!(
         last.json(),
         json!([
-            {"operation": "ListTrainingJobs", "path": path("/training-job-searches"), "query": "", "body": search, "status": 200},
-            {"operation": "ShowTrainingJobDetails", "path": path("/training-jobs/x"), "query": "a=b%20c", "body": null, "status": 400},
+            {"operation": "ListTrainingJobs", "path": path("/training-job-searches"),
+             "query": "", "body": search, "status": 200},
+            {"operation": "ShowTrainingJobDetails", "path": path("/training-jobs/x"),
+             "query": "a=b%20c", "body": null, "status": 400},
         ])
     );
     for _ in 0..300 {
-        site.client.get("/training-jobs/y").await;
+        site.get("/training-jobs/y").await;
     }
     let last = site.emulator.last_requests();
     assert_eq!(last.len(), 256);
@@ -370,7 +356,7 @@ async fn secrets_of_requests_are_masked_unless_asked_for() {
         json!({"userPassword": "***", "Access_Key": "***", "token": null, "port": 22});
     for (show, expected) in [(false, &masked), (true, &body)] {
         let site = Site::with(|builder| builder.show_secrets(show)).await;
-        site.client.post("/training-jobs", &body).await;
+        site.post("/training-jobs", &body).await;
         let last = control(&site, reqwest::Method::GET, "/requests/last", &json!(null)).await;
         assert_eq!(last.json()[0]["body"], *expected, "{show}");
         assert_eq!(site.emulator.last_requests()[0].body, *expected, "{show}");

@@ -57,14 +57,11 @@ async fn jobs_continue_after_a_restart_of_the_emulator() {
     assert_eq!(records[0]["end_recover"], "job_reschedule_with_taint");
     assert_eq!(records[1]["end_reason"], "job completed");
     // An acknowledged deletion stays in effect.
-    second
-        .client
-        .delete(&format!("/training-jobs/{done}"))
-        .await;
+    second.delete(&format!("/training-jobs/{done}")).await;
     second.emulator.wait_until_gone(&done).await;
     let third = again(second, data.path()).await;
-    let reply = third.client.get(&format!("/training-jobs/{done}")).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));
+    let reply = third.get(&format!("/training-jobs/{done}")).await;
+    reply.refused(400, "ModelArts.2775");
 }
 
 #[tokio::test]
@@ -75,65 +72,6 @@ async fn without_a_directory_nothing_is_kept() {
         .await
         .unwrap();
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
-}
-
-/// The test reads data directories of all layouts. The directory of the current layout is a
-/// reference for the next layout.
-#[tokio::test]
-async fn data_directories_of_earlier_layouts_are_read() {
-    for (layout, sql) in [
-        (1, include_str!("../../layouts/1.sql")),
-        (2, include_str!("../../layouts/2.sql")),
-        (3, include_str!("../../layouts/3.sql")),
-    ] {
-        let data = tempfile::tempdir().unwrap();
-        let state = rusqlite::Connection::open(data.path().join("state.sqlite3")).unwrap();
-        state.execute_batch(sql).unwrap();
-        drop(state);
-        let site = Site::with(|builder| {
-            let builder = builder.data_dir(data.path()).project_id("p");
-            builder.public_nodes(2)
-        })
-        .await;
-        let list = site.client.post("/training-job-searches", &json!({})).await;
-        let list = list.json();
-        let jobs = list["items"].as_array().unwrap();
-        let text = |job: &Value, place: &str| job.pointer(place).unwrap().to_string();
-        let names_and_phases: Vec<[String; 2]> = jobs
-            .iter()
-            .map(|job| [text(job, "/metadata/name"), text(job, "/status/phase")])
-            .collect();
-        assert_eq!(
-            names_and_phases,
-            [
-                [r#""waits""#, r#""Pending""#],
-                [r#""search""#, r#""Completed""#],
-                [r#""plain""#, r#""Completed""#],
-            ],
-            "layout {layout}"
-        );
-        let id = |at: usize| jobs[at]["metadata"]["id"].as_str().unwrap();
-        let get = async |path: String| site.client.get(&path).await.json();
-        let trials = get(format!("/training-jobs/{}/autosearch-trials", id(1))).await;
-        let rewards: Vec<&Value> = trials["items"]["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|trial| &trial[8])
-            .collect();
-        assert_eq!(
-            rewards,
-            [
-                "6.570395114166052",
-                "5.346159873685892",
-                "3.451035575822265"
-            ],
-            "layout {layout}"
-        );
-        let tags = get(format!("/modelarts-training-job/{}/tags", id(2))).await;
-        assert_eq!(tags["tags"], json!([{"key": "team", "value": "blue"}]));
-        assert_eq!(site.messages(id(2)).await.len(), 15, "layout {layout}");
-    }
 }
 
 /// State other than that of jobs is preserved as well.
@@ -152,7 +90,6 @@ async fn everything_else_is_kept_too() {
     let job = format!("/training-jobs/{id}");
     let tags = json!({"tags": [{"key": "team", "value": "blue"}]});
     let tagged = first
-        .client
         .post(&format!("/modelarts-training-job/{id}/tags/create"), &tags)
         .await;
     assert_eq!(tagged.status, 204);
@@ -164,14 +101,13 @@ async fn everything_else_is_kept_too() {
             "engine": {"engine_id": "pytorch-cp36-1.3.0"},
         },
     });
-    let algorithm = first.client.post("/algorithms", &body).await;
+    let algorithm = first.post("/algorithms", &body).await;
     assert_eq!(algorithm.status, 201, "{}", algorithm.text);
     let body = json!({"metadata": {"name": "kept"}});
-    let experiment = first.client.post("/training-experiments", &body).await;
+    let experiment = first.post("/training-experiments", &body).await;
     assert_eq!(experiment.status, 201, "{}", experiment.text);
     let quotas = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
     let changed = first
-        .client
         .send(
             reqwest::Method::PUT,
             "/training-quotas",
@@ -206,13 +142,13 @@ async fn everything_else_is_kept_too() {
     ];
     let mut before = Vec::new();
     for place in &places {
-        let reply = first.client.get(place).await;
+        let reply = first.get(place).await;
         assert!(reply.status.is_success(), "{place}: {}", reply.text);
         before.push(reply.text);
     }
     let second = again(first, data.path()).await;
     for (place, before) in places.iter().zip(before) {
-        assert_eq!(second.client.get(place).await.text, before, "{place}");
+        assert_eq!(second.get(place).await.text, before, "{place}");
     }
     let url = format!("{}/v2/{}{job}", second.client.url, second.client.project_id);
     let by_token = second.client.http.get(url).header("x-auth-token", token);
@@ -231,7 +167,11 @@ async fn a_directory_in_use_is_refused_and_unchanged() {
     let error = Emulator::builder().data_dir(data.path()).start().await;
     assert_eq!(
         error.unwrap_err().to_string(),
-        "cannot use state.sqlite3 in the data directory: another emulator runs on it: end that one, or choose another data directory"
+        format!(
+            "cannot use state.sqlite3 in the data directory {}: another emulator runs on it: end \
+             that one, or choose another data directory",
+            first.emulator.data_dir().display()
+        )
     );
     waiting.let_through().await;
     first.emulator.wait_for(&id, "Completed").await.unwrap();

@@ -8,6 +8,7 @@ pub(crate) mod traffic;
 
 use std::{
     fs,
+    ops::Deref,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime},
@@ -43,6 +44,14 @@ pub(crate) struct Site {
     /// Directory of the workers of all jobs.
     pub(crate) jobs: PathBuf,
     _watch: DeviationCheck,
+}
+
+impl Deref for Site {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
 }
 
 impl Site {
@@ -100,7 +109,8 @@ impl Site {
         fs::write(path, content).unwrap();
     }
 
-    pub(crate) fn get(&self, key: &str) -> String {
+    /// Returns the content of an object in OBS.
+    pub(crate) fn read(&self, key: &str) -> String {
         fs::read_to_string(self.emulator.obs_root().join(key)).unwrap()
     }
 
@@ -223,6 +233,12 @@ impl Reply {
             .to_owned();
         (self.status.as_u16(), code)
     }
+
+    /// Asserts that the response is this error.
+    #[track_caller]
+    pub(crate) fn refused(&self, status: u16, code: &str) {
+        assert_eq!(self.error(), (status, code.to_owned()), "{}", self.text);
+    }
 }
 
 impl Client {
@@ -280,7 +296,8 @@ impl Client {
             .to_string();
         let host = self.url.strip_prefix("http://").unwrap();
         let canonical = format!(
-            "{method}\n{}/\n{query}\ncontent-type:application/json\nhost:{host}\nx-sdk-date:{date}\n\ncontent-type;host;x-sdk-date\n{}",
+            "{method}\n{}/\n{query}\ncontent-type:application/json\nhost:{host}\n\
+             x-sdk-date:{date}\n\ncontent-type;host;x-sdk-date\n{}",
             path.trim_end_matches('/'),
             hex(&Sha256::digest(&body))
         );
@@ -302,7 +319,8 @@ impl Client {
             .header(
                 "authorization",
                 format!(
-                    "SDK-HMAC-SHA256 Access={}, SignedHeaders=content-type;host;x-sdk-date, Signature={signature}",
+                    "SDK-HMAC-SHA256 Access={}, SignedHeaders=content-type;host;x-sdk-date, \
+                     Signature={signature}",
                     self.access_key
                 ),
             )
@@ -337,7 +355,8 @@ impl Gate {
     pub(crate) fn python(&self) -> String {
         let port = self.port();
         format!(
-            "import socket\ndef gate():\n    s = socket.create_connection(('127.0.0.1', {port}))\n    s.sendall(b'x')\n    s.recv(1)\n"
+            "import socket\ndef gate():\n    s = socket.create_connection(('127.0.0.1', \
+             {port}))\n    s.sendall(b'x')\n    s.recv(1)\n"
         )
     }
 
@@ -408,15 +427,13 @@ pub(crate) fn http() -> reqwest::Client {
 
 pub(crate) async fn put(site: &Site, path: &str, body: Value) -> Reply {
     let body = body.to_string().into_bytes();
-    site.client.send(Method::PUT, path, body).await
+    site.send(Method::PUT, path, body).await
 }
 
 /// Sends a GET request, signed at the time of a manual clock.
 pub(crate) async fn get_at(site: &Site, clock: &ManualClock, below: &str) -> Reply {
     let target = format!("/v2/{}{below}", site.emulator.project_id());
-    let request = site
-        .client
-        .signed(Method::GET, &target, Vec::new(), clock.now());
+    let request = site.signed(Method::GET, &target, Vec::new(), clock.now());
     Reply::of(request.send().await.unwrap()).await
 }
 

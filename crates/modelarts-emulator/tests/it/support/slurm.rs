@@ -9,8 +9,8 @@ use modelarts_emulator::{
     slurm::{Config, Slurm},
 };
 
-/// Variable with a directory that the nodes of the cluster share. If it is set, jobs of the tests run
-/// on the cluster of `SLURM_CONF`.
+/// Variable with a directory that the nodes of the cluster share. If it is set, jobs of the tests
+/// run on the cluster of `SLURM_CONF`.
 pub(crate) const SHARED: &str = "MODELARTS_TEST_SLURM";
 
 /// Options of jobs: nodes of a test cluster are small.

@@ -410,7 +410,8 @@ fn deviations_are_found() {
                 201,
                 r#"{"kind": 1, "metadata": {}}"#,
             ),
-            "POST /v2/0f/training-jobs 201: the answer, /kind: 1 is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "POST /v2/0f/training-jobs 201: the answer, /kind: 1 is not valid under any of the \
+             schemas listed in the 'anyOf' keyword",
         ),
         (
             check(
@@ -429,7 +430,8 @@ fn deviations_are_found() {
         ),
         (
             check("GET", "/training-jobs/a/events", "limit=101", "", 200, "{}"),
-            "GET /v2/0f/training-jobs/a/events 200: query limit, : 101 is greater than the maximum of 100",
+            "GET /v2/0f/training-jobs/a/events 200: query limit, : 101 is greater than the \
+             maximum of 100",
         ),
         (
             check("DELETE", "/training-jobs/a", "", "", 202, "{}"),
@@ -437,7 +439,8 @@ fn deviations_are_found() {
         ),
         (
             check("GET", "/training-jobs/a", "", "", 400, "<html>"),
-            "GET /v2/0f/training-jobs/a 400: the answer is not JSON: expected value at line 1 column 1",
+            "GET /v2/0f/training-jobs/a 400: the answer is not JSON: expected value at line 1 \
+             column 1",
         ),
     ] {
         assert_eq!(wrong, [expected]);

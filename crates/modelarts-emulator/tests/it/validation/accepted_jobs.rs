@@ -14,7 +14,7 @@ async fn stored(site: &Site, config: Value) -> String {
     for (name, value) in config.as_object().unwrap() {
         body["job_config"][name] = value.clone();
     }
-    let reply = site.client.post("/algorithms", &body).await;
+    let reply = site.post("/algorithms", &body).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
     reply.json()["metadata"]["id"].as_str().unwrap().to_owned()
 }
@@ -80,7 +80,7 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
     job["algorithm"]["inputs"] = json!([{"name": "a", "access_method": "file", "remote": obs}]);
     let constraint = json!({"type": "String", "valid_type": "Weird"});
     job["algorithm"]["parameters"] = json!([{"name": "p", "value": "x", "constraint": constraint}]);
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
     assert_eq!(
         reply.headers["x-emulator-ignored"],
@@ -95,8 +95,8 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
         }});
         job["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
         *job.pointer_mut(pointer).unwrap() = value;
-        let reply = site.client.post("/training-jobs", &job).await;
-        assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+        let reply = site.post("/training-jobs", &job).await;
+        reply.refused(501, "Emulator.0501");
         let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
         assert!(
             error_message.contains(&format!(" {field}, so ")),
@@ -137,7 +137,7 @@ async fn an_unused_command_or_boot_file_is_named() {
             job["algorithm"]["engine"] = engine;
         }
         job["algorithm"]["command"] = "echo command".into();
-        let reply = site.client.post("/training-jobs", &job).await;
+        let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
         assert_eq!(
             reply.headers["x-emulator-ignored"],
@@ -161,8 +161,8 @@ async fn an_algorithm_leaves_required_values_to_its_jobs() {
     let id = stored(&site, config).await;
     let mut job = site.script("speed", "");
     job["algorithm"] = json!({"id": id});
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2766".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(400, "ModelArts.2766");
     job["algorithm"]["parameters"] = json!([{"name": "speed", "value": "14"}]);
     let run = site.run(&job).await;
     assert_eq!(site.phase(&run).await, "Completed");
@@ -178,8 +178,8 @@ async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
     let mut job = site.script("flowers", "");
     let set = json!({"dataset": {"id": "flowers", "version_id": "v1"}});
     job["algorithm"] = json!({"id": id, "inputs": [{"name": "data_url", "remote": set}]});
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2834".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(400, "ModelArts.2834");
     assert_eq!(
         reply.json()["error_msg"],
         "Does not support data type (modelarts_dataset)."
@@ -189,8 +189,8 @@ async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
         "code_dir": "/bucket/none/", "boot_file": "/bucket/none/train.py",
         "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
     }});
-    let reply = site.client.post("/algorithms", &body).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2773".to_owned()));
+    let reply = site.post("/algorithms", &body).await;
+    reply.refused(400, "ModelArts.2773");
     assert_eq!(reply.json()["error_msg"], "get obs object content error.");
 }
 
@@ -206,22 +206,25 @@ async fn directories_that_the_emulator_lacks_are_refused_as_such() {
         (
             "working_dir",
             json!("/opt/code"),
-            "algorithm.working_dir at /opt/code (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
+            "algorithm.working_dir at /opt/code (it must be below /home on this emulator: leave \
+             it out, or name a directory such as /home/ma-user/data)",
         ),
         (
             "local_code_dir",
             json!("/home"),
-            "algorithm.local_code_dir at /home (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
+            "algorithm.local_code_dir at /home (it must be below /home on this emulator: leave it \
+             out, or name a directory such as /home/ma-user/data)",
         ),
         (
             "inputs",
             input,
-            "algorithm.inputs[0].local_dir at /data (it must be below /home on this emulator: leave it out, or name a directory such as /home/ma-user/data)",
+            "algorithm.inputs[0].local_dir at /data (it must be below /home on this emulator: \
+             leave it out, or name a directory such as /home/ma-user/data)",
         ),
     ] {
         let mut job = site.script("elsewhere", "");
         job["algorithm"][field] = value;
-        let reply = site.client.post("/training-jobs", &job).await;
+        let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()), "{field}");
         let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
         assert!(error_message.contains(what), "{error_message}");

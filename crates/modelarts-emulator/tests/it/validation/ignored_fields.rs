@@ -98,7 +98,7 @@ async fn ignored(client: &Client, id: &str) -> Reply {
 async fn fields_without_an_effect_are_stored_given_back_and_named() {
     let site = Site::start().await;
     site.put("bucket/in/data", "");
-    let reply = site.client.post("/training-jobs", &job()).await;
+    let reply = site.post("/training-jobs", &job()).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
     assert_eq!(header(&reply), Some(PATHS.join(",").as_str()));
     let shown = reply.json();
@@ -143,13 +143,13 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
     assert_eq!((list.status.as_u16(), list.json()), (200, json!(PATHS)));
 
     let plain = site.script("plain", "");
-    let reply = site.client.post("/training-jobs", &plain).await;
+    let reply = site.post("/training-jobs", &plain).await;
     assert_eq!(header(&reply), None);
     let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
     assert_eq!(ignored(&site.client, &id).await.json(), json!([]));
 
     let unknown = ignored(&site.client, "nobody").await;
-    assert_eq!(unknown.error(), (404, "Emulator.0404".to_owned()));
+    unknown.refused(404, "Emulator.0404");
     assert_eq!(
         unknown.json()["error_msg"],
         "There is no job with the id \"nobody\"; creations and lists return ids."
@@ -198,22 +198,24 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
     job["spec"]["notification"] = json!({"topic_urn": "urn:smn:x", "events": ["JobFailed"]});
     job["train_type"] = "SFT".into();
     job["colour"] = "red".into();
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(501, "Emulator.0501");
     assert_eq!(
         reply.json()["error_msg"],
-        "This emulator does not model the request fields spec.notification, train_type (without --strict it accepts and stores them), so it refuses instead of guessing what the service would do."
+        "This emulator does not model the request fields spec.notification, train_type (without \
+         --strict it accepts and stores them), so it refuses instead of guessing what the service \
+         would do."
     );
     // The emulator applies the rules of the service first.
     job["metadata"]["name"] = "a b".into();
-    let reply = site.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+    let reply = site.post("/training-jobs", &job).await;
+    reply.refused(400, "ModelArts.2788");
 
     let mut job = site.script("strict", "");
     job["spec"]["runtime_type"] = "production".into();
     job["algorithm"]["engine"]["install_sys_packages"] = false.into();
     job["colour"] = "red".into();
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(
         (reply.status.as_u16(), header(&reply)),
         (201, Some("colour"))
@@ -233,7 +235,7 @@ async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
         "train_type": "LORA",
     });
     let site = Site::start().await;
-    let reply = site.client.post("/training-jobs", &job).await;
+    let reply = site.post("/training-jobs", &job).await;
     assert_eq!(header(&reply), Some("spec.asset_id,train_type"));
     let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
     site.emulator.wait_until_settled(&id).await;
@@ -247,15 +249,16 @@ async fn a_fine_tuning_job_is_stored_and_fails_with_a_reason() {
     let mut bare = job.clone();
     bare["metadata"]["name"] = "bare".into();
     bare.as_object_mut().unwrap().remove("algorithm");
-    let reply = site.client.post("/training-jobs", &bare).await;
+    let reply = site.post("/training-jobs", &bare).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
 
     let strict = Site::with(|builder| builder.strict(true)).await;
-    let reply = strict.client.post("/training-jobs", &job).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    let reply = strict.post("/training-jobs", &job).await;
+    reply.refused(501, "Emulator.0501");
     assert_eq!(
         reply.json()["error_msg"],
-        "This emulator does not model fine-tuning (train_type in a job without code, command or image to run), so it refuses instead of guessing what the service would do."
+        "This emulator does not model fine-tuning (train_type in a job without code, command or \
+         image to run), so it refuses instead of guessing what the service would do."
     );
 }
 
@@ -268,7 +271,7 @@ async fn names_that_no_header_can_have_are_escaped() {
         job["spec"][format!("unknown-{number}")] = 1.into();
     }
     let body = job.to_string().into_bytes();
-    let reply = site.client.send(Method::POST, "/training-jobs", body).await;
+    let reply = site.send(Method::POST, "/training-jobs", body).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
     assert_eq!(reply.headers.get("x-evil"), None);
     let header = header(&reply).unwrap();
@@ -310,7 +313,7 @@ async fn changes_without_an_effect_are_named() {
     let strict = Site::with(|builder| builder.strict(true)).await;
     let id = strict.run(&strict.script("change", "")).await;
     let reply = put(&strict, &format!("/training-jobs/{id}"), change).await;
-    assert_eq!(reply.error(), (501, "Emulator.0501".to_owned()));
+    reply.refused(501, "Emulator.0501");
     let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(
         sentence.contains("the request fields metadata.annotation, spec.notification ("),
@@ -338,7 +341,7 @@ async fn members_of_an_algorithm_that_no_document_has_are_named() {
         ]}},
         "colour": "red",
     });
-    let reply = site.client.post("/algorithms", &algorithm).await;
+    let reply = site.post("/algorithms", &algorithm).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
     let named = "colour,job_config.environments";
     assert_eq!(header(&reply), Some(named));
@@ -358,7 +361,7 @@ async fn members_of_an_algorithm_that_no_document_has_are_named() {
         );
     }
     algorithm["advanced_config"]["auto_search"] = 5.into();
-    let reply = site.client.post("/algorithms", &algorithm).await;
+    let reply = site.post("/algorithms", &algorithm).await;
     assert_eq!(
         reply.json()["error_msg"],
         "Invalid parameter(advanced_config.auto_search must be an object)."

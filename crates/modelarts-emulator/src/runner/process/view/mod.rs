@@ -1,8 +1,8 @@
 //! Container view: the files, host names and processes that the code of a worker finds in a
 //! container of the service, made of this machine by bubblewrap.
 //!
-//! [`Container`] is the setting, [`View`] a bubblewrap that works, and [`Stage`] the surroundings in
-//! which the programs of one worker start. [`mounts`] builds the root directory of a view.
+//! [`Container`] is the setting, [`View`] a bubblewrap that works, and [`Stage`] the surroundings
+//! in which the programs of one worker start. [`mounts`] builds the root directory of a view.
 //!
 //! A view is a stage set and not a sandbox: jobs are trusted code of their users, and everything
 //! that a view does not replace is that of this machine.
@@ -36,12 +36,12 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
-    /// As `bwrap` if bubblewrap works on this machine, otherwise as `none`, with a line in the log of
-    /// each job.
+    /// As `bwrap` if bubblewrap works on this machine, otherwise as `none`, with a line in the log
+    /// of each job.
     #[default]
     Auto,
-    /// The paths and host names of the service, by bubblewrap. Without bubblewrap, the emulator does
-    /// not start.
+    /// The paths and host names of the service, by bubblewrap. Without bubblewrap, the emulator
+    /// does not start.
     Bwrap,
     /// This machine as it is: paths of the service are below the directory of the worker.
     None,
@@ -91,7 +91,8 @@ impl Sight {
             return None;
         };
         Some(format!(
-            "modelarts-emulator: this machine has no container view, so {MA_HOME} and /cache are not \
+            "modelarts-emulator: this machine has no container view, so {MA_HOME} and /cache are \
+             not \
              at their paths, and host names of workers do not resolve; {reason}"
         ))
     }
@@ -170,7 +171,7 @@ const OBS_IN_VIEW: &str = "/.modelarts-emulator/obs";
 /// Longest host name of a pod.
 const MAX_HOST_NAME: usize = 63;
 
-/// Surroundings in which the programs of a worker start.
+/// HostEnvironment in which the programs of a worker start.
 #[derive(Debug)]
 pub(crate) struct Stage {
     /// Directory that contains the paths of a container, as the code sees them: `/` in a view,
@@ -228,7 +229,8 @@ impl Stage {
             let at = Path::new("/home").join(entry.file_name());
             if at != Path::new(MA_HOME) && at.exists() {
                 return Err(io::Error::other(format!(
-                    "local_code_dir, working_dir and local_dir must not be in {at}, which is a home \
+                    "local_code_dir, working_dir and local_dir must not be in {at}, which is a \
+                     home \
                      directory of this machine: use a directory below {MA_HOME}",
                     at = at.display()
                 )));

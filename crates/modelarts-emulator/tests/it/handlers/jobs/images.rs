@@ -33,13 +33,10 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
         .create(&site.script("model", &(gate.python() + "gate()")))
         .await;
     let running = gate.reached().await;
-    let none = site.client.get(&path(&id, "worker-0")).await;
-    assert_eq!(none.error(), (404, "ModelArts.2881".to_owned()));
+    let none = site.get(&path(&id, "worker-0")).await;
+    none.refused(404, "ModelArts.2881");
 
-    let begun = site
-        .client
-        .post(&path(&id, "worker-0"), &image("lab"))
-        .await;
+    let begun = site.post(&path(&id, "worker-0"), &image("lab")).await;
     assert_eq!(begun.status, StatusCode::CREATED, "{}", begun.text);
     let begun = begun.json();
     assert!(begun["create_time"].as_i64().unwrap() > 0);
@@ -50,7 +47,7 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
             "status": "INIT", "message": "", "create_time": begun["create_time"],
         })
     );
-    let saved = site.client.get(&path(&id, "worker-0")).await.json();
+    let saved = site.get(&path(&id, "worker-0")).await.json();
     assert_eq!(
         (&saved["status"], &saved["message"], &saved["create_time"]),
         (&"ACTIVE".into(), &SEEN.into(), &begun["create_time"])
@@ -74,36 +71,27 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
             "description must have at most 512 characters",
         ),
     ] {
-        let reply = site.client.post(&path(&id, "worker-0"), &body).await;
-        assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()));
+        let reply = site.post(&path(&id, "worker-0"), &body).await;
+        reply.refused(400, "ModelArts.2788");
         assert_eq!(message(&reply), format!("Invalid parameter({sentence})."));
     }
-    let other = site
-        .client
-        .post(&path(&id, "worker-1"), &image("lab"))
-        .await;
+    let other = site.post(&path(&id, "worker-1"), &image("lab")).await;
     assert_eq!(
         message(&other),
         "Invalid parameter(task_id worker-1 is not a task of the job)."
     );
-    let nowhere = site
-        .client
-        .post(&path("none", "worker-0"), &image("lab"))
-        .await;
-    assert_eq!(nowhere.error(), (400, "ModelArts.2775".to_owned()));
+    let nowhere = site.post(&path("none", "worker-0"), &image("lab")).await;
+    nowhere.refused(400, "ModelArts.2775");
 
     running.let_through().await;
     site.emulator.wait_until_settled(&id).await;
-    let late = site
-        .client
-        .post(&path(&id, "worker-0"), &image("late"))
-        .await;
-    assert_eq!(late.error(), (400, "ModelArts.2883".to_owned()));
+    let late = site.post(&path(&id, "worker-0"), &image("late")).await;
+    late.refused(400, "ModelArts.2883");
     assert_eq!(
         message(&late),
         "training job secondary_phase is not running"
     );
-    let saved = site.client.get(&path(&id, "worker-0")).await.json();
+    let saved = site.get(&path(&id, "worker-0")).await.json();
     assert_eq!(
         (&saved["name"], &saved["status"]),
         (&"lab".into(), &"ACTIVE".into())
@@ -128,15 +116,15 @@ async fn an_image_takes_its_time_and_fails_with_its_container() {
     job["spec"]["resource"]["node_count"] = 2.into();
     let id = site.create(&job).await;
     let (first, second) = (gate.reached().await, gate.reached().await);
-    let begin = async |task: &str| site.client.post(&path(&id, task), &image("lab")).await;
+    let begin = async |task: &str| site.post(&path(&id, task), &image("lab")).await;
     let status = async |site: &Site, task: &str| {
-        let reply = site.client.get(&path(&id, task)).await;
+        let reply = site.get(&path(&id, task)).await;
         reply.json()["status"].as_str().unwrap().to_owned()
     };
     assert_eq!(begin("worker-0").await.status, StatusCode::CREATED);
     assert_eq!(status(&site, "worker-0").await, "CREATING");
     let again = begin("worker-0").await;
-    assert_eq!(again.error(), (400, "ModelArts.2880".to_owned()));
+    again.refused(400, "ModelArts.2880");
     assert_eq!(message(&again), "ImageSaveJob is exist");
     assert_eq!(begin("worker-1").await.status, StatusCode::CREATED);
     first.let_through().await;
@@ -162,18 +150,18 @@ async fn an_image_is_there_after_a_minute_of_the_emulators_clock() {
     .await;
     let id = site.create(&site.script("model", "")).await;
     let path = path(&id, "worker-0");
-    let early = site.client.post(&path, &image("lab")).await;
-    assert_eq!(early.error(), (400, "ModelArts.2883".to_owned()));
+    let early = site.post(&path, &image("lab")).await;
+    early.refused(400, "ModelArts.2883");
     assert!(site.emulator.advance(Duration::from_secs(60)).await);
-    let begun = site.client.post(&path, &image("lab")).await;
+    let begun = site.post(&path, &image("lab")).await;
     assert_eq!(begun.json()["status"], "INIT");
     for (seconds, status) in [(0, "CREATING"), (59, "CREATING"), (1, "ACTIVE")] {
         let passed = site.emulator.advance(Duration::from_secs(seconds)).await;
         assert!(passed);
-        let saved = site.client.get(&path).await.json();
+        let saved = site.get(&path).await.json();
         assert_eq!(saved["status"], status, "{seconds}");
     }
-    let again = site.client.post(&path, &image("lab-2")).await;
+    let again = site.post(&path, &image("lab-2")).await;
     assert_eq!(again.status, StatusCode::CREATED);
 }
 
@@ -192,16 +180,13 @@ async fn an_image_goes_to_an_organization_of_the_user_only() {
         serde_json::from_str(&text.unwrap()).unwrap()
     };
     let foreign = attested("skill-refused-image-save-namespace");
-    let refused = site.client.post(&path(&id, "worker-0"), &foreign).await;
-    assert_eq!(refused.error(), (400, "ModelArts.2885".to_owned()));
+    let refused = site.post(&path(&id, "worker-0"), &foreign).await;
+    refused.refused(400, "ModelArts.2885");
     assert_eq!(message(&refused), "the access of user swr is exception");
     for name in ["image-save", "skill-image-save"] {
-        let taken = site
-            .client
-            .post(&path(&id, "worker-0"), &attested(name))
-            .await;
+        let taken = site.post(&path(&id, "worker-0"), &attested(name)).await;
         assert_eq!(taken.status, StatusCode::CREATED, "{name}: {}", taken.text);
-        let saved = site.client.get(&path(&id, "worker-0")).await.json();
+        let saved = site.get(&path(&id, "worker-0")).await.json();
         assert_eq!(saved["status"], "ACTIVE");
         assert_eq!(saved["message"], SEEN);
     }
@@ -214,10 +199,7 @@ async fn a_reported_event_is_one_of_the_jobs_events() {
     let id = site.run(&site.script("model", "")).await;
     let path = format!("/training-jobs/{id}/tasks/worker-0/reports");
     let report = json!({"type": "ProfilingRunning"});
-    let reply = site
-        .client
-        .post(&format!("{path}/training-event"), &report)
-        .await;
+    let reply = site.post(&format!("{path}/training-event"), &report).await;
     assert_eq!((reply.status, reply.text.as_str()), (StatusCode::OK, ""));
     let messages = site.messages(&id).await;
     assert!(
@@ -246,7 +228,7 @@ async fn a_reported_event_is_one_of_the_jobs_events() {
             "type must have at most 256 characters",
         ),
     ] {
-        let reply = site.client.post(&path, &body).await;
+        let reply = site.post(&path, &body).await;
         assert_eq!(message(&reply), format!("Invalid parameter({sentence})."));
     }
 }
@@ -262,14 +244,14 @@ async fn an_algorithm_is_published() {
             "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"},
         },
     });
-    let algorithm = site.client.post("/algorithms", &algorithm).await.json();
+    let algorithm = site.post("/algorithms", &algorithm).await.json();
     let id = algorithm["metadata"]["id"].as_str().unwrap();
     let path = "/gallery-algorithm-publication";
     let body = json!({
         "content_id": "asset", "algorithm": {"id": id},
         "content_info": {"version_num": "1.2.0", "desc": "faster"},
     });
-    let reply = site.client.post(path, &body).await;
+    let reply = site.post(path, &body).await;
     assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text);
     let shown = reply.json();
     assert!(!shown["version_id"].as_str().unwrap().is_empty());
@@ -280,20 +262,17 @@ async fn an_algorithm_is_published() {
             "version_num": "1.2.0", "content_uri": "",
         })
     );
-    let reply = site
-        .client
-        .post(path, &json!({"algorithm": {"id": "none"}}))
-        .await;
-    assert_eq!(reply.error(), (400, "ModelArts.2755".to_owned()));
+    let reply = site.post(path, &json!({"algorithm": {"id": "none"}})).await;
+    reply.refused(400, "ModelArts.2755");
     for body in [json!({}), json!({"algorithm": {"id": ""}})] {
-        let reply = site.client.post(path, &body).await;
+        let reply = site.post(path, &body).await;
         assert_eq!(
             message(&reply),
             "Invalid parameter(algorithm.id is required)."
         );
     }
-    let invalid = site.client.send(Method::POST, path, b"{".to_vec()).await;
-    assert_eq!(invalid.error(), (400, "ModelArts.2787".to_owned()));
+    let invalid = site.send(Method::POST, path, b"{".to_vec()).await;
+    invalid.refused(400, "ModelArts.2787");
 }
 
 #[tokio::test]
@@ -302,10 +281,7 @@ async fn ranks_are_in_the_default_order() {
     let mut job = site.script("model", "");
     job["spec"]["resource"]["node_count"] = 3.into();
     let id = site.run(&job).await;
-    let plan = site
-        .client
-        .get(&format!("/training-jobs/{id}/route_plan"))
-        .await;
+    let plan = site.get(&format!("/training-jobs/{id}/route_plan")).await;
     assert_eq!(
         plan.json(),
         json!({"job_id": id, "status": "failed", "rank_mapping": "0-0,1-1,2-2"})

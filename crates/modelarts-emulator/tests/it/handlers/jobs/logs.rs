@@ -26,7 +26,7 @@ async fn long_logs_are_given_whole_and_by_line() {
     assert!(all.len() > 600_000, "{}", all.len());
 
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/url");
-    let url = site.client.get(&path).await.json()["obs_url"].clone();
+    let url = site.get(&path).await.json()["obs_url"].clone();
     let request = site.client.http.get(url.as_str().unwrap());
     let whole = Reply::of(request.send().await.unwrap()).await;
     assert_eq!(whole.headers["content-length"], all.len().to_string());
@@ -85,7 +85,7 @@ async fn long_logs_are_given_whole_and_by_line() {
         ("?lines=2&order=asc", 1, 2),
     ] {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
-        let page = site.client.get(&path).await.json();
+        let page = site.get(&path).await.json();
         assert_eq!(page["start_line"], from.to_string(), "{query}");
         assert_eq!(page["end_line"], to.to_string(), "{query}");
         assert_eq!(page["lines"], to + 1 - from, "{query}");
@@ -103,7 +103,7 @@ async fn lines_that_do_not_fit_are_in_the_next_page() {
     let id = site.run(&site.script("wide", script)).await;
     let page = async |query: &str| {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
-        let page: Value = site.client.get(&path).await.json();
+        let page: Value = site.get(&path).await.json();
         let text = page["content"].as_str().unwrap().to_owned();
         (page["start_line"].clone(), page["lines"].clone(), text)
     };
@@ -140,9 +140,9 @@ async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
     site.emulator.advance(Duration::from_secs(10)).await;
     assert_eq!(site.log(&id).await, "a\nb\n");
     let path = format!("/training-jobs/{id}/logs/worker-0?order=asc");
-    let page = site.client.get(&path).await.json();
+    let page = site.get(&path).await.json();
     assert_eq!(page["content"], "a\nb\n");
     let path = format!("/training-jobs/{id}/logs/worker-0?order=asc&base_line=1");
-    let page = site.client.get(&path).await.json();
+    let page = site.get(&path).await.json();
     assert_eq!(page["content"], "b\n");
 }

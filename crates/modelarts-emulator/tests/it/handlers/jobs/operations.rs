@@ -80,18 +80,14 @@ async fn several_jobs_are_deleted_at_once_or_none() {
     let item = |id: &str| json!({"kind": "job", "metadata": {"id": id}});
     let batch = async |jobs: Vec<Value>| {
         let body = json!({ "jobs": jobs });
-        site.client.post("/training-jobs/batch-delete", &body).await
+        site.post("/training-jobs/batch-delete", &body).await
     };
     let reply = batch(vec![item(&a), item("none")]).await;
-    assert_eq!(reply.error(), (400, "ModelArts.2775".to_owned()));
-    assert_eq!(
-        batch(vec![]).await.error(),
-        (400, "ModelArts.2788".to_owned())
-    );
-    assert_eq!(
-        batch(vec![item(&a); 101]).await.error(),
-        (400, "ModelArts.2788".to_owned())
-    );
+    reply.refused(400, "ModelArts.2775");
+    batch(vec![]).await.refused(400, "ModelArts.2788");
+    batch(vec![item(&a); 101])
+        .await
+        .refused(400, "ModelArts.2788");
     assert_eq!(site.phase(&a).await, "Completed");
     let reply = batch(vec![item(&a), item(&b)]).await;
     assert_eq!(
@@ -109,7 +105,7 @@ async fn tasks_stages_and_names() {
     job["spec"]["resource"]["node_count"] = 2.into();
     job["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
     let id = site.run(&job).await;
-    let get = async |path: &str| site.client.get(path).await.json();
+    let get = async |path: &str| site.get(path).await.json();
     let tasks = get(&format!("/training-jobs/{id}/tasks")).await;
     let tasks = tasks.as_array().unwrap();
     assert_eq!(tasks.len(), 4);
@@ -143,8 +139,8 @@ async fn tasks_stages_and_names() {
         let reply = get(&format!("/training-job-names?job_name={name}")).await;
         assert_eq!(reply, json!({"is_duplicate": taken}));
     }
-    let reply = site.client.get("/training-job-names?job_name=a b").await;
-    assert_eq!(reply.error(), (400, "ModelArts.2764".to_owned()));
+    let reply = site.get("/training-job-names?job_name=a b").await;
+    reply.refused(400, "ModelArts.2764");
 }
 
 #[tokio::test]
@@ -156,13 +152,10 @@ async fn a_link_to_a_log_works_five_minutes() {
     let id = site.create(&site.script("link", &script)).await;
     let waiting = gate.reached().await;
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/url");
-    assert_eq!(
-        site.client.get(&path).await.error(),
-        (400, "ModelArts.2818".to_owned())
-    );
+    site.get(&path).await.refused(400, "ModelArts.2818");
     waiting.let_through().await;
     site.emulator.wait_until_settled(&id).await;
-    let link = site.client.get(&path).await.json()["obs_url"]
+    let link = site.get(&path).await.json()["obs_url"]
         .as_str()
         .unwrap()
         .to_owned();
@@ -185,7 +178,7 @@ async fn a_link_to_a_log_works_five_minutes() {
         format!("/training-jobs/{id}/tasks/worker-0/logs/preview"),
     ] {
         let reply = get_at(&site, &clock, &path).await;
-        assert_eq!(reply.error(), (400, "ModelArts.2819".to_owned()));
+        reply.refused(400, "ModelArts.2819");
     }
 }
 
@@ -197,7 +190,7 @@ async fn logs_come_in_pages() {
         .await;
     let page = async |query: &str| {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
-        let page = site.client.get(&path).await.json();
+        let page = site.get(&path).await.json();
         let text = |name: &str| page[name].as_str().unwrap().to_owned();
         let lines = page["lines"].as_u64().unwrap();
         (text("start_line"), text("end_line"), lines, text("content"))
@@ -222,10 +215,7 @@ async fn logs_come_in_pages() {
     );
     for query in ["?lines=0", "?lines=501", "?order=up", "?base_line=x"] {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
-        assert_eq!(
-            site.client.get(&path).await.error(),
-            (400, "ModelArts.2764".to_owned())
-        );
+        site.get(&path).await.refused(400, "ModelArts.2764");
     }
 }
 
@@ -297,7 +287,7 @@ async fn metrics_are_measured() {
 #[tokio::test]
 async fn the_offer_of_the_service_is_listed() {
     let site = Site::start().await;
-    let get = async |path: &str| site.client.get(path).await.json();
+    let get = async |path: &str| site.get(path).await.json();
     let flavors = get("/training-job-flavors").await;
     assert_eq!(flavors["total_count"], 6);
     assert_eq!(
@@ -344,7 +334,7 @@ async fn the_offer_of_the_service_is_listed() {
         ("/training-job-flavors?flavor_type=TPU", "ModelArts.2764"),
         ("/training-pool-flavors?pool_id=pool-gpu", "ModelArts.2764"),
     ] {
-        assert_eq!(site.client.get(path).await.error(), (400, code.to_owned()));
+        assert_eq!(site.get(path).await.error(), (400, code.to_owned()));
     }
 }
 
@@ -352,12 +342,9 @@ async fn the_offer_of_the_service_is_listed() {
 async fn a_full_quota_refuses_creations() {
     let site = Site::with(|builder| builder.job_quota(1)).await;
     site.run(&site.script("one", "")).await;
-    let reply = site
-        .client
-        .post("/training-jobs", &site.script("two", ""))
-        .await;
-    assert_eq!(reply.error(), (400, "ModelArts.2815".to_owned()));
-    let quotas = site.client.get("/training-quotas?resource=job-num").await;
+    let reply = site.post("/training-jobs", &site.script("two", "")).await;
+    reply.refused(400, "ModelArts.2815");
+    let quotas = site.get("/training-quotas?resource=job-num").await;
     assert_eq!(
         quotas.json(),
         json!({"quotas": [{"resource": "job-num", "quota": 1, "used": 1}]})
@@ -370,10 +357,9 @@ async fn a_full_quota_refuses_creations() {
     site.run(&site.script("two", "")).await;
     let wrong =
         json!({"user_id": "u", "quotas": [{"resource": "job-retention-enabled", "quota": 2}]});
-    assert_eq!(
-        put(&site, "/training-quotas", wrong).await.error(),
-        (400, "ModelArts.2788".to_owned())
-    );
+    put(&site, "/training-quotas", wrong)
+        .await
+        .refused(400, "ModelArts.2788");
 }
 
 #[tokio::test]
@@ -385,8 +371,7 @@ async fn jobs_are_found_by_their_tags() {
     }
     let tags = |id: &str, what: &str| format!("/modelarts-training-job/{id}/tags{what}");
     let create = async |id: &str, pairs: Value| {
-        site.client
-            .post(&tags(id, "/create"), &json!({ "tags": pairs }))
+        site.post(&tags(id, "/create"), &json!({ "tags": pairs }))
             .await
             .status
     };
@@ -412,25 +397,17 @@ async fn jobs_are_found_by_their_tags() {
         400
     );
     assert_eq!(
-        site.client.get(&tags(&ids[0], "")).await.json(),
+        site.get(&tags(&ids[0], "")).await.json(),
         json!({"tags": [{"key": "keep", "value": ""}, {"key": "team", "value": "a"}]})
     );
     assert_eq!(
-        site.client.get("/modelarts-training-job/tags").await.json(),
+        site.get("/modelarts-training-job/tags").await.json(),
         json!({"tags": [{"key": "keep", "values": [""]}, {"key": "team", "values": ["a", "b"]}]})
     );
     let find = async |body: Value| -> Vec<String> {
         let path = "/modelarts-training-job/resource-instances";
-        let found = site
-            .client
-            .post(&format!("{path}/filter"), &body)
-            .await
-            .json();
-        let count = site
-            .client
-            .post(&format!("{path}/count"), &body)
-            .await
-            .json();
+        let found = site.post(&format!("{path}/filter"), &body).await.json();
+        let count = site.post(&format!("{path}/count"), &body).await.json();
         assert_eq!(found["total_count"], count["total_count"]);
         let rows = found["resources"].as_array().unwrap().iter();
         rows.map(|row| row["resource_name"].as_str().unwrap().to_owned())
@@ -451,7 +428,6 @@ async fn jobs_are_found_by_their_tags() {
     );
     let body = json!({"tags": [{"key": "team"}]}).to_string().into_bytes();
     let reply = site
-        .client
         .send(Method::DELETE, &tags(&ids[0], "/delete"), body)
         .await;
     assert_eq!(reply.status, 204);

@@ -21,7 +21,7 @@ async fn site_with_jobs() -> (Site, Vec<String>, crate::support::Waiting) {
 }
 
 async fn names(site: &Site, search: Value) -> Vec<String> {
-    let reply = site.client.post("/training-job-searches", &search).await;
+    let reply = site.post("/training-job-searches", &search).await;
     assert_eq!(reply.status, 200, "{search}: {}", reply.text);
     let items = reply.json();
     let items = items["items"].as_array().unwrap();
@@ -40,7 +40,10 @@ async fn filters_narrow_the_list() {
     let last = site.details(&ids[4]).await["metadata"]["create_time"]
         .as_i64()
         .unwrap();
-    let filter = |key: &str, operator: &str, value: &[&str]| json!([{"key": key, "operator": operator, "value": value}]);
+    let filter = |key: &str, operator: &str, value: &[&str]| {
+        json!([{"key": key,
+        "operator": operator, "value": value}])
+    };
     let everything = ["running", "broken", "resnet", "bert-2", "bert-1"].as_slice();
     let iso = jiff::Timestamp::from_millisecond(last).unwrap().to_string();
     for (filters, expected) in [
@@ -118,16 +121,19 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
         (&ids[2], json!([{"key": "team"}])),
     ] {
         let path = format!("/modelarts-training-job/{id}/tags/create");
-        let reply = site.client.post(&path, &json!({"tags": tags})).await;
+        let reply = site.post(&path, &json!({"tags": tags})).await;
         assert_eq!(reply.status, 204, "{}", reply.text);
     }
     let address = async |id: &str| {
-        let tasks = site.client.get(&format!("/training-jobs/{id}/tasks")).await;
+        let tasks = site.get(&format!("/training-jobs/{id}/tasks")).await;
         tasks.json()[0]["ip"].as_str().unwrap().to_owned()
     };
     let (first, last) = (address(&ids[0]).await, address(&ids[4]).await);
     let tag = |key: &str, values: &[&str]| json!({"key": key, "values": values});
-    let between = |from: &str, to: &str| json!([{"key": "create_time", "operator": "between", "value": [from, to]}]);
+    let between = |from: &str, to: &str| {
+        json!([{"key": "create_time", "operator": "between",
+        "value": [from, to]}])
+    };
     for (search, expected) in [
         (
             json!({"tags": [tag("team", &[])]}),
@@ -151,11 +157,13 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
         ),
         (json!({"tags": [tag("none", &[])]}), &[]),
         (
-            json!({"tags": [tag("team", &[])], "filters": [{"key": "name", "operator": "like", "value": ["bert"]}]}),
+            json!({"tags": [tag("team", &[])], "filters": [{"key": "name", "operator": "like",
+                "value": ["bert"]}]}),
             &["bert-2", "bert-1"],
         ),
         (
-            json!({"tags": [tag("team", &[])], "filters": between(long_ago, "2020-01-31T00:00:00Z")}),
+            json!({"tags": [tag("team", &[])], "filters": between(long_ago,
+                "2020-01-31T00:00:00Z")}),
             &["old"],
         ),
         (
@@ -182,12 +190,12 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
 
     // The response contains the addresses that match.
     let found = json!({"host_ips": [last]});
-    let found = site.client.post("/training-job-searches", &found).await;
+    let found = site.post("/training-job-searches", &found).await;
     assert_eq!(
         found.json()["items"][0]["status"]["task_ips"],
         json!([{"task": "worker-0", "ip": last, "host_ip": last, "schedule_count": 1}])
     );
-    let reply = site.client.post("/training-job-searches", &json!({})).await;
+    let reply = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(reply.json()["items"][0]["status"].get("task_ips"), None);
 }
 
@@ -227,10 +235,7 @@ async fn offset_is_the_number_of_a_page() {
 
     let search =
         json!({"limit": 1, "filters": [{"key": "name", "operator": "like", "value": ["bert"]}]});
-    let reply = site
-        .client
-        .post("/training-job-searches?limit=1", &search)
-        .await;
+    let reply = site.post("/training-job-searches?limit=1", &search).await;
     let mut list = reply.json();
     let items = list.as_object_mut().unwrap().remove("items").unwrap();
     assert_eq!(items.as_array().unwrap().len(), 1);
@@ -383,7 +388,7 @@ async fn invalid_searches_are_refused() {
             "Unsupported condition value (2026-01-01T00:00:00+08:00,2026-02-01T00:00:01+08:00)",
         ),
     ] {
-        let reply = site.client.post("/training-job-searches", &search).await;
+        let reply = site.post("/training-job-searches", &search).await;
         assert_eq!(
             reply.error(),
             (400, format!("ModelArts.{code}")),
@@ -407,10 +412,7 @@ async fn keys_without_a_documented_operator_are_not_modelled() {
         let search =
             |value: Value| json!({"filters": [{"key": key, "operator": "in", "value": value}]});
         for value in [json!(["1"]), json!(["1", 5])] {
-            let reply = site
-                .client
-                .post("/training-job-searches", &search(value))
-                .await;
+            let reply = site.post("/training-job-searches", &search(value)).await;
             assert_eq!(reply.status, 501, "{key}: {}", reply.text);
             assert!(
                 reply.text.contains(&format!("searches by {key}")),

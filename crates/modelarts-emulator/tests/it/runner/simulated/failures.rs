@@ -61,7 +61,8 @@ async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
         .create(&with_cards(job("reported"), json!({})))
         .await;
     simulation.pass(6 * 3600).await;
-    let hint = "The system detects that your training job may be suspended. Go to the job details page to view the cause and handle the issue.";
+    let hint = "The system detects that your training job may be suspended. Go to the job details \
+         page to view the cause and handle the issue.";
     let at = |events: &[(String, String)]| {
         let event = events.iter().find(|(_, text)| text == hint);
         event.map(|(time, _)| time.clone())
@@ -123,7 +124,8 @@ async fn a_failed_code_download_fails_the_job() {
         (&json!("Abnormal"), &json!("CreateFailed"))
     );
     let events = simulation.events(&id).await;
-    let failed = "[worker-0] [Duration: 5.000] Failed to download the training code. Failure cause: no such key";
+    let failed = "[worker-0] [Duration: 5.000] Failed to download the training code. Failure \
+         cause: no such key";
     assert_eq!(
         events[events.len() - 2],
         ("2022-11-26T16:00:14+08:00".to_owned(), failed.to_owned())
@@ -145,7 +147,8 @@ async fn a_download_that_ends_at_the_time_limit_has_timed_out() {
         texts[texts.len() - 2..],
         [
             "[worker-0] The training code is being downloaded.",
-            "Preparations timed out. The possible cause is that the cross-region algorithm synchronization or creating shared storage timed out."
+            "Preparations timed out. The possible cause is that the cross-region algorithm \
+             synchronization or creating shared storage timed out."
         ]
     );
 }

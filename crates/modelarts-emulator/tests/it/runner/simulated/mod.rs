@@ -65,10 +65,7 @@ impl Simulation {
         } else {
             body.to_string().into_bytes()
         };
-        let request = self
-            .site
-            .client
-            .signed(method, &target, body, self.clock.now());
+        let request = self.site.signed(method, &target, body, self.clock.now());
         let text = request.send().await.unwrap().text().await.unwrap();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
     }

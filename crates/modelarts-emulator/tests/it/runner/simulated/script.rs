@@ -33,7 +33,8 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     assert_eq!(status["start_time"], start * 1000);
     assert_eq!(
         status["running_records"],
-        json!([{"start_at": start, "end_at": end, "start_type": "init_or_rescheduled", "end_reason": "job completed"}])
+        json!([{"start_at": start, "end_at": end, "start_type": "init_or_rescheduled",
+            "end_reason": "job completed"}])
     );
     let pod = format!("modelarts-job-{id}-worker-0");
     let expected = [
@@ -85,7 +86,8 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     let script = json!({"jobs": [
         {"name": "other-*", "runs": [{"exit_code": 9}]},
         {"name": "flaky-*", "environments": {"MODE": "a*"}, "runs": [
-            {"seconds": 10, "log": ["first"], "tasks": {"worker-1": {"seconds": 5, "exit_code": 3}}},
+            {"seconds": 10, "log": ["first"], "tasks": {"worker-1": {"seconds": 5,
+             "exit_code": 3}}},
             {"seconds": 10, "log": ["second"]},
         ]},
     ]});
@@ -182,6 +184,6 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
         simulation.get(&id, below).await["content"],
         early["content"]
     );
-    let exported = site.get(&format!("bucket/logs/modelarts-job-{id}-worker-0.log"));
+    let exported = site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log"));
     assert_eq!(exported, log);
 }

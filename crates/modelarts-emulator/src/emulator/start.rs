@@ -1,0 +1,295 @@
+//! Start of an emulator from its settings.
+
+use std::{
+    collections::HashMap,
+    net::{Ipv4Addr, SocketAddr},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use tempfile::TempDir;
+use tokio::{net::TcpListener, sync::watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    accounts::{Accounts, User, log_links::LogLinks},
+    api::ids::Ids,
+    catalog::{pools::Pool, quirks::JobObsKeys},
+    clock::system::SystemClock,
+    database::{Database, documents::Documents, quotas::Quotas},
+    emulator::{
+        Emulator,
+        builder::Builder,
+        error::StartError,
+        runner::{self, RunnerKind, RunnerSettings},
+    },
+    execution::recovery,
+    files::confined_dir::ConfinedDir,
+    logs::index::LogIndexes,
+    metrics::Metrics,
+    runner::process::environment::{HostEnvironment, ObsEndpoint, ObsKeys},
+    scheduler::Scheduler,
+    server::{connections, router},
+    state::{Background, EmulatorState, Records, Settings, Traffic, Work},
+    store::JobStore,
+    traffic::{counts::RequestCounts, faults::Faults, request_log::RequestLog},
+    validation::creation::Offer,
+};
+
+/// Default name of the user.
+const USER_NAME: &str = "emulator";
+/// Default maximum size of a log, in bytes.
+const LOG_CAP: u64 = 1 << 30;
+/// Default free disk space that the pre-check requires, in bytes.
+const LEAST_DISK: u64 = 100 << 20;
+
+impl Builder {
+    /// Starts the emulator.
+    ///
+    /// # Errors
+    /// If the address is not a loopback address or is not available, or a directory cannot be
+    /// created.
+    pub async fn start(mut self) -> Result<Emulator, StartError> {
+        let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listen = self.listen.unwrap_or(listen);
+        if !listen.ip().is_loopback() {
+            return Err(StartError::NotLoopback(listen));
+        }
+        let temporary = temporary_directory(&self)?;
+        let directory = |given: &Option<PathBuf>, name: &str| match (given, &temporary) {
+            (Some(path), _) => path.clone(),
+            (None, Some(temporary)) => temporary.path().join(name),
+            (None, None) => PathBuf::from(name),
+        };
+        let data_dir = directory(&self.data_dir, "data");
+        let obs_root = directory(&self.obs_root, "obs");
+        let obs = ConfinedDir::create(&obs_root)
+            .map_err(|error| StartError::Directory(obs_root, error))?
+            .with_umask_mode();
+        let data = ConfinedDir::create(&data_dir)
+            .map_err(|error| StartError::Directory(data_dir, error))?;
+        // The database is opened first, because its holder owns the files in the directory. Without
+        // a data directory, the state is in memory.
+        let file = self
+            .data_dir
+            .is_some()
+            .then(|| data.root().join("state.sqlite3"));
+        let database_error = |error| StartError::Database(data.root().to_owned(), error);
+        let database = Database::open(file.as_deref()).map_err(database_error)?;
+        let database = Arc::new(database);
+        let users = known_users(&mut self, &database).await;
+        let users = users.map_err(|error| database_error(error.into()))?;
+        let accounts = Accounts::new(users, self.tokens, self.cloud.region(), &database);
+        let listen_error = |error| StartError::Listen(listen, error);
+        let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        #[cfg(feature = "obs")]
+        let (obs_listener, obs_address) = listen_obs(self.obs_listen).await?;
+        #[cfg(feature = "obs")]
+        let obs_url = Some(format!("http://{obs_address}"));
+        #[cfg(not(feature = "obs"))]
+        let obs_url: Option<String> = None;
+        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock));
+        let metrics = Arc::new(Metrics::new(&database));
+        let host = HostEnvironment {
+            url: Some(format!("http://{address}")),
+            obs: obs_url.clone().map(|url| ObsEndpoint {
+                url,
+                region: self.cloud.region(),
+                keys: match self.quirks.obs_keys {
+                    JobObsKeys::Absent => HashMap::new(),
+                    JobObsKeys::Environment => accounts.users().iter().map(obs_keys).collect(),
+                },
+            }),
+            devices: Vec::new(),
+        };
+        let is_unlimited = self.runner.has_own_queue();
+        let starts_processes = matches!(self.runner, RunnerKind::Process);
+        let runner = runner::create(RunnerSettings {
+            kind: self.runner,
+            data_dir: data.root(),
+            obs: obs.clone(),
+            datasets: self.datasets.clone(),
+            nfs: self.nfs_root,
+            log_cap: self.log_cap.unwrap_or(LOG_CAP),
+            least_disk: self.least_disk.unwrap_or(LEAST_DISK),
+            install_packages: self.install_packages.unwrap_or(true),
+            temporary: temporary.as_ref().map(|place| place.path().to_owned()),
+            host,
+            container: self.container,
+            clock: &clock,
+            metrics: &metrics,
+        })
+        .await?;
+        let pools = if self.pools.is_empty() {
+            Pool::defaults()
+        } else {
+            self.pools
+        };
+        // The queue of a launcher decides alone.
+        let unlimited = is_unlimited.then_some(u32::MAX);
+        let nodes = |nodes: u32| unlimited.unwrap_or(nodes);
+        let sizes: HashMap<_, _> = pools
+            .iter()
+            .map(|pool| (pool.id.clone(), nodes(pool.nodes)))
+            .collect();
+        let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
+        // The runner has raised the limit of open files by now.
+        let capacity = if starts_processes {
+            runner::most_workers()
+        } else {
+            u32::MAX
+        };
+        let state = Arc::new(EmulatorState {
+            accounts,
+            address,
+            clock,
+            settings: Settings {
+                timing: self.timing,
+                wording: self.event_wording,
+                restart_on: self.restart_on,
+                one_job_per_output: self.one_job_per_output,
+                quirks: self.quirks,
+            },
+            offer: Offer {
+                cloud: self.cloud,
+                pools,
+                encrypted: self.encrypted,
+                organizations: self.organizations,
+                datasets: self.datasets,
+                obs: obs.clone(),
+                strict: self.strict,
+            },
+            records: Records {
+                algorithms: Documents::new(&database, "algorithm"),
+                experiments: Documents::new(&database, "experiment"),
+                publications: Documents::new(&database, "publication"),
+                quotas: Quotas::new(&database, self.job_quota),
+            },
+            store: JobStore::new(database),
+            work: Work {
+                scheduler: Scheduler::new(capacity, public_nodes, sizes),
+                runner,
+                metrics,
+                log_links: LogLinks::default(),
+                log_indexes: LogIndexes::default(),
+                closing: watch::Sender::new(false),
+                copy_cancellation: CancellationToken::new(),
+                background: Background::default(),
+            },
+            traffic: Traffic {
+                faults: Faults::default(),
+                request_counts: RequestCounts::default(),
+                request_log: RequestLog::new(self.show_secrets),
+                observer: self.observe,
+            },
+            ids: Ids::new(self.id_seed),
+        });
+        #[cfg(feature = "obs")]
+        let obs_router = {
+            let (state, port) = (Arc::clone(&state), obs_address.port());
+            crate::obs::server::router(state, obs.clone(), data.root(), port)
+                .map_err(|error| StartError::Directory(data.root().to_owned(), error))?
+        };
+        let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
+        let prepared = state.work.runner.prepare(&is_own).await;
+        prepared.map_err(StartError::Slurm)?;
+        recovery::resume(&state).map_err(|error| database_error(error.into()))?;
+        for seeds in self.seeds {
+            seeds
+                .create_jobs(&state, true)
+                .await
+                .map_err(StartError::Seeds)?;
+        }
+        let serve = |listener, router| {
+            tokio::spawn(connections::serve(
+                listener,
+                router,
+                state.work.closing.subscribe(),
+            ))
+        };
+        let servers = vec![
+            #[cfg(feature = "obs")]
+            serve(obs_listener, obs_router),
+            serve(listener, router::router(Arc::clone(&state))),
+        ];
+        Ok(Emulator {
+            url: format!("http://{address}"),
+            obs_url,
+            obs_root: obs.root().to_owned(),
+            data_dir: data.root().to_owned(),
+            state,
+            servers,
+            _temporary: temporary,
+        })
+    }
+}
+
+/// Creates the directory of an emulator that is not given both of its directories.
+fn temporary_directory(builder: &Builder) -> Result<Option<TempDir>, StartError> {
+    if builder.data_dir.is_some() && builder.obs_root.is_some() {
+        return Ok(None);
+    }
+    let mut directory = tempfile::Builder::new();
+    let directory = directory.prefix("modelarts-emulator-").tempdir();
+    let unusable = |error| StartError::Directory(std::env::temp_dir(), error);
+    directory.map(Some).map_err(unusable)
+}
+
+/// Returns the users of the settings, or the one user whose project and keys the database has.
+async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Result<Vec<User>> {
+    let mut users = std::mem::take(&mut builder.users);
+    if users.is_empty() {
+        let mut user = User::new(USER_NAME);
+        // The project id is stored, because jobs of an earlier start belong to the project of that
+        // start; the keys are, because clients of an earlier start have them.
+        for (name, value) in [
+            ("project_id", &mut user.project_id),
+            ("access_key", &mut user.access_key),
+            ("secret_key", &mut user.secret_key),
+        ] {
+            *value = database.setting(name, std::mem::take(value))?;
+        }
+        // A kill after the start does not lose the keys. If they cannot be stored, each response
+        // reports it.
+        let _ = database.committed().await;
+        users.push(user);
+    }
+    if let Some(first) = users.first_mut() {
+        for (value, given) in [
+            (&mut first.project_id, builder.project_id.take()),
+            (&mut first.access_key, builder.access_key.take()),
+            (&mut first.secret_key, builder.secret_key.take()),
+        ] {
+            if let Some(given) = given {
+                *value = given;
+            }
+        }
+        first.password = builder.password.take().or(first.password.take());
+        first.may_set_high_priority |= builder.high_priority;
+    }
+    Ok(users)
+}
+
+/// Binds the socket of OBS.
+#[cfg(feature = "obs")]
+async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketAddr), StartError> {
+    let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
+    if !address.ip().is_loopback() {
+        return Err(StartError::NotLoopback(address));
+    }
+    let listen_error = |error| StartError::Listen(address, error);
+    let listener = TcpListener::bind(address).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    Ok((listener, address))
+}
+
+/// Returns the id of a user, with the keys that the user's jobs get.
+fn obs_keys(user: &User) -> (String, ObsKeys) {
+    let keys = ObsKeys {
+        access_key: user.access_key.clone(),
+        secret_key: user.secret_key.clone(),
+        security_token: user.security_token.clone(),
+    };
+    (user.id.clone(), keys)
+}
