@@ -303,6 +303,11 @@ fn is_log(items: &[LogItem], log: &str, from: Option<usize>) -> bool {
     places.iter().any(|(at, _)| *at == log.len())
 }
 
+/// Returns `true` if the last of these items are the whole log.
+fn is_end(items: &[LogItem], log: &str) -> bool {
+    (0..=items.len()).any(|at| is_log(&items[at..], log, Some(0)))
+}
+
 /// A followed log equals the stored one at its end, or has a gap where it does not. If the log was
 /// replaced or dropped lines, or if its link leads to another one, the items after the last gap are
 /// the end of the log; without a gap, the log is the end of the items.
@@ -324,11 +329,11 @@ fn a_followed_log_is_the_stored_one_or_has_a_gap() {
                     let lines = log.lines().map(|line| LogItem::Line(line.to_owned()));
                     items.iter().cloned().eq(lines)
                 }
+                // The oldest items may be those of lines that the log has dropped, or of another log
+                // that ended with the first lines of the new one.
+                _ if (row.rotates || row.is_replaced) && is_end(&items, log) => true,
                 Some(gap) if row.rotates || row.is_replaced || is_doubtful => {
                     is_log(&items[gap..], log, None)
-                }
-                None if row.rotates => {
-                    (0..=items.len()).any(|at| is_log(&items[at..], log, Some(0)))
                 }
                 _ => is_log(&items, log, Some(0)),
             };
