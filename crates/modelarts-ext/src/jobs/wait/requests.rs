@@ -33,8 +33,9 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
 /// Resolution at which the service may compare times.
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// Reads all jobs. If the future is dropped, the jobs read so far are kept. An error ends the round
-/// after its stage.
+/// Reads all jobs. If the future is dropped, the jobs read so far are kept. The error of a search
+/// ends the round at once, because the service may have asked for a pause. The error of a read ends
+/// it after the other reads, so that a job that cannot be read does not block the others.
 pub(super) async fn read_jobs(
     client: &Client,
     jobs: &mut JobSet,
@@ -47,6 +48,7 @@ pub(super) async fn read_jobs(
         if requests.is_empty() {
             return Ok(());
         }
+        let are_reads = matches!(requests[0], Request::Read(_));
         let pages = (IN_FLIGHT / requests.len()).max(1);
         let requests = requests.into_iter();
         let answers = requests.map(|request| request.send(client.clone(), pages));
@@ -60,7 +62,8 @@ pub(super) async fn read_jobs(
                     }
                     round.record(answer, jobs, search);
                 }
-                Err(error) => last_error = Some(error),
+                Err(error) if are_reads => last_error = Some(error),
+                Err(error) => return Err(error),
             }
         }
         if let Some(error) = last_error {
