@@ -52,7 +52,7 @@ pub struct Job {
 /// One response about a job.
 #[derive(Default)]
 struct Answer {
-    details: TrainingJob,
+    details: Box<TrainingJob>,
     call: Arc<CallInfo>,
 }
 
@@ -95,10 +95,7 @@ impl JobHandle {
             job.metadata.as_ref()?.id.as_deref()
         })?;
         let (details, call) = response.into_parts();
-        Ok(self.with_answer(Arc::new(Answer {
-            details: *details,
-            call,
-        })))
+        Ok(self.with_answer(Arc::new(Answer { details, call })))
     }
 
     fn with_answer(&self, answer: Arc<Answer>) -> Job {
@@ -217,10 +214,7 @@ impl Job {
         call: Arc<CallInfo>,
     ) -> Option<Self> {
         let id = details.metadata.as_ref()?.id.as_deref()?.parse().ok()?;
-        let answer = Arc::new(Answer {
-            details: *details,
-            call,
-        });
+        let answer = Arc::new(Answer { details, call });
         Some(JobHandle::new(client, id).with_answer(answer))
     }
 
