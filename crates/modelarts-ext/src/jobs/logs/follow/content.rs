@@ -12,6 +12,9 @@ use crate::jobs::logs::{
 /// bytes.
 pub(super) const STORED: usize = 64 << 10;
 
+/// Size of text that does not recur by chance if it begins within a line, in bytes.
+const LONG_OVERLAP: usize = 1 << 10;
+
 /// Content of a log as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Content {
@@ -188,7 +191,10 @@ impl Content {
             .filter_map(|(at, _)| end[..at].strip_suffix(blank));
         let known = places.find_map(|before| {
             let known = &end[before.len()..];
-            text.starts_with(known).then_some(known.len())
+            // The end of a line can equal another line by chance.
+            let is_line = before.is_empty() || before.ends_with('\n');
+            let may_match = is_line || known.len() >= LONG_OVERLAP;
+            (may_match && text.starts_with(known)).then_some(known.len())
         })?;
         // A single remaining line may be the complete text of another log.
         let is_shorter = (text.len() as u64) < self.position;

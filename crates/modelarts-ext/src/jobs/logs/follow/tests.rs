@@ -60,7 +60,7 @@ const ROW: Row = Row {
     is_whole: true,
 };
 
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 12] = [
     ROW,
     Row {
         name: "no sizes",
@@ -102,13 +102,6 @@ const ROWS: [Row; 13] = [
     },
     Row {
         name: "rotation",
-        rotates: true,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "rotation, small previews",
-        window: 60,
         rotates: true,
         is_whole: false,
         ..ROW
