@@ -21,6 +21,8 @@ pub(super) struct Answer {
     pub(super) counts: RowCounts,
     /// The stated total, which may include rows that the conditions exclude.
     pub(super) total: Option<u64>,
+    /// `true` if the service states that it applied the requested limit.
+    pub(super) has_limit: bool,
     /// `true` if the response contains the whole list.
     pub(super) is_single: bool,
 }
@@ -50,6 +52,7 @@ impl Answer {
     /// shorter pages than requested, or it states a wrong count.
     pub(super) fn is_capped(&self, unit: OffsetUnit) -> bool {
         let is_possible = self.counts.most.is_some() || unit == OffsetUnit::Pages;
+        let is_possible = is_possible && !self.has_limit;
         is_possible && self.is_short() && self.rows() > 0 && !self.is_last() && !self.is_single
     }
 

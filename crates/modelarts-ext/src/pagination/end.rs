@@ -119,7 +119,7 @@ impl Reader {
         let is_certain = self.unit_doubts.is_none() && !self.is_single_page;
         Position {
             list: self.info.operation.to_owned(),
-            read: pass.read,
+            read: self.progress,
             last,
             more,
             counts: is_certain.then_some(self.plan.unit),

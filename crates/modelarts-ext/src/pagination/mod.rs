@@ -44,8 +44,9 @@
 //! support conditions.
 
 // A list is a `source::Source`, which requests the rows of one window. `reader` is the state of a
-// list: it chooses the windows, and determines which rows are returned. `end` determines whether a
-// list is complete. `pager` sends the requests.
+// list: it chooses the windows, and determines which rows are returned. `shift` searches for
+// the rows that were read in a list that has shifted, and `end` determines whether a list is
+// complete. `pager` sends the requests.
 // `searches` joins the pages of several searches. `list` defines `List`, the public type of all
 // lists.
 
@@ -60,6 +61,7 @@ mod reader;
 mod row_history;
 mod search;
 mod searches;
+mod shift;
 pub(crate) mod source;
 #[cfg(test)]
 pub(crate) mod tests;

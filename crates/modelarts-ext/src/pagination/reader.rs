@@ -45,6 +45,8 @@ pub(super) struct Reader {
     pub(super) history: RowHistory,
     /// The number of rows before the resumed position whose keys are unknown.
     pub(super) unknown_before: u64,
+    /// The number of rows before the end of the last window that had a new row.
+    pub(super) progress: u64,
     pub(super) budget: Budget,
     pub(super) state: State,
 }
@@ -147,6 +149,7 @@ impl Reader {
             unit_doubts: (unit.is_none() && pagination.disputed).then_some(0),
             history,
             unknown_before,
+            progress: pass.read,
             budget: Budget::default(),
             state: State::FirstPage(pass),
             info,
@@ -273,7 +276,14 @@ impl Reader {
         stated: &Counts,
     ) -> Result<Answer, Error> {
         let rows = (keys.len() + skipped) as u64;
-        self.budget.largest_page = self.budget.largest_page.max(rows);
+        // A service that states the requested limit could have returned as many rows.
+        let has_limit = stated.limit.is_some_and(|limit| limit >= window.limit);
+        let page = if has_limit {
+            u64::from(window.limit)
+        } else {
+            rows
+        };
+        self.budget.largest_page = self.budget.largest_page.max(page);
         let is_whole = window.offset == 0 && stated.total.or(stated.count) == Some(rows);
         let is_long = rows > u64::from(window.limit);
         if is_long && !is_whole && !self.is_single_page {
@@ -294,6 +304,7 @@ impl Reader {
         Ok(Answer {
             counts: RowCounts::new(stated, rows, end, is_whole, self.info.filtered),
             total: stated.total,
+            has_limit,
             is_single: self.is_single_page || is_long,
             is_first_page: false,
             window,
@@ -351,6 +362,9 @@ impl Reader {
             pass.go_to(read);
         } else {
             (pass.read, pass.ahead) = (read, pass.ahead.saturating_mul(2));
+        }
+        if !is_idle {
+            self.progress = pass.read;
         }
         let position = self.position(&pass);
         self.state = match is_end || pass.idle > search::MAX_SEARCHES {
