@@ -31,7 +31,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Compiles the description, and rewrites the snapshots of the result and the table of operations
+    /// Compiles the description; rewrites the snapshots of the result and the table of operations
     Codegen {
         /// Fail on any difference instead of rewriting
         #[arg(long)]

@@ -1,4 +1,5 @@
-//! `cargo xtask readme`: generates the table of operations in openapi/README.md from the description.
+//! `cargo xtask readme`: generates the table of operations in openapi/README.md from the
+//! description.
 
 use std::{collections::BTreeSet, fs, process::ExitCode};
 

@@ -159,7 +159,8 @@ fn for_each_schema(types: &[Item], usage: &Usage) -> String {
         .map(String::as_str)
         .partition(|name| usage.in_answers.contains(*name));
     format!(
-        "/// Calls a macro with the names of all generated types: those of answers, then the others.\n\
+        "/// Calls a macro with the names of all generated types: those of answers, then the \
+         others.\n\
          #[doc(hidden)]\n\
          #[macro_export]\n\
          macro_rules! for_each_schema {{\n    \

@@ -93,7 +93,10 @@ fn an_answer_takes_at_most_four_times_its_length() {
     for length in [0, 1 << 20, LONG] {
         let jobs = list_of(r#"{"total":1,"items":["#, job, "]}", length);
         assert!(decoded::<ListTrainingJobsResponse>("real jobs", jobs));
-        let event = r#"{"time":"2024-06-10T14:13:20+08:00","level":"Info","source":"Task","message":"Training job is running."}"#;
+        let event = concat!(
+            r#"{"time":"2024-06-10T14:13:20+08:00","level":"Info","source":"Task","#,
+            r#""message":"Training job is running."}"#
+        );
         let events = list_of(r#"{"events":["#, event, "]}", length);
         assert!(decoded::<ListTrainingJobEventsResponse>(
             "real events",

@@ -100,7 +100,7 @@
 //! | `blocking` | the module `blocking`: calls without async, on a background runtime |
 //! | `jiff` | conversions between [`Timestamp`] and the times of jiff |
 //! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
-//! | `generate` | generates the code of modelarts-api at build time; else its packaged code is used |
+//! | `generate` | generates the code of modelarts-api at build time, instead of the packaged code |
 //!
 //! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
 //! that use reqwest themselves.

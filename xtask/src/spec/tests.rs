@@ -64,7 +64,8 @@ fn forms() -> Vec<Mutation> {
             `order-name`, `first`, `last`, `items`, `total`";
         ROW "/advice", REMOVED, "..: missing field `advice`";
         ROW "/any_operation", "true", "unknown field `any_operation`, expected one of `code`, \
-            `status`, `name`, `retry`, `meaning`, `advice`, `message`, `solution`, `any-operation`, `retry-only-with`";
+            `status`, `name`, `retry`, `meaning`, `advice`, `message`, `solution`, \
+             `any-operation`, `retry-only-with`";
         ROW "/status", r#""400""#, "invalid type: string \"400\", expected u16";
         ROW "/retry/read", r#""once""#, "unknown variant `once`, expected one of `never`, \
             `backoff`, `poll`, `token`";

@@ -25,7 +25,10 @@ pub fn jobs() -> String {
         })
         .collect();
     format!(
-        r#"{{"total":5059,"count":50,"limit":50,"offset":0,"sort_by":"create_time","order":"desc","group_by":"","workspace_id":"0","items":[{}]}}"#,
+        concat!(
+            r#"{{"total":5059,"count":50,"limit":50,"offset":0,"sort_by":"create_time","#,
+            r#""order":"desc","group_by":"","workspace_id":"0","items":[{}]}}"#
+        ),
         jobs.join(",")
     )
 }
@@ -34,7 +37,12 @@ pub fn jobs() -> String {
 /// second apart; every tenth event is equal to its predecessor.
 pub fn events(total: u64, offset: u64, limit: u64) -> String {
     let mut body = format!(
-        r#"{{"total":{total},"limit":{limit},"offset":{offset},"order":"asc","start_time":"2024-06-10T14:13:20+08:00","end_time":"2024-06-10T15:13:20+08:00","events":["#
+        concat!(
+            r#"{{"total":{},"limit":{},"offset":{},"order":"asc","#,
+            r#""start_time":"2024-06-10T14:13:20+08:00","#,
+            r#""end_time":"2024-06-10T15:13:20+08:00","events":["#
+        ),
+        total, limit, offset
     );
     for number in offset..total.min(offset.saturating_add(limit)) {
         let number = if number % 10 == 9 { number - 1 } else { number };
@@ -48,7 +56,11 @@ pub fn events(total: u64, offset: u64, limit: u64) -> String {
         // Writing to a `String` cannot fail.
         let _ = write!(
             body,
-            r#"{{"time":"2024-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}+08:00","level":"Info","source":"Task","message":"{text}"}}"#
+            concat!(
+                r#"{{"time":"2024-{:02}-{:02}T{:02}:{:02}:{:02}+08:00","#,
+                r#""level":"Info","source":"Task","message":"{}"}}"#
+            ),
+            month, day, hour, minute, second, text
         );
     }
     body.push_str("]}");

@@ -36,7 +36,8 @@ pub const DEVIATIONS: &[Deviation] = &[
         at: "AlgorithmResponseJobConfigRemoteConstraints.attributes",
         theirs: "list[dict(str, str)]",
         ours: "dict(str, object)",
-        why: "a live test sends and reads one object whose values are lists: the row on attributes of a constraint",
+        why: "a live test sends and reads one object whose values are lists: the row on attributes \
+              of a constraint",
     },
     Deviation {
         at: "RemoteConstraint.attributes",

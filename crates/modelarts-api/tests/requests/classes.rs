@@ -14,8 +14,8 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// The operations and classes of the SDK.
 #[derive(Deserialize)]
 struct Sdk {
-    /// The classes of the request and of the response, by operation. `None` for an operation that the
-    /// SDK lacks, as is one that was described later.
+    /// The classes of the request and of the response, by operation. `None` for an operation that
+    /// the SDK lacks, as is one that was described later.
     operations: BTreeMap<String, Option<[String; 2]>>,
     /// The attributes of each class, by their name on the wire, with their types.
     classes: BTreeMap<String, BTreeMap<String, String>>,

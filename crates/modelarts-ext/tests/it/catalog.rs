@@ -180,8 +180,10 @@ async fn algorithms_are_searched_and_sorted() {
     let site = Site::start().await;
     for name in ["bert-b", "bert-a", "resnet"] {
         let body = json!({"metadata": {"name": name},
-            "job_config": {"code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
-                           "engine": {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"}}});
+        "job_config": {"code_dir": "/bucket/code/", "boot_file": "/bucket/code/train.py",
+                       "engine": {
+                           "engine_name": "PyTorch", "engine_version": "pytorch_1.8.0"
+                       }}});
         site.put("bucket/code/train.py", "");
         let body: modelarts_ext::types::AlgorithmRequest = serde_json::from_value(body).unwrap();
         let project = site.client.project_id();

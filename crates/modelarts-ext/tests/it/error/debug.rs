@@ -91,7 +91,10 @@ async fn throttling_shows_the_delay_and_the_attempts() {
         json_answer(
             "429 Too Many Requests",
             "retry-after: 7\r\n",
-            r#"{"error_code":"APIGW.0308","error_msg":"The throttling threshold has been reached"}"#,
+            concat!(
+                r#"{"error_code":"APIGW.0308","#,
+                r#""error_msg":"The throttling threshold has been reached"}"#
+            ),
         )
     };
     let server = Server::start([throttled(), throttled()]).await;

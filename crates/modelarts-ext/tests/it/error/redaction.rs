@@ -240,7 +240,10 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
     let network = |_: &reqwest::Request| {
         Some(reply(
             200,
-            json!({"items": [{"metadata": {"create_time": {TOKEN: TOKEN}}}, {"metadata": {"create_time": TOKEN}}]}),
+            json!({"items": [
+                {"metadata": {"create_time": {TOKEN: TOKEN}}},
+                {"metadata": {"create_time": TOKEN}}
+            ]}),
         ))
     };
     let client = client_of(network)

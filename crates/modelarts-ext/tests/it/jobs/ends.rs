@@ -52,8 +52,8 @@ async fn the_error_of_a_failed_job_has_its_last_events_and_lines() {
         format!(
             "the job fails ({}) did not complete: failed with exit code 137 (128 + SIGKILL, often \
              out of memory) in worker-0\nlast events:\n  {}\nlast lines of worker-0:\n  epoch 1\n  \
-             epoch 2\nadvice: the cause is often too little memory: choose a flavor with more, or a \
-             smaller batch; otherwise save the complete log with \
+             epoch 2\nadvice: the cause is often too little memory: choose a flavor with more, or \
+             a smaller batch; otherwise save the complete log with \
              `job.logs(\"worker-0\").download(..)`",
             job.id(),
             events.join("\n  ")

@@ -248,8 +248,8 @@ async fn a_position_of_other_conditions_is_refused() {
         (
             history.recent().oldest_first().resume(short),
             "resume: the position is in a list with other conditions (no search; this list begins \
-             with 2025-10-07T08:30:45Z); its conditions must be those of the list that returned it, \
-             also the start of a range of times",
+             with 2025-10-07T08:30:45Z); its conditions must be those of the list that returned \
+             it, also the start of a range of times",
         ),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), expected);

@@ -148,9 +148,9 @@ async fn wrong_jobs_are_found_before_the_first_is_sent() {
         (1, "spec.resource.node_count"),
         (
             2,
-            "the job breaks a rule, so nothing was sent: metadata.name = \"one\": must be unique in \
-             a workspace, and the job with index 0 has this name (ModelArts.2751); choose another \
-             name",
+            "the job breaks a rule, so nothing was sent: metadata.name = \"one\": must be unique \
+             in a workspace, and the job with index 0 has this name (ModelArts.2751); choose \
+             another name",
         ),
         (4, "metadata.name"),
     ] {

@@ -23,7 +23,11 @@ use crate::support::{
 
 #[tokio::test]
 async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
-    const OFF: &str = r#"{"error_code":"APIGW.0301","error_msg":"Incorrect IAM authentication information: calc aksk signature fail:signature expired, signature time:20260115T083045Z,server time:20260115T103045Z"}"#;
+    const OFF: &str = concat!(
+        r#"{"error_code":"APIGW.0301","error_msg":"Incorrect IAM authentication information: "#,
+        r#"calc aksk signature fail:signature expired, signature time:20260115T083045Z,"#,
+        r#"server time:20260115T103045Z"}"#
+    );
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let server = async {

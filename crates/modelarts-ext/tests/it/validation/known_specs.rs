@@ -26,7 +26,10 @@ fn algorithm() -> AlgorithmSpec {
             "parameters": [
                 {"name": "epochs", "value": "3", "constraint": {"type": "Integer", "editable": true,
                     "required": true, "valid_type": "Range", "valid_range": ["1", "10"]}},
-                {"name": "device", "value": "gpu", "constraint": {"type": "String", "editable": false}},
+                {
+                    "name": "device", "value": "gpu",
+                    "constraint": {"type": "String", "editable": false}
+                },
                 {"name": "kind", "value": "", "constraint": {"type": "String", "required": true,
                     "valid_type": "Choice", "valid_range": ["a", "b"]}},
                 {"name": "rate", "value": "0.1", "constraint": {"type": "Float"}},
@@ -180,7 +183,9 @@ fn an_unreadable_flavor_sets_no_limit() {
 fn flavor(kind: &str, cards: u32, max: u32) -> FlavorSpec {
     FlavorSpec::from_json(&json!({
         "flavor_id": "f", "flavor_type": kind,
-        "flavor_info": {"max_num": max, "gpu": {"unit_num": cards}, "disk": {"size": "50", "unit": "GB"}},
+        "flavor_info": {
+            "max_num": max, "gpu": {"unit_num": cards}, "disk": {"size": "50", "unit": "GB"}
+        },
     }))
 }
 

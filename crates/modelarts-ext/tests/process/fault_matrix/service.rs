@@ -5,6 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -68,9 +69,13 @@ pub(super) fn whole(status: &str, content_type: &str, body: &str) -> Vec<u8> {
 
 /// Returns a job whose details contain a `JupyterLab` endpoint.
 pub(super) fn job(name: &str, phase: &str) -> String {
-    format!(
-        r#"{{"kind":"job","metadata":{{"id":"id-of-{name}","name":"{name}"}},"status":{{"phase":"{phase}"}},"endpoints":{{"jupyter_lab":{{"url":"https://jl.test/","token":"{JUPYTER_TOKEN}"}}}}}}"#
-    )
+    let job = json!({
+        "kind": "job",
+        "metadata": {"id": format!("id-of-{name}"), "name": name},
+        "status": {"phase": phase},
+        "endpoints": {"jupyter_lab": {"url": "https://jl.test/", "token": JUPYTER_TOKEN}}
+    });
+    job.to_string()
 }
 
 pub(super) fn operation(request: &str) -> Option<Effect> {

@@ -54,7 +54,11 @@ async fn code_is_sent_once_with_a_manifest() {
 
     let manifest: Value =
         serde_json::from_slice(&fs::read(root.join("manifest.json")).unwrap()).unwrap();
-    let file = |path: &str, size: u64, sha256: &str| json!({"path": path, "size": size, "sha256": sha256, "executable": false});
+    let file = |path: &str, size: u64, sha256: &str| {
+        json!({
+            "path": path, "size": size, "sha256": sha256, "executable": false
+        })
+    };
     assert_eq!(
         manifest["files"],
         json!([

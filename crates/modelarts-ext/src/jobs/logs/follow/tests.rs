@@ -322,8 +322,8 @@ fn a_followed_log_is_the_stored_one_or_has_a_gap() {
                     let lines = log.lines().map(|line| LogItem::Line(line.to_owned()));
                     items.iter().cloned().eq(lines)
                 }
-                // The oldest items may be those of lines that the log has dropped, or of another log
-                // that ended with the first lines of the new one.
+                // The oldest items may be those of lines that the log has dropped, or of another
+                // log that ended with the first lines of the new one.
                 _ if (row.rotates || row.is_replaced) && is_end(&items, log) => true,
                 Some(gap) if row.rotates || row.is_replaced || is_doubtful => {
                     is_log(&items[gap..], log, None)

@@ -98,7 +98,9 @@ fn shown() -> Value {
         },
         "spec": {
             "is_hosted_log": true,
-            "resource": {"policy": "regular", "flavor_name": "x", "pool_name": "p", "pool_info": {}},
+            "resource": {
+                "policy": "regular", "flavor_name": "x", "pool_name": "p", "pool_info": {}
+            },
         },
         "endpoints": {
             "ssh": {"task_urls": [{"task": "worker-0", "url": "ssh://x"}]},
@@ -143,12 +145,16 @@ async fn details_of_the_service_are_sent_again() {
         "algorithm": {
             "id": "alg", "name": "mine", "code_dir": "/bucket/code/",
             "boot_file": "/bucket/code/a.py", "command": "",
-            "engine": {"engine_id": "e", "engine_name": "E", "engine_version": "1", "run_user": "1102"},
+            "engine": {
+                "engine_id": "e", "engine_name": "E", "engine_version": "1", "run_user": "1102"
+            },
             "parameters": [{"name": "p", "value": "", "description": "", "i18n_description": null}],
             "policies": {},
         },
         "spec": {
-            "resource": {"policy": "regular", "flavor_id": "f", "flavor_name": "F", "node_count": "2"},
+            "resource": {
+                "policy": "regular", "flavor_id": "f", "flavor_name": "F", "node_count": "2"
+            },
             "schedule_policy": {"priority": 0}, "log_export_path": {}, "volumes": null,
         },
     });
@@ -277,7 +283,10 @@ const NEW: &str = r#"{
         "command": "run", "sandbox": true,
         "engine": {"image_url": "o/i:1", "image_digest": "sha256:1", "v1_compatible": false},
         "inputs": [
-            {"name": "data_url", "cached": 0, "remote": {"obs": {"obs_url": "/bucket/a/", "etag": "e"}}},
+            {
+                "name": "data_url", "cached": 0,
+                "remote": {"obs": {"obs_url": "/bucket/a/", "etag": "e"}}
+            },
             null,
             {"name": "more", "remote": {"lake": {"table": "t"}}}
         ],
@@ -288,7 +297,8 @@ const NEW: &str = r#"{
         "resource": {"flavor_id": "f", "node_count": "2", "zone": "az1", "pool_info": {"x": 1}},
         "volumes": [{"evs": {"id": "v"}}],
         "schedule_policy": {"preemptible": "true", "deadline": 5, "priority": 0},
-        "notification": null, "log_export_path": {}, "auto_stop": {"duration": "4", "time_unit": "HOURS"}
+        "notification": null, "log_export_path": {},
+        "auto_stop": {"duration": "4", "time_unit": "HOURS"}
     }
 }"#;
 
