@@ -15,6 +15,8 @@ const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
 /// Maximum number of calls that wait for their turn at the same time, more than a wait has in
 /// flight. A turn that is further ahead was reserved before the clock was set back.
 const MAX_WAITING: u32 = 64;
+/// Longest pause for a `Retry-After`, after which a wait asks again.
+const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
 /// Time by which a call may be later than its turn. A call of a future that was not polled for
 /// longer needs another turn.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
@@ -29,6 +31,8 @@ pub(crate) struct RateLimit {
     burst: u32,
     /// Time of the next call if calls were spread evenly.
     next: Mutex<SystemTime>,
+    /// Time at which the service asked for a pause, and its length.
+    hold: Mutex<(SystemTime, Duration)>,
 }
 
 impl RateLimit {
@@ -47,7 +51,17 @@ impl RateLimit {
             spacing: spacing.unwrap_or(MAX_SPACING).min(MAX_SPACING),
             burst: burst.max(1),
             next: Mutex::new(SystemTime::UNIX_EPOCH),
+            hold: Mutex::new((SystemTime::UNIX_EPOCH, Duration::ZERO)),
         })
+    }
+
+    /// Stops all calls for this time, because the service asked for it.
+    pub(crate) fn hold(&self, now: SystemTime, pause: Duration) {
+        let mut hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = pause.min(MAX_HOLD);
+        if pause > rest(*hold, now) {
+            *hold = (now, pause);
+        }
     }
 
     /// Returns the time between two calls that are spread evenly.
@@ -60,6 +74,12 @@ impl RateLimit {
     pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
         loop {
             let reserved_at = clock.now();
+            let hold = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+            let rest = rest(hold, reserved_at);
+            if !rest.is_zero() {
+                clock.sleep(rest).await;
+                continue;
+            }
             let pause = self.reserve(reserved_at);
             if pause.is_zero() {
                 return;
@@ -81,6 +101,12 @@ impl RateLimit {
         *next = now + ahead + self.spacing;
         ahead.saturating_sub(self.spacing * (self.burst - 1))
     }
+}
+
+/// Returns the rest of a pause. A clock that was set back ends it.
+fn rest((since, pause): (SystemTime, Duration), now: SystemTime) -> Duration {
+    let elapsed = now.duration_since(since).unwrap_or(pause);
+    pause.saturating_sub(elapsed)
 }
 
 #[cfg(test)]
@@ -127,6 +153,20 @@ mod tests {
             pauses(&limit, &[9_000_000, 9_000_000, 0, 0]),
             [0, 1000, 0, 1000]
         );
+    }
+
+    #[test]
+    fn a_pause_of_the_service_holds_all_calls() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        let rest = |second| rest(*limit.hold.lock().unwrap(), at(second)).as_secs();
+        assert_eq!(rest(1000), 0);
+        limit.hold(at(1000), Duration::from_secs(40));
+        // A shorter pause does not end a longer one.
+        limit.hold(at(1010), Duration::from_secs(5));
+        assert_eq!([1000, 1010, 1039, 1040].map(rest), [40, 30, 1, 0]);
+        limit.hold(at(1010), Duration::from_secs(60));
+        assert_eq!([1010, 1069, 1070, 900].map(rest), [60, 1, 0, 0]);
     }
 
     #[test]

@@ -106,6 +106,10 @@ impl HttpTransport {
                 Err(failed) => (failed.result, failed.error.retry_after(), failed.permanent),
             };
             call.summary.retry_after = wait;
+            if let (Some(limit), Some(wait)) = (&self.rate_limit, wait) {
+                // Calls that are made at the same time wait, too.
+                limit.hold(self.clock.now(), wait);
+            }
             let secrets = signed_skew.and(call.secrets.last());
             (call.status, call.summary.request_id) = match (&response, secrets) {
                 (Ok(answer), Some(secrets)) => (

@@ -1,6 +1,6 @@
 //! Deviations of the service: responses that differ from those of the emulator.
 
-use crate::{conditions::StatedTotal, network::Network, prelude::*, service::PAGE};
+use crate::{network::Network, prelude::*, service::PAGE};
 
 /// Alters the response to a request.
 pub(crate) async fn alter(
@@ -25,7 +25,8 @@ pub(crate) async fn alter(
             }
             Some(job.to_string())
         }
-        Op::Events if network.conditions.stated_total != StatedTotal::Right => {
+        // A followed list whose total is too high never becomes complete.
+        Op::Events if network.conditions.stated_total.is_low() => {
             let mut page: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
             network.conditions.stated_total.set(&mut page, PAGE);
             Some(page.to_string())

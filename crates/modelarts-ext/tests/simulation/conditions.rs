@@ -42,7 +42,8 @@ pub(crate) const EMPTY_BODIES: [&str; 3] = ["{}", "null", "\"\""];
 /// Skews of the client, in seconds. A gateway accepts up to 15 minutes.
 const SKEWS: [i64; 12] = [-1500, -840, -300, -90, -50, -5, 5, 50, 90, 300, 840, 1500];
 
-/// The number of rows that a response with a page of a list states.
+/// The number of rows that a response with a page of a list states. A text is not a number, so the
+/// response would not be understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatedTotal {
     Right,
@@ -54,23 +55,26 @@ pub(crate) enum StatedTotal {
     Absent,
     Negative,
     Zero,
-    Text,
     /// The number of pages.
     Pages,
 }
 
-const WRONG_TOTALS: [StatedTotal; 8] = [
+const WRONG_TOTALS: [StatedTotal; 7] = [
     StatedTotal::Low,
     StatedTotal::High,
     StatedTotal::Huge,
     StatedTotal::Absent,
     StatedTotal::Negative,
     StatedTotal::Zero,
-    StatedTotal::Text,
     StatedTotal::Pages,
 ];
 
 impl StatedTotal {
+    /// Returns true if the total is lower than the number of rows, or absent.
+    pub(crate) fn is_low(self) -> bool {
+        !matches!(self, Self::Right | Self::High | Self::Huge)
+    }
+
     /// Sets the total in the response with a page of a list.
     pub(crate) fn set(self, page: &mut Value, limit: usize) {
         let Some(right) = page["total"].as_i64() else {
@@ -85,7 +89,6 @@ impl StatedTotal {
             Self::Absent => Value::Null,
             Self::Negative => (-1).into(),
             Self::Zero => 0.into(),
-            Self::Text => "many".into(),
             Self::Pages => pages.into(),
         };
         if let Some(page) = page.as_object_mut() {

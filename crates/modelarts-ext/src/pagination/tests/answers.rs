@@ -34,8 +34,11 @@ const PAGES: [Named<Option<(u32, bool)>>; 4] = [
     ("7", Some((7, false))),
 ];
 
-/// The change before each request.
-const CHANGES: [Named<fn(u64) -> Option<Change>>; 5] = [
+/// The change before a request with this number.
+type ChangeBefore = fn(u64) -> Option<Change>;
+
+/// The changes before each request.
+const CHANGES: [Named<ChangeBefore>; 5] = [
     ("none", |_| None),
     ("insert", |_| Some(Change::Insert(0, 2))),
     ("append", |_| Some(Change::Insert(1000, 2))),
@@ -69,7 +72,7 @@ fn setting(
     rows: u32,
     total: Option<Option<i64>>,
     cap: Option<(u32, bool)>,
-    change: fn(u64) -> Option<Change>,
+    change: ChangeBefore,
 ) -> Setting {
     Setting {
         run: 1,
