@@ -1,5 +1,4 @@
-//! Types of the tables of `causes.yaml`: [`CAUSES`](crate::CAUSES) and
-//! [`SIGNATURES`](crate::SIGNATURES).
+//! Types of the tables of `causes.yaml`: [`CAUSES`] and [`SIGNATURES`](crate::SIGNATURES).
 
 use std::fmt;
 

@@ -165,7 +165,7 @@ impl Builder {
         self
     }
 
-    /// Sets the clock. Default: [`SystemClock`].
+    /// Sets the clock. Default: [`SystemClock`](crate::clock::SystemClock).
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
