@@ -7,10 +7,9 @@
 pub fn encode(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     // Formatting byte by byte would be slower: it took a tenth of the time of a call.
-    let mut text = Vec::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        let digits = [byte >> 4, byte & 0xf].map(|digit| DIGITS[usize::from(digit)]);
-        text.extend_from_slice(&digits);
+    let mut text = vec![0; 2 * bytes.len()];
+    for (digits, byte) in text.chunks_exact_mut(2).zip(bytes) {
+        digits.copy_from_slice(&[byte >> 4, byte & 0xf].map(|digit| DIGITS[usize::from(digit)]));
     }
     String::from_utf8(text).unwrap_or_default()
 }

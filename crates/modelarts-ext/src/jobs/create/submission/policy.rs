@@ -51,7 +51,7 @@ pub(super) enum Found<J> {
     Absent,
 }
 
-/// What follows: the end of the submission, or its next step.
+/// The next step of a submission, or its end.
 pub(super) type Next<J, Step> = ControlFlow<Result<J, Error>, Step>;
 
 impl Sent {
