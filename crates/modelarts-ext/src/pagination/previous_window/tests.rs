@@ -62,4 +62,6 @@ fn rows_move_by_the_change_of_the_total() {
     assert!(!explains(&[9, 3, 4], 11, 20));
     assert!(!explains(&[4, 5], 12, 20));
     assert!(!explains(&[2, 3, 4], 12, 18));
+    // Two rows after row 2 are gone, or were moved before the window.
+    assert!(!explains(&[2, 7, 8], 11, 18));
 }

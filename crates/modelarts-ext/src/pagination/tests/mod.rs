@@ -120,6 +120,21 @@ fn requests_in_flight_are_bounded() {
     }
 }
 
+/// Most rows that were read are removed. Every row before the position is known, so the distance of
+/// the search doubles.
+#[test]
+fn a_shift_by_many_rows_is_found_with_few_requests() {
+    let mut changes = vec![Vec::new(); 31];
+    changes[30] = vec![Change::Delete(0, 1200)];
+    let setting = Setting {
+        changes,
+        ..Setting::of(2000)
+    };
+    let (rows, table) = setting.read::<true>();
+    assert_eq!(rows, (0..2000).collect::<Vec<_>>());
+    assert_eq!(table.asked.len(), 54);
+}
+
 #[test]
 fn nothing_is_requested_without_a_poll() {
     let setting = Setting {
