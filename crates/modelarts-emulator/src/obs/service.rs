@@ -44,8 +44,7 @@ fn chart_error(key: &str, error: S3Error) -> S3Error {
         S3ErrorCode::NoSuchKey if key.contains(CHARTS) && key.ends_with(".png") => s3_error!(
             NotImplemented,
             "This emulator does not draw the chart {key:?}: ShowAutoSearchParamsAnalysis returns \
-             its \
-             numbers."
+             its numbers."
         ),
         _ => error,
     }

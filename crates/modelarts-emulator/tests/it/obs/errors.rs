@@ -12,6 +12,23 @@ async fn bad_requests_get_an_error_that_states_the_rule() {
     let long = format!("/bucket/{}", "x".repeat(256));
     let longer = format!("/bucket/{}", ["x"; 600].join("/"));
     for (method, target, body, status, code, part) in [
+        // The service draws the charts of a search.
+        (
+            Method::GET,
+            "/bucket/out/hyperparameter-analysis/fanova/x.png",
+            "",
+            501,
+            "NotImplemented",
+            "ShowAutoSearchParamsAnalysis returns its numbers",
+        ),
+        (
+            Method::GET,
+            "/bucket/out/x.png",
+            "",
+            404,
+            "NoSuchKey",
+            "out/x.png",
+        ),
         (
             Method::GET,
             "/nothing/key",
