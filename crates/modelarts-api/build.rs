@@ -63,7 +63,5 @@ fn generated() -> Result<String, Box<dyn Error>> {
         .and_then(|text| link::check(&text))
         .map_err(|error| format!("{DESCRIPTION}: {error}"))?;
     let snapshots = snapshots::read(Path::new(INPUT));
-    Ok(snapshots::join(
-        &snapshots.map_err(|error| format!("{INPUT}: {error}"))?,
-    ))
+    Ok(snapshots::join(&snapshots.map_err(|error| format!("{INPUT}: {error}"))?))
 }

@@ -12,10 +12,7 @@ pub fn job(client: &Client, staging: &Staging, sample: &Path, flavor: &str) -> S
         .training_jobs()
         .create("leaves")
         .description("Finds rust on leaves")
-        .preset_image(
-            "PyTorch",
-            "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-        )
+        .preset_image("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64")
         .parameter("epochs", 40)
         .flavor(flavor)
         .stage(staging)

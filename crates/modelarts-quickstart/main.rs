@@ -59,10 +59,7 @@ The same program runs on the service, with these variables:
 async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool, Box<dyn Error>> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample");
     let staged = job::job(client, staging, &sample, flavor).upload().await?;
-    let directories = staged
-        .code
-        .iter()
-        .chain(staged.data.iter().map(|(_, data)| data));
+    let directories = staged.code.iter().chain(staged.data.iter().map(|(_, data)| data));
     for directory in directories {
         let sent = directory.summary.transferred.files;
         println!("{} ({sent} files sent)", directory.url());
@@ -91,10 +88,7 @@ async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool,
         println!("{line}");
     }
 
-    let end = job
-        .wait()
-        .interval(interval, Duration::from_secs(30))
-        .await?;
+    let end = job.wait().interval(interval, Duration::from_secs(30)).await?;
     let job = end.job();
     println!("\n{:?}", end.outcome());
     println!("Job:           {} ({})", job.name(), job.id());
@@ -104,10 +98,7 @@ async fn train(client: &Client, staging: &Staging, flavor: &str) -> Result<bool,
     }
     if end.is_completed() {
         // The trained model is kept after the program ends.
-        let out = tempfile::Builder::new()
-            .prefix("modelarts-quickstart-")
-            .tempdir()?
-            .keep();
+        let out = tempfile::Builder::new().prefix("modelarts-quickstart-").tempdir()?.keep();
         for output in job.download_outputs(out).await? {
             println!("Output:        {} in {}", output.name, output.path);
             print_model(&output.directory)?;
@@ -120,9 +111,6 @@ fn print_model(directory: &Path) -> Result<(), Box<dyn Error>> {
     let metrics = std::fs::read_to_string(directory.join("metrics.json"))?;
     let metrics: serde_json::Value = serde_json::from_str(&metrics)?;
     println!("Trained model: {}", directory.join("model.json").display());
-    println!(
-        "Accuracy:      {:.4}",
-        metrics["accuracy"].as_f64().unwrap_or(f64::NAN)
-    );
+    println!("Accuracy:      {:.4}", metrics["accuracy"].as_f64().unwrap_or(f64::NAN));
     Ok(())
 }

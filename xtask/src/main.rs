@@ -95,20 +95,15 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Codegen { check } => {
             let code = regenerate::run(check)?;
             let readme = readme::run(check)?;
-            Ok(if code == ExitCode::SUCCESS {
-                readme
-            } else {
-                code
-            })
+            Ok(if code == ExitCode::SUCCESS { readme } else { code })
         }
         Command::Spec { description } => spec::check(&description),
         Command::Payload { schema, files } => programs::payload(&schema, &files),
         Command::Readme { check } => readme::run(check),
         Command::Plain { file } => plain::run(&file),
-        Command::Dist {
-            other: Some(Dist::Notices),
-            ..
-        } => dist::notices().map(|()| ExitCode::SUCCESS),
+        Command::Dist { other: Some(Dist::Notices), .. } => {
+            dist::notices().map(|()| ExitCode::SUCCESS)
+        }
         Command::Dist { check, other: None } => dist::run(check),
     }
 }

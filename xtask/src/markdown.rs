@@ -41,9 +41,8 @@ pub fn collapsed(summary: &str, text: &str) -> String {
 /// Returns the text below a heading of the second level, up to the next one.
 pub fn section<'a>(document: &'a str, heading: &str) -> Result<&'a str> {
     let mark = format!("\n## {heading}\n");
-    let (_, after) = document
-        .split_once(&mark)
-        .with_context(|| format!("there is no section {heading}"))?;
+    let (_, after) =
+        document.split_once(&mark).with_context(|| format!("there is no section {heading}"))?;
     Ok(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
@@ -72,11 +71,7 @@ fn links(text: &str) -> (Vec<Link<'_>>, &str) {
         else {
             break;
         };
-        links.push(Link {
-            before: &before[..begin],
-            label: &before[begin + 1..],
-            target,
-        });
+        links.push(Link { before: &before[..begin], label: &before[begin + 1..], target });
         rest = after;
     }
     (links, rest)
@@ -103,11 +98,7 @@ pub fn without_relative_links(text: &str) -> String {
     let mut result = String::new();
     let (links, rest) = links(text);
     for link in links {
-        let Link {
-            before,
-            label,
-            target,
-        } = link;
+        let Link { before, label, target } = link;
         result += before;
         match is_relative(target) {
             true => result += label,

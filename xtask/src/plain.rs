@@ -30,9 +30,7 @@ pub fn write(description: &Path, file: &Path) -> Result<()> {
 /// Returns the plain variant of a description.
 pub fn plain(description: &Value) -> Value {
     let mut plain = description.clone();
-    let Some(schemas) = plain
-        .pointer_mut("/components/schemas")
-        .and_then(Value::as_object_mut)
+    let Some(schemas) = plain.pointer_mut("/components/schemas").and_then(Value::as_object_mut)
     else {
         return plain;
     };
@@ -114,10 +112,7 @@ mod tests {
         let mut plain = plain(&described);
         let text = plain.to_string();
         assert!(!text.contains(r#""anyOf":"#) && text.contains("Known values: `Creating`, "));
-        assert_eq!(
-            plain["components"]["schemas"]["Phase"]["x-open-enum"],
-            "KnownPhase"
-        );
+        assert_eq!(plain["components"]["schemas"]["Phase"]["x-open-enum"], "KnownPhase");
         for (name, schema) in described["components"]["schemas"].as_object().unwrap() {
             if schema.get("anyOf").is_some() {
                 plain["components"]["schemas"][name] = schema.clone();

@@ -11,23 +11,12 @@ use crate::workspace::{cargo_here, root};
 /// that xtask builds even if the description does not compile.
 pub fn payload(schema: &str, files: &[PathBuf]) -> Result<ExitCode> {
     let status = cargo_here()
-        .args([
-            "run",
-            "--quiet",
-            "--package",
-            "modelarts-api",
-            "--example",
-            "payload",
-        ])
+        .args(["run", "--quiet", "--package", "modelarts-api", "--example", "payload"])
         .arg("--manifest-path")
         .arg(root().join("Cargo.toml"))
         .args(["--", schema])
         .args(files)
         .status()
         .context("cargo could not be started")?;
-    Ok(if status.success() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -88,11 +88,7 @@ fn table(description: &Value, modelled: &BTreeSet<&str>) -> Result<String> {
 }
 
 fn clouds(clouds: &Value) -> &'static str {
-    let on = |cloud: &str| {
-        clouds
-            .as_array()
-            .is_some_and(|it| it.iter().any(|it| it == cloud))
-    };
+    let on = |cloud: &str| clouds.as_array().is_some_and(|it| it.iter().any(|it| it == cloud));
     match (on("huawei"), on("otc")) {
         (true, true) => "both",
         (true, false) => "Huawei Cloud",

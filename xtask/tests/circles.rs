@@ -135,10 +135,7 @@ impl Module {
                 return;
             }
             UseTree::Group(group) => {
-                return group
-                    .items
-                    .iter()
-                    .for_each(|tree| self.import(tree, path, public));
+                return group.items.iter().for_each(|tree| self.import(tree, path, public));
             }
             UseTree::Name(tree) => (tree.ident.to_string(), tree.ident.to_string()),
             UseTree::Rename(tree) => (tree.ident.to_string(), tree.rename.to_string()),

@@ -8,11 +8,8 @@ use std::{fs, panic, path::Path};
 use progenitor::Generator;
 use serde_json::Value;
 
-const OPERATIONS: [&str; 3] = [
-    "ShowTrainingJobLogsFromAom",
-    "ShowTrainingJobLogsPreview",
-    "ShowTrainingJobMetrics",
-];
+const OPERATIONS: [&str; 3] =
+    ["ShowTrainingJobLogsFromAom", "ShowTrainingJobLogsPreview", "ShowTrainingJobMetrics"];
 
 fn generates(description: &Value) -> bool {
     let openapi = serde_json::from_value(description.clone()).unwrap();
@@ -32,9 +29,7 @@ fn plain_progenitor_stops_at_a_204_beside_a_200_in_three_operations() {
     let paths = description["paths"].as_object_mut().unwrap();
     for path in paths.values_mut() {
         for operation in path.as_object_mut().unwrap().values_mut() {
-            let responses = operation
-                .get_mut("responses")
-                .and_then(Value::as_object_mut);
+            let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
             if let Some(responses) = responses.filter(|it| it.contains_key("200"))
                 && responses.remove("204").is_some()
             {

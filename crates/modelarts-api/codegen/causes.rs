@@ -145,10 +145,7 @@ pub fn generate(yaml: &str) -> Result<String, Error> {
         let place = format!("/causes/{index}");
         let mut names = file.causes.iter().take(index);
         if names.any(|other| other.name == cause.name) {
-            return Err(Error(format!(
-                "{place}/name: must be unique: {:?}",
-                cause.name
-            )));
+            return Err(Error(format!("{place}/name: must be unique: {:?}", cause.name)));
         }
         let own = texts(&place, &cause.summary, &cause.advice, &cause.links)?;
         let mut cases = Vec::new();
@@ -172,9 +169,7 @@ pub fn generate(yaml: &str) -> Result<String, Error> {
         let place = format!("/signatures/{index}");
         if !file.causes.iter().any(|cause| cause.name == row.cause) {
             let name = &row.cause;
-            return Err(Error(format!(
-                "{place}/cause: must be one of `causes`: {name:?}"
-            )));
+            return Err(Error(format!("{place}/cause: must be one of `causes`: {name:?}")));
         }
         if row.parts.is_empty() {
             return Err(Error(format!("{place}/parts: must have an element")));
@@ -229,21 +224,13 @@ pub fn generate(yaml: &str) -> Result<String, Error> {
 }
 
 fn condition(place: &str, condition: &Condition) -> Result<TokenStream, Error> {
-    if let Some(other) = condition
-        .known
-        .iter()
-        .find(|it| !KNOWN.contains(&it.as_str()))
-    {
+    if let Some(other) = condition.known.iter().find(|it| !KNOWN.contains(&it.as_str())) {
         let known = KNOWN.join(", ");
-        return Err(Error(format!(
-            "{place}/when/known: must be of {known}: {other:?}"
-        )));
+        return Err(Error(format!("{place}/when/known: must be of {known}: {other:?}")));
     }
     let is_likely = condition.confidence == Some(Confidence::Likely);
     if condition.confidence == Some(Confidence::Certain) {
-        return Err(Error(format!(
-            "{place}/when/confidence: must be likely, or left out"
-        )));
+        return Err(Error(format!("{place}/when/confidence: must be likely, or left out")));
     }
     let (known, detail, signal) = (&condition.known, &condition.detail, &condition.signal);
     Ok(quote!(crate::diagnosis::Condition {
@@ -267,9 +254,7 @@ fn check_placeholders(place: &str, text: &str) -> Result<(), Error> {
     }
     let brackets: String = text.chars().filter(|c| ['[', ']'].contains(c)).collect();
     if !brackets.replace("[]", "").is_empty() {
-        return Err(Error(format!(
-            "{place}: brackets must be in pairs: {text:?}"
-        )));
+        return Err(Error(format!("{place}: brackets must be in pairs: {text:?}")));
     }
     Ok(())
 }

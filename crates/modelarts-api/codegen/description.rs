@@ -110,11 +110,7 @@ pub fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 
 /// Returns the elements of the list at this key.
 pub fn elements<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 /// Returns the strings in the list at this key.
@@ -127,11 +123,7 @@ pub fn members<'a>(
     value: &'a Value,
     key: &str,
 ) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
-    value
-        .get(key)
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
+    value.get(key).and_then(Value::as_object).into_iter().flatten()
 }
 
 /// Returns whether the value of the key is `true`.
@@ -196,9 +188,7 @@ pub fn references(
                 && found.insert(name.to_owned())
             {
                 let schema = schemas(description)?.get(name).ok_or_else(|| {
-                    Error(format!(
-                        "#/components/schemas/{name} is referred to and not defined"
-                    ))
+                    Error(format!("#/components/schemas/{name} is referred to and not defined"))
                 })?;
                 references(description, schema, found)?;
             }
@@ -207,9 +197,7 @@ pub fn references(
             let mut parts = object.iter().filter(|(key, _)| !is_example(key));
             parts.try_for_each(|(_, part)| references(description, part, found))
         }
-        Value::Array(list) => list
-            .iter()
-            .try_for_each(|part| references(description, part, found)),
+        Value::Array(list) => list.iter().try_for_each(|part| references(description, part, found)),
         _ => Ok(()),
     }
 }

@@ -24,10 +24,7 @@ mod tests {
 
     #[test]
     fn a_path_in_place_of_the_description_is_refused() {
-        for path in [
-            "../../openapi/modelarts.yaml",
-            "../../openapi/modelarts.yaml\r\n",
-        ] {
+        for path in ["../../openapi/modelarts.yaml", "../../openapi/modelarts.yaml\r\n"] {
             assert_eq!(
                 check(path).unwrap_err(),
                 "must be a symbolic link to ../../openapi/modelarts.yaml, and is a file with this \
@@ -39,12 +36,7 @@ mod tests {
 
     #[test]
     fn a_description_is_taken() {
-        for text in [
-            "",
-            "openapi: 3.0.3\n",
-            "# ../modelarts.yaml",
-            "{\"openapi\": \"3.0.3\"}",
-        ] {
+        for text in ["", "openapi: 3.0.3\n", "# ../modelarts.yaml", "{\"openapi\": \"3.0.3\"}"] {
             check(text).unwrap();
         }
         check("../a: 1\nb: 2").unwrap();

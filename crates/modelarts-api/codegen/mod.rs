@@ -63,12 +63,8 @@ pub fn generate(description: &Value) -> Result<BTreeMap<String, String>, Error> 
     let tables = tables::tables(&description, &usage)?;
     let documentation = tables::docs::builders(&description)?;
     let lowered = lower::lower(description.clone(), &usage)?;
-    let openapi: openapiv3::OpenAPI =
-        serde_json::from_value(lowered.description.clone()).map_err(|error| {
-            Error(format!(
-                "the lowered description is not OpenAPI 3.0: {error}"
-            ))
-        })?;
+    let openapi: openapiv3::OpenAPI = serde_json::from_value(lowered.description.clone())
+        .map_err(|error| Error(format!("the lowered description is not OpenAPI 3.0: {error}")))?;
 
     let mut settings = GenerationSettings::default();
     settings
@@ -80,10 +76,7 @@ pub fn generate(description: &Value) -> Result<BTreeMap<String, String>, Error> 
         .with_inner_type(quote!(crate::Context))
         .with_derive("PartialEq")
         .with_map_type("::std::collections::BTreeMap");
-    let open_enums = lowered
-        .open_enums
-        .iter()
-        .map(|open_enum| open_enum.name.as_str());
+    let open_enums = lowered.open_enums.iter().map(|open_enum| open_enum.name.as_str());
     for name in open_enums.chain([lower::SECRET]) {
         let path = match name {
             lower::SECRET => format!("crate::{name}"),
@@ -93,11 +86,12 @@ pub fn generate(description: &Value) -> Result<BTreeMap<String, String>, Error> 
         settings.with_replacement(name, path, implemented.into_iter());
     }
     // progenitor panics on some constructs that it does not support.
-    let tokens = catch_unwind(AssertUnwindSafe(|| {
-        Generator::new(&settings).generate_tokens(&openapi)
-    }))
-    .map_err(|_| Error::new("progenitor panics on the description, with the message above"))?
-    .map_err(|error| Error(format!("progenitor refuses the description: {error}")))?;
+    let tokens =
+        catch_unwind(AssertUnwindSafe(|| Generator::new(&settings).generate_tokens(&openapi)))
+            .map_err(|_| {
+                Error::new("progenitor panics on the description, with the message above")
+            })?
+            .map_err(|error| Error(format!("progenitor refuses the description: {error}")))?;
     let file = syn::parse2(tokens)
         .map_err(|error| Error(format!("progenitor's output is not Rust: {error}")))?;
 

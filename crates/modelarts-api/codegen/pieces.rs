@@ -42,10 +42,8 @@ pub fn cut(
     }
     let schemas = for_each_schema(&types, usage);
 
-    let mut pieces = BTreeMap::from([
-        ("client".to_owned(), file.items),
-        ("builders".to_owned(), type_builders),
-    ]);
+    let mut pieces =
+        BTreeMap::from([("client".to_owned(), file.items), ("builders".to_owned(), type_builders)]);
     for (name, table) in tables {
         let table: File = syn::parse2(table).map_err(Error::new)?;
         pieces.insert(name.to_owned(), table.items);
@@ -64,10 +62,7 @@ pub fn cut(
         .map(|(name, items)| (name, unparse(items)))
         .collect();
     texts.insert("schemas".to_owned(), schemas);
-    texts.insert(
-        "request_path".to_owned(),
-        request_paths::module(description)?,
-    );
+    texts.insert("request_path".to_owned(), request_paths::module(description)?);
     Ok(texts)
 }
 
@@ -150,14 +145,10 @@ fn by_type(items: Vec<Item>) -> BTreeMap<String, Vec<Item>> {
 /// Returns the source of a macro that passes the names of all generated types to another macro.
 /// Each name is on its own line, so a new schema adds one line to a diff.
 fn for_each_schema(types: &[Item], usage: &Usage) -> String {
-    let defined = types
-        .iter()
-        .filter(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
+    let defined = types.iter().filter(|item| matches!(item, Item::Struct(_) | Item::Enum(_)));
     let names: BTreeSet<String> = defined.filter_map(item_type).collect();
-    let (answers, others): (Vec<_>, Vec<_>) = names
-        .iter()
-        .map(String::as_str)
-        .partition(|name| usage.in_answers.contains(*name));
+    let (answers, others): (Vec<_>, Vec<_>) =
+        names.iter().map(String::as_str).partition(|name| usage.in_answers.contains(*name));
     format!(
         "/// Calls a macro with the names of all generated types: those of answers, then the \
          others.\n\

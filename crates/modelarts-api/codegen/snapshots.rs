@@ -16,21 +16,9 @@ const KINDS: [(&str, &str, &str); 11] = [
     ("fields", "", ""),
     ("request_path", "", ""),
     ("schemas", "", ""),
-    (
-        "types",
-        "/// The types of requests and answers.\npub mod types {\n",
-        "",
-    ),
-    (
-        "builders",
-        "/// Builders of the types that requests need.\npub mod builder {\n",
-        "}\n}\n",
-    ),
-    (
-        "operations",
-        "/// Builders of the calls, one per operation.\npub mod builder {\n",
-        "}\n",
-    ),
+    ("types", "/// The types of requests and answers.\npub mod types {\n", ""),
+    ("builders", "/// Builders of the types that requests need.\npub mod builder {\n", "}\n}\n"),
+    ("operations", "/// Builders of the calls, one per operation.\npub mod builder {\n", "}\n"),
 ];
 
 /// Joins the texts of all snapshots into the generated file.

@@ -47,9 +47,7 @@ pub async fn send(
             {
                 response.body = masked.into();
             }
-            Err(Error::Service(decode_response::<ApiError>(
-                client, response,
-            )?))
+            Err(Error::Service(decode_response::<ApiError>(client, response)?))
         }
         _ => Err(Error::Unexpected(response)),
     }
@@ -118,11 +116,7 @@ fn decode_error(
             response.body = body.into();
         }
     }
-    Error::Decode {
-        response,
-        error,
-        timed_out,
-    }
+    Error::Decode { response, error, timed_out }
 }
 
 /// Converts the response of an operation that returns no body.

@@ -16,12 +16,8 @@ const PAGE_EXCERPT: usize = 120;
 /// Beginnings of an HTML page, in lower case. Servers may omit the document type.
 const PAGE_STARTS: [&str; 5] = ["<!doctype html", "<html", "<head", "<body", "<!--"];
 /// Beginnings and ends of parts of a page that a browser does not show, in lower case.
-const HIDDEN: [(&str, &str); 4] = [
-    ("<!--", "-->"),
-    ("<script", "</script>"),
-    ("<style", "</style>"),
-    ("<", ">"),
-];
+const HIDDEN: [(&str, &str); 4] =
+    [("<!--", "-->"), ("<script", "</script>"), ("<style", "</style>"), ("<", ">")];
 
 /// Converts the body of an error to the shape of `ApiError`.
 #[cold]
@@ -113,12 +109,10 @@ pub fn html_page(text: &str) -> Option<String> {
         Some(excerpt(text[at..end].split_whitespace()))
     });
     let shown = title.filter(|title| !title.is_empty());
-    Some(
-        match shown.unwrap_or_else(|| excerpt(shown_words(text, &lower).into_iter())) {
-            shown if shown.is_empty() => "an HTML page without text".to_owned(),
-            shown => format!("an HTML page, {shown:?}"),
-        },
-    )
+    Some(match shown.unwrap_or_else(|| excerpt(shown_words(text, &lower).into_iter())) {
+        shown if shown.is_empty() => "an HTML page without text".to_owned(),
+        shown => format!("an HTML page, {shown:?}"),
+    })
 }
 
 /// Returns the words of a page that a browser shows. `lower` is the page in lower case.
@@ -129,9 +123,7 @@ fn shown_words<'a>(page: &'a str, lower: &str) -> Vec<&'a str> {
     while words.len() < PAGE_EXCERPT {
         let end = page[at..].find('<').map_or(page.len(), |end| at + end);
         words.extend(page[at..end].split_whitespace());
-        let hidden = HIDDEN
-            .iter()
-            .find(|(start, _)| lower[end..].starts_with(start));
+        let hidden = HIDDEN.iter().find(|(start, _)| lower[end..].starts_with(start));
         let length = hidden.and_then(|(_, stop)| Some(lower[end..].find(stop)? + stop.len()));
         match length {
             Some(length) => at = end + length,
@@ -182,15 +174,11 @@ fn find_error(object: &Map<String, Value>) -> Option<Value> {
             }));
         }
     }
-    object
-        .values()
-        .find_map(|value| value.as_object().and_then(find_error))
-        .or_else(|| {
-            let message = ["error_msg", "error_message", "message", "errorMsg"]
-                .into_iter()
-                .find_map(text)?;
-            Some(json!({ "error_msg": message }))
-        })
+    object.values().find_map(|value| value.as_object().and_then(find_error)).or_else(|| {
+        let message =
+            ["error_msg", "error_message", "message", "errorMsg"].into_iter().find_map(text)?;
+        Some(json!({ "error_msg": message }))
+    })
 }
 
 #[cfg(test)]
@@ -203,10 +191,7 @@ mod tests {
 
     #[test]
     fn bodies_of_the_service_stay_as_they_are() {
-        assert_eq!(
-            to_api_error(br#"{"error_code":"ModelArts.2775","error_msg":"m"}"#),
-            None
-        );
+        assert_eq!(to_api_error(br#"{"error_code":"ModelArts.2775","error_msg":"m"}"#), None);
         assert_eq!(to_api_error(br#"{"error_msg":"only a message"}"#), None);
     }
 
@@ -245,10 +230,7 @@ mod tests {
             converted(r#"{"errorCode":"X.1","errorMsg":"m","request_id":"r"}"#),
             json!({"error_code":"X.1","error_msg":"m","error_solution":null,"request_id":"r"})
         );
-        assert_eq!(
-            converted(r#"{"error_message":"only this"}"#),
-            json!({"error_msg":"only this"})
-        );
+        assert_eq!(converted(r#"{"error_message":"only this"}"#), json!({"error_msg":"only this"}));
     }
 
     #[test]
@@ -258,20 +240,11 @@ mod tests {
             (code.unwrap_or_default(), message.unwrap_or_default())
         };
         let pair = |code: &str, message: &str| (code.to_owned(), message.to_owned());
-        assert_eq!(
-            found(r#"{"error":{"code":401,"message":"no"}}"#),
-            pair("401", "no")
-        );
-        assert_eq!(
-            found(r#"{"error_code":"X.1","error_msg":"m"}"#),
-            pair("X.1", "m")
-        );
+        assert_eq!(found(r#"{"error":{"code":401,"message":"no"}}"#), pair("401", "no"));
+        assert_eq!(found(r#"{"error_code":"X.1","error_msg":"m"}"#), pair("X.1", "m"));
         assert_eq!(found(r#"{"error_msg":"m"}"#), pair("", "m"));
         assert_eq!(found(r#"{"error_code":"X.1"}"#), pair("X.1", ""));
-        assert_eq!(
-            found(r#"{"error":{"code":500,"title":"Internal"}}"#),
-            pair("500", "Internal")
-        );
+        assert_eq!(found(r#"{"error":{"code":500,"title":"Internal"}}"#), pair("500", "Internal"));
         assert_eq!(find(b"upstream down\n"), None);
         assert_eq!(find(b"{}"), Some((None, None)));
     }
@@ -296,15 +269,9 @@ mod tests {
         let message = |body: &str| find(body.as_bytes()).unwrap().1;
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(message(r#"{"title":"Unauthorized"}"#), some("Unauthorized"));
-        assert_eq!(
-            message(r#"{"error":{"title":"Unauthorized"}}"#),
-            some("Unauthorized")
-        );
+        assert_eq!(message(r#"{"error":{"title":"Unauthorized"}}"#), some("Unauthorized"));
         assert_eq!(message(r#"{"message":"m","title":"t"}"#), some("m"));
-        assert_eq!(
-            message(r#"{"message":"m","data":{"title":"t"}}"#),
-            some("m")
-        );
+        assert_eq!(message(r#"{"message":"m","data":{"title":"t"}}"#), some("m"));
         // If the body has no error code, the whole body becomes the message, so that no details are
         // lost.
         let problem = r#"{"detail":"why","status":403,"title":"Forbidden"}"#;
@@ -327,10 +294,7 @@ mod tests {
         let shown = format!("{}…", "word ".repeat(PAGE_EXCERPT / 5));
         for (page, text) in [
             ("<html><title>Sign in</title><p>Welcome</p>", "Sign in"),
-            (
-                "\u{feff}<html><title lang=en>\n Sign\n in</title>",
-                "Sign in",
-            ),
+            ("\u{feff}<html><title lang=en>\n Sign\n in</title>", "Sign in"),
             ("<html><title> </title><p>Welcome</p>", "Welcome"),
             (
                 "<HTML><head><style>p {x: y}</style><SCRIPT>if (a < b) c()</SCRIPT></head>\
@@ -342,31 +306,12 @@ mod tests {
             ("<?xml version='1.0'?><html>busy</html>", "busy"),
             (&long, &shown),
         ] {
-            assert_eq!(
-                html_page(page),
-                Some(format!("an HTML page, {text:?}")),
-                "{page}"
-            );
+            assert_eq!(html_page(page), Some(format!("an HTML page, {text:?}")), "{page}");
         }
-        for page in [
-            "<html>",
-            "<html><body></body></html>",
-            "<html><script>a",
-            "<html><b",
-        ] {
-            assert_eq!(
-                html_page(page).unwrap(),
-                "an HTML page without text",
-                "{page}"
-            );
+        for page in ["<html>", "<html><body></body></html>", "<html><script>a", "<html><b"] {
+            assert_eq!(html_page(page).unwrap(), "an HTML page without text", "{page}");
         }
-        for text in [
-            "",
-            "{}",
-            "upstream down",
-            "<?xml version='1.0'?><Error/>",
-            "<b>no</b>",
-        ] {
+        for text in ["", "{}", "upstream down", "<?xml version='1.0'?><Error/>", "<b>no</b>"] {
             assert_eq!(html_page(text), None, "{text}");
         }
     }
@@ -377,24 +322,12 @@ mod tests {
             converted("<html><head><TITLE>502 Bad Gateway</TITLE></head></html>\n"),
             json!({"error_msg":"an HTML page, \"502 Bad Gateway\""})
         );
-        assert_eq!(
-            converted("<!DOCTYPE html><body>ä"),
-            json!({"error_msg":"an HTML page, \"ä\""})
-        );
-        assert_eq!(
-            converted("upstream down\n"),
-            json!({"error_msg":"upstream down"})
-        );
+        assert_eq!(converted("<!DOCTYPE html><body>ä"), json!({"error_msg":"an HTML page, \"ä\""}));
+        assert_eq!(converted("upstream down\n"), json!({"error_msg":"upstream down"}));
         assert_eq!(converted(""), json!({"error_msg":""}));
         assert_eq!(converted("null"), json!({"error_msg":"null"}));
-        assert_eq!(
-            converted(r#"{"weird":1}"#),
-            json!({"error_msg":"{\"weird\":1}"})
-        );
+        assert_eq!(converted(r#"{"weird":1}"#), json!({"error_msg":"{\"weird\":1}"}));
         let long = "x".repeat(10_000);
-        assert_eq!(
-            converted(&long)["error_msg"].as_str().unwrap().len(),
-            EXCERPT
-        );
+        assert_eq!(converted(&long)["error_msg"].as_str().unwrap().len(), EXCERPT);
     }
 }

@@ -100,9 +100,7 @@ impl Operation {
     /// Gateways in front of the service may return additional codes.
     pub fn error_codes(&self) -> impl Iterator<Item = &'static ErrorCode> + use<> {
         let own = self.own_error_codes;
-        ERROR_CODES
-            .iter()
-            .filter(move |row| row.any_operation || own.contains(&row.code))
+        ERROR_CODES.iter().filter(move |row| row.any_operation || own.contains(&row.code))
     }
 }
 

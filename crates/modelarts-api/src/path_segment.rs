@@ -5,11 +5,7 @@ use std::fmt::{self, Write};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Characters that must be encoded: all except those that a path may contain unencoded.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Wrapper that displays a value as a percent-encoded segment of a path.
 pub struct PathSegment<'a, T>(pub &'a T);
@@ -25,10 +21,7 @@ struct PercentEncoder<'a, 'b>(&'a mut fmt::Formatter<'b>);
 impl Write for PercentEncoder<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // Most values need no encoding.
-        if text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        {
+        if text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
             return self.0.write_str(text);
         }
         fmt::Display::fmt(&utf8_percent_encode(text, UNRESERVED), self.0)
@@ -42,9 +35,6 @@ mod tests {
     #[test]
     fn only_unreserved_characters_stay() {
         assert_eq!(PathSegment(&"Job-1_a.b~c").to_string(), "Job-1_a.b~c");
-        assert_eq!(
-            PathSegment(&"a/b?c d%ä").to_string(),
-            "a%2Fb%3Fc%20d%25%C3%A4"
-        );
+        assert_eq!(PathSegment(&"a/b?c d%ä").to_string(), "a%2Fb%3Fc%20d%25%C3%A4");
     }
 }

@@ -26,12 +26,7 @@ impl RawResponse {
     /// Creates a response without extensions.
     #[must_use]
     pub fn new(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
-        Self {
-            status,
-            headers,
-            body,
-            extensions: Extensions::new(),
-        }
+        Self { status, headers, body, extensions: Extensions::new() }
     }
 
     /// Reads a response to its end. The length is not limited.
@@ -48,9 +43,7 @@ impl RawResponse {
 impl fmt::Debug for RawResponse {
     // The body may contain secrets, so it is not printed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawResponse")
-            .field("status", &self.status)
-            .finish_non_exhaustive()
+        f.debug_struct("RawResponse").field("status", &self.status).finish_non_exhaustive()
     }
 }
 
@@ -64,11 +57,7 @@ pub struct Response<T> {
 
 impl<T> Response<T> {
     pub(crate) fn new(value: T, raw: RawResponse, skipped: Skipped) -> Self {
-        Self {
-            value,
-            raw,
-            skipped,
-        }
+        Self { value, raw, skipped }
     }
 
     /// Returns the HTTP status.

@@ -41,32 +41,17 @@ fn text_needs_no_conversion() -> Result {
         .name(String::from("leaves"))
         .description(Some(description))
         .workspace_id("0".to_owned())
-        .annotations(BTreeMap::from([
-            ("a".into(), "1".into()),
-            ("b".into(), "2".into()),
-        ]))
+        .annotations(BTreeMap::from([("a".into(), "1".into()), ("b".into(), "2".into())]))
         .try_into()?;
     assert_eq!(json_of(&same), json_of(&metadata));
-    let same = JobMetadataRequest::builder()
-        .name("leaves")
-        .description("run 7");
-    let same = same
-        .workspace_id("0")
-        .annotations(vec![("a", "1"), ("b", "2")]);
-    assert_eq!(
-        json_of(JobMetadataRequest::try_from(same)?),
-        json_of(&metadata)
-    );
-    let names = ["leaves"]
-        .iter()
-        .map(|name| JobMetadataRequest::builder().name(name));
+    let same = JobMetadataRequest::builder().name("leaves").description("run 7");
+    let same = same.workspace_id("0").annotations(vec![("a", "1"), ("b", "2")]);
+    assert_eq!(json_of(JobMetadataRequest::try_from(same)?), json_of(&metadata));
+    let names = ["leaves"].iter().map(|name| JobMetadataRequest::builder().name(name));
     for same in names {
         let same = same.description(Cow::from("run 7")).workspace_id("0");
         let same = same.annotations([("a", "1"), ("b", "2")]);
-        assert_eq!(
-            json_of(JobMetadataRequest::try_from(same)?),
-            json_of(&metadata)
-        );
+        assert_eq!(json_of(JobMetadataRequest::try_from(same)?), json_of(&metadata));
     }
     Ok(())
 }
@@ -100,16 +85,8 @@ fn objects_are_built_by_the_method_that_takes_their_builder() -> Result {
 
 #[test]
 fn lists_are_made_of_arrays_and_vectors() -> Result {
-    let filter = || {
-        JobFilter::builder()
-            .key("phase")
-            .operator("in")
-            .value(["Running", "Pending"])
-    };
-    let body = ListTrainingJobsRequest::builder()
-        .limit(50)
-        .order("asc")
-        .sort_by("create_time");
+    let filter = || JobFilter::builder().key("phase").operator("in").value(["Running", "Pending"]);
+    let body = ListTrainingJobsRequest::builder().limit(50).order("asc").sort_by("create_time");
     let of_array: ListTrainingJobsRequest = body.clone().filters([filter()]).try_into()?;
     assert_eq!(
         json_of(&of_array),
@@ -118,16 +95,11 @@ fn lists_are_made_of_arrays_and_vectors() -> Result {
             "filters": [{"key": "phase", "operator": "in", "value": ["Running", "Pending"]}],
         })
     );
-    let other = JobFilter::builder()
-        .key(FilterKey::Phase)
-        .operator(types::FilterOperator::In);
+    let other = JobFilter::builder().key(FilterKey::Phase).operator(types::FilterOperator::In);
     let other = other.value(vec!["Running", "Pending"]);
     for filters in [vec![filter()], vec![other]] {
-        let of_vec: ListTrainingJobsRequest = body
-            .clone()
-            .order(SortOrder::Asc)
-            .filters(filters)
-            .try_into()?;
+        let of_vec: ListTrainingJobsRequest =
+            body.clone().order(SortOrder::Asc).filters(filters).try_into()?;
         assert_eq!(json_of(of_vec), json_of(&of_array));
     }
     Ok(())
@@ -137,10 +109,7 @@ fn lists_are_made_of_arrays_and_vectors() -> Result {
 fn an_error_names_the_field() {
     let body = ListTrainingJobsRequest::builder().order("up");
     let error = ListTrainingJobsRequest::try_from(body).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "error converting supplied value for order: invalid value"
-    );
+    assert_eq!(error.to_string(), "error converting supplied value for order: invalid value");
     let body = ListTrainingJobsRequest::builder().limit(u64::MAX);
     let error = ListTrainingJobsRequest::try_from(body).unwrap_err();
     assert_eq!(

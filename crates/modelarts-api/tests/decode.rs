@@ -36,10 +36,7 @@ fn totals_are_numbers_also_when_they_are_text() {
         let page = (events.total, events.limit, events.offset);
         assert_eq!(page, (Some(19), Some(9), Some(0)));
         assert_eq!(events.order.as_deref(), Some("desc"));
-        assert_eq!(
-            events.start_time.as_deref(),
-            Some("2025-04-24T17:00:00+08:00")
-        );
+        assert_eq!(events.start_time.as_deref(), Some("2025-04-24T17:00:00+08:00"));
         assert_eq!(events.events.len(), 9);
     }
     // The two pages differ only in the spelling of numbers.
@@ -49,13 +46,7 @@ fn totals_are_numbers_also_when_they_are_text() {
 #[test]
 fn an_event_has_all_four_fields() {
     let events = whole::<ListTrainingJobEventsResponse>("events_numbers.json").events;
-    let TrainingJobEvent {
-        level,
-        message,
-        source,
-        time,
-        ..
-    } = &events[0];
+    let TrainingJobEvent { level, message, source, time, .. } = &events[0];
     assert_eq!(*level, Some(EventLevel::Error));
     assert_eq!(message.as_deref(), Some("Training job failed."));
     assert_eq!(*source, Some(EventSource::Job));
@@ -91,10 +82,7 @@ fn a_page_of_jobs_loses_its_null_row_and_counts_it() {
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
     assert_eq!(skipped.first_error, None, "null is no error");
     assert_eq!(page.total, Some(5059));
-    assert_eq!(
-        (page.count, page.limit, page.offset),
-        (Some(3), Some(3), Some(0))
-    );
+    assert_eq!((page.count, page.limit, page.offset), (Some(3), Some(3), Some(0)));
     assert_eq!(page.ai_project.as_deref(), Some("default-ai-project"));
     let names: Vec<_> = page
         .items
@@ -111,10 +99,7 @@ fn an_unknown_phase_is_kept_and_unknown_fields_are_skipped() {
     let status = job.status.as_ref().unwrap();
     let phase = status.phase.clone().unwrap();
     assert!(matches!(&phase, Phase::Other(text) if text == "Hibernating"));
-    assert_eq!(
-        status.secondary_phase.as_ref().unwrap().as_str(),
-        "Snapshotting"
-    );
+    assert_eq!(status.secondary_phase.as_ref().unwrap().as_str(), "Snapshotting");
     // The fixture contains these times as strings, next to unknown fields.
     assert_eq!(status.duration, Some(5_400_000));
     assert_eq!(status.start_time, Some(1_733_050_000_000));
@@ -135,22 +120,12 @@ fn a_running_record_may_end_before_it_starts() {
     );
     assert_eq!(records[0].end_reason.as_deref(), Some("exit with 139"));
     assert_eq!(records[0].end_related_task.as_deref(), Some("worker-1"));
+    assert_eq!(records[0].end_recover.as_ref().unwrap().as_str(), "job_reschedule");
     assert_eq!(
-        records[0].end_recover.as_ref().unwrap().as_str(),
-        "job_reschedule"
-    );
-    assert_eq!(
-        records[0]
-            .end_recover_before_downgrade
-            .as_ref()
-            .unwrap()
-            .as_str(),
+        records[0].end_recover_before_downgrade.as_ref().unwrap().as_str(),
         "npu_proc_restart"
     );
-    assert_eq!(
-        records[1].start_type.as_ref().unwrap().as_str(),
-        "restarted"
-    );
+    assert_eq!(records[1].start_type.as_ref().unwrap().as_str(), "restarted");
     assert_eq!(records[1].end_recover, None);
 }
 
@@ -166,10 +141,7 @@ fn both_generations_of_the_details_page() {
     let status = older.status.as_ref().unwrap();
     assert_eq!(status.phase, Some(Phase::Abnormal));
     assert_eq!(status.secondary_phase, Some(SecondaryPhase::CreateFailed));
-    assert_eq!(
-        status.node_count_metrics,
-        [[1_688_360_408_000, 0], [1_688_360_414_000, 0]]
-    );
+    assert_eq!(status.node_count_metrics, [[1_688_360_408_000, 0], [1_688_360_414_000, 0]]);
     assert_eq!(status.tasks, ["worker-0"]);
     assert_eq!(status.running_records, []);
     let metadata = older.metadata.as_ref().unwrap();
@@ -177,30 +149,13 @@ fn both_generations_of_the_details_page() {
     assert_eq!(metadata.description.as_deref(), Some(""));
     let resource = older.spec.as_ref().unwrap().resource.as_ref().unwrap();
     assert_eq!(resource.node_count, Some(1));
-    let info = resource
-        .flavor_detail
-        .as_ref()
-        .unwrap()
-        .flavor_info
-        .as_ref()
-        .unwrap();
+    let info = resource.flavor_detail.as_ref().unwrap().flavor_info.as_ref().unwrap();
     let npu = info.npu.as_ref().unwrap();
-    assert_eq!(
-        (npu.unit_num, npu.memory.as_deref()),
-        (Some(1), Some("32GB"))
-    );
+    assert_eq!((npu.unit_num, npu.memory.as_deref()), (Some(1), Some("32GB")));
     assert_eq!(info.disk.as_ref().unwrap().size, Some(480), "came as text");
     let input = &older.algorithm.as_ref().unwrap().inputs[0];
     assert_eq!(
-        input
-            .remote
-            .as_ref()
-            .unwrap()
-            .obs
-            .as_ref()
-            .unwrap()
-            .obs_url
-            .as_deref(),
+        input.remote.as_ref().unwrap().obs.as_ref().unwrap().obs_url.as_deref(),
         Some("/leaf-lab/scan/images/")
     );
 }
@@ -225,30 +180,16 @@ fn a_job_just_created_has_nulls_for_what_is_not_yet_known() {
     assert_eq!((status.duration, status.start_time), (Some(0), Some(0)));
     assert_eq!(status.node_count_metrics, [[0; 0]; 0]);
     assert_eq!(status.tasks, ["worker-0", "server-0"]);
-    assert_eq!(
-        job.metadata.as_ref().unwrap().user_name.as_deref(),
-        Some("")
-    );
+    assert_eq!(job.metadata.as_ref().unwrap().user_name.as_deref(), Some(""));
     let algorithm = job.algorithm.as_ref().unwrap();
     assert!(algorithm.policies.is_some(), "an empty object is an object");
     assert_eq!(algorithm.parameters[0].value.as_deref(), Some("64"));
     let constraint = algorithm.parameters[1].constraint.as_ref().unwrap();
-    assert_eq!(
-        (constraint.editable, constraint.required),
-        (Some(true), Some(false))
-    );
-    assert_eq!(
-        algorithm.outputs[0].period.as_deref(),
-        Some("45"),
-        "came as a number"
-    );
+    assert_eq!((constraint.editable, constraint.required), (Some(true), Some(false)));
+    assert_eq!(algorithm.outputs[0].period.as_deref(), Some("45"), "came as a number");
     let engine = algorithm.engine.as_ref().unwrap();
     assert_eq!(engine.v1_compatible, Some(false));
-    assert_eq!(
-        engine.tags[0].value.as_deref(),
-        Some("True"),
-        "text stays text"
-    );
+    assert_eq!(engine.tags[0].value.as_deref(), Some("True"), "text stays text");
     let spec = job.spec.as_ref().unwrap();
     assert!(spec.log_export_path.is_some());
 }
@@ -267,24 +208,15 @@ fn a_log_keeps_its_lines() {
     let content = log.content.unwrap();
     assert_eq!(content.lines().count(), 3);
     assert!(content.ends_with("line 2: loss 1.9871\n"));
-    assert_eq!(
-        (log.current_size, log.full_size),
-        (Some(98_304), Some(7_340_032))
-    );
+    assert_eq!((log.current_size, log.full_size), (Some(98_304), Some(7_340_032)));
 }
 
 #[test]
 fn errors_have_a_code_a_message_and_sometimes_a_solution() {
     let error: ApiError = whole("error_train.json");
     assert_eq!(error.error_code.as_deref(), Some("ModelArts.2751"));
-    assert_eq!(
-        error.error_msg.as_deref(),
-        Some("training job name is duplicate.")
-    );
-    assert_eq!(
-        error.error_solution.as_deref(),
-        Some("Choose another name for the job.")
-    );
+    assert_eq!(error.error_msg.as_deref(), Some("training job name is duplicate."));
+    assert_eq!(error.error_solution.as_deref(), Some("Choose another name for the job."));
     let error: ApiError = whole("error_events.json");
     assert_eq!(error.error_code.as_deref(), Some("ModelArts.50004000"));
     assert_eq!(error.error_solution, None);
@@ -295,10 +227,7 @@ fn a_filler_among_engines_is_skipped() {
     let (page, skipped) =
         decode::body::<ShowTrainingJobEnginesResponse>(&fixture("engines_filler.json")).unwrap();
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
-    assert_eq!(
-        skipped.first_error.as_deref(),
-        Some("invalid type: string, expected an object")
-    );
+    assert_eq!(skipped.first_error.as_deref(), Some("invalid type: string, expected an object"));
     assert_eq!(page.total, Some(14), "of which the page shows two");
     let [jax, scikit] = page.items.as_slice() else {
         panic!("{} engines", page.items.len());
@@ -322,15 +251,8 @@ fn a_table_of_trials_keeps_each_cell_in_its_column() {
     let table = trials.items.unwrap();
     assert_eq!(table.header[0], "", "the column of the numbers has no name");
     let column = |name: &str| table.header.iter().position(|it| it == name).unwrap();
-    assert_eq!(
-        table.data[0][column("config")],
-        json!({ "dropout": 0.25, "trial_index": 0 })
-    );
-    assert_eq!(
-        table.data[0][column("done")],
-        json!("True"),
-        "text stays text"
-    );
+    assert_eq!(table.data[0][column("config")], json!({ "dropout": 0.25, "trial_index": 0 }));
+    assert_eq!(table.data[0][column("done")], json!("True"), "text stays text");
     assert_eq!(table.data[1][column("status")], json!("RUNNING"));
     // An empty cell keeps its position.
     assert_eq!(table.data[1][column("f1")], json!(null));
@@ -359,10 +281,7 @@ fn flavors_have_numbers_where_text_was_sent() {
     let attributes = &page.flavors[0].attributes;
     assert_eq!(attributes["is_free"], "true");
     // The service sends this list as a string, which is preserved unchanged.
-    assert_eq!(
-        page.flavors[0].support_engines.as_deref(),
-        Some("[\"jax_0.4-cuda_12.1\"]")
-    );
+    assert_eq!(page.flavors[0].support_engines.as_deref(), Some("[\"jax_0.4-cuda_12.1\"]"));
     let cpu = &page.flavors[1];
     assert!(cpu.attributes.is_empty());
     let info = cpu.flavor_info.as_ref().unwrap();
@@ -380,10 +299,7 @@ fn an_algorithm_may_say_null_nearly_everywhere() {
     assert_eq!((metadata.tags.len(), metadata.attr_list.len()), (0, 0));
     assert_eq!(algorithm.share_info, None);
     assert_eq!(algorithm.resource_requirements, []);
-    assert!(
-        algorithm.advanced_config.is_some(),
-        "an empty object is one"
-    );
+    assert!(algorithm.advanced_config.is_some(), "an empty object is one");
     let config = algorithm.job_config.unwrap();
     assert_eq!(config.inputs.len(), 1, "an object is a list of one");
     assert_eq!(config.inputs[0].name.as_deref(), Some("data_url"));
@@ -404,8 +320,5 @@ fn values_of_tags_are_text() {
         .iter()
         .map(|tag| (tag.key.as_deref().unwrap(), tag.value.as_deref().unwrap()))
         .collect();
-    assert_eq!(
-        pairs,
-        [("owner", "leaf-team"), ("budget", "311"), ("spare", "")]
-    );
+    assert_eq!(pairs, [("owner", "leaf-team"), ("budget", "311"), ("spare", "")]);
 }

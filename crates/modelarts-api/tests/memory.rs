@@ -74,11 +74,7 @@ fn an_answer_takes_at_most_four_times_its_length() {
         let good = decoded::<ListTrainingJobsResponse>(name, body);
         assert!(!good || name == "no jobs", "{name}");
     }
-    for (name, item) in [
-        ("any JSON", "[]"),
-        ("numbers", "0"),
-        ("tables", r#"{"a":0}"#),
-    ] {
+    for (name, item) in [("any JSON", "[]"), ("numbers", "0"), ("tables", r#"{"a":0}"#)] {
         let body = long(r#"{"data":[["#, item, "]]}");
         assert!(!decoded::<ResultTable>(name, body), "{name}");
     }
@@ -98,21 +94,12 @@ fn an_answer_takes_at_most_four_times_its_length() {
             r#""message":"Training job is running."}"#
         );
         let events = list_of(r#"{"events":["#, event, "]}", length);
-        assert!(decoded::<ListTrainingJobEventsResponse>(
-            "real events",
-            events
-        ));
-        let text = format!(
-            "{{\"content\":\"{}\"}}",
-            "epoch 1, loss 0.25, ".repeat(length / 20)
-        );
+        assert!(decoded::<ListTrainingJobEventsResponse>("real events", events));
+        let text = format!("{{\"content\":\"{}\"}}", "epoch 1, loss 0.25, ".repeat(length / 20));
         assert!(decoded::<LogPreview>("a real log", text));
     }
     // Metrics of a month with one value per minute.
-    let series = format!(
-        r#"{{"metric":"cpuUsage","value":[{}]}}"#,
-        ["0"; 60 * 24 * 30].join(",")
-    );
+    let series = format!(r#"{{"metric":"cpuUsage","value":[{}]}}"#, ["0"; 60 * 24 * 30].join(","));
     let metrics = format!(r#"{{"metrics":[{}]}}"#, [&*series; 10].join(","));
     assert!(decoded::<TrainingJobMetrics>("real metrics", metrics));
 }

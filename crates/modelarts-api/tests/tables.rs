@@ -16,10 +16,7 @@ fn pagination(operation: &str) -> Pagination {
 #[test]
 fn a_list_has_the_names_of_its_parameters_and_fields() {
     let jobs = pagination("ListTrainingJobs");
-    assert_eq!(
-        (jobs.offset, jobs.location),
-        (Offset::PageIndex, ParameterLocation::Body)
-    );
+    assert_eq!((jobs.offset, jobs.location), (Offset::PageIndex, ParameterLocation::Body));
     assert_eq!(
         (jobs.offset_name, jobs.limit_name, jobs.max_limit),
         (Some("offset"), Some("limit"), Some(50))
@@ -34,14 +31,8 @@ fn a_list_has_the_names_of_its_parameters_and_fields() {
 #[test]
 fn lines_of_a_log_are_asked_for_by_a_cursor() {
     let lines = pagination("ShowTrainingJobLogsFromAom");
-    assert_eq!(
-        (lines.offset, lines.disputed, lines.offset_name),
-        (Offset::LineCursor, true, None)
-    );
-    assert_eq!(
-        (lines.limit_name, lines.max_limit),
-        (Some("lines"), Some(500))
-    );
+    assert_eq!((lines.offset, lines.disputed, lines.offset_name), (Offset::LineCursor, true, None));
+    assert_eq!((lines.limit_name, lines.max_limit), (Some("lines"), Some(500)));
     let cursor = lines.cursor.unwrap();
     assert_eq!((cursor.name, cursor.order_name), ("base_line", "order"));
     assert_eq!((cursor.first, cursor.last), ("start_line", "end_line"));
@@ -53,11 +44,8 @@ fn names_of_parameters_are_there_as_the_kind_of_paging_needs_them() {
         let Some(paging) = row.pagination else {
             continue;
         };
-        let has = (
-            paging.offset_name.is_some(),
-            paging.limit_name.is_some(),
-            paging.cursor.is_some(),
-        );
+        let has =
+            (paging.offset_name.is_some(), paging.limit_name.is_some(), paging.cursor.is_some());
         let needs = match paging.offset {
             Offset::PageIndex | Offset::Record => (true, true, false),
             Offset::LineCursor => (false, true, true),
@@ -75,25 +63,16 @@ fn parameters_have_their_location() {
     assert_eq!(names[..2], ["project_id", "training_job_id"]);
     let of = |name: &str| rows.iter().find(|row| row.name == name).unwrap();
     let job = of("training_job_id");
-    assert_eq!(
-        (job.location, job.required),
-        (ParameterLocation::Path, true)
-    );
+    assert_eq!((job.location, job.required), (ParameterLocation::Path, true));
     assert_eq!((job.schema, job.shape), ("TrainingJobId", Shape::Text));
     let limit = of("limit");
-    assert_eq!(
-        (limit.location, limit.required),
-        (ParameterLocation::Query, false)
-    );
+    assert_eq!((limit.location, limit.required), (ParameterLocation::Query, false));
     assert_eq!((limit.schema, limit.shape), ("", Shape::Integer));
     assert_eq!(of("X-Language").location, ParameterLocation::Header);
 
     let create = Operation::find("create_training_job").unwrap();
     let body = create.parameters().last().unwrap();
-    assert_eq!(
-        (body.location, body.required),
-        (ParameterLocation::Body, true)
-    );
+    assert_eq!((body.location, body.required), (ParameterLocation::Body, true));
     assert_eq!(body.shape, Shape::Object("CreateTrainingJobRequest"));
 }
 
@@ -103,24 +82,15 @@ fn limits_state_if_the_bound_itself_is_admitted() {
         let of = |limit: &&modelarts_api::Limit| (limit.schema, limit.field) == (schema, field);
         LIMITS.iter().filter(of).map(|limit| limit.rule).collect()
     };
-    assert_eq!(
-        rules("ContainerFlavorRequest", "cpu_core_num"),
-        [Rule::ExclusiveMinimum(0.0)]
-    );
-    assert_eq!(
-        rules("ContainerFlavorRequest", "accelerator_num"),
-        [Rule::Minimum(0.0)]
-    );
+    assert_eq!(rules("ContainerFlavorRequest", "cpu_core_num"), [Rule::ExclusiveMinimum(0.0)]);
+    assert_eq!(rules("ContainerFlavorRequest", "accelerator_num"), [Rule::Minimum(0.0)]);
 }
 
 #[test]
 fn paths_begin_at_a_schema() {
     assert_eq!(create_training_job::SCHEMA, "CreateTrainingJobRequest");
     assert_eq!(create_training_job::spec::RESOURCE, "spec.resource");
-    assert_eq!(
-        create_training_job::spec::resource::FLAVOR_ID,
-        "spec.resource.flavor_id"
-    );
+    assert_eq!(create_training_job::spec::resource::FLAVOR_ID, "spec.resource.flavor_id");
     assert_eq!(job_resource::FLAVOR_ID, "flavor_id");
     assert_eq!(input::remote::obs::OBS_URL, "remote.obs.obs_url");
 }

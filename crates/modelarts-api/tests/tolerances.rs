@@ -41,10 +41,7 @@ object! {
 }
 
 fn inner(size: i64) -> Inner {
-    Inner {
-        size: Some(size),
-        sizes: Vec::new(),
-    }
+    Inner { size: Some(size), sizes: Vec::new() }
 }
 
 /// Decodes an object with one field.
@@ -87,19 +84,8 @@ fn an_integer() {
     ] {
         assert_eq!(whole("integer", json).integer, value, "{json}");
     }
-    for json in [
-        "18446744073709551615",
-        "1e300",
-        "5.5",
-        "\"five\"",
-        "\"NaN\"",
-        "[]",
-        "{}",
-    ] {
-        assert!(
-            error("integer", json).starts_with("integer: invalid"),
-            "{json}"
-        );
+    for json in ["18446744073709551615", "1e300", "5.5", "\"five\"", "\"NaN\"", "[]", "{}"] {
+        assert!(error("integer", json).starts_with("integer: invalid"), "{json}");
     }
 }
 
@@ -117,10 +103,7 @@ fn a_number() {
         assert_eq!(whole("number", json).number, value, "{json}");
     }
     for json in ["\"much\"", "true", "[]", "\"NaN\"", "\"-inf\"", "\"1e999\""] {
-        assert!(
-            error("number", json).starts_with("number: invalid"),
-            "{json}"
-        );
+        assert!(error("number", json).starts_with("number: invalid"), "{json}");
     }
 }
 
@@ -187,10 +170,7 @@ fn an_object() {
         assert_eq!(whole("boxed", json).boxed.map(|b| *b), value, "{json}");
     }
     for json in ["\"a\"", "5", "true", "[{},{}]"] {
-        assert!(
-            error("object", json).starts_with("object: invalid"),
-            "{json}"
-        );
+        assert!(error("object", json).starts_with("object: invalid"), "{json}");
     }
     // Objects are not decoded by position.
     assert!(error("object", "[1]").starts_with("object[0]: invalid type: integer"));
@@ -231,32 +211,20 @@ fn a_list() {
         assert_eq!(whole("texts", json).texts, value, "{json}");
     }
     assert_eq!(whole("rows", r#"{"size":1}"#).rows, [inner(1)]);
-    assert_eq!(
-        whole("rows", r#"[{"size":1},{"size":"2"}]"#).rows,
-        [inner(1), inner(2)]
-    );
-    assert_eq!(
-        whole("nested", "[[1,\"2\"],[]]").nested,
-        [vec![1, 2], vec![]]
-    );
+    assert_eq!(whole("rows", r#"[{"size":1},{"size":"2"}]"#).rows, [inner(1), inner(2)]);
+    assert_eq!(whole("nested", "[[1,\"2\"],[]]").nested, [vec![1, 2], vec![]]);
     assert!(error("integers", "true").starts_with("integers: invalid"));
 }
 
 #[test]
 fn a_map() {
     let map = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
-        pairs
-            .iter()
-            .map(|(k, v)| ((*k).into(), (*v).into()))
-            .collect()
+        pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect()
     };
     for (json, value) in [
         (r#"{"a":"1","b":2}"#, map(&[("a", "1"), ("b", "2")])),
         (r#"{"a":null,"b":"2"}"#, map(&[("b", "2")])),
-        (
-            r#"[{"a":"1"},null,{"b":"2","c":"3"}]"#,
-            map(&[("a", "1"), ("b", "2"), ("c", "3")]),
-        ),
+        (r#"[{"a":"1"},null,{"b":"2","c":"3"}]"#, map(&[("a", "1"), ("b", "2"), ("c", "3")])),
         (r#"[{"a":"1"},{"a":"2"}]"#, map(&[("a", "2")])),
         ("{}", map(&[])),
         ("[]", map(&[])),
@@ -266,10 +234,7 @@ fn a_map() {
         assert_eq!(whole("map", json).map, value, "{json}");
     }
     let free = whole("free", r#"{"a":{"b":[null]},"c":null}"#).free;
-    assert_eq!(
-        Value::Object(free),
-        json!({ "a": { "b": [null] }, "c": null })
-    );
+    assert_eq!(Value::Object(free), json!({ "a": { "b": [null] }, "c": null }));
     for json in ["\"a\"", "5", "[\"a\"]"] {
         assert!(error("map", json).starts_with("map"), "{json}");
     }
@@ -284,10 +249,7 @@ fn cells_of_a_table_keep_their_places() {
         }
     }
     let table: Table = serde_json::from_str(r#"{"data":[["a",null,"",{"b":1}]]}"#).unwrap();
-    assert_eq!(
-        table.data,
-        [vec![json!("a"), json!(null), json!(""), json!({"b": 1})]]
-    );
+    assert_eq!(table.data, [vec![json!("a"), json!(null), json!(""), json!({"b": 1})]]);
 }
 
 #[test]
@@ -322,19 +284,13 @@ fn one_invalid_element_in_a_hundred_is_skipped() {
     let expected: Vec<_> = (0..100).filter(|i| *i != 41).map(inner).collect();
     assert_eq!(fields.rows, expected);
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
-    assert_eq!(
-        skipped.first_error.as_deref(),
-        Some("invalid type: string, expected an object")
-    );
+    assert_eq!(skipped.first_error.as_deref(), Some("invalid type: string, expected an object"));
 }
 
 #[test]
 fn only_the_innermost_element_is_skipped() {
     let (fields, rows, nested) = dropped("rows", r#"[{"size":1,"sizes":[1,"x",3]},{"size":2}]"#);
-    let first = Inner {
-        size: Some(1),
-        sizes: vec![1, 3],
-    };
+    let first = Inner { size: Some(1), sizes: vec![1, 3] };
     assert_eq!((fields.rows, rows, nested), (vec![first, inner(2)], 0, 1));
     // An invalid field that is not a list makes the element that contains it invalid.
     let (fields, rows, nested) = dropped("rows", r#"[{"size":"x","sizes":[1]},{"size":2}]"#);
@@ -365,10 +321,7 @@ fn names_of_fields() {
         assert_eq!(whole("object", &twice).object, None, "{nothing}");
     }
     let twice = "{\"size\":1},\"object\":{\"sizes\":[2]}";
-    let last = Inner {
-        size: None,
-        sizes: vec![2],
-    };
+    let last = Inner { size: None, sizes: vec![2] };
     assert_eq!(whole("object", twice).object, Some(last));
 }
 
@@ -393,10 +346,7 @@ fn absent_fields_are_not_written() {
     let back: Fields = serde_json::from_value(value).unwrap();
     assert_eq!(back, fields);
     let nothing = serde_json::from_str::<Fields>("null").unwrap_err();
-    assert_eq!(
-        nothing.to_string(),
-        "invalid type: null, expected an object at line 1 column 4"
-    );
+    assert_eq!(nothing.to_string(), "invalid type: null, expected an object at line 1 column 4");
 }
 
 #[test]
@@ -420,18 +370,9 @@ fn a_body_that_is_no_object_is_an_error_and_not_taken_by_position() {
         ("null", "the body has no value"),
         ("\"\"", "the body has no value"),
         ("[]", "the body has no value"),
-        (
-            "[5]",
-            "[0]: invalid type: integer `5`, expected an object at line 1 column 2",
-        ),
-        (
-            "\"a\"",
-            "invalid type: string \"a\", expected an object at line 1 column 3",
-        ),
-        (
-            "5",
-            "invalid type: integer `5`, expected an object at line 1 column 1",
-        ),
+        ("[5]", "[0]: invalid type: integer `5`, expected an object at line 1 column 2"),
+        ("\"a\"", "invalid type: string \"a\", expected an object at line 1 column 3"),
+        ("5", "invalid type: integer `5`, expected an object at line 1 column 1"),
     ] {
         let error = decode::body::<Fields>(body.as_bytes()).unwrap_err();
         assert_eq!(error.to_string(), message, "{body}");
@@ -476,10 +417,7 @@ fn deep_nesting_is_an_error() {
 fn a_partly_decoded_element_is_skipped_as_a_whole() {
     let rows = r#"[{"sizes":[1],"size":1},{"sizes":[2],"size":"x"},{"size":3}]"#;
     let (fields, skipped) = read("rows", rows).unwrap();
-    let row = |size, sizes| Inner {
-        size: Some(size),
-        sizes,
-    };
+    let row = |size, sizes| Inner { size: Some(size), sizes };
     assert_eq!(fields.rows, [row(1, vec![1]), row(3, vec![])]);
     assert_eq!((skipped.rows, skipped.nested), (1, 0));
     // The only element of a list, sent without the list, is skipped in the same way.
@@ -491,10 +429,7 @@ fn a_partly_decoded_element_is_skipped_as_a_whole() {
 fn requests_are_read_strictly() {
     let request = |json: Value| serde_json::from_value::<CreateTrainingJobRequest>(json);
     let valid = json!({"kind": "job", "metadata": {"name": "a"}});
-    assert_eq!(
-        serde_json::to_value(request(valid.clone()).unwrap()).unwrap(),
-        valid
-    );
+    assert_eq!(serde_json::to_value(request(valid.clone()).unwrap()).unwrap(), valid);
     for (json, error) in [
         (json!({"metadata": {"name": "a"}}), "missing field `kind`"),
         (

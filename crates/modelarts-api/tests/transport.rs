@@ -39,10 +39,7 @@ impl Fake {
     fn new(
         answer: impl Fn() -> Result<RawResponse, TransportError> + Send + Sync + 'static,
     ) -> (Client, Arc<Self>) {
-        let fake = Arc::new(Self {
-            answer: Box::new(answer),
-            seen: Mutex::default(),
-        });
+        let fake = Arc::new(Self { answer: Box::new(answer), seen: Mutex::default() });
         let client =
             Client::new_with_client("http://service.example", http(), Context::new(fake.clone()));
         (client, fake)
@@ -79,10 +76,7 @@ fn http() -> reqwest::Client {
         .unwrap()
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .build()
-        .unwrap()
+    reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }
 
 #[tokio::test]
@@ -97,16 +91,10 @@ async fn the_transport_receives_the_operation_and_a_plain_request() {
         .unwrap();
     let (request, operation) = fake.only();
     assert_eq!(request.method(), "GET");
-    assert_eq!(
-        request.url().as_str(),
-        "http://service.example/v2/p/training-jobs/job-1"
-    );
+    assert_eq!(request.url().as_str(), "http://service.example/v2/p/training-jobs/job-1");
     assert_eq!(request.headers().get("accept").unwrap(), "application/json");
     assert!(!request.headers().contains_key("api-version"));
-    let row = OPERATIONS
-        .iter()
-        .find(|row| row.id == "ShowTrainingJobDetails")
-        .unwrap();
+    let row = OPERATIONS.iter().find(|row| row.id == "ShowTrainingJobDetails").unwrap();
     assert_eq!(operation, row);
     assert_eq!(operation.effect, Effect::Read);
 }
@@ -127,24 +115,15 @@ async fn a_search_is_a_post_that_reads() {
     assert_eq!(operation.id, "ListTrainingJobs");
     assert_eq!(operation.effect, Effect::Read);
     let body = request.body().unwrap().as_bytes().unwrap();
-    assert_eq!(
-        serde_json::from_slice::<serde_json::Value>(body).unwrap(),
-        json!({ "limit": 5 })
-    );
+    assert_eq!(serde_json::from_slice::<serde_json::Value>(body).unwrap(), json!({ "limit": 5 }));
 }
 
 #[test]
 fn every_operation_is_in_the_table_under_its_method() {
     for operation in OPERATIONS {
         assert_eq!(Operation::find(operation.method_name), Some(operation));
-        assert!(
-            operation.path.starts_with("/v2/{project_id}/"),
-            "{operation:?}"
-        );
-        assert_eq!(
-            operation.id.to_lowercase(),
-            operation.method_name.replace('_', ""),
-        );
+        assert!(operation.path.starts_with("/v2/{project_id}/"), "{operation:?}");
+        assert_eq!(operation.id.to_lowercase(), operation.method_name.replace('_', ""),);
     }
     for name in ["", "show_training_job", "show_training_job_details_"] {
         assert_eq!(Operation::find(name), None);
@@ -178,19 +157,11 @@ async fn an_error_of_the_http_client_stays_what_it_is() {
         Err(TransportError::Http(error))
     });
     let error = show(&client, "job-1").await.unwrap_err();
-    assert!(
-        matches!(error, Error::Transport(TransportError::Http(_))),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Transport(TransportError::Http(_))), "{error:?}");
 }
 
 async fn show(client: &Client, id: &str) -> Result<Response<types::TrainingJob>, Error> {
-    client
-        .show_training_job_details()
-        .project_id("p")
-        .training_job_id(id)
-        .send()
-        .await
+    client.show_training_job_details().project_id("p").training_job_id(id).send().await
 }
 
 async fn refused(status: u16, body: &'static str) -> types::ApiError {
@@ -217,31 +188,21 @@ async fn refusals_keep_status_and_headers_whatever_their_body_is() {
 
     let error = refused(502, "<html>\n<title>502 Bad Gateway</title>\n</html>\n").await;
     assert_eq!(error.error_code, None);
-    assert_eq!(
-        error.error_msg.as_deref(),
-        Some("an HTML page, \"502 Bad Gateway\"")
-    );
+    assert_eq!(error.error_msg.as_deref(), Some("an HTML page, \"502 Bad Gateway\""));
 
     let error = refused(404, "").await;
     assert_eq!(error.error_msg.as_deref(), Some(""));
 
     let error = refused(401, include_str!("fixtures/error_iam_nested.json")).await;
     assert_eq!(error.error_code.as_deref(), Some("401"));
-    assert_eq!(
-        error.error_msg.as_deref(),
-        Some("The token has expired and must be renewed.")
-    );
+    assert_eq!(error.error_msg.as_deref(), Some("The token has expired and must be renewed."));
 }
 
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_is_given_back_as_it_came() {
     let (client, _) = Fake::answering(200, "<html>maintenance</html>");
     match show(&client, "job-1").await.unwrap_err() {
-        Error::Decode {
-            response,
-            error,
-            timed_out: false,
-        } => {
+        Error::Decode { response, error, timed_out: false } => {
             assert_eq!(response.body, "<html>maintenance</html>");
             assert_eq!(error.to_string(), "expected value at line 1 column 1");
         }
@@ -268,13 +229,7 @@ async fn a_log_that_is_not_ready_is_an_empty_answer_with_its_status() {
 async fn a_deletion_has_no_body_in_any_spelling() {
     for body in ["", "\"\"", "null", "{}"] {
         let (client, fake) = Fake::answering(202, body);
-        client
-            .delete_training_job()
-            .project_id("p")
-            .training_job_id("job-1")
-            .send()
-            .await
-            .unwrap();
+        client.delete_training_job().project_id("p").training_job_id("job-1").send().await.unwrap();
         assert_eq!(fake.only().1.effect, Effect::Idempotent);
     }
 }
@@ -305,11 +260,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
         assert_eq!(fake.requests(), 0, "{id:?}");
     }
     let (client, fake) = Fake::answering(200, "{}");
-    let error = client
-        .show_training_job_details()
-        .project_id("p")
-        .send()
-        .await;
+    let error = client.show_training_job_details().project_id("p").send().await;
     match error {
         Err(Error::Invalid(message)) => {
             assert_eq!(message, "training_job_id must be given");
@@ -321,11 +272,7 @@ async fn an_identifier_that_would_change_the_path_is_never_sent() {
 
 #[tokio::test]
 async fn a_name_in_a_path_stays_in_its_segment() {
-    for (name, segment) in [
-        ("lr:0", "lr%3A0"),
-        ("a\\..\\b", "a%5C..%5Cb"),
-        ("lr_0", "lr_0"),
-    ] {
+    for (name, segment) in [("lr:0", "lr%3A0"), ("a\\..\\b", "a%5C..%5Cb"), ("lr_0", "lr_0")] {
         let (client, fake) = Fake::answering(200, "{}");
         client
             .show_auto_search_param_analysis_result_path()
@@ -345,13 +292,8 @@ async fn a_name_in_a_path_stays_in_its_segment() {
 async fn a_response_has_its_body_and_counts_skipped_elements() {
     const BODY: &str = r#"{"items":[null,"......",{"status":{"tasks":["a",null]}}]}"#;
     let (client, _) = Fake::answering(200, BODY);
-    let page = client
-        .list_training_jobs()
-        .project_id("p")
-        .body_map(|body| body)
-        .send()
-        .await
-        .unwrap();
+    let page =
+        client.list_training_jobs().project_id("p").body_map(|body| body).send().await.unwrap();
     assert_eq!(page.items.len(), 1);
     assert_eq!(page.raw().body, BODY);
     assert_eq!((page.skipped().rows, page.skipped().nested), (2, 1));
@@ -407,19 +349,14 @@ impl Transport for Masking {
     fn mask(&self, call: &Extensions, text: &str) -> Option<String> {
         assert_eq!(call.get(), Some(&CallNumber(7)));
         self.masked.lock().unwrap().push(text.to_owned());
-        text.contains("secret")
-            .then(|| text.replace("secret", "***"))
+        text.contains("secret").then(|| text.replace("secret", "***"))
     }
 }
 
 fn masking(late: Vec<bool>, body: impl Into<Bytes>) -> (Client, Arc<Masking>) {
     let mut answer = RawResponse::new(StatusCode::OK, HeaderMap::new(), body.into());
     answer.extensions.insert(CallNumber(7));
-    let transport = Arc::new(Masking {
-        answer,
-        late: Mutex::new(late),
-        masked: Mutex::default(),
-    });
+    let transport = Arc::new(Masking { answer, late: Mutex::new(late), masked: Mutex::default() });
     let context = Context::new(transport.clone());
     let client = Client::new_with_client("http://service.example", http(), context);
     (client, transport)
@@ -430,12 +367,7 @@ async fn an_answer_that_is_too_late_is_not_masked() {
     // The deadline of the call has passed when decoding fails.
     let (client, late) = masking(vec![true], r#"{"metadata":"not an object"}"#);
     let error = show(&client, "job-1").await.unwrap_err();
-    let Error::Decode {
-        response,
-        error,
-        timed_out: true,
-    } = error
-    else {
+    let Error::Decode { response, error, timed_out: true } = error else {
         panic!("{error:?}");
     };
     assert_eq!(response.body, "");
@@ -449,16 +381,7 @@ async fn a_deadline_that_ends_decoding_is_not_asked_for_again() {
     let (client, _) = masking(vec![true], format!("{{\"items\":[{rows}]}}"));
     let jobs = client.list_training_jobs().project_id("p");
     let error = jobs.body_map(|body| body).send().await.unwrap_err();
-    assert!(
-        matches!(
-            error,
-            Error::Decode {
-                timed_out: true,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(error, Error::Decode { timed_out: true, .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -482,10 +405,7 @@ async fn no_part_of_an_error_repeats_or_quotes_the_response() {
 #[tokio::test]
 async fn an_error_of_the_service_is_printed_with_status_and_code() {
     for (body, text) in [
-        (
-            r#"{"error_code":"ModelArts.2775","error_msg":"gone"}"#,
-            "HTTP 404: ModelArts.2775: gone",
-        ),
+        (r#"{"error_code":"ModelArts.2775","error_msg":"gone"}"#, "HTTP 404: ModelArts.2775: gone"),
         (r#"{"error_msg":"gone"}"#, "HTTP 404: gone"),
         (r#"{"error_code":"X.1"}"#, "HTTP 404: X.1"),
         (r#"{"error_code":"X.1","error_msg":""}"#, "HTTP 404: X.1"),
@@ -499,10 +419,7 @@ async fn an_error_of_the_service_is_printed_with_status_and_code() {
 #[tokio::test]
 async fn errors_of_decoding_are_masked() {
     let (client, _) = masking(vec![], r#"{"metadata":"secret"}"#);
-    let Error::Decode {
-        response, error, ..
-    } = show(&client, "job-1").await.unwrap_err()
-    else {
+    let Error::Decode { response, error, .. } = show(&client, "job-1").await.unwrap_err() else {
         panic!("decoded");
     };
     assert_eq!(response.body, r#"{"metadata":"***"}"#);

@@ -33,9 +33,8 @@ pub async fn get(http: &reqwest::Client, base: &str, path: &str) -> Result<(Job,
 
 /// Encodes bytes as hexadecimal digits; `format!` for each byte would be slow.
 fn hex(bytes: impl AsRef<[u8]>) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     let bytes = bytes.as_ref();
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
@@ -51,19 +50,14 @@ pub fn signed(
     base: &str,
     path: &str,
 ) -> Result<reqwest::RequestBuilder> {
-    let date = jiff::Timestamp::try_from(SystemTime::now())?
-        .strftime("%Y%m%dT%H%M%SZ")
-        .to_string();
+    let date = jiff::Timestamp::try_from(SystemTime::now())?.strftime("%Y%m%dT%H%M%SZ").to_string();
     let host = base.trim_start_matches("http://");
     let canonical = format!(
         "GET\n{path}/\n\nhost:{host}\nx-project-id:{PROJECT}\nx-sdk-date:{date}\n\n\
          host;x-project-id;x-sdk-date\n{}",
         hex(Sha256::digest(b""))
     );
-    let text = format!(
-        "SDK-HMAC-SHA256\n{date}\n{}",
-        hex(Sha256::digest(&canonical))
-    );
+    let text = format!("SDK-HMAC-SHA256\n{date}\n{}", hex(Sha256::digest(&canonical)));
     let mut mac = Hmac::<Sha256>::new_from_slice(b"secret")?;
     mac.update(text.as_bytes());
     let authorization = format!(

@@ -43,9 +43,6 @@ async fn serve(listener: TcpListener, app: Router) -> Result<()> {
 }
 
 fn response(body: impl IntoResponse) -> impl IntoResponse {
-    let headers = [
-        ("content-type", "application/json"),
-        ("x-request-id", "bench"),
-    ];
+    let headers = [("content-type", "application/json"), ("x-request-id", "bench")];
     (headers, body)
 }

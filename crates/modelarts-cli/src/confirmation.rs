@@ -38,9 +38,7 @@ pub(crate) fn confirm(
         Ok(line)
     };
     let answer = answer().map_err(|error| {
-        Failure::local(format_args!(
-            "cannot ask on the terminal: {error}; nothing was changed"
-        ))
+        Failure::local(format_args!("cannot ask on the terminal: {error}; nothing was changed"))
     })?;
     match answer.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),

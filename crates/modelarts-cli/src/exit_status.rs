@@ -83,13 +83,7 @@ impl ExitCodeSource {
     /// Returns the result of the program for an outcome.
     pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
         match (self, outcome) {
-            (
-                Self::Task,
-                Outcome::Failed {
-                    exit_code: Some(code),
-                    ..
-                },
-            ) => {
+            (Self::Task, Outcome::Failed { exit_code: Some(code), .. }) => {
                 // Codes above 255 do not exist on Unix. A failed job whose task returned 0 is not a
                 // success.
                 match u8::try_from(*code) {
@@ -116,16 +110,8 @@ mod tests {
             (Some(0), ExitStatus::Failed),
             (None, ExitStatus::Failed),
         ] {
-            let outcome = Outcome::Failed {
-                exit_code,
-                task: None,
-                message: None,
-            };
-            assert_eq!(
-                ExitCodeSource::Task.status(&outcome),
-                status,
-                "{exit_code:?}"
-            );
+            let outcome = Outcome::Failed { exit_code, task: None, message: None };
+            assert_eq!(ExitCodeSource::Task.status(&outcome), status, "{exit_code:?}");
         }
     }
 }

@@ -111,9 +111,7 @@ fn print_usage(error: &clap::Error) -> ExitCode {
         && argument.starts_with("--output")
         && env::var(OUTPUT_VARIABLE).is_ok_and(|variable| variable == *value)
     {
-        terminal::note(format_args!(
-            "\nThe value may be that of the variable {OUTPUT_VARIABLE}."
-        ));
+        terminal::note(format_args!("\nThe value may be that of the variable {OUTPUT_VARIABLE}."));
     }
     ExitCode::from(status.code())
 }

@@ -9,7 +9,5 @@ pub(crate) fn notice(count: usize) -> Option<String> {
         1 => "secret is",
         _ => "secrets are",
     };
-    Some(format!(
-        "{count} {are} printed as ***; --show-secrets prints the text"
-    ))
+    Some(format!("{count} {are} printed as ***; --show-secrets prints the text"))
 }

@@ -28,13 +28,7 @@ impl Session {
         terminal: Terminal,
         command: fn() -> clap::Command,
     ) -> Self {
-        Self {
-            selection,
-            output,
-            terminal,
-            command,
-            client: OnceCell::new(),
-        }
+        Self { selection, output, terminal, command, client: OnceCell::new() }
     }
 
     /// Returns the selected context; an empty one if none is selected.

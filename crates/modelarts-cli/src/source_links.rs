@@ -104,10 +104,7 @@ mod tests {
             "File \"/home/ma-user/modelarts/user-job-dir/code//etc/passwd\", line 3",
             "File \"/usr/lib/python3/a b.py\", line 3",
         ] {
-            assert!(
-                matches!(links.linked(line), Cow::Borrowed(same) if same == line),
-                "{line}"
-            );
+            assert!(matches!(links.linked(line), Cow::Borrowed(same) if same == line), "{line}");
         }
     }
 }

@@ -10,28 +10,19 @@ const PHRASES: [(&str, &str); 11] = [
         "set MODELARTS_REGION, such as eu-de, or MODELARTS_ENDPOINT",
     ),
     ("call credentials(), or set", "set"),
-    (
-        "or call credentials() with a provider of your own",
-        "or set other credentials",
-    ),
+    ("or call credentials() with a provider of your own", "or set other credentials"),
     (
         "call project_id(), or region() with one of",
         "set HUAWEICLOUD_SDK_PROJECT_ID, or MODELARTS_REGION to one of",
     ),
     ("call project_id(), or set", "set"),
-    (
-        ", or call connect() instead of build(), which looks it up",
-        "",
-    ),
+    (", or call connect() instead of build(), which looks it up", ""),
     (
         "call iam_endpoint(), or region() with one of",
         "set HUAWEICLOUD_SDK_IAM_ENDPOINT, or MODELARTS_REGION to one of",
     ),
     (", or iam_endpoint()", ", or HUAWEICLOUD_SDK_IAM_ENDPOINT"),
-    (
-        ", or create it with Bucket::create",
-        ", or create it in the console of OBS",
-    ),
+    (", or create it with Bucket::create", ", or create it in the console of OBS"),
     (", or call Staging::bucket", ", or give --bucket"),
     (", by preview() or follow()", ", with --tail or --follow"),
 ];
@@ -41,14 +32,12 @@ pub(crate) fn for_users(text: &str) -> String {
     // Only Rust programs can enable the metadata service.
     let lines = text.lines().filter(|line| !line.contains("metadata()"));
     let text = lines.collect::<Vec<_>>().join("\n");
-    let text = PHRASES
-        .iter()
-        .fold(Cow::from(text), |text, (phrase, replacement)| {
-            match text.contains(phrase) {
-                true => text.replace(phrase, replacement).into(),
-                false => text,
-            }
-        });
+    let text = PHRASES.iter().fold(Cow::from(text), |text, (phrase, replacement)| {
+        match text.contains(phrase) {
+            true => text.replace(phrase, replacement).into(),
+            false => text,
+        }
+    });
     text.into_owned()
 }
 
@@ -102,9 +91,6 @@ mod tests {
         let error = builder.connect().await.unwrap_err().to_string();
         assert!(error.contains("call project_id()"), "{error}");
         let text = for_users(&error);
-        assert!(
-            text.contains("HUAWEICLOUD_SDK_IAM_ENDPOINT") && !text.contains("()"),
-            "{text}"
-        );
+        assert!(text.contains("HUAWEICLOUD_SDK_IAM_ENDPOINT") && !text.contains("()"), "{text}");
     }
 }

@@ -65,10 +65,7 @@ impl Administration {
     /// Returns the control routes if the service is an emulator on this machine. A service on
     /// another machine receives no request.
     pub(crate) async fn find(client: &Client) -> Option<Self> {
-        let emulator = Self {
-            client: client.clone(),
-            root: local_root(client.endpoint())?,
-        };
+        let emulator = Self { client: client.clone(), root: local_root(client.endpoint())? };
         let health = emulator.send("GET", "health", None, HEALTH_TIMEOUT).await;
         let health: Health = serde_json::from_value(health.ok()?).ok()?;
         (health.status == "ok").then_some(emulator)
@@ -159,11 +156,8 @@ impl Administration {
             return Ok(value);
         }
         let message = value["error_msg"].as_str().unwrap_or("it gives no reason");
-        let mut problem = Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "The emulator did not do it",
-            message,
-        );
+        let mut problem =
+            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "The emulator did not do it", message);
         problem.code = value["error_code"].as_str().map(str::to_owned);
         Err(problem)
     }
@@ -181,11 +175,7 @@ pub(crate) fn local_root(endpoint: &str) -> Option<Url> {
 }
 
 fn failed(message: String) -> Problem {
-    Problem::new(
-        StatusCode::BAD_GATEWAY,
-        "The emulator did not respond",
-        message,
-    )
+    Problem::new(StatusCode::BAD_GATEWAY, "The emulator did not respond", message)
 }
 
 #[cfg(test)]

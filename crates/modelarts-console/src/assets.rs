@@ -81,10 +81,8 @@ async fn read(Path((version, name)): Path<(String, String)>) -> Result<Response,
     let asset = ASSETS.iter().find(|asset| asset.name == name);
     let asset = asset.filter(|_| version == *VERSION);
     let asset = asset.ok_or_else(|| Problem::not_found("the page has no such file; reload it"))?;
-    let headers = [
-        (CONTENT_TYPE, asset.kind),
-        (CACHE_CONTROL, "public, max-age=31536000, immutable"),
-    ];
+    let headers =
+        [(CONTENT_TYPE, asset.kind), (CACHE_CONTROL, "public, max-age=31536000, immutable")];
     Ok((headers, asset.contents).into_response())
 }
 
@@ -110,9 +108,7 @@ mod tests {
             (sum.len() == 64).then(|| (format!("vendor/{name}"), (*sum).to_owned()))
         });
         let listed: BTreeMap<String, String> = rows.collect();
-        let vendored = ASSETS
-            .iter()
-            .filter(|asset| asset.name.starts_with("vendor/"));
+        let vendored = ASSETS.iter().filter(|asset| asset.name.starts_with("vendor/"));
         let vendored: BTreeMap<String, String> = vendored
             .map(|asset| (asset.name.to_owned(), sha256(asset.contents.as_bytes())))
             .collect();

@@ -53,11 +53,7 @@ impl Choices {
     /// Returns the lists of the last reading, however old, so that a check does not wait for the
     /// service. They are read if none are known.
     pub(crate) async fn known_lists(&self, client: &Client) -> Arc<Lists> {
-        let known = self
-            .kept
-            .lock()
-            .as_ref()
-            .map(|(_, lists)| Arc::clone(lists));
+        let known = self.kept.lock().as_ref().map(|(_, lists)| Arc::clone(lists));
         match known {
             Some(lists) => lists,
             None => self.lists(client).await,
@@ -74,11 +70,7 @@ impl Lists {
             limited(flavors.collect(MAX_ROWS)),
             limited(algorithms.collect(MAX_ROWS)),
         );
-        Self {
-            engines,
-            flavors,
-            algorithms,
-        }
+        Self { engines, flavors, algorithms }
     }
 
     /// Returns the reasons why lists cannot be read.

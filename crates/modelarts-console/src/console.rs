@@ -181,10 +181,7 @@ impl ConsoleBuilder {
         if !address.ip().is_loopback() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                format!(
-                    "the address must be a loopback address, and is {}",
-                    address.ip()
-                ),
+                format!("the address must be a loopback address, and is {}", address.ip()),
             ));
         }
         let listener = match self.listener {
@@ -198,9 +195,7 @@ impl ConsoleBuilder {
         let on_login = self.on_login;
         let on_used = Box::new(move |link: &str| on_login(&login_url(address, link)));
         // A server on another port does not accept the sessions of this one.
-        let key = self
-            .key
-            .map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
+        let key = self.key.map(|key| [&key, &address.port().to_be_bytes()[..]].concat());
         let access = Access::new(key.as_deref(), on_used);
         let access = access.map_err(|_| io::Error::other("the system has no random numbers"))?;
         let is_local = local_root(self.client.endpoint()).is_some();
@@ -240,12 +235,7 @@ impl ConsoleBuilder {
         tokio::task::spawn_blocking(|| temporary::remove_abandoned(&env::temp_dir()));
         let server = connections::serve(listener, router(state.clone()), closed);
         let server = tokio::spawn(server);
-        Ok(Console {
-            state,
-            address,
-            closing,
-            server,
-        })
+        Ok(Console { state, address, closing, server })
     }
 }
 

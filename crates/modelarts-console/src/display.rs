@@ -79,12 +79,8 @@ pub fn hardware(info: &FlavorInfo) -> String {
 
 /// Returns a size in its largest binary unit, such as `1.50 GiB`.
 pub fn bytes(bytes: u64) -> String {
-    const UNITS: [(u64, &str); 4] = [
-        (1 << 40, "TiB"),
-        (1 << 30, "GiB"),
-        (1 << 20, "MiB"),
-        (1 << 10, "KiB"),
-    ];
+    const UNITS: [(u64, &str); 4] =
+        [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.iter().find(|(unit, _)| bytes >= *unit) {
         // The precision of a float suffices for two decimals.
         Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / *unit as f64),

@@ -77,9 +77,7 @@ impl Facts {
     pub(crate) async fn tags(&self, job: &Job) -> Arc<Vec<Tag>> {
         let key = (job.id().to_owned(), String::new());
         let read = async { job.tags().collect(MAX_TAGS).await.unwrap_or_default() };
-        self.tags
-            .get(key, self.interval * DIAGNOSIS_POLLS, read)
-            .await
+        self.tags.get(key, self.interval * DIAGNOSIS_POLLS, read).await
     }
 
     /// Reads the stages and the diagnosis of a job. A change of its phase reads them again.
@@ -90,10 +88,7 @@ impl Facts {
             _ => DIAGNOSIS_POLLS,
         };
         let detail = job.secondary_phase().map(ToString::to_string);
-        let key = (
-            job.id().to_owned(),
-            format!("{phase} {detail:?} {}", job.runs().len()),
-        );
+        let key = (job.id().to_owned(), format!("{phase} {detail:?} {}", job.runs().len()));
         let read = async {
             // Open Telekom Cloud does not list stages, and no error of them hides the job.
             let stages = async { job.stages().collect(MAX_STAGES).await.unwrap_or_default() };
@@ -176,10 +171,8 @@ mod tests {
             tokio::task::yield_now().await;
             *reads.lock()
         };
-        let (one, other) = tokio::join!(
-            cache.get(key("a"), age, read()),
-            cache.get(key("a"), age, read())
-        );
+        let (one, other) =
+            tokio::join!(cache.get(key("a"), age, read()), cache.get(key("a"), age, read()));
         assert_eq!((*one, *other), (1, 1));
         assert_eq!(*cache.get(key("b"), age, read()).await, 2);
         tokio::time::advance(age).await;
@@ -190,9 +183,7 @@ mod tests {
     async fn few_values_are_kept() {
         let cache = Cache::default();
         for id in 0..3 * MAX_VALUES {
-            cache
-                .get(key(&id.to_string()), Duration::MAX, async { id })
-                .await;
+            cache.get(key(&id.to_string()), Duration::MAX, async { id }).await;
         }
         assert!(cache.0.lock().len() <= MAX_VALUES);
     }

@@ -57,9 +57,7 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
 pub(crate) fn routes() -> Router<State> {
     // A program that looks at the link with HEAD does not use it up.
     let head = || async { StatusCode::NO_CONTENT };
-    Router::new()
-        .route(LOGIN, get(log_in).head(head))
-        .route("/logout", post(log_out))
+    Router::new().route(LOGIN, get(log_in).head(head)).route("/logout", post(log_out))
 }
 
 /// Checks a request, passes it on, and renders problems.
@@ -71,9 +69,7 @@ pub(crate) async fn guard(
     let headers = request.headers().clone();
     let session = cookie(&headers, &state.settings.cookie);
     let csrf = session.and_then(|session| state.access.csrf(session));
-    let visitor = Visitor {
-        csrf: csrf.clone().unwrap_or_default(),
-    };
+    let visitor = Visitor { csrf: csrf.clone().unwrap_or_default() };
     request.extensions_mut().insert(visitor.clone());
     let mut response = match check(&state, request, csrf.as_deref()).await {
         Ok(request) => next.run(request).await,
@@ -128,10 +124,9 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
             false => Err(forged()),
         };
     }
-    let is_form = headers.get(CONTENT_TYPE).is_some_and(|kind| {
-        kind.as_bytes()
-            .starts_with(b"application/x-www-form-urlencoded")
-    });
+    let is_form = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
     if !is_form {
         return Err(forged());
     }
@@ -161,13 +156,9 @@ fn check_host(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
 fn check_origin(headers: &HeaderMap, port: u16) -> Result<(), Problem> {
     for origin in headers.get_all(ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
-        let is_own = origin
-            .strip_prefix("http://")
-            .is_some_and(|host| is_own(host, port));
+        let is_own = origin.strip_prefix("http://").is_some_and(|host| is_own(host, port));
         if !is_own {
-            return Err(Problem::forbidden(format!(
-                "the request comes from the site {origin:?}"
-            )));
+            return Err(Problem::forbidden(format!("the request comes from the site {origin:?}")));
         }
     }
     Ok(())
@@ -205,9 +196,7 @@ fn secure(mut response: Response) -> Response {
     for (name, value) in values {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers
-        .entry(CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }
 

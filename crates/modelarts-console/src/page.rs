@@ -54,11 +54,7 @@ impl Layout {
             is_read_only: state.settings.is_read_only,
             has_emulator: state.emulator.is_some(),
             assets: assets::base(),
-            clock_note: state
-                .cached
-                .clock
-                .note()
-                .filter(|_| !visitor.csrf.is_empty()),
+            clock_note: state.cached.clock.note().filter(|_| !visitor.csrf.is_empty()),
         }
     }
 }

@@ -27,14 +27,7 @@ pub(crate) struct Problem {
 impl Problem {
     /// Creates a problem without advice.
     pub(crate) fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
-        Self {
-            status,
-            title,
-            message: message.into(),
-            advice: None,
-            code: None,
-            request_id: None,
-        }
+        Self { status, title, message: message.into(), advice: None, code: None, request_id: None }
     }
 
     /// An address that does not exist.
@@ -54,11 +47,7 @@ impl Problem {
 
     /// A defect of the page.
     pub(crate) fn internal(message: impl Into<String>) -> Self {
-        Self::new(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Error of the page",
-            message,
-        )
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Error of the page", message)
     }
 
     /// Returns the reason, the advice and the request id as one text.

@@ -100,10 +100,7 @@ impl Site {
 
     /// Compares the clocks, unless that was done a short time ago.
     pub(crate) async fn compare_clocks(&self) {
-        self.cached
-            .clock
-            .compare(&self.client, self.emulator.as_ref())
-            .await;
+        self.cached.clock.compare(&self.client, self.emulator.as_ref()).await;
     }
 }
 

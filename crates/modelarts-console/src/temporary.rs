@@ -49,10 +49,7 @@ impl ProcessDirectory {
         lock.lock()?;
         // Under its name, the file is never without its lock.
         fs::rename(unnamed, directory.path().join(LOCK))?;
-        Ok(Self {
-            directory,
-            _lock: lock,
-        })
+        Ok(Self { directory, _lock: lock })
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -92,14 +92,7 @@ impl Scheduler {
     /// Creates a scheduler with `public` nodes outside of pools, which assigns at most `capacity`
     /// nodes at the same time. `sizes` contains the number of nodes of each pool, by pool ID.
     pub(crate) fn new(capacity: u32, public: u32, sizes: HashMap<String, u32>) -> Arc<Self> {
-        Arc::new(Self {
-            capacity,
-            public,
-            state: Mutex::new(Pools {
-                sizes,
-                ..Pools::default()
-            }),
-        })
+        Arc::new(Self { capacity, public, state: Mutex::new(Pools { sizes, ..Pools::default() }) })
     }
 
     /// Returns `true` if the pool exists. After a restart of the emulator, the pool of a stored job
@@ -117,17 +110,10 @@ impl Scheduler {
         let (sender, slot_state) = watch::channel(SlotState::Waiting);
         let queue = state.pools.entry(pool.clone()).or_default();
         queue.waiting.insert(request.rank(number));
-        let entry = Entry {
-            request,
-            slot_state: sender,
-        };
+        let entry = Entry { request, slot_state: sender };
         state.entries.insert(number, entry);
         self.grant_nodes(&mut state, &pool);
-        QueueSlot {
-            scheduler: Arc::clone(self),
-            number,
-            slot_state,
-        }
+        QueueSlot { scheduler: Arc::clone(self), number, slot_state }
     }
 
     /// Changes the priority of a queued job and, if specified, its `preemptible` property.
@@ -265,11 +251,7 @@ mod tests {
     }
 
     fn pool(nodes: u32) -> Arc<Scheduler> {
-        Scheduler::new(
-            u32::MAX,
-            u32::MAX,
-            HashMap::from([("pool".to_owned(), nodes)]),
-        )
+        Scheduler::new(u32::MAX, u32::MAX, HashMap::from([("pool".to_owned(), nodes)]))
     }
 
     #[test]
@@ -289,10 +271,7 @@ mod tests {
         let scheduler = Scheduler::new(3, u32::MAX, HashMap::from(sizes));
         let slot = |pool: &str, nodes: u32| {
             let pool = pool.to_owned();
-            scheduler.enqueue(NodeRequest {
-                pool,
-                ..ask("job", nodes, 1)
-            })
+            scheduler.enqueue(NodeRequest { pool, ..ask("job", nodes, 1) })
         };
         let first = slot("a", 2);
         let (large, small) = (slot("b", 4), slot("", 1));
@@ -311,10 +290,7 @@ mod tests {
         let first = scheduler.enqueue(ask("first", 1, 1));
         let low = scheduler.enqueue(ask("low", 1, 1));
         let high = scheduler.enqueue(ask("high", 1, 3));
-        let again = scheduler.enqueue(NodeRequest {
-            requeued: true,
-            ..ask("again", 1, 1)
-        });
+        let again = scheduler.enqueue(NodeRequest { requeued: true, ..ask("again", 1, 1) });
         drop(first);
         assert!(again.has_nodes() && !high.has_nodes());
         drop(again);
@@ -328,10 +304,7 @@ mod tests {
     async fn preemptible_jobs_give_way_only_if_it_helps() {
         let scheduler = pool(2);
         let firm = scheduler.enqueue(ask("firm", 1, 1));
-        let soft = scheduler.enqueue(NodeRequest {
-            preemptible: true,
-            ..ask("soft", 1, 1)
-        });
+        let soft = scheduler.enqueue(NodeRequest { preemptible: true, ..ask("soft", 1, 1) });
         let two = scheduler.enqueue(ask("two", 2, 3));
         assert_eq!(*soft.slot_state.borrow(), SlotState::Holding);
         drop(two);

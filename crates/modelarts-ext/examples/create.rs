@@ -54,9 +54,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
     // The check reports all errors at once.
     println!("As it was written first:\n{}", job.check());
-    let job = job
-        .boot_file("obs://bucket/sum/code/train.py")
-        .auto_stop(Duration::from_secs(2 * 3600));
+    let job =
+        job.boot_file("obs://bucket/sum/code/train.py").auto_stop(Duration::from_secs(2 * 3600));
     println!(
         "Corrected, {} rules are broken. It is sent as:\n{:#}\n",
         job.check().violations.len(),
@@ -84,9 +83,5 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let sum = String::from_utf8(emulator.get("bucket/sum/out/sum.txt")?)?;
     println!("The sum, eight times: {sum}");
     emulator.shutdown().await;
-    if sum == "48" {
-        Ok(())
-    } else {
-        Err("the sum is wrong".into())
-    }
+    if sum == "48" { Ok(()) } else { Err("the sum is wrong".into()) }
 }

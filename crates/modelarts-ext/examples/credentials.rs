@@ -41,9 +41,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     show("A password", &client).await?;
 
     // Keys from a source that this crate does not support itself.
-    let vault = Vault {
-        keys: Credentials::keys(emulator.access_key(), emulator.secret_key()),
-    };
+    let vault = Vault { keys: Credentials::keys(emulator.access_key(), emulator.secret_key()) };
     let client = Client::builder()
         .endpoint(emulator.url())
         .project_id(emulator.project_id())
@@ -60,11 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 async fn show(how: &str, client: &Client) -> Result<(), modelarts_ext::Error> {
     let jobs = client.training_jobs().list().collect(10).await?;
-    println!(
-        "{how}: project {}, {} jobs",
-        client.project_id(),
-        jobs.len()
-    );
+    println!("{how}: project {}, {} jobs", client.project_id(), jobs.len());
     Ok(())
 }
 

@@ -38,14 +38,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
         match news {
             JobUpdate::Phase(job) => println!("= {}", job.phase()),
             JobUpdate::Event(event) => println!("! {event}"),
-            JobUpdate::Log {
-                task,
-                item: LogItem::Line(line),
-            } => println!("    {task} | {line}"),
-            JobUpdate::Log {
-                task,
-                item: LogItem::Gap { bytes },
-            } => println!("    {task} | … {bytes:?} bytes are missing …"),
+            JobUpdate::Log { task, item: LogItem::Line(line) } => println!("    {task} | {line}"),
+            JobUpdate::Log { task, item: LogItem::Gap { bytes } } => {
+                println!("    {task} | … {bytes:?} bytes are missing …")
+            }
             other => println!("{other:?}"),
         }
     }
@@ -58,11 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let job = client.training_jobs().get(job.id()).await?;
-    println!(
-        "It queued {:?} and ran {:?}",
-        job.time_queued(),
-        job.time_run()
-    );
+    println!("It queued {:?} and ran {:?}", job.time_queued(), job.time_run());
 
     // The usage of the machine, with one value a minute. The first two values are always missing,
     // and this job was too short for more.

@@ -18,10 +18,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let jobs = client.training_jobs();
 
     // Eight jobs, some of which fail.
-    emulator.put(
-        "bucket/code/train.py",
-        "import os, sys\nsys.exit(os.environ['ENDS'] == 'badly')\n",
-    )?;
+    emulator
+        .put("bucket/code/train.py", "import os, sys\nsys.exit(os.environ['ENDS'] == 'badly')\n")?;
     for number in 0..8 {
         let job = jobs
             .create(format!("bert-{number}"))
@@ -38,11 +36,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Conditions are typed, and all of them must hold. They can also be evaluated for a job that
     // was read.
     let failed = Filter::phase().is(Phase::Failed);
-    let mut found = jobs
-        .list()
-        .filter(failed.clone())
-        .filter(Filter::name().like("bert"))
-        .stream();
+    let mut found = jobs.list().filter(failed.clone()).filter(Filter::name().like("bert")).stream();
     println!("Failed, the newest first:");
     while let Some(job) = found.try_next().await? {
         println!("  {} ({:?})", job.name(), failed.matches(&job));
@@ -78,10 +72,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let mut algorithms = client.algorithms().name_like("bert").stream();
     while let Some(algorithm) = algorithms.try_next().await? {
-        println!(
-            "  {:?}",
-            algorithm.metadata.and_then(|metadata| metadata.name)
-        );
+        println!("  {:?}", algorithm.metadata.and_then(|metadata| metadata.name));
     }
     emulator.shutdown().await;
     Ok(())

@@ -5,35 +5,17 @@ use serde_json::Value;
 /// Text that replaces a secret.
 pub const MASK: &str = "***";
 /// Parts of the names of fields that hold credentials.
-const SECRET_NAMES: [&str; 6] = [
-    "password",
-    "secret",
-    "token",
-    "credential",
-    "access_key",
-    "private_key",
-];
+const SECRET_NAMES: [&str; 6] =
+    ["password", "secret", "token", "credential", "access_key", "private_key"];
 /// Words in the names of environment variables that hold credentials, such as the last one of
 /// `API_KEY`.
 const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
 /// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
-const SECRET_ENDS: [&str; 8] = [
-    "password",
-    "passwords",
-    "passwd",
-    "secret",
-    "secrets",
-    "token",
-    "apikey",
-    "credentials",
-];
+const SECRET_ENDS: [&str; 8] =
+    ["password", "passwords", "passwd", "secret", "secrets", "token", "apikey", "credentials"];
 /// Parameters of presigned links, in lower case. Each of them gives access.
-const SIGNATURES: [&str; 4] = [
-    "signature=",
-    "x-amz-security-token=",
-    "x-obs-security-token=",
-    "x-amz-credential=",
-];
+const SIGNATURES: [&str; 4] =
+    ["signature=", "x-amz-security-token=", "x-obs-security-token=", "x-amz-credential="];
 
 /// Replaces the values of environment variables, of fields with names of credentials and of
 /// sensitive hyper-parameters, and the parameters of presigned links. Returns their number.
@@ -72,9 +54,8 @@ fn mask_value(value: &mut Value, is_secret: bool, masks: &dyn Fn(&str) -> bool) 
             items.map(|item| mask_value(item, is_secret, masks)).sum()
         }
         Value::Object(fields) => {
-            let is_sensitive = fields
-                .get("constraint")
-                .is_some_and(|constraint| constraint["sensitive"] == true);
+            let is_sensitive =
+                fields.get("constraint").is_some_and(|constraint| constraint["sensitive"] == true);
             let fields = fields.iter_mut().map(|(name, field)| {
                 let name = name.to_ascii_lowercase();
                 if let ("environments", Value::Object(variables)) = (name.as_str(), &mut *field) {

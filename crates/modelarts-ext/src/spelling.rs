@@ -38,11 +38,7 @@ mod tests {
 
     #[test]
     fn only_similar_words_are_suggested() {
-        let known = [
-            "ShowTrainingQuotas",
-            "ListTrainingJobs",
-            "DeleteTrainingJob",
-        ];
+        let known = ["ShowTrainingQuotas", "ListTrainingJobs", "DeleteTrainingJob"];
         for (word, expected) in [
             ("showtrainingquota", Some("ShowTrainingQuotas")),
             ("ListTrainingJob", Some("ListTrainingJobs")),

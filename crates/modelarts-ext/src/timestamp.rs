@@ -269,10 +269,7 @@ mod tests {
             "2026-01-15T08:30:45.25Z"
         );
         for millis in [0, -1, 1_768_465_845_250, -62_135_596_800_001] {
-            assert_eq!(
-                Timestamp::from_epoch_millis(millis).as_epoch_millis(),
-                millis
-            );
+            assert_eq!(Timestamp::from_epoch_millis(millis).as_epoch_millis(), millis);
         }
     }
 
@@ -300,10 +297,7 @@ mod tests {
         let time = Timestamp::UNIX_EPOCH;
         let later = time + Duration::from_millis(1500);
         assert_eq!(later.duration_since(time), Duration::from_millis(1500));
-        assert_eq!(
-            later.duration_since(SystemTime::UNIX_EPOCH),
-            later.duration_since(time)
-        );
+        assert_eq!(later.duration_since(SystemTime::UNIX_EPOCH), later.duration_since(time));
         assert_eq!(time.duration_since(later), Duration::ZERO);
         assert_eq!(later - Duration::from_millis(1500), time);
         assert_eq!(later.floor_to_second(), time + Duration::from_secs(1));

@@ -37,10 +37,7 @@ impl ObsPath {
         if !key.is_empty() {
             check_key(key)?;
         }
-        Ok(Self {
-            bucket: bucket.to_owned(),
-            key: key.to_owned(),
-        })
+        Ok(Self { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
     /// Returns the name of the bucket.
@@ -196,14 +193,8 @@ mod tests {
                 "the key \"a//b\" must not begin or end with a slash, nor contain two slashes in \
                  a row",
             ),
-            (
-                "obs://bucket/a/../b",
-                "the key \"a/../b\" must not contain the steps . and ..",
-            ),
-            (
-                "obs://bucket/a\tb",
-                "the key \"a\\tb\" must not contain control characters",
-            ),
+            ("obs://bucket/a/../b", "the key \"a/../b\" must not contain the steps . and .."),
+            ("obs://bucket/a\tb", "the key \"a\\tb\" must not contain control characters"),
         ] {
             let error = text.parse::<ObsPath>().unwrap_err();
             assert_eq!(error.to_string(), message);

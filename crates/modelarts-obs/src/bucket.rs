@@ -102,10 +102,7 @@ impl ObjectInfo {
 
 impl Bucket {
     pub(crate) fn new(name: &str, store: Store) -> Self {
-        Self {
-            name: name.to_owned(),
-            store,
-        }
+        Self { name: name.to_owned(), store }
     }
 
     /// Returns the name.
@@ -147,11 +144,7 @@ impl Bucket {
         let contents = contents.into();
         let put = |objects: Arc<dyn ObjectStore>| {
             let (path, contents) = (path.clone(), contents.clone());
-            async move {
-                objects
-                    .put_opts(&path, contents.into(), PutOptions::default())
-                    .await
-            }
+            async move { objects.put_opts(&path, contents.into(), PutOptions::default()).await }
         };
         self.store.call(|| self.doing("writing", key), put).await?;
         Ok(())
@@ -180,10 +173,7 @@ impl Bucket {
         let path = object_path(key)?;
         let head = |objects: Arc<dyn ObjectStore>| {
             let path = path.clone();
-            let options = GetOptions {
-                head: true,
-                ..GetOptions::default()
-            };
+            let options = GetOptions { head: true, ..GetOptions::default() };
             async move { objects.get_opts(&path, options).await }
         };
         let found = self.store.call(|| self.doing("reading", key), head).await?;
@@ -209,9 +199,7 @@ impl Bucket {
     /// in the order of their keys, up to 1,000 in a response. The objects of a local directory are
     /// in no particular order.
     pub fn list(&self, directory: &str) -> impl Stream<Item = Result<ObjectInfo, Error>> + use<> {
-        let list = self
-            .clone()
-            .read_list(directory.trim_matches('/').to_owned());
+        let list = self.clone().read_list(directory.trim_matches('/').to_owned());
         stream::once(list).try_flatten()
     }
 

@@ -49,13 +49,8 @@ impl ErrorFacts {
             status,
             code: body.code.or_else(|| header("x-obs-error-code")),
             message: body.message.or_else(|| header("x-obs-error-message")),
-            request_id: body
-                .request_id
-                .or_else(|| REQUEST_ID_HEADERS.into_iter().find_map(header)),
-            right_place: body
-                .endpoint
-                .or(body.region)
-                .or_else(|| header("x-amz-bucket-region")),
+            request_id: body.request_id.or_else(|| REQUEST_ID_HEADERS.into_iter().find_map(header)),
+            right_place: body.endpoint.or(body.region).or_else(|| header("x-amz-bucket-region")),
             access_key: None,
         }
     }
@@ -82,10 +77,7 @@ impl ErrorFacts {
     }
 
     pub(crate) fn into_error(self) -> object_store::Error {
-        object_store::Error::Generic {
-            store: "OBS",
-            source: self.to_text().into(),
-        }
+        object_store::Error::Generic { store: "OBS", source: self.to_text().into() }
     }
 
     /// Finds the facts in the text of an error or of one of its causes.
@@ -221,10 +213,7 @@ pub(crate) fn local(doing: &str, path: &Path, failure: &io::Error) -> Error {
     };
     let advice = Some(advice.to_owned()).filter(|advice| !advice.is_empty());
     let source = io::Error::new(failure.kind(), failure.to_string());
-    Error::new(
-        ErrorKind::Invalid,
-        format!("{doing} {}: {failure}", path.display()),
-    )
-    .with_advice(advice)
-    .with_source(source)
+    Error::new(ErrorKind::Invalid, format!("{doing} {}: {failure}", path.display()))
+        .with_advice(advice)
+        .with_source(source)
 }

@@ -59,9 +59,7 @@ struct Inner {
 
 impl fmt::Debug for Obs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Obs")
-            .field("address", &self.address())
-            .finish_non_exhaustive()
+        f.debug_struct("Obs").field("address", &self.address()).finish_non_exhaustive()
     }
 }
 
@@ -96,10 +94,7 @@ impl Obs {
         };
         let variable = client.environment().variable(CACHE_VARIABLE);
         let cache = variable.map(PathBuf::from).or_else(user_cache);
-        Ok(Self {
-            inner: Arc::new(Inner { place, connection }),
-            cache: cache.map(Arc::from),
-        })
+        Ok(Self { inner: Arc::new(Inner { place, connection }), cache: cache.map(Arc::from) })
     }
 
     /// Creates a connection to a local directory instead of OBS, such as the OBS root of the
@@ -108,10 +103,7 @@ impl Obs {
     #[must_use]
     pub fn directory(root: impl Into<PathBuf>) -> Self {
         Self {
-            inner: Arc::new(Inner {
-                place: Location::Directory(root.into()),
-                connection: None,
-            }),
+            inner: Arc::new(Inner { place: Location::Directory(root.into()), connection: None }),
             cache: user_cache().map(Arc::from),
         }
     }

@@ -70,10 +70,7 @@ mod tests {
     #[test]
     fn sums_are_those_of_sha256sum() {
         let sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(
-            sums(folder().path()).unwrap(),
-            format!("{sum}  a\n{sum}  b\n{sum}  c/d\n")
-        );
+        assert_eq!(sums(folder().path()).unwrap(), format!("{sum}  a\n{sum}  b\n{sum}  c/d\n"));
     }
 
     #[test]
@@ -97,9 +94,6 @@ mod tests {
             entries.push((entry.path().unwrap().into_owned(), text));
         }
         let expected = ["release/a", "release/b", "release/c/d"];
-        assert_eq!(
-            entries,
-            expected.map(|name| (PathBuf::from(name), "abc".to_owned()))
-        );
+        assert_eq!(entries, expected.map(|name| (PathBuf::from(name), "abc".to_owned())));
     }
 }

@@ -59,10 +59,7 @@ pub fn links_hold(release: &Path) -> Result<()> {
         let folder = release.join(&document).with_file_name("");
         for file in markdown::linked_files(&text) {
             if !folder.join(file).exists() {
-                bail!(
-                    "{} links to {file}, which the release lacks",
-                    document.display()
-                );
+                bail!("{} links to {file}, which the release lacks", document.display());
             }
         }
     }
@@ -95,12 +92,7 @@ mod tests {
     #[test]
     fn a_release_has_the_committed_files_but_those_of_the_checks() {
         let files = committed(&workspace::root()).unwrap();
-        for name in [
-            "modelarts.yaml",
-            "causes.yaml",
-            "README.md",
-            "clients/python/sign.py",
-        ] {
+        for name in ["modelarts.yaml", "causes.yaml", "README.md", "clients/python/sign.py"] {
             assert!(files.contains(&PathBuf::from(name)), "{name}");
         }
         assert!(files.iter().all(|file| !file.starts_with("lint")));

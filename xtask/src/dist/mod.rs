@@ -19,10 +19,7 @@ pub fn run(check: bool) -> Result<ExitCode> {
     let sums = make(&directory)?;
     if check {
         let again = make(&directory)?;
-        ensure!(
-            sums == again,
-            "made twice, and not the same:\n{sums}and\n{again}"
-        );
+        ensure!(sums == again, "made twice, and not the same:\n{sums}and\n{again}");
     }
     print!("{sums}");
     Ok(ExitCode::SUCCESS)
@@ -48,15 +45,8 @@ fn make(directory: &Path) -> Result<String> {
 
     files::copy(&workspace::root(), &release)?;
     let json = release.join("modelarts.json");
-    redocly::make(
-        &["bundle", "--ext", "json"],
-        &workspace::description(),
-        &json,
-    )?;
-    plain::write(
-        &workspace::description(),
-        &release.join("modelarts.plain.json"),
-    )?;
+    redocly::make(&["bundle", "--ext", "json"], &workspace::description(), &json)?;
+    plain::write(&workspace::description(), &release.join("modelarts.plain.json"))?;
     docs::build(&release.join("modelarts.html"))?;
     files::links_hold(&release)?;
     let sums = archive::sums(&release)?;

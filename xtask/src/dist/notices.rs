@@ -17,14 +17,7 @@ use crate::workspace::{cargo, root};
 const PACKAGE: &str = "modelarts-cli";
 
 /// Beginnings of the names of files with a licence or a notice.
-const FILES: [&str; 6] = [
-    "license",
-    "licence",
-    "copying",
-    "copyright",
-    "notice",
-    "unlicense",
-];
+const FILES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Libraries of the web page, which are files of this repository: name with version, licence,
 /// address of the source code, and folder.
@@ -143,12 +136,7 @@ fn render(packages: &[(Package, Vec<String>)]) -> String {
     let mut notices = format!("{HEAD}\n");
     let mut by_text: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for (package, texts) in packages {
-        let Package {
-            name,
-            licence,
-            repository,
-            ..
-        } = package;
+        let Package { name, licence, repository, .. } = package;
         // Writing to a `String` cannot fail.
         let _ = writeln!(notices, "{name}: {licence}, {repository}");
         for text in texts {
@@ -200,16 +188,8 @@ mod tests {
         let readme = fs::read_to_string(readme).unwrap();
         for package in vendored() {
             let texts = texts(&package.folder).unwrap();
-            assert!(
-                texts[0].contains("Permission is hereby granted"),
-                "{}",
-                package.name
-            );
-            assert!(
-                readme.contains(&package.name.replace(" v", " ")),
-                "{}",
-                package.name
-            );
+            assert!(texts[0].contains("Permission is hereby granted"), "{}", package.name);
+            assert!(readme.contains(&package.name.replace(" v", " ")), "{}", package.name);
         }
     }
 
@@ -223,11 +203,7 @@ mod tests {
         assert_eq!(serde.licence, "MIT OR Apache-2.0");
         assert_eq!(serde.repository, "https://github.com/serde-rs/json");
         let texts = texts(&serde.folder).unwrap();
-        assert!(
-            texts
-                .iter()
-                .any(|text| text.contains("Permission is hereby granted"))
-        );
+        assert!(texts.iter().any(|text| text.contains("Permission is hereby granted")));
         assert!(named("progenitor-client v").is_some());
         // Packages of the workspace, and those that only run at build time.
         assert_eq!(named("modelarts-"), None);

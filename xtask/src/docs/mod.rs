@@ -25,17 +25,11 @@ pub fn build(page: &Path) -> Result<()> {
     let readme = description.with_file_name("README.md");
     let copy = workspace::root().join("target/docs/reference.yaml");
     fs::create_dir_all(copy.with_file_name(""))?;
-    fs::write(
-        &copy,
-        reference::with_text(&read(&description)?, &read(&readme)?)?,
-    )?;
+    fs::write(&copy, reference::with_text(&read(&description)?, &read(&readme)?)?)?;
     // The option embeds the script, which the page would otherwise load from a server.
     redocly::make(&["build-docs", "--inlineBundle"], &copy, page)?;
     let html = read(page)?;
-    ensure!(
-        !html.contains("<script src"),
-        "the page must contain its script"
-    );
+    ensure!(!html.contains("<script src"), "the page must contain its script");
     fs::write(page, with_policy(&html)?)?;
     Ok(())
 }

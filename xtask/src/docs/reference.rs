@@ -27,17 +27,11 @@ pub fn with_text(yaml: &str, readme: &str) -> Result<String> {
     };
     for operation in &document.operations {
         let inner = &operation.inner;
-        let item = copy
-            .get_mut("paths")
-            .and_then(|paths| paths.get_mut(inner.path));
+        let item = copy.get_mut("paths").and_then(|paths| paths.get_mut(inner.path));
         let map = item.and_then(|item| item.get_mut(inner.method)?.as_mapping_mut());
         let map = map.with_context(|| format!("{} is no map", operation.place))?;
         let before = text(inner.definition, "description").unwrap_or_default();
-        let after = format!(
-            "{}\n\n{}",
-            before.trim_end(),
-            paragraphs(&document, operation)
-        );
+        let after = format!("{}\n\n{}", before.trim_end(), paragraphs(&document, operation));
         map.insert("description".into(), after.into());
         without_extensions(map);
     }
@@ -93,9 +87,8 @@ fn paragraphs(document: &Document, operation: &Operation) -> String {
     }
     let rows = document.extensions.x_error_table.iter();
     let own = rows.filter(|row| extensions.x_error_codes.contains(&row.code));
-    let own: Vec<_> = own
-        .map(|row| cells(row, again(of_effect(&row.retry, extensions.x_effect))))
-        .collect();
+    let own: Vec<_> =
+        own.map(|row| cells(row, again(of_effect(&row.retry, extensions.x_effect)))).collect();
     match own.len() {
         0 => said,
         codes => said + "\n\n" + &collapsed(&format!("Error codes: {codes}"), &table(HEADS, &own)),
@@ -123,9 +116,7 @@ fn pages(paging: &Pagination) -> String {
     ] {
         said.extend(name.map(|name| format!(", {part} {}", code(name))));
     }
-    let most = paging
-        .max_limit
-        .map(|most| format!(", at most {most} on a page"));
+    let most = paging.max_limit.map(|most| format!(", at most {most} on a page"));
     said.extend(most);
     match paging.disputed {
         true => said + ". Sources disagree about what the offset counts.",
@@ -138,17 +129,12 @@ const HEADS: [&str; 4] = ["Code", "Status", "Meaning", "Send again"];
 /// Returns the section about the error codes that any operation can return.
 fn errors(document: &Document) -> String {
     let operations = document.operations.iter();
-    let named: Vec<_> = operations
-        .flat_map(|it| &it.extensions.x_error_codes)
-        .collect();
+    let named: Vec<_> = operations.flat_map(|it| &it.extensions.x_error_codes).collect();
     let rows = document.extensions.x_error_table.iter();
     let others = rows.filter(|row| row.any_operation || !named.contains(&&row.code));
     let (of_any, of_none): (Vec<_>, Vec<_>) = others.partition(|row| row.any_operation);
     let listed = |rows: Vec<&ErrorRow>| {
-        let cells: Vec<_> = rows
-            .iter()
-            .map(|row| cells(row, &by_effect(&row.retry)))
-            .collect();
+        let cells: Vec<_> = rows.iter().map(|row| cells(row, &by_effect(&row.retry))).collect();
         table(HEADS, &cells)
     };
     format!(
@@ -199,10 +185,7 @@ fn by_effect(retry: &Retries) -> String {
         return again(retry.read).to_owned();
     }
     let words = [retry.read, retry.idempotent, retry.create].map(again);
-    format!(
-        "reads: {}; idempotent calls: {}; creations: {}",
-        words[0], words[1], words[2]
-    )
+    format!("reads: {}; idempotent calls: {}; creations: {}", words[0], words[1], words[2])
 }
 
 /// Returns the section about the events of a job.
@@ -220,10 +203,7 @@ fn events(document: &Document) -> String {
             "\n### {}\n\n{}, source `{}`. {}{end}\n\n",
             kind.kind, kind.level, kind.source, kind.when
         );
-        for (texts, note) in [
-            (&kind.texts.guide, ""),
-            (&kind.texts.api, " (from the API)"),
-        ] {
+        for (texts, note) in [(&kind.texts.guide, ""), (&kind.texts.api, " (from the API)")] {
             let lines = texts.iter().map(|text| format!("- {}{note}\n", code(text)));
             section.extend(lines);
         }
@@ -251,15 +231,9 @@ fn waiters(document: &Document) -> String {
         let operation = document.operations.iter().find(|it| it.inner.id == id);
         let tag = operation.and_then(|it| texts(it.inner.definition, "tags").next());
         let outcomes = waiter.outcomes.iter().map(|outcome| {
-            let error = outcome
-                .error
-                .as_deref()
-                .map(|error| format!("error {}", code(error)));
+            let error = outcome.error.as_deref().map(|error| format!("error {}", code(error)));
             let seen = outcome.value.as_deref().map(code).or(error);
-            [
-                seen.unwrap_or_default(),
-                format!("{:?}", outcome.outcome).to_lowercase(),
-            ]
+            [seen.unwrap_or_default(), format!("{:?}", outcome.outcome).to_lowercase()]
         });
         section += &format!(
             "\n## {}\n\n{} Calls [{id}](#/{}) and reads {}.\n\n{}",
@@ -292,10 +266,7 @@ mod tests {
         let logs = "/v2/{project_id}/training-jobs/{training_job_id}/logs/{task_id}";
         let logs_said = copy["paths"][logs]["get"]["description"].as_str().unwrap();
         let tags = copy["tags"].as_sequence().unwrap();
-        let sections: Vec<_> = tags
-            .iter()
-            .filter_map(|tag| tag["description"].as_str())
-            .collect();
+        let sections: Vec<_> = tags.iter().filter_map(|tag| tag["description"].as_str()).collect();
         let sections = sections.join("\n");
         let expected = [
             (
@@ -310,26 +281,17 @@ mod tests {
                 logs_said,
                 ", line `base_line`, direction `order`, limit `lines`, entries `content`, ",
             ),
-            (
-                &sections,
-                " | reads: later; idempotent calls: later; creations: no |\n",
-            ),
+            (&sections, " | reads: later; idempotent calls: later; creations: no |\n"),
             (&sections, "### CreateFailed\n\nError, source `Job`. "),
             (&sections, "- `Training job failures: {cause}`\n"),
             (&sections, "- `{task}`, such as `worker-0`: Name of a task."),
-            (
-                &sections,
-                "Calls [ShowTrainingJobDetails](#/trainingjobs/showtrainingjobdetails)",
-            ),
+            (&sections, "Calls [ShowTrainingJobDetails](#/trainingjobs/showtrainingjobdetails)"),
             (&sections, "| error `ModelArts.2775` | gone |\n"),
         ];
         for (said, words) in expected {
             assert!(said.contains(words), "{words} in {said}");
         }
         assert!(list.get("x-effect").is_none() && copy.get("x-events").is_none());
-        assert!(
-            tags[0].get("x-displayName").is_some(),
-            "the title of a group stays"
-        );
+        assert!(tags[0].get("x-displayName").is_some(), "the title of a group stays");
     }
 }

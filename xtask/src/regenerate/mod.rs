@@ -36,10 +36,7 @@ pub fn generate(description: &Path) -> Result<BTreeMap<String, String>> {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name()
-        .unwrap_or(path.as_os_str())
-        .to_string_lossy()
-        .into_owned()
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// Compares the snapshots with the generated code. If it is no check, insta writes them again.

@@ -52,16 +52,11 @@ fn every_page_of_an_operation_says_method_path_effect_and_source() {
     let description = read(&workspace::description()).unwrap();
     let generated = codegen::snapshots::join(&codegen::generate(&description).unwrap());
     for (path, item) in description["paths"].as_object().unwrap() {
-        for method in codegen::METHODS
-            .iter()
-            .filter(|method| item.get(method).is_some())
-        {
+        for method in codegen::METHODS.iter().filter(|method| item.get(method).is_some()) {
             let method = method.to_uppercase();
             let call = format!("Sends a `{method}` request to `{path}`\n");
             assert!(generated.contains(&call), "{call}");
-            let (_, page) = generated
-                .split_once(&format!("/**`{method} {path}`\n"))
-                .unwrap();
+            let (_, page) = generated.split_once(&format!("/**`{method} {path}`\n")).unwrap();
             let (page, _) = page.split_once("*/").unwrap();
             for said in ["\n- Effect: ", "\n- Sources: "] {
                 assert!(page.contains(said), "{method} {path} does not say {said}");
@@ -173,10 +168,7 @@ fn a_snapshot_of_nothing_and_a_changed_end_are_red() {
     let job = fs::read_to_string(project.snapshot("types.Jobs.snap")).unwrap();
     fs::write(project.snapshot("types.Jobs.snap"), job + "\n").unwrap();
     let report = project.run("no").unwrap();
-    assert!(
-        report.contains(r#"["types.Jobs", "types.Old"] belong"#),
-        "{report}"
-    );
+    assert!(report.contains(r#"["types.Jobs", "types.Old"] belong"#), "{report}");
 }
 
 /// Causes with one row of each list.
@@ -193,21 +185,9 @@ fn a_broken_row_of_the_causes_is_one_sentence() {
     let generated = codegen::causes::generate(CAUSES).unwrap();
     assert!(generated.contains("/// Full.\n    NoDisk,"), "{generated}");
     for (before, after, said) in [
-        (
-            "links: [a]",
-            "links: [b]",
-            "/causes/0/links: must be ids of `documents`: \"b\"",
-        ),
-        (
-            "cause: no_disk",
-            "cause: disk",
-            "/signatures/0/cause: must be one of `causes`: \"disk\"",
-        ),
-        (
-            "parts: [full]",
-            "parts: []",
-            "/signatures/0/parts: must have an element",
-        ),
+        ("links: [a]", "links: [b]", "/causes/0/links: must be ids of `documents`: \"b\""),
+        ("cause: no_disk", "cause: disk", "/signatures/0/cause: must be one of `causes`: \"disk\""),
+        ("parts: [full]", "parts: []", "/signatures/0/parts: must have an element"),
         (
             "parts: [full]",
             "part: [full]",

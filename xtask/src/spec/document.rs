@@ -125,11 +125,9 @@ impl<'a> Document<'a> {
                 for inner in all {
                     match inner.extensions() {
                         Err(error) => errors.push(error.to_string()),
-                        Ok(extensions) => operations.push(Operation {
-                            place: inner.place(),
-                            inner,
-                            extensions,
-                        }),
+                        Ok(extensions) => {
+                            operations.push(Operation { place: inner.place(), inner, extensions })
+                        }
                     }
                 }
             }
@@ -142,12 +140,9 @@ impl<'a> Document<'a> {
             }
         }
         match extensions {
-            Ok(extensions) if errors.is_empty() => Ok(Self {
-                root,
-                operations,
-                objects,
-                extensions,
-            }),
+            Ok(extensions) if errors.is_empty() => {
+                Ok(Self { root, operations, objects, extensions })
+            }
             _ => Err(errors),
         }
     }
@@ -161,9 +156,7 @@ impl<'a> Document<'a> {
     /// Returns the values of an enumeration.
     pub fn values(&self, schema: &str) -> impl Iterator<Item = &'a str> + use<'a> {
         let schema = self.root.pointer(&join("/components/schemas", schema));
-        schema
-            .into_iter()
-            .flat_map(|schema| description::texts(schema, "enum"))
+        schema.into_iter().flat_map(|schema| description::texts(schema, "enum"))
     }
 
     /// Returns the known values of a schema: those of a closed or an open enumeration, or of the
@@ -200,9 +193,7 @@ impl<'a> Document<'a> {
     /// dots; an empty path denotes the response itself.
     pub fn field(&self, of: &Operation<'a>, path: &str) -> Option<&'a Value> {
         let names = path.split('.').filter(|name| !name.is_empty());
-        names
-            .into_iter()
-            .try_fold(self.answer(of)?, |schema, name| self.property(schema, name))
+        names.into_iter().try_fold(self.answer(of)?, |schema, name| self.property(schema, name))
     }
 
     fn property(&self, schema: &'a Value, name: &str) -> Option<&'a Value> {

@@ -38,11 +38,7 @@ pub fn offences(description: &Value) -> Vec<String> {
         Ok(document) => document,
         Err(offences) => return offences,
     };
-    println!(
-        "{} rules on {} operations",
-        rules::ALL.len(),
-        document.operations.len()
-    );
+    println!("{} rules on {} operations", rules::ALL.len(), document.operations.len());
     let offences = rules::offences(&document);
     if !offences.is_empty() {
         return offences;

@@ -36,11 +36,7 @@ impl Report {
     pub fn unique<'a>(&mut self, names: impl Iterator<Item = (String, &'a str)>) {
         let mut seen = BTreeSet::new();
         for (place, name) in names {
-            self.must(
-                seen.insert(name),
-                place,
-                format!("must not occur twice: {name}"),
-            );
+            self.must(seen.insert(name), place, format!("must not occur twice: {name}"));
         }
     }
 }

@@ -283,14 +283,8 @@ fn each_mutation_of_the_description_is_its_offence() {
         let mut description = original.clone();
         mutation.mutate(&mut description);
         let (found, expected) = (offences(&description), mutation.offence(&original));
-        if !found
-            .first()
-            .is_some_and(|offence| offence.starts_with(&expected))
-        {
-            others += &format!(
-                "{} = {}: {found:#?}, not {expected}\n",
-                mutation.0, mutation.1
-            );
+        if !found.first().is_some_and(|offence| offence.starts_with(&expected)) {
+            others += &format!("{} = {}: {found:#?}, not {expected}\n", mutation.0, mutation.1);
         }
     }
     assert!(others.is_empty(), "{others}");
@@ -319,20 +313,10 @@ fn every_contradiction_has_an_id_a_decision_and_a_reason() {
     let (_, contradictions) = sources.split_once("\n## Contradictions\n").unwrap();
     let (contradictions, _) = contradictions.split_once("\n## ").unwrap();
     let mut ids = BTreeSet::new();
-    for row in contradictions
-        .lines()
-        .filter(|line| line.starts_with("| D-"))
-    {
+    for row in contradictions.lines().filter(|line| line.starts_with("| D-")) {
         let cells: Vec<_> = row.trim_matches('|').split(" | ").map(str::trim).collect();
-        assert!(
-            cells.len() == 4 && cells.iter().all(|cell| !cell.is_empty()),
-            "{row}"
-        );
-        assert!(
-            ids.insert(cells[0].to_owned()),
-            "{} must not occur twice",
-            cells[0]
-        );
+        assert!(cells.len() == 4 && cells.iter().all(|cell| !cell.is_empty()), "{row}");
+        assert!(ids.insert(cells[0].to_owned()), "{} must not occur twice", cells[0]);
     }
     assert!(!ids.is_empty());
 }

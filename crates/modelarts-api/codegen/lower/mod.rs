@@ -72,13 +72,8 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
              the answer unreadable; write anyOf [Known{name}, string]"
         )));
     }
-    if lowered
-        .insert(SECRET.to_owned(), json!({ "type": "string" }))
-        .is_some()
-    {
-        return Err(Error::new(
-            "a schema must not be called Secret, which is the type of secrets",
-        ));
+    if lowered.insert(SECRET.to_owned(), json!({ "type": "string" })).is_some() {
+        return Err(Error::new("a schema must not be called Secret, which is the type of secrets"));
     }
 
     let mut components = json!({ "schemas": lowered });
@@ -98,11 +93,7 @@ pub fn lower(mut description: Value, usage: &Usage) -> Result<Lowered, Error> {
             }
         }
     }
-    Ok(Lowered {
-        description,
-        open_enums,
-        identifiers,
-    })
+    Ok(Lowered { description, open_enums, identifiers })
 }
 
 /// Removes the keywords that generated types must not enforce. `keep_required` preserves the
@@ -153,9 +144,7 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
     let is_known =
         |key: &str| KEPT.contains(&key) || REMOVED.contains(&key) || key.starts_with("x-");
     if let Some(key) = object.keys().find(|key| !is_known(key)) {
-        return Err(Error(format!(
-            "the keyword {key} must not be used, because types lack it"
-        )));
+        return Err(Error(format!("the keyword {key} must not be used, because types lack it")));
     }
     // `additionalProperties` is the only preserved keyword that may be a boolean, and its boolean
     // adds no information.
@@ -180,9 +169,7 @@ fn lower_schema(schema: &mut Value, keep_required: bool) -> Result<(), Error> {
             ("items" | "additionalProperties", inner) => lower_part(inner)?,
             ("allOf", Value::Array(parts)) => parts.iter_mut().try_for_each(lower_part)?,
             ("properties", Value::Object(properties)) => {
-                properties
-                    .values_mut()
-                    .try_for_each(|property| lower_schema(property, false))?;
+                properties.values_mut().try_for_each(|property| lower_schema(property, false))?;
             }
             _ => {}
         }
@@ -213,9 +200,7 @@ fn lower_holder(holder: &mut Value) -> Result<(), Error> {
 }
 
 fn lower_operation(place: &str, operation: &mut Value) -> Result<(), Error> {
-    let id = text(operation, "operationId")
-        .unwrap_or_default()
-        .to_owned();
+    let id = text(operation, "operationId").unwrap_or_default().to_owned();
     let description = text(operation, "description").unwrap_or_default();
     let list = docs::list(&extensions::of(place, operation)?);
     let description = format!("{description}\n\n{list}");
@@ -299,9 +284,6 @@ mod tests {
             "KnownSize": { "enum": ["1", 2] },
             "Size": { "anyOf": [known, { "type": "string" }] },
         });
-        assert_eq!(
-            error_of(schemas),
-            "schema KnownSize: every value must be text"
-        );
+        assert_eq!(error_of(schemas), "schema KnownSize: every value must be text");
     }
 }

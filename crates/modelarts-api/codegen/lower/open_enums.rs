@@ -44,9 +44,8 @@ impl OpenEnum {
                  the known values, {{type: string}}]"
             )));
         };
-        let values: Option<Vec<_>> = elements(values, "enum")
-            .map(|value| value.as_str().map(str::to_owned))
-            .collect();
+        let values: Option<Vec<_>> =
+            elements(values, "enum").map(|value| value.as_str().map(str::to_owned)).collect();
         let values =
             values.ok_or_else(|| Error(format!("schema {known}: every value must be text")))?;
         let mut names: Vec<_> = values.iter().map(|v| v.to_upper_camel_case()).collect();

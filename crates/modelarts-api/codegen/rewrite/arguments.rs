@@ -45,10 +45,7 @@ pub fn take(
             in_lists.extend(listed_object(&ty));
             field.ty = ty;
             let ident = field.ident.iter().map(ToString::to_string);
-            if ident
-                .map(|field| (name.clone(), field))
-                .any(|key| required.contains(&key))
-            {
+            if ident.map(|field| (name.clone(), field)).any(|key| required.contains(&key)) {
                 field.attrs.push(parse_quote!(#[required = true]));
             }
         }
@@ -76,11 +73,7 @@ struct AbsolutePaths;
 impl VisitMut for AbsolutePaths {
     fn visit_path_mut(&mut self, path: &mut Path) {
         visit_mut::visit_path_mut(self, path);
-        if path
-            .segments
-            .first()
-            .is_some_and(|first| first.ident == "super")
-        {
+        if path.segments.first().is_some_and(|first| first.ident == "super") {
             let rest = path.segments.iter().skip(1);
             *path = parse_quote!(crate::types::#(#rest)::*);
         }

@@ -20,11 +20,7 @@ pub struct Objects(BTreeMap<String, Vec<Type>>);
 impl Objects {
     pub fn new(items: &[Item]) -> Self {
         let fields = items.iter().filter_map(|item| match item {
-            Item::Struct(ItemStruct {
-                ident,
-                fields: Fields::Named(named),
-                ..
-            }) => {
+            Item::Struct(ItemStruct { ident, fields: Fields::Named(named), .. }) => {
                 let types = named.named.iter().map(|field| field.ty.clone());
                 Some((ident.to_string(), types.collect()))
             }

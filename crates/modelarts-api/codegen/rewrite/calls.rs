@@ -103,16 +103,12 @@ impl VisitMut for RewriteCalls {
 /// request. Generated calls then use `crate::send`, which returns only successful responses, and
 /// decode these. Returns `None` if the function does not contain the replaced statements.
 fn send_through_transport(statements: &mut Vec<Stmt>) -> Option<()> {
-    let built = statements
-        .iter()
-        .position(|item| declares(item, "request"))?;
+    let built = statements.iter().position(|item| declares(item, "request"))?;
     let rest = statements.split_off(built + 1);
     let method = rest.iter().find_map(method_name)?;
-    let has_body = !rest.iter().any(|item| {
-        item.to_token_stream()
-            .to_string()
-            .contains("ResponseValue :: empty")
-    });
+    let has_body = !rest
+        .iter()
+        .any(|item| item.to_token_stream().to_string().contains("ResponseValue :: empty"));
     statements.push(parse_quote! {
         let response = crate::send(
             client,
@@ -158,9 +154,8 @@ impl VisitMut for ReplaceExpressions {
         }
         if let Expr::Macro(invoked) = expr
             && invoked.mac.path.is_ident("format")
-            && let Ok(mut arguments) = invoked
-                .mac
-                .parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
+            && let Ok(mut arguments) =
+                invoked.mac.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
         {
             arguments.iter_mut().for_each(encode_without_copy);
             invoked.mac.tokens = arguments.to_token_stream();
@@ -173,9 +168,7 @@ fn encode_without_copy(argument: &mut Expr) {
     if let Expr::Call(ExprCall { func, args, .. }) = argument
         && func.to_token_stream().to_string() == "encode_path"
         && let Some(Expr::Reference(reference)) = args.first()
-        && let Expr::MethodCall(ExprMethodCall {
-            receiver, method, ..
-        }) = &*reference.expr
+        && let Expr::MethodCall(ExprMethodCall { receiver, method, .. }) = &*reference.expr
         && method == "to_string"
     {
         *argument = parse_quote!(crate::path_segment::PathSegment(&#receiver));
@@ -222,10 +215,7 @@ fn appends(statement: &Stmt) -> bool {
 fn appends_version(statement: &Stmt) -> bool {
     matches!(statement, Stmt::Expr(Expr::MethodCall(_), _))
         && appends(statement)
-        && statement
-            .to_token_stream()
-            .to_string()
-            .contains("\"api-version\"")
+        && statement.to_token_stream().to_string().contains("\"api-version\"")
 }
 
 /// Visitor that replaces `request.headers(header_map)` by `request`.

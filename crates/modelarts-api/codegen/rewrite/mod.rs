@@ -24,8 +24,7 @@ pub fn rewrite(mut file: File, lowered: &Lowered, usage: &Usage) -> Result<File,
             Item::Impl(item) if is_named(&item.self_ty, "Client") && item.trait_.is_none() => {
                 // progenitor's constructor sets a timeout of 15 seconds for every call, and panics
                 // without TLS support.
-                item.items
-                    .retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
+                item.items.retain(|item| !matches!(item, ImplItem::Fn(f) if f.sig.ident == "new"));
             }
             Item::Mod(item) if item.ident == "types" => types::rewrite(item, lowered, usage)?,
             _ => {}

@@ -27,14 +27,9 @@ pub fn replace_derives(object: &mut ItemStruct) -> bool {
 
 /// Keeps the serde attributes that schemars reads: the name, and the default of a list.
 fn keep_for_schemars(field: &mut Field) {
-    let renamed = field
-        .ident
-        .as_ref()
-        .is_none_or(|ident| *ident != wire_name(field));
+    let renamed = field.ident.as_ref().is_none_or(|ident| *ident != wire_name(field));
     let needed = renamed || type_name(&field.ty).as_deref() != Some("Option");
-    field
-        .attrs
-        .retain(|attribute| needed || !attribute.path().is_ident("serde"));
+    field.attrs.retain(|attribute| needed || !attribute.path().is_ident("serde"));
     for attribute in &mut field.attrs {
         if attribute.path().is_ident("serde") {
             let meta = &attribute.meta;

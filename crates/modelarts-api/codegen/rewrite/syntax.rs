@@ -61,11 +61,7 @@ pub fn type_argument(path: &Path) -> Option<&Type> {
 
 /// Returns the JSON name of a field.
 pub fn wire_name(field: &Field) -> String {
-    let mut name = field
-        .ident
-        .as_ref()
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let mut name = field.ident.as_ref().map(ToString::to_string).unwrap_or_default();
     for attribute in field.attrs.iter().filter(|a| a.path().is_ident("serde")) {
         // Parsing errors are ignored: they only mean that an attribute has a different form.
         let _ = attribute.parse_nested_meta(|meta| {

@@ -53,10 +53,7 @@ pub fn rewrite(module: &mut ItemMod, lowered: &Lowered, usage: &Usage) -> Result
             }
             Item::Enum(item) => {
                 derive_schema(&mut item.attrs);
-                let is_text = item
-                    .variants
-                    .iter()
-                    .all(|variant| variant.fields.is_empty());
+                let is_text = item.variants.iter().all(|variant| variant.fields.is_empty());
                 if is_text && in_requests(&item.ident.to_string()) {
                     let name = &item.ident;
                     added.push(parse_quote! { crate::argument::from_text! { #name } });
@@ -116,10 +113,7 @@ fn is_replaced(item: &Item, lowered: &Lowered) -> bool {
         return false;
     };
     name == SECRET
-        || lowered
-            .open_enums
-            .iter()
-            .any(|open_enum| open_enum.name == name)
+        || lowered.open_enums.iter().any(|open_enum| open_enum.name == name)
         || lowered.identifiers.contains_key(&name) && matches!(item, Item::Impl(_))
 }
 
@@ -167,9 +161,7 @@ fn derive_schema(attributes: &mut Vec<Attribute>) {
 fn open_enum(open_enum: &OpenEnum) -> [Item; 2] {
     let name = format_ident!("{}", open_enum.name);
     let (description, values) = (&open_enum.description, &open_enum.values);
-    let variants = values
-        .iter()
-        .map(|value| format_ident!("{}", value.to_upper_camel_case()));
+    let variants = values.iter().map(|value| format_ident!("{}", value.to_upper_camel_case()));
     let variants: Vec<_> = variants.collect();
     let variant_docs = values.iter().map(|value| format!("`{value}`"));
     [

@@ -59,12 +59,7 @@ pub fn list(extensions: &Extensions) -> String {
         Cloud::Otc => "Open Telekom Cloud",
     });
     let clouds = clouds.collect::<Vec<_>>().join(", ");
-    let name = |tag: &String| {
-        SOURCES
-            .iter()
-            .find(|(known, _)| known == tag)
-            .map(|row| row.1)
-    };
+    let name = |tag: &String| SOURCES.iter().find(|(known, _)| known == tag).map(|row| row.1);
     let sources: Vec<_> = extensions.x_sources.iter().filter_map(name).collect();
     let sources = sources.join(", ");
     format!("- Effect: {effect}\n- Clouds: {clouds}\n- Sources: {sources}\n")

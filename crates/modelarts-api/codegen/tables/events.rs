@@ -34,13 +34,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
         None => Vec::new(),
     };
     let rows = kinds.into_iter().map(|kind| {
-        let Kind {
-            kind,
-            source,
-            level,
-            r#final: is_final,
-            texts,
-        } = kind;
+        let Kind { kind, source, level, r#final: is_final, texts } = kind;
         let [guide, api] = [texts.guide, texts.api].map(|texts| option(texts.into_iter().next()));
         quote!(crate::EventRow {
             kind: #kind,

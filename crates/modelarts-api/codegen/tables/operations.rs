@@ -19,9 +19,7 @@ use super::{
 /// Returns the table as an item of the generated file.
 pub fn table(description: &Value) -> Result<TokenStream, Error> {
     let operations = operations(description)?;
-    let rows = operations
-        .iter()
-        .map(|operation| row(description, operation));
+    let rows = operations.iter().map(|operation| row(description, operation));
     let rows = rows.collect::<Result<Vec<_>, _>>()?;
     Ok(quote! {
         /// The operations of the description, by name.
@@ -30,9 +28,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
 }
 
 fn row(description: &Value, operation: &Operation<'_>) -> Result<TokenStream, Error> {
-    let Operation {
-        id, method, path, ..
-    } = operation;
+    let Operation { id, method, path, .. } = operation;
     let extensions = operation.extensions()?;
     let effect = variant(extensions.x_effect);
     let pagination = option(extensions.x_pagination.map(pagination_of));
@@ -58,12 +54,7 @@ fn pagination_of(paging: Pagination) -> TokenStream {
     let offset_name = option(paging.offset_name);
     let limit_name = option(paging.limit_name);
     let max_limit = option(paging.max_limit);
-    let cursor = match (
-        paging.cursor_name,
-        paging.order_name,
-        paging.first,
-        paging.last,
-    ) {
+    let cursor = match (paging.cursor_name, paging.order_name, paging.first, paging.last) {
         (Some(name), Some(order_name), Some(first), Some(last)) => quote!(Some(crate::Cursor {
             name: #name,
             order_name: #order_name,

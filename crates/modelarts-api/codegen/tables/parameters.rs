@@ -45,9 +45,7 @@ pub fn table(description: &Value) -> Result<TokenStream, Error> {
         }
         if let Some(body) = operation.body(description) {
             let schema = json_schema(body).ok_or_else(|| {
-                Error(format!(
-                    "operation {id}: its body must be application/json with a schema"
-                ))
+                Error(format!("operation {id}: its body must be application/json with a schema"))
             })?;
             row("body", variant(Location::Body), body, schema)?;
         }

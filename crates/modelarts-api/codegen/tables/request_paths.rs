@@ -20,10 +20,7 @@ const BODIES: [&str; 2] = ["AlgorithmRequest", "CreateTrainingJobRequest"];
 pub fn module(description: &Value) -> Result<String, Error> {
     let mut inside: BTreeSet<_> = BODIES.map(str::to_owned).into();
     let schemas = schemas(description)?;
-    for (_, body) in schemas
-        .iter()
-        .filter(|(name, _)| BODIES.contains(&name.as_str()))
-    {
+    for (_, body) in schemas.iter().filter(|(name, _)| BODIES.contains(&name.as_str())) {
         references(description, body, &mut inside)?;
     }
     let mut objects = BTreeMap::new();
@@ -94,10 +91,9 @@ impl Paths<'_> {
             format!("{indent}pub const {name}: &str = concat!($at, \"{path}\");\n")
         };
         let mut items = String::new();
-        for (key, mark, name) in [
-            ("items", "[]", "ELEMENT"),
-            ("additionalProperties", "{}", "ENTRY"),
-        ] {
+        for (key, mark, name) in
+            [("items", "[]", "ELEMENT"), ("additionalProperties", "{}", "ENTRY")]
+        {
             if let Some(inner) = definition.get(key).filter(|inner| inner.is_object()) {
                 let path = format!("{prefix}{mark}");
                 items += &constant(name, &path);

@@ -59,11 +59,7 @@ impl<'a> Comparison<'a> {
     fn add(&mut self, kind: &'static str, at: &str, sent: &Value, returned: &Value) {
         let [sent, returned] = [sent, returned].map(Value::to_string);
         let (pointer, text) = (at.to_owned(), format!("{sent:.60} became {returned:.60}"));
-        self.findings.push(Finding {
-            kind,
-            pointer,
-            text,
-        });
+        self.findings.push(Finding { kind, pointer, text });
     }
 
     /// Returns the schema to which references lead.
@@ -128,11 +124,8 @@ impl<'a> Comparison<'a> {
     fn lists(&mut self, at: &str, items: &'a Value, sent: &[Value], returned: &[Value]) {
         // Lists of any JSON keep null. Other lists skip it, and lists of objects skip fillers.
         let has_fillers = self.resolve(items).get("properties").is_some();
-        let skipped: [fn(&Value) -> bool; 3] = [
-            |_| false,
-            Value::is_null,
-            |it| it.is_null() || it.is_string(),
-        ];
+        let skipped: [fn(&Value) -> bool; 3] =
+            [|_| false, Value::is_null, |it| it.is_null() || it.is_string()];
         let skipped = &skipped[..if has_fillers { 3 } else { 2 }];
         let count = |skipped: &fn(&Value) -> bool| sent.iter().filter(|it| skipped(it)).count();
         let fits = |skipped: &&fn(&Value) -> bool| count(skipped) + returned.len() == sent.len();

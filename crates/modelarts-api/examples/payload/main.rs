@@ -43,10 +43,7 @@ fn run(schema: &str, files: impl Iterator<Item = String>) -> Result<bool, String
                 if let Some(error) = skipped.first_error {
                     println!("  left out of a list: {error}");
                 }
-                let faults = findings
-                    .iter()
-                    .filter(|it| FAULTS.contains(&it.kind))
-                    .count();
+                let faults = findings.iter().filter(|it| FAULTS.contains(&it.kind)).count();
                 println!("  {}", if faults > 0 { "FAILED" } else { "ok" });
                 passed &= faults == 0;
             }

@@ -122,10 +122,7 @@ fn read_with_path(visitor: SlotVisitor<'_, '_>, body: &str) -> Result<(), serde_
     let mut deserializer = serde_json::Deserializer::from_str(body);
     let mut track = serde_path_to_error::Track::new();
     visitor
-        .deserialize(serde_path_to_error::Deserializer::new(
-            &mut deserializer,
-            &mut track,
-        ))
+        .deserialize(serde_path_to_error::Deserializer::new(&mut deserializer, &mut track))
         .map_err(|error| match track.path().to_string().as_str() {
             "." => error,
             path => serde_json::Error::custom(format_args!("{path}: {error}")),

@@ -37,11 +37,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
         Unexpected::Unsigned(value) => Some(value as f64),
         Unexpected::Float(value) => Some(value),
         // Rust parses "NaN" and "inf", which JSON cannot represent.
-        Unexpected::Str(text) => text
-            .trim()
-            .parse()
-            .ok()
-            .filter(|value: &f64| value.is_finite()),
+        Unexpected::Str(text) => text.trim().parse().ok().filter(|value: &f64| value.is_finite()),
         _ => None,
     }
 }
@@ -50,9 +46,7 @@ pub(super) fn number(scalar: Unexpected<'_>) -> Option<f64> {
 #[inline]
 pub(super) fn boolean(scalar: Unexpected<'_>) -> Option<bool> {
     let is = |text: &str, known: [&str; 2]| {
-        known
-            .iter()
-            .any(|known| text.trim().eq_ignore_ascii_case(known))
+        known.iter().any(|known| text.trim().eq_ignore_ascii_case(known))
     };
     match scalar {
         Unexpected::Bool(value) => Some(value),

@@ -64,9 +64,7 @@ impl<'a> Pass<'a> {
         is_late: &'a dyn Fn() -> bool,
         salvage: bool,
     ) -> Self {
-        let memory = length
-            .saturating_mul(MEMORY_FACTOR - 1)
-            .saturating_add(MEMORY_FLOOR);
+        let memory = length.saturating_mul(MEMORY_FACTOR - 1).saturating_add(MEMORY_FLOOR);
         Self::new(memory.saturating_sub(copied), is_late, salvage)
     }
 
@@ -83,8 +81,7 @@ impl<'a> Pass<'a> {
 
     /// Adds `bytes` to the memory that the pass may still allocate.
     pub(super) fn release(&self, bytes: usize) {
-        self.memory_left
-            .set(self.memory_left.get().saturating_add(bytes));
+        self.memory_left.set(self.memory_left.get().saturating_add(bytes));
     }
 
     /// Releases the memory of a discarded element. `left` is the value of

@@ -14,48 +14,18 @@ use crate::{
 };
 
 /// Bodies that both the generated types and the service reject, each with the expected error.
-const REFUSED: &[(&str, &str)] = &[(
-    "skill-refused-algorithm-change-without-name",
-    "missing field `name`",
-)];
+const REFUSED: &[(&str, &str)] =
+    &[("skill-refused-algorithm-change-without-name", "missing field `name`")];
 
 /// Values that a generated type drops, by body and JSON pointer, each with the reason.
 const LOST: &[(&str, &str, &str)] = &[
-    (
-        "airflow-algorithm-create",
-        "/job_config/engine/image_info",
-        POSTED_BACK,
-    ),
-    (
-        "airflow-algorithm-create",
-        "/job_config/engine/image_source",
-        POSTED_BACK,
-    ),
-    (
-        "airflow-algorithm-create",
-        "/job_config/engine/run_user",
-        POSTED_BACK,
-    ),
-    (
-        "airflow-algorithm-create",
-        "/job_config/engine/tags",
-        POSTED_BACK,
-    ),
-    (
-        "airflow-algorithm-create",
-        "/job_config/engine/v1_compatible",
-        POSTED_BACK,
-    ),
-    (
-        "agent-job-public-policy",
-        "/spec/resource/policy",
-        POSTED_BACK,
-    ),
-    (
-        "climbmix-job-two-nodes",
-        "/spec/resource/policy",
-        POSTED_BACK,
-    ),
+    ("airflow-algorithm-create", "/job_config/engine/image_info", POSTED_BACK),
+    ("airflow-algorithm-create", "/job_config/engine/image_source", POSTED_BACK),
+    ("airflow-algorithm-create", "/job_config/engine/run_user", POSTED_BACK),
+    ("airflow-algorithm-create", "/job_config/engine/tags", POSTED_BACK),
+    ("airflow-algorithm-create", "/job_config/engine/v1_compatible", POSTED_BACK),
+    ("agent-job-public-policy", "/spec/resource/policy", POSTED_BACK),
+    ("climbmix-job-two-nodes", "/spec/resource/policy", POSTED_BACK),
     ("macli-copied-job", "/metadata/ai_project", POSTED_BACK),
     ("macli-copied-job", "/spec/resource/policy", POSTED_BACK),
     ("macli-copied-job", "/metadata/user_name", POSTED_BACK),
@@ -65,21 +35,9 @@ const POSTED_BACK: &str = "a field of answers, which does no harm in a request: 
 /// Empty lists and maps that a generated type omits, by body and JSON pointer, each with the
 /// reason.
 const EMPTY: &[(&str, &str, &str)] = &[
-    (
-        "algorithm-change-to-nothing",
-        "/advanced_config/auto_search/algo_configs",
-        NO_SEARCH,
-    ),
-    (
-        "algorithm-change-to-nothing",
-        "/advanced_config/auto_search/reward_attrs",
-        NO_SEARCH,
-    ),
-    (
-        "algorithm-change-to-nothing",
-        "/advanced_config/auto_search/search_params",
-        NO_SEARCH,
-    ),
+    ("algorithm-change-to-nothing", "/advanced_config/auto_search/algo_configs", NO_SEARCH),
+    ("algorithm-change-to-nothing", "/advanced_config/auto_search/reward_attrs", NO_SEARCH),
+    ("algorithm-change-to-nothing", "/advanced_config/auto_search/search_params", NO_SEARCH),
     ("climbmix-job-two-nodes", "/algorithm/parameters", NEW),
     ("community-job-free-gpu", "/algorithm/parameters", NEW),
     ("macli-copied-job", "/algorithm/environments", NEW),
@@ -100,18 +58,14 @@ fn entries() -> Vec<Value> {
 }
 
 fn text<'a>(entry: &'a Value, key: &str) -> &'a str {
-    entry[key]
-        .as_str()
-        .unwrap_or_else(|| panic!("{entry}: {key}"))
+    entry[key].as_str().unwrap_or_else(|| panic!("{entry}: {key}"))
 }
 
 /// Returns the method and the definition of an operation.
 pub fn operation<'a>(root: &'a Value, id: &str) -> (&'a str, &'a Value) {
     let paths = root["paths"].as_object().unwrap();
     let operations = paths.values().flat_map(|item| item.as_object().unwrap());
-    let found = operations
-        .clone()
-        .find(|(_, operation)| operation["operationId"] == id);
+    let found = operations.clone().find(|(_, operation)| operation["operationId"] == id);
     let (method, operation) = found.unwrap_or_else(|| panic!("{id}: no such operation"));
     (method, operation)
 }
@@ -160,10 +114,7 @@ fn every_attested_body_is_unchanged_by_its_type() {
         let empty = EMPTY.iter().map(|(body, at, _)| (*body, "note", *at));
         let expected = lost.chain(empty).filter(|(body, ..)| *body == name);
         let found = findings.iter().map(|it| (name, it.kind, &*it.pointer));
-        assert_eq!(
-            found.collect::<BTreeSet<_>>(),
-            expected.collect::<BTreeSet<_>>()
-        );
+        assert_eq!(found.collect::<BTreeSet<_>>(), expected.collect::<BTreeSet<_>>());
     }
     // Every file in the folder of bodies must have an entry.
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../openapi/attested/bodies");
@@ -283,10 +234,7 @@ fn assertions_about_answers_are_described() {
                 Err(why) => surprises.push(why),
                 // A string in parentheses describes the expected value instead of stating it.
                 Ok(kind) if assert["is"] == "equal" && !fits(&kind, &assert["value"]) => {
-                    if !assert["value"]
-                        .as_str()
-                        .is_some_and(|text| text.starts_with('('))
-                    {
+                    if !assert["value"].as_str().is_some_and(|text| text.starts_with('(')) {
                         surprises.push(format!("{path}: {kind:?} is not {}", assert["value"]));
                     }
                 }

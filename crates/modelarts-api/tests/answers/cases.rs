@@ -16,11 +16,7 @@ pub struct Case {
 }
 
 fn case(sent: Value, returned: impl Into<Option<Value>>) -> Case {
-    Case {
-        sent,
-        returned: returned.into(),
-        skipped: 0,
-    }
+    Case { sent, returned: returned.into(), skipped: 0 }
 }
 
 fn gone(sent: Value) -> Case {
@@ -126,19 +122,11 @@ fn list(inner: &Kind) -> Vec<Case> {
     let null = element(inner, &Value::Null);
     let mut with_null = element(inner, &one).0;
     with_null.extend(null.0);
-    cases.push(Case {
-        sent: json!([one, null]),
-        returned: kept(with_null),
-        skipped: null.1,
-    });
+    cases.push(Case { sent: json!([one, null]), returned: kept(with_null), skipped: null.1 });
     // Lists of one element, for each spelling of the element.
     for case in all(inner) {
         let (list, skipped) = element(inner, &case.sent);
-        cases.push(Case {
-            sent: json!([case.sent]),
-            returned: kept(list),
-            skipped,
-        });
+        cases.push(Case { sent: json!([case.sent]), returned: kept(list), skipped });
     }
     // The only element of a list, sent without the list.
     cases.push(match inner {
@@ -147,17 +135,9 @@ fn list(inner: &Kind) -> Vec<Case> {
         Kind::Any => case(json!({ "a": 1 }), json!([{ "a": 1 }])),
         Kind::List(inner) if **inner == Kind::Any => case(json!({ "a": 1 }), json!([[{ "a": 1 }]])),
         // A list whose only element is skipped decodes as an empty list.
-        Kind::List(_) => Case {
-            sent: json!({ "a": 1 }),
-            returned: Some(json!([[]])),
-            skipped: 1,
-        },
+        Kind::List(_) => Case { sent: json!({ "a": 1 }), returned: Some(json!([[]])), skipped: 1 },
         // An object in place of a list of scalars is skipped.
-        _ => Case {
-            sent: json!({ "a": 1 }),
-            returned: None,
-            skipped: 1,
-        },
+        _ => Case { sent: json!({ "a": 1 }), returned: None, skipped: 1 },
     });
     if let Some(beyond) = invalid_element(inner) {
         cases.push(Case {
@@ -211,11 +191,7 @@ fn map(inner: &Kind, named: bool) -> Vec<Case> {
             (_, Some(returned)) => Some(json!({ "key": returned })),
             (_, None) => empty.clone(),
         };
-        cases.push(Case {
-            sent,
-            returned,
-            skipped: case.skipped,
-        });
+        cases.push(Case { sent, returned, skipped: case.skipped });
     }
     cases
 }

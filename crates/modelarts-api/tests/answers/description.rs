@@ -61,11 +61,7 @@ impl Description {
                 open.extend(next);
             }
         }
-        Self {
-            schemas,
-            roots,
-            in_answers,
-        }
+        Self { schemas, roots, in_answers }
     }
 
     /// Returns the number of properties of all response schemas, counted directly in the
@@ -115,10 +111,7 @@ impl Description {
             Some("boolean") => Kind::Flag,
             Some("string") => Kind::Text,
             Some("array") => Kind::List(inner("items")),
-            Some("object") => Kind::Map {
-                inner: inner("additionalProperties"),
-                named: false,
-            },
+            Some("object") => Kind::Map { inner: inner("additionalProperties"), named: false },
             Some(other) => panic!("type {other}"),
         }
     }
@@ -148,10 +141,7 @@ fn kinds_of_well_known_fields() {
     assert_eq!(kind("JobStatus", "duration"), Kind::Integer);
     assert_eq!(kind("JobMetadata", "name"), Kind::Text);
     assert!(matches!(kind("JobStatus", "phase"), Kind::Open(values) if values.len() == 8));
-    assert_eq!(
-        kind("TrainingJob", "status"),
-        Kind::Object("JobStatus".into())
-    );
+    assert_eq!(kind("TrainingJob", "status"), Kind::Object("JobStatus".into()));
     let rows = Kind::List(Box::new(Kind::List(Box::new(Kind::Any))));
     assert_eq!(kind("ResultTable", "data"), rows);
     assert!(!description.in_answers.contains("CreateTrainingJobRequest"));

@@ -93,11 +93,7 @@ fn object(fields: impl Iterator<Item = (String, Case)>, unknown: Option<Value>) 
     if let Some(value) = unknown {
         sent.insert("unknown_field".to_owned(), value);
     }
-    Case {
-        sent: Value::Object(sent),
-        returned: Some(Value::Object(returned)),
-        skipped,
-    }
+    Case { sent: Value::Object(sent), returned: Some(Value::Object(returned)), skipped }
 }
 
 /// Returns the expected result of decoding a list with these elements.
@@ -124,21 +120,15 @@ pub fn junk() -> BoxedStrategy<Value> {
         any::<i64>().prop_map(Value::from),
         any::<u64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
-        sample::select(vec![
-            "", " ", "......", "NaN", "1e999", "-0", "true", "ä\u{0}"
-        ])
-        .prop_map(Value::from),
+        sample::select(vec!["", " ", "......", "NaN", "1e999", "-0", "true", "ä\u{0}"])
+            .prop_map(Value::from),
     ];
     leaf.prop_recursive(3, 12, 4, |inner| {
         proptest::prop_oneof![
             vec(inner.clone(), 0..4).prop_map(Value::from),
             vec((sample::select(vec!["", "a", "name"]), inner), 0..3).prop_map(|entries| {
                 let entries = entries.into_iter();
-                Value::Object(
-                    entries
-                        .map(|(key, value)| (key.to_owned(), value))
-                        .collect(),
-                )
+                Value::Object(entries.map(|(key, value)| (key.to_owned(), value)).collect())
             }),
         ]
     })

@@ -62,17 +62,7 @@ fn every_field_of_every_answer_has_every_tolerance() {
     assert!(checked >= 5 * total, "{checked} of {total}");
     // Each tolerance applies to at least one field.
     let kinds: BTreeSet<_> = fields.keys().copied().collect();
-    let all = [
-        "any",
-        "enumeration",
-        "flag",
-        "integer",
-        "list",
-        "map",
-        "number",
-        "object",
-        "text",
-    ];
+    let all = ["any", "enumeration", "flag", "integer", "list", "map", "number", "object", "text"];
     assert_eq!(kinds, BTreeSet::from(all));
 }
 
@@ -113,12 +103,7 @@ fn a_body_that_is_a_list_has_the_tolerances_of_one() {
                 continue;
             }
             let (returned, skipped) = trip.unwrap();
-            assert_eq!(
-                returned,
-                case.returned.unwrap_or(json!([])),
-                "{}",
-                case.sent
-            );
+            assert_eq!(returned, case.returned.unwrap_or(json!([])), "{}", case.sent);
             assert_eq!(skipped.rows + skipped.nested, case.skipped);
         }
     }

@@ -18,10 +18,7 @@ use crate::{
 
 /// Runs a test with a fixed seed, so that failures are reproducible on every machine.
 fn run<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> TestCaseResult) {
-    let config = Config {
-        failure_persistence: None,
-        ..Config::with_cases(cases)
-    };
+    let config = Config { failure_persistence: None, ..Config::with_cases(cases) };
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let outcome = TestRunner::new_with_rng(config, random).run(strategy, test);
     // The failure message contains the smallest body that fails.
@@ -35,9 +32,8 @@ fn left_out(skipped: &Skipped) -> usize {
 /// Returns the response body schemas that are objects, which excludes a single schema.
 fn roots(description: &Description) -> Vec<&str> {
     let roots = description.roots.iter().map(String::as_str);
-    let roots: Vec<_> = roots
-        .filter(|name| matches!(description.named(name), Kind::Object(_)))
-        .collect();
+    let roots: Vec<_> =
+        roots.filter(|name| matches!(description.named(name), Kind::Object(_))).collect();
     assert!(roots.len() > 30, "{}", roots.len());
     roots
 }
@@ -88,10 +84,7 @@ fn bodies_with_junk_are_refused_or_decode_to_a_stable_value() {
     }
     // Both successful and failed decoding occur often.
     println!("{read} read, {refused} refused");
-    assert!(
-        read > 100 && refused > 100,
-        "{read} read, {refused} refused"
-    );
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
 }
 
 #[test]
@@ -101,20 +94,16 @@ fn damaged_bodies_never_panic() {
         let bodies = documents.object(&description, root, 3);
         let damage = vec((any::<Index>(), any::<u8>()), 0..4);
         let trip = types::find(root).unwrap();
-        run(
-            32,
-            &(bodies, damage, any::<Index>()),
-            |(case, damage, end)| {
-                let mut body = case.sent.to_string().into_bytes();
-                for (index, byte) in damage {
-                    *index.get_mut(&mut body) = byte;
-                }
-                body.truncate(end.index(body.len()) + 1);
-                // Some damaged bodies are still valid, so both results are correct.
-                let _ = trip(&body);
-                Ok(())
-            },
-        );
+        run(32, &(bodies, damage, any::<Index>()), |(case, damage, end)| {
+            let mut body = case.sent.to_string().into_bytes();
+            for (index, byte) in damage {
+                *index.get_mut(&mut body) = byte;
+            }
+            body.truncate(end.index(body.len()) + 1);
+            // Some damaged bodies are still valid, so both results are correct.
+            let _ = trip(&body);
+            Ok(())
+        });
     }
 }
 

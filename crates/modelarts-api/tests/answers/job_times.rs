@@ -32,10 +32,7 @@ fn contradictions(job: &Value) -> Vec<&'static str> {
     let start = status["start_time"].as_i64().unwrap();
     let duration = status["duration"].as_i64().unwrap();
     let has_run = start != 0;
-    expect(
-        !has_run || created <= start,
-        "it starts before its creation",
-    );
+    expect(!has_run || created <= start, "it starts before its creation");
     expect(has_run || duration == 0, "it never ran, but has a duration");
 
     let pair = |row: &Value| (row[0].as_i64().unwrap(), row[1].as_i64().unwrap());
@@ -43,24 +40,15 @@ fn contradictions(job: &Value) -> Vec<&'static str> {
     let rows: Vec<(i64, i64)> = rows.into_iter().flatten().map(pair).collect();
     let whole = rows.iter().all(|(at, _)| at % 1000 == 0);
     expect(whole, "a sample is not cut to whole seconds");
-    expect(
-        rows.is_sorted_by_key(|row| row.0),
-        "samples are out of order",
-    );
+    expect(rows.is_sorted_by_key(|row| row.0), "samples are out of order");
     let first = rows.first().is_none_or(|(at, _)| created <= *at);
     expect(first, "a sample is older than the job");
     let first_run = rows.iter().find(|(_, nodes)| *nodes > 0);
     if let Some((last, _)) = rows.last() {
         let begins = first_run.map_or(0, |(at, _)| *at);
-        expect(
-            begins == start,
-            "the first nodes run at another time than its start",
-        );
+        expect(begins == start, "the first nodes run at another time than its start");
         let spans = !has_run || last - start == duration;
-        expect(
-            spans,
-            "its duration is not the time from its start to the last sample",
-        );
+        expect(spans, "its duration is not the time from its start to the last sample");
     }
 
     let Some(records) = status["running_records"].as_array() else {
@@ -72,49 +60,20 @@ fn contradictions(job: &Value) -> Vec<&'static str> {
         Value::Null => latest,
         end => end.as_i64().unwrap() * 1000,
     });
-    let starts = records
-        .iter()
-        .map(|record| record["start_at"].as_i64().unwrap() * 1000);
+    let starts = records.iter().map(|record| record["start_at"].as_i64().unwrap() * 1000);
     let runs: Vec<(i64, i64)> = starts.zip(ends).collect();
-    expect(
-        runs[0].0 == start,
-        "its first run begins at another time than the job",
-    );
-    expect(
-        runs.iter().all(|(start, end)| start <= end),
-        "a run ends before it begins",
-    );
-    expect(
-        runs.windows(2).all(|two| two[0].1 <= two[1].0),
-        "runs overlap",
-    );
-    expect(
-        runs.iter().all(|(_, end)| *end <= latest),
-        "a run ends after the job",
-    );
-    let in_a_run = |at: i64| {
-        runs.iter()
-            .any(|(start, end)| (*start..=*end).contains(&at))
-    };
+    expect(runs[0].0 == start, "its first run begins at another time than the job");
+    expect(runs.iter().all(|(start, end)| start <= end), "a run ends before it begins");
+    expect(runs.windows(2).all(|two| two[0].1 <= two[1].0), "runs overlap");
+    expect(runs.iter().all(|(_, end)| *end <= latest), "a run ends after the job");
+    let in_a_run = |at: i64| runs.iter().any(|(start, end)| (*start..=*end).contains(&at));
     let running = rows.iter().filter(|(_, nodes)| *nodes > 0);
-    expect(
-        { running }.all(|(at, _)| in_a_run(*at)),
-        "nodes run outside of its runs",
-    );
-    let open = records
-        .iter()
-        .rev()
-        .skip(1)
-        .any(|record| record["end_at"].is_null());
+    expect({ running }.all(|(at, _)| in_a_run(*at)), "nodes run outside of its runs");
+    let open = records.iter().rev().skip(1).any(|record| record["end_at"].is_null());
     expect(!open, "a run that others follow has no end");
-    let last_is_open = records
-        .last()
-        .is_some_and(|record| record["end_at"].is_null());
+    let last_is_open = records.last().is_some_and(|record| record["end_at"].is_null());
     let runs_now = status["phase"] == "Running";
-    expect(
-        runs_now == last_is_open,
-        "its phase and its last run disagree",
-    );
+    expect(runs_now == last_is_open, "its phase and its last run disagree");
     found
 }
 
@@ -125,9 +84,7 @@ fn the_times_of_every_job_in_an_example_agree() {
     for operation in operations(&root) {
         for body in bodies(&root, operation) {
             let mut found = Vec::new();
-            body.examples
-                .iter()
-                .for_each(|example| jobs(example, &mut found));
+            body.examples.iter().for_each(|example| jobs(example, &mut found));
             for job in found {
                 assert_eq!(contradictions(job), [""; 0], "{}: {job:#}", body.place);
                 visited += 1;
@@ -154,78 +111,33 @@ fn contradictions_are_found() {
     for (field, value, contradiction) in [
         ("start_time", json!(1000), "it starts before its creation"),
         ("start_time", json!(0), "it never ran, but has a duration"),
-        (
-            "start_time",
-            json!(6000),
-            "the first nodes run at another time than its start",
-        ),
-        (
-            "duration",
-            json!(3000),
-            "its duration is not the time from its start to the last sample",
-        ),
-        (
-            "phase",
-            json!("Completed"),
-            "its phase and its last run disagree",
-        ),
+        ("start_time", json!(6000), "the first nodes run at another time than its start"),
+        ("duration", json!(3000), "its duration is not the time from its start to the last sample"),
+        ("phase", json!("Completed"), "its phase and its last run disagree"),
     ] {
         let mut status = sound.clone();
         status[field] = value;
-        assert!(
-            contradictions(&job(status)).contains(&contradiction),
-            "{contradiction}"
-        );
+        assert!(contradictions(&job(status)).contains(&contradiction), "{contradiction}");
     }
     for (rows, contradiction) in [
-        (
-            json!([[2000, 0], [3001, 2]]),
-            "a sample is not cut to whole seconds",
-        ),
+        (json!([[2000, 0], [3001, 2]]), "a sample is not cut to whole seconds"),
         (json!([[3000, 2], [2000, 0]]), "samples are out of order"),
-        (
-            json!([[1000, 0], [3000, 2]]),
-            "a sample is older than the job",
-        ),
-        (
-            json!([[3000, 2], [5000, 2], [9000, 2]]),
-            "nodes run outside of its runs",
-        ),
+        (json!([[1000, 0], [3000, 2]]), "a sample is older than the job"),
+        (json!([[3000, 2], [5000, 2], [9000, 2]]), "nodes run outside of its runs"),
     ] {
         let mut status = sound.clone();
         status["node_count_metrics"] = rows;
-        assert!(
-            contradictions(&job(status)).contains(&contradiction),
-            "{contradiction}"
-        );
+        assert!(contradictions(&job(status)).contains(&contradiction), "{contradiction}");
     }
     for (records, contradiction) in [
-        (
-            json!([{"start_at": 2}]),
-            "its first run begins at another time than the job",
-        ),
-        (
-            json!([{"start_at": 3, "end_at": 2}]),
-            "a run ends before it begins",
-        ),
-        (
-            json!([{"start_at": 3, "end_at": 7}, {"start_at": 6}]),
-            "runs overlap",
-        ),
-        (
-            json!([{"start_at": 3, "end_at": 10}]),
-            "a run ends after the job",
-        ),
-        (
-            json!([{"start_at": 3}, {"start_at": 6}]),
-            "a run that others follow has no end",
-        ),
+        (json!([{"start_at": 2}]), "its first run begins at another time than the job"),
+        (json!([{"start_at": 3, "end_at": 2}]), "a run ends before it begins"),
+        (json!([{"start_at": 3, "end_at": 7}, {"start_at": 6}]), "runs overlap"),
+        (json!([{"start_at": 3, "end_at": 10}]), "a run ends after the job"),
+        (json!([{"start_at": 3}, {"start_at": 6}]), "a run that others follow has no end"),
     ] {
         let mut status = sound.clone();
         status["running_records"] = records;
-        assert!(
-            contradictions(&job(status)).contains(&contradiction),
-            "{contradiction}"
-        );
+        assert!(contradictions(&job(status)).contains(&contradiction), "{contradiction}");
     }
 }

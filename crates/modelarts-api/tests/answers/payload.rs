@@ -12,20 +12,14 @@ const FIXTURES: [(&str, &str); 12] = [
     ("Algorithm", "algorithm_nulls"),
     ("ApiError", "error_events error_train"),
     ("Empty", "delete_empty_string delete_null"),
-    (
-        "ListTrainingJobEventsResponse",
-        "events_null events_numbers events_text",
-    ),
+    ("ListTrainingJobEventsResponse", "events_null events_numbers events_text"),
     ("ListTrainingJobsResponse", "list"),
     ("LogPreview", "logs_preview"),
     ("ShowAutoSearchTrialsResponse", "trials"),
     ("ShowTrainJobTagsResponse", "tags"),
     ("ShowTrainingJobEnginesResponse", "engines_filler"),
     ("ShowTrainingJobFlavorsResponse", "flavors"),
-    (
-        "TrainingJob",
-        "create_response details_environments_list details_newer details_older stop",
-    ),
+    ("TrainingJob", "create_response details_environments_list details_newer details_older stop"),
     ("TrainingJobMetrics", "metrics"),
 ];
 
@@ -48,11 +42,7 @@ fn fixtures_are_unchanged_by_their_types() {
             let file = format!("{name}.json");
             let body = fs::read(folder.join(&file)).expect(&file);
             let (findings, _) = comparison::of(&description, schema, &body).expect(&file);
-            differences.extend(
-                findings
-                    .into_iter()
-                    .filter(|finding| finding.kind != "note"),
-            );
+            differences.extend(findings.into_iter().filter(|finding| finding.kind != "note"));
             used.insert(file);
         }
     }
@@ -62,17 +52,10 @@ fn fixtures_are_unchanged_by_their_types() {
         r#"unknown  /items/2/status/queue_position: 4 became null"#,
         r#"filler   /items/1: "......" became null"#,
     ];
-    assert_eq!(
-        lines(&differences),
-        fields_of_a_newer_service_and_an_omission
-    );
+    assert_eq!(lines(&differences), fields_of_a_newer_service_and_an_omission);
     let files = fs::read_dir(folder).unwrap();
     let files = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-    assert_eq!(
-        files.collect::<BTreeSet<_>>(),
-        used,
-        "add new fixtures to FIXTURES"
-    );
+    assert_eq!(files.collect::<BTreeSet<_>>(), used, "add new fixtures to FIXTURES");
 }
 
 #[test]
@@ -118,9 +101,7 @@ fn differences_have_a_kind_and_a_place() {
         let [sent, returned, expected] = columns(case);
         let [sent, returned] = [sent, returned].map(|json| serde_json::from_str(json).unwrap());
         let findings = comparison::between(&Value::Null, &schema, &sent, &returned);
-        let found = findings
-            .iter()
-            .map(|it| format!("{} {}", it.kind, it.pointer));
+        let found = findings.iter().map(|it| format!("{} {}", it.kind, it.pointer));
         assert_eq!(found.collect::<Vec<_>>().join(", "), expected, "{case}");
     }
 }

@@ -70,10 +70,7 @@ fn calls_of_the_provider_are_described() {
         let success: Vec<u16> = success.collect();
         let taken = call.success.as_ref();
         let taken = taken.unwrap_or(&provider.defaults[&call.method]);
-        assert!(
-            success.iter().all(|s| taken.contains(s)),
-            "{id}: {success:?}"
-        );
+        assert!(success.iter().all(|s| taken.contains(s)), "{id}: {success:?}");
 
         let known = parameters(&root, operation);
         for name in &call.query {
@@ -97,11 +94,7 @@ fn calls_of_the_provider_are_described() {
 #[test]
 fn bodies_of_the_provider_have_every_field_that_must_be_there() {
     let (provider, root) = (provider(), description());
-    for (id, call) in provider
-        .calls
-        .iter()
-        .filter(|(_, call)| !call.sends.is_empty())
-    {
+    for (id, call) in provider.calls.iter().filter(|(_, call)| !call.sends.is_empty()) {
         let (_, operation) = operation(&root, id);
         let schema = schema(&operation["requestBody"]);
         let fields: Vec<_> = FIELDS.iter().filter(|row| row.schema == schema).collect();
@@ -109,11 +102,7 @@ fn bodies_of_the_provider_have_every_field_that_must_be_there() {
             assert!(fields.iter().any(|row| row.name == name), "{id}: {name}");
         }
         for row in fields.iter().filter(|row| row.required) {
-            assert!(
-                call.sends.iter().any(|name| name == row.name),
-                "{id}: {}",
-                row.name
-            );
+            assert!(call.sends.iter().any(|name| name == row.name), "{id}: {}", row.name);
         }
     }
 }
@@ -122,10 +111,9 @@ fn bodies_of_the_provider_have_every_field_that_must_be_there() {
 fn states_that_the_provider_waits_for_are_known() {
     let (provider, root) = (provider(), description());
     let known = |schema: &str| root["components"]["schemas"][schema]["enum"].clone();
-    for (schema, states) in [
-        ("KnownPhase", provider.phases),
-        ("KnownSaveImageStatus", provider.image_ends),
-    ] {
+    for (schema, states) in
+        [("KnownPhase", provider.phases), ("KnownSaveImageStatus", provider.image_ends)]
+    {
         let known = known(schema);
         for state in states {
             assert!(known.as_array().unwrap().contains(&json!(state)), "{state}");

@@ -129,9 +129,6 @@ fn types_have_the_schemas_of_the_description() {
         let mut schemas = schemas.clone();
         schemas.pointer_mut(parent).unwrap()[key] = serde_json::from_str(columns[1]).unwrap();
         let differences = differences(&schemas);
-        assert!(
-            differences.contains(&columns[2].to_owned()),
-            "{change}: {differences:?}"
-        );
+        assert!(differences.contains(&columns[2].to_owned()), "{change}: {differences:?}");
     }
 }

@@ -37,9 +37,7 @@ pub fn find(name: &str) -> Result<Trip, String> {
     };
     let nearest = TYPES.iter().max_by_key(|(known, _)| likeness(known));
     let nearest = nearest.map_or("Empty", |(known, _)| known);
-    Err(format!(
-        "no schema is called {name}; the nearest name is {nearest}"
-    ))
+    Err(format!("no schema is called {name}; the nearest name is {nearest}"))
 }
 
 fn through<T: Decode + Serialize>(body: &[u8]) -> Result<(Value, Skipped), String> {

@@ -63,12 +63,7 @@ pub const DEVIATIONS: &[Deviation] = &[
         ours: "",
         why: "D-35: a 204 cannot carry a body",
     },
-    Deviation {
-        at: "Disk.size",
-        theirs: "str",
-        ours: "int or str",
-        why: "D-08: the SDK has both",
-    },
+    Deviation { at: "Disk.size", theirs: "str", ours: "int or str", why: "D-08: the SDK has both" },
     Deviation {
         at: "DiskResponse.size",
         theirs: "int",

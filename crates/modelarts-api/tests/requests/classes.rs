@@ -186,16 +186,11 @@ fn every_attribute_of_the_sdk_is_described_but_for_the_listed_deviations() {
     walk.all_operations();
 
     let (found, listed) = (walk.found.iter(), DEVIATIONS.iter());
-    let surprises: Vec<_> = found
-        .filter(|difference| !listed.clone().any(|row| row.covers(difference)))
-        .collect();
-    assert!(
-        surprises.is_empty(),
-        "differ and are not listed: {surprises:#?}"
-    );
-    let unused: Vec<&Deviation> = listed
-        .filter(|row| !walk.found.iter().any(|difference| row.covers(difference)))
-        .collect();
+    let surprises: Vec<_> =
+        found.filter(|difference| !listed.clone().any(|row| row.covers(difference))).collect();
+    assert!(surprises.is_empty(), "differ and are not listed: {surprises:#?}");
+    let unused: Vec<&Deviation> =
+        listed.filter(|row| !walk.found.iter().any(|difference| row.covers(difference))).collect();
     assert!(unused.is_empty(), "listed and do not occur: {unused:#?}");
 
     // Every attribute must have been compared. `openapi/SOURCES.md` states the number of
@@ -222,12 +217,8 @@ fn a_type_is_spelled_as_the_sdk_spells_it() {
             "labels": { "type": "object", "additionalProperties": { "type": "boolean" } },
         } },
     } } });
-    let attributes = [
-        ("tags", "str"),
-        ("size", "int"),
-        ("labels", "dict(str, bool)"),
-        ("gone", "float"),
-    ];
+    let attributes =
+        [("tags", "str"), ("size", "int"), ("labels", "dict(str, bool)"), ("gone", "float")];
     let attributes = attributes.map(|(name, kind)| (name.to_owned(), kind.to_owned()));
     let sdk = Sdk {
         operations: BTreeMap::new(),

@@ -22,30 +22,18 @@ fn compare(at: String, theirs: Option<&Value>, ours: Option<&Value>, found: &mut
     match (theirs, ours) {
         (Some(Value::Object(theirs)), Some(Value::Object(ours))) => {
             for name in names(theirs, ours) {
-                compare(
-                    format!("{at}/{name}"),
-                    theirs.get(name),
-                    ours.get(name),
-                    found,
-                );
+                compare(format!("{at}/{name}"), theirs.get(name), ours.get(name), found);
             }
         }
         (Some(Value::Array(theirs)), Some(Value::Array(ours))) => {
             for index in 0..theirs.len().max(ours.len()) {
-                compare(
-                    format!("{at}/{index}"),
-                    theirs.get(index),
-                    ours.get(index),
-                    found,
-                );
+                compare(format!("{at}/{index}"), theirs.get(index), ours.get(index), found);
             }
         }
         (theirs, ours) if theirs == ours => {}
-        (theirs, ours) => found.push(Difference {
-            at,
-            theirs: theirs.cloned(),
-            ours: ours.cloned(),
-        }),
+        (theirs, ours) => {
+            found.push(Difference { at, theirs: theirs.cloned(), ours: ours.cloned() })
+        }
     }
 }
 
@@ -61,11 +49,7 @@ fn a_difference_has_its_place() {
         &json!({"query": [["a", "1"]], "body": {"x": 1, "y": [1, 2]}}),
         &json!({"query": [["a", "1"]], "body": {"x": "1", "y": [1], "z": null}}),
     );
-    let difference = |at: &str, theirs, ours| Difference {
-        at: at.into(),
-        theirs,
-        ours,
-    };
+    let difference = |at: &str, theirs, ours| Difference { at: at.into(), theirs, ours };
     assert_eq!(
         found,
         [

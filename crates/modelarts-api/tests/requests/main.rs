@@ -38,10 +38,7 @@ async fn every_request_is_the_sdks_but_for_the_listed_deviations() {
         let ours = sent::by(made).await;
         assert_eq!(call.not_taken(), Vec::<String>::new(), "{operation}");
         for difference in difference::between(&record["request"], &ours) {
-            match DEVIATIONS
-                .iter()
-                .position(|d| d.covers(&operation, &difference))
-            {
+            match DEVIATIONS.iter().position(|d| d.covers(&operation, &difference)) {
                 Some(row) => {
                     used.insert(row);
                 }
@@ -104,11 +101,7 @@ fn strict_reading_refuses_the_sdks_values_of_other_types() {
                 continue;
             }
             let mut body = record["request"]["body"].clone();
-            for (_, other) in DEVIATIONS
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != row)
-            {
+            for (_, other) in DEVIATIONS.iter().enumerate().filter(|(other, _)| *other != row) {
                 other.apply(&operation, &mut body);
             }
             let read = serde_path_to_error::deserialize::<_, types::AlgorithmRequest>(&body);
@@ -133,10 +126,7 @@ fn every_recorded_operation_is_described_and_the_others_are_listed() {
     let described: BTreeSet<_> = OPERATIONS.iter().map(|row| row.id.to_owned()).collect();
     let recorded = recorded();
     // An operation that is added to the description has no record until `record` runs.
-    let unknown: Vec<_> = recorded
-        .keys()
-        .filter(|id| !described.contains(*id))
-        .collect();
+    let unknown: Vec<_> = recorded.keys().filter(|id| !described.contains(*id)).collect();
     assert_eq!(
         unknown, [""; 0],
         "the description lacks them; run crates/modelarts-api/tests/requests/record"
@@ -146,10 +136,7 @@ fn every_recorded_operation_is_described_and_the_others_are_listed() {
         .filter(|(_, record)| record.is_null())
         .map(|(operation, _)| operation.as_str())
         .collect();
-    let listed: Vec<_> = NOT_IN_THE_SDK
-        .iter()
-        .map(|(operation, _)| *operation)
-        .collect();
+    let listed: Vec<_> = NOT_IN_THE_SDK.iter().map(|(operation, _)| *operation).collect();
     assert_eq!(missing, listed);
 }
 

@@ -22,11 +22,7 @@ impl<'a> RecordedCall<'a> {
         for deviation in DEVIATIONS {
             deviation.apply(operation, &mut body);
         }
-        Self {
-            arguments: &record["arguments"],
-            body,
-            taken: RefCell::default(),
-        }
+        Self { arguments: &record["arguments"], body, taken: RefCell::default() }
     }
 
     /// Returns an argument or the body as the type that the caller requires, and marks it as taken.
@@ -47,9 +43,6 @@ impl<'a> RecordedCall<'a> {
     pub fn not_taken(&self) -> Vec<String> {
         let arguments = self.arguments.as_object().unwrap().keys().cloned();
         let body = (!self.body.is_null()).then(|| "body".to_owned());
-        arguments
-            .chain(body)
-            .filter(|name| !self.taken.borrow().contains(name))
-            .collect()
+        arguments.chain(body).filter(|name| !self.taken.borrow().contains(name)).collect()
     }
 }

@@ -33,12 +33,7 @@ pub async fn by(call: impl AsyncFnOnce(&Client)) -> Value {
 pub async fn answered(body: &'static str, call: impl AsyncFnOnce(&Client)) -> Value {
     let recorder = Arc::new(Recorder(Mutex::default(), body));
     let context = Context::new(recorder.clone());
-    call(&Client::new_with_client(
-        "http://service.example",
-        http(),
-        context,
-    ))
-    .await;
+    call(&Client::new_with_client("http://service.example", http(), context)).await;
     let mut seen = recorder.0.lock().unwrap();
     assert_eq!(seen.len(), 1, "requests");
     seen.remove(0)
@@ -54,9 +49,9 @@ fn as_recorded(request: &Request) -> Value {
         .filter(|(name, _)| *name != "accept")
         .map(|(name, value)| (name.to_string(), value.to_str().unwrap().into()))
         .collect();
-    let body: Value = request.body().map_or(Value::Null, |body| {
-        serde_json::from_slice(body.as_bytes().unwrap()).unwrap()
-    });
+    let body: Value = request
+        .body()
+        .map_or(Value::Null, |body| serde_json::from_slice(body.as_bytes().unwrap()).unwrap());
     json!({
         "method": request.method().as_str(),
         "path": request.url().path(),
@@ -75,8 +70,5 @@ fn http() -> reqwest::Client {
         .unwrap()
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .build()
-        .unwrap()
+    reqwest::Client::builder().tls_backend_preconfigured(tls).build().unwrap()
 }

@@ -39,11 +39,7 @@ impl ConfigEdit {
         let document = text
             .parse()
             .map_err(|error| Failure::usage(format_args!("{}: {error}", path.display())))?;
-        Ok(Self {
-            path: path.to_owned(),
-            document,
-            _lock: lock,
-        })
+        Ok(Self { path: path.to_owned(), document, _lock: lock })
     }
 
     /// Sets a setting of a context, which is created if it does not exist.
@@ -72,9 +68,7 @@ impl ConfigEdit {
         let Some(contexts) = self.contexts_mut() else {
             return;
         };
-        let removed = contexts
-            .remove(name)
-            .and_then(|item| item.into_table().ok());
+        let removed = contexts.remove(name).and_then(|item| item.into_table().ok());
         let Some(removed) = removed else {
             return;
         };
@@ -86,9 +80,7 @@ impl ConfigEdit {
         if kept.trim().is_empty() {
             return;
         }
-        let tables = contexts
-            .iter_mut()
-            .filter_map(|(_, item)| item.as_table_mut());
+        let tables = contexts.iter_mut().filter_map(|(_, item)| item.as_table_mut());
         let next = tables
             .filter(|table| table.position() > removed.position())
             .min_by_key(|table| table.position());
@@ -122,10 +114,7 @@ impl ConfigEdit {
             Ok(())
         };
         written().map_err(|error| {
-            Failure::local(format_args!(
-                "cannot write the contexts to {}: {error}",
-                path.display()
-            ))
+            Failure::local(format_args!("cannot write the contexts to {}: {error}", path.display()))
         })
     }
 
@@ -157,9 +146,7 @@ impl ConfigEdit {
 }
 
 fn parent(path: &Path) -> &Path {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     parent.unwrap_or(Path::new("."))
 }
 

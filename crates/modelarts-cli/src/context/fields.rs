@@ -8,17 +8,11 @@ use crate::{failure::Failure, suggestion::nearest};
 pub(crate) const FIELDS: &[(&str, &str)] = &[
     ("region", "region, such as eu-de"),
     ("project_id", "id of the project"),
-    (
-        "endpoint",
-        "address of the service, if not that of the region",
-    ),
+    ("endpoint", "address of the service, if not that of the region"),
     ("obs_endpoint", "address of OBS, if not that of the region"),
     ("bucket", "bucket for local code and data"),
     ("prefix", "prefix of the keys in the bucket"),
-    (
-        "credentials_file",
-        "file with the credentials, as ~/.huaweicloud/credentials",
-    ),
+    ("credentials_file", "file with the credentials, as ~/.huaweicloud/credentials"),
     ("os_cloud", "cloud in clouds.yaml"),
     ("flavor", "flavor of jobs without --flavor"),
     ("pool", "pool of jobs without --pool"),
@@ -53,10 +47,7 @@ pub(super) fn unknown(name: &str) -> String {
     let names = FIELDS.iter().map(|(name, _)| *name);
     match nearest(&name, names.clone()) {
         Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!(
-            "it must be one of: {}",
-            names.collect::<Vec<_>>().join(", ")
-        ),
+        None => format!("it must be one of: {}", names.collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -76,15 +76,11 @@ impl Context {
             ("MODELARTS_OBS_ENDPOINT", self.obs_endpoint.clone()),
             ("MODELARTS_OBS_BUCKET", self.bucket.clone()),
             ("MODELARTS_OBS_PREFIX", self.prefix.clone()),
-            (
-                "HUAWEICLOUD_SDK_CREDENTIALS_FILE",
-                path(&self.credentials_file),
-            ),
+            ("HUAWEICLOUD_SDK_CREDENTIALS_FILE", path(&self.credentials_file)),
             ("OS_CLOUD", self.os_cloud.clone()),
         ];
         let set = values.into_iter();
-        set.filter_map(|(name, value)| Some((name, value?)))
-            .collect()
+        set.filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
 
@@ -184,12 +180,7 @@ mod tests {
             data_dir: path,
         };
         let value = serde_json::to_value(all).unwrap();
-        let mut names: Vec<&str> = value
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let mut names: Vec<&str> = value.as_object().unwrap().keys().map(String::as_str).collect();
         let mut listed: Vec<&str> = fields::FIELDS.iter().map(|(name, _)| *name).collect();
         names.sort_unstable();
         listed.sort_unstable();

@@ -10,11 +10,7 @@ use crate::{context::selection::Selection, failure::Failure};
 /// tools with a region are no addresses, because people set them once for all programs.
 const ENDPOINTS: [&str; 2] = ["MODELARTS_ENDPOINT", "MODELARTS_REGION"];
 /// Variables with the id of the project.
-const PROJECTS: [&str; 3] = [
-    "HUAWEICLOUD_SDK_PROJECT_ID",
-    "HW_PROJECT_ID",
-    "OS_PROJECT_ID",
-];
+const PROJECTS: [&str; 3] = ["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 
 /// A variable whose endpoint or project is not that of the context.
 pub(crate) struct Difference {
@@ -32,12 +28,7 @@ impl Difference {
 
     /// Returns the settings that apply and those that do not.
     pub(crate) fn result(&self) -> String {
-        let Self {
-            variable,
-            of_variable,
-            of_context,
-            context,
-        } = self;
+        let Self { variable, of_variable, of_context, context } = self;
         format!(
             "{of_context} of the context {context} applies, and {of_variable} of {variable} does \
              not"
@@ -86,12 +77,7 @@ impl Selection {
         let difference = |variable, of_variable: String, of_context: Option<String>| {
             let of_context = of_context.filter(|of_context| *of_context != of_variable)?;
             let context = context.to_owned();
-            Some(Difference {
-                variable,
-                of_variable,
-                of_context,
-                context,
-            })
+            Some(Difference { variable, of_variable, of_context, context })
         };
         if let Some((variable, _)) = first(&ENDPOINTS)
             && let Some(of_variable) = endpoint(Environment::of_process())
@@ -110,18 +96,14 @@ impl Selection {
 
 /// Returns the first variable of the process that is not empty.
 fn first(names: &[&'static str]) -> Option<(&'static str, String)> {
-    let mut values = names
-        .iter()
-        .filter_map(|name| Some((*name, env::var(name).ok()?)));
+    let mut values = names.iter().filter_map(|name| Some((*name, env::var(name).ok()?)));
     values.find(|(_, value)| !value.is_empty())
 }
 
 /// Returns the endpoint of a client with this environment; `None` if it has none.
 fn endpoint(environment: Environment) -> Option<String> {
     let builder = ClientBuilder::default().environment(environment);
-    let builder = builder
-        .credentials(Credentials::token("unused"))
-        .project_id("unused");
+    let builder = builder.credentials(Credentials::token("unused")).project_id("unused");
     let endpoint = builder.build().ok()?.endpoint().to_owned();
     Some(endpoint.trim_end_matches('/').to_owned())
 }

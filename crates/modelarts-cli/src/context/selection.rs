@@ -34,10 +34,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub(crate) fn new(requested: Option<String>) -> Self {
-        Self {
-            requested: requested.filter(|name| !name.is_empty()),
-            found: OnceCell::new(),
-        }
+        Self { requested: requested.filter(|name| !name.is_empty()), found: OnceCell::new() }
     }
 
     /// Returns the name in `--context` or in its variable; it may not exist.
@@ -73,9 +70,7 @@ impl Selection {
     /// the process. The context of an emulator has all variables, so that keys of a cloud are never
     /// sent to it. A context with another address than the process has none of its addresses.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
-        let is_elsewhere = self
-            .difference()?
-            .is_some_and(|found| found.is_of_endpoint());
+        let is_elsewhere = self.difference()?.is_some_and(|found| found.is_of_endpoint());
         self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })
     }
 
@@ -105,10 +100,7 @@ impl Selection {
         };
         let mut variables = self.connection(directory)?;
         let set = context.variables();
-        variables.extend(
-            set.into_iter()
-                .map(|(name, value)| (name.to_owned(), value)),
-        );
+        variables.extend(set.into_iter().map(|(name, value)| (name.to_owned(), value)));
         let cache = env::var("MODELARTS_CACHE_DIR").ok();
         variables.extend(cache.map(|value| ("MODELARTS_CACHE_DIR".to_owned(), value)));
         Ok(Environment::new(move |name| variables.get(name).cloned()))
@@ -130,9 +122,7 @@ impl Selection {
         let (name, context) = self.find().ok()?;
         let name = name.as_deref().unwrap_or_default();
         let start = start(name, context.data_dir.as_deref()?);
-        Some(format!(
-            "the emulator of the context {name} does not respond; {start}"
-        ))
+        Some(format!("the emulator of the context {name} does not respond; {start}"))
     }
 }
 

@@ -30,10 +30,7 @@ impl Interrupt {
             let failed = |error: &io::Error| tracing::debug!(%error, "a signal ends the process");
             signal.inspect_err(failed).ok()
         };
-        Self {
-            signals: listen().filter_map(received).collect(),
-            is_received: false,
-        }
+        Self { signals: listen().filter_map(received).collect(), is_received: false }
     }
 
     /// Waits for a signal. Returns at once if one was received before.

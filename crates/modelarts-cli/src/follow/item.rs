@@ -84,10 +84,7 @@ pub(crate) struct JobName {
 
 impl JobName {
     pub(crate) fn new(job: &Job) -> Self {
-        Self {
-            id: job.id().to_owned(),
-            name: job.name().to_owned(),
-        }
+        Self { id: job.id().to_owned(), name: job.name().to_owned() }
     }
 }
 
@@ -167,9 +164,7 @@ impl JobEnd {
             task: None,
             cause: None,
             seconds: job.time_run().map(|time| time.as_secs_f64()),
-            outputs: outputs
-                .map(|(name, url)| (name.to_owned(), address(url)))
-                .collect(),
+            outputs: outputs.map(|(name, url)| (name.to_owned(), address(url))).collect(),
             downloaded: BTreeMap::new(),
         }
     }
@@ -182,9 +177,9 @@ impl JobEnd {
         self.summary = Some(outcome.to_string());
         match outcome {
             Outcome::Completed => self.exit_code = Some(0),
-            Outcome::Failed {
-                exit_code, task, ..
-            } => (self.exit_code, self.task) = (*exit_code, task.clone()),
+            Outcome::Failed { exit_code, task, .. } => {
+                (self.exit_code, self.task) = (*exit_code, task.clone())
+            }
             _ => {}
         }
         self

@@ -102,10 +102,9 @@ impl<'a> Printer<'a> {
         }
         match update {
             // By far the most frequent update: the text is not copied.
-            JobUpdate::Log {
-                task,
-                item: LogItem::Line(line),
-            } if self.output.format != Format::Ndjson => {
+            JobUpdate::Log { task, item: LogItem::Line(line) }
+                if self.output.format != Format::Ndjson =>
+            {
                 self.write_prefix(task)?;
                 match (&self.links, &self.sink) {
                     (Some(links), Sink::Stdout(_)) => self.sink.write(&links.linked(line))?,
@@ -142,11 +141,7 @@ impl<'a> Printer<'a> {
             };
         }
         let text = match item {
-            Item::Phase {
-                phase,
-                secondary_phase,
-                ..
-            } => {
+            Item::Phase { phase, secondary_phase, .. } => {
                 let phase = output::phase(&phase.as_str().into());
                 let secondary = secondary_phase.as_deref().map(|text| format!("  {text}"));
                 let time = self.clock_time(Some(SystemTime::now().into()));
@@ -182,20 +177,13 @@ impl<'a> Printer<'a> {
             }
             JobUpdate::Event(event) => EventItem::new(event).map(Item::Event),
             JobUpdate::Log { task, item } => match item {
-                LogItem::Line(line) => Some(Item::Log {
-                    task: task.clone(),
-                    line: line.clone(),
-                }),
-                LogItem::Gap { bytes } => Some(Item::LogGap {
-                    task: task.clone(),
-                    bytes: *bytes,
-                }),
+                LogItem::Line(line) => Some(Item::Log { task: task.clone(), line: line.clone() }),
+                LogItem::Gap { bytes } => Some(Item::LogGap { task: task.clone(), bytes: *bytes }),
                 _ => None,
             },
-            JobUpdate::Interrupted { error } => Some(Item::Interrupted {
-                error: error.to_string(),
-                time: now(),
-            }),
+            JobUpdate::Interrupted { error } => {
+                Some(Item::Interrupted { error: error.to_string(), time: now() })
+            }
             JobUpdate::Resumed => Some(Item::Resumed { time: now() }),
             _ => None,
         }

@@ -58,13 +58,9 @@ pub(crate) fn remember(project: &str, id: &str, code: Option<PathBuf>) {
         let path = path().ok_or_else(|| io::Error::other("no home directory"))?;
         let directory = env::current_dir()?;
         let mut last = read(&path);
-        last.jobs
-            .retain(|job| job.directory != directory || job.project != project);
-        let entry = |directory| LastJob {
-            directory,
-            project: project.to_owned(),
-            id: id.to_owned(),
-        };
+        last.jobs.retain(|job| job.directory != directory || job.project != project);
+        let entry =
+            |directory| LastJob { directory, project: project.to_owned(), id: id.to_owned() };
         last.jobs.push(entry(directory));
         last.code.extend(code.map(entry));
         prune(&mut last.jobs);
@@ -92,10 +88,8 @@ pub(crate) fn staged_code(project: &str, id: &str) -> Option<PathBuf> {
 pub(super) fn last_job(project: &str) -> Result<String, Failure> {
     let directory = env::current_dir().map_err(Failure::local)?;
     let jobs = path().map(|path| read(&path)).unwrap_or_default().jobs;
-    let found = jobs
-        .into_iter()
-        .rev()
-        .find(|job| job.directory == directory && job.project == project);
+    let found =
+        jobs.into_iter().rev().find(|job| job.directory == directory && job.project == project);
     found.map(|job| job.id).ok_or_else(|| {
         Failure::NotFound(
             "@last: no job of this project was submitted from this directory; `modelarts ls` lists \

@@ -61,9 +61,7 @@ impl JobArgument {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {
             [name] => find(client, name, Prefixes::Any).await,
-            [] => Err(Failure::usage(
-                "stdin has no id; it must have that of one job",
-            )),
+            [] => Err(Failure::usage("stdin has no id; it must have that of one job")),
             names => Err(Failure::usage(format_args!(
                 "stdin has {} ids; the command must have one job",
                 names.len()
@@ -136,20 +134,11 @@ async fn read_ids(client: &Client, names: &[String]) -> Result<HashMap<String, J
     }
     let searches = ids.chunks(IDS_PER_SEARCH).map(|ids| {
         let ids = Filter::id().is_in(ids.iter().copied());
-        client
-            .training_jobs()
-            .list()
-            .filter(ids)
-            .collect(IDS_PER_SEARCH)
+        client.training_jobs().list().filter(ids).collect(IDS_PER_SEARCH)
     });
-    let found: Vec<Vec<Job>> = stream::iter(searches)
-        .buffered(CONCURRENT)
-        .try_collect()
-        .await?;
+    let found: Vec<Vec<Job>> = stream::iter(searches).buffered(CONCURRENT).try_collect().await?;
     let jobs = found.into_iter().flatten();
-    Ok(jobs
-        .map(|job| (job.id().to_ascii_lowercase(), job))
-        .collect())
+    Ok(jobs.map(|job| (job.id().to_ascii_lowercase(), job)).collect())
 }
 
 /// Reads the job that an argument names: the last one, an id, a name, or a prefix, in this order.
@@ -157,27 +146,19 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
     let jobs = client.training_jobs();
     if name == "@last" {
         let id = last_job(&project(client))?;
-        return jobs
-            .get(&id)
-            .await
-            .map_err(|error| match error.is_not_found() {
-                true => Failure::NotFound(format!("@last: the job {id} no longer exists")),
-                false => error.into(),
-            });
+        return jobs.get(&id).await.map_err(|error| match error.is_not_found() {
+            true => Failure::NotFound(format!("@last: the job {id} no longer exists")),
+            false => error.into(),
+        });
     }
     if name.starts_with('@') {
-        return Err(Failure::usage(format_args!(
-            "{name}: a job must be @last, a name or an id"
-        )));
+        return Err(Failure::usage(format_args!("{name}: a job must be @last, a name or an id")));
     }
     if is_id(name) {
-        return jobs
-            .get(name)
-            .await
-            .map_err(|error| match error.is_not_found() {
-                true => Failure::NotFound(format!("no job has the id {name}")),
-                false => error.into(),
-            });
+        return jobs.get(name).await.map_err(|error| match error.is_not_found() {
+            true => Failure::NotFound(format!("no job has the id {name}")),
+            false => error.into(),
+        });
     }
     if name.is_empty() || !name.bytes().all(is_of_name) {
         return Err(Failure::usage(format_args!(
@@ -185,11 +166,7 @@ async fn find(client: &Client, name: &str, prefixes: Prefixes) -> Result<Job, Fa
         )));
     }
     // The search returns jobs whose names contain the text.
-    let mut like = jobs
-        .list()
-        .filter(Filter::name().like(name))
-        .stream()
-        .take(PREFIX_SEARCH);
+    let mut like = jobs.list().filter(Filter::name().like(name)).stream().take(PREFIX_SEARCH);
     let (mut exact, mut begins) = (Vec::new(), Vec::new());
     while let Some(job) = like.try_next().await? {
         match job.name() {
@@ -275,10 +252,7 @@ fn is_of_name(byte: u8) -> bool {
 fn is_id(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     let lengths: Vec<usize> = groups.iter().map(|group| group.len()).collect();
-    lengths == [8, 4, 4, 4, 12]
-        && text
-            .bytes()
-            .all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
+    lengths == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte == b'-' || byte.is_ascii_hexdigit())
 }
 
 #[cfg(test)]

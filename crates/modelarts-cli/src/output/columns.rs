@@ -17,33 +17,18 @@ pub(crate) struct Column<R> {
 impl<R> Column<R> {
     /// Creates a column of all tables.
     pub(crate) const fn new(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self {
-            name,
-            wide: false,
-            key: false,
-            text,
-        }
+        Self { name, wide: false, key: false, text }
     }
 
     /// Creates a column of all tables with texts that are arguments of other commands, such as ids.
     /// On a narrow terminal, the other columns give way to it.
     pub(crate) const fn key(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self {
-            name,
-            wide: false,
-            key: true,
-            text,
-        }
+        Self { name, wide: false, key: true, text }
     }
 
     /// Creates a column of the format `wide`.
     pub(crate) const fn wide(name: &'static str, text: fn(&R) -> String) -> Self {
-        Self {
-            name,
-            wide: true,
-            key: false,
-            text,
-        }
+        Self { name, wide: true, key: false, text }
     }
 }
 
@@ -57,14 +42,9 @@ pub(super) fn select<'a, R>(
         return Ok(all.iter().filter(|column| wide || !column.wide).collect());
     };
     let find = |name: &String| {
-        let found = all
-            .iter()
-            .find(|column| column.name.eq_ignore_ascii_case(name.trim()));
+        let found = all.iter().find(|column| column.name.eq_ignore_ascii_case(name.trim()));
         found.ok_or_else(|| {
-            let known: Vec<String> = all
-                .iter()
-                .map(|column| column.name.to_lowercase())
-                .collect();
+            let known: Vec<String> = all.iter().map(|column| column.name.to_lowercase()).collect();
             Failure::usage(format_args!(
                 "--columns {name:?}: no column has this name; it must be one of: {}",
                 known.join(", ")

@@ -49,12 +49,7 @@ pub(crate) struct OutputArguments {
     pub(crate) columns: Option<Vec<String>>,
     /// Expression of jq that is applied to the JSON; selects the format json unless ndjson is
     /// given.
-    #[arg(
-        long,
-        global = true,
-        value_name = "EXPRESSION",
-        help_heading = "Output"
-    )]
+    #[arg(long, global = true, value_name = "EXPRESSION", help_heading = "Output")]
     pub(crate) jq: Option<String>,
 }
 
@@ -120,11 +115,7 @@ mod tests {
             ("ls -o", false),
         ] {
             let arguments = arguments.split(' ').map(OsString::from);
-            assert_eq!(
-                is_json_requested(arguments.clone()),
-                expected,
-                "{arguments:?}"
-            );
+            assert_eq!(is_json_requested(arguments.clone()), expected, "{arguments:?}");
         }
     }
 }

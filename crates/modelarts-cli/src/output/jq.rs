@@ -25,24 +25,14 @@ impl Filter {
                 "--jq {code:?}: {reason}; it must be an expression of jq, such as .jobs[].id"
             ))
         };
-        let loader = Loader::new(
-            jaq_core::defs()
-                .chain(jaq_std::defs())
-                .chain(jaq_json::defs()),
-        );
+        let loader = Loader::new(jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()));
         let arena = Arena::default();
-        let modules = loader
-            .load(&arena, File { path: (), code })
-            .map_err(|errors| {
-                let first = errors.first().map(|(_, error)| syntax_error(error));
-                invalid(first.unwrap_or_default())
-            })?;
+        let modules = loader.load(&arena, File { path: (), code }).map_err(|errors| {
+            let first = errors.first().map(|(_, error)| syntax_error(error));
+            invalid(first.unwrap_or_default())
+        })?;
         let filter = jaq_core::Compiler::default()
-            .with_funs(
-                jaq_core::funs()
-                    .chain(jaq_std::funs())
-                    .chain(jaq_json::funs()),
-            )
+            .with_funs(jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs()))
             .compile(modules)
             .map_err(|errors| {
                 let mut undefined = errors.iter().flat_map(|(_, errors)| errors);
@@ -125,10 +115,7 @@ mod tests {
             ("\"a", "closing quote expected at its end"),
             ("if . then 1", "else or end expected at its end"),
             ("nofunction", "no function is called nofunction"),
-            (
-                "first(1; 2; 3)",
-                "no function with 3 arguments is called first",
-            ),
+            ("first(1; 2; 3)", "no function with 3 arguments is called first"),
             ("$x", "no variable is called $x"),
             ("import \"a\" as a; 1", "modules cannot be imported"),
         ] {
@@ -140,9 +127,6 @@ mod tests {
     fn an_error_of_a_value_is_readable() {
         let filter = Filter::compile(".name.first").unwrap();
         let failure = filter.apply(json!({"name": "a"})).unwrap_err();
-        assert_eq!(
-            failure.to_string(),
-            "--jq: cannot index \"a\" with \"first\""
-        );
+        assert_eq!(failure.to_string(), "--jq: cannot index \"a\" with \"first\"");
     }
 }

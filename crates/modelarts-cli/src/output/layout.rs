@@ -24,12 +24,7 @@ pub(super) struct Layout {
 
 impl Layout {
     pub(super) fn new(width: Option<u16>, keys: Vec<bool>) -> Self {
-        Self {
-            width: width.map(usize::from),
-            keys,
-            natural: Vec::new(),
-            fitted: Vec::new(),
-        }
+        Self { width: width.map(usize::from), keys, natural: Vec::new(), fitted: Vec::new() }
     }
 
     /// Takes the widths of these rows into account.
@@ -128,21 +123,13 @@ mod tests {
         layout.add(&rows);
         assert!(layout.excess().is_empty());
         assert_eq!(layout.line(&rows[0]), "NAME  WHY");
-        assert_eq!(
-            layout.line(&rows[1]),
-            format!("a     {}", "long ".repeat(50).trim_end())
-        );
+        assert_eq!(layout.line(&rows[1]), format!("a     {}", "long ".repeat(50).trim_end()));
     }
 
     #[test]
     fn the_widest_column_is_cut_first() {
         let mut layout = Layout::new(Some(40), vec![false; 6]);
-        let rows = rows(&[&[
-            "a-name-of-thirty-characters-yes",
-            "0c11ad02",
-            "Running",
-            "1",
-        ]]);
+        let rows = rows(&[&["a-name-of-thirty-characters-yes", "0c11ad02", "Running", "1"]]);
         layout.add(&rows);
         assert!(layout.excess().is_empty());
         let line = layout.line(&rows[0]);
@@ -173,13 +160,7 @@ mod tests {
 
     #[test]
     fn other_columns_give_way_to_keys() {
-        let cells = [
-            "modelarts.p3.large.public.free",
-            "GPU",
-            "8",
-            "64 GB",
-            "1 x GP-Vnt1",
-        ];
+        let cells = ["modelarts.p3.large.public.free", "GPU", "8", "64 GB", "1 x GP-Vnt1"];
         let keys = || vec![true, false, false, false, false];
         let mut layout = Layout::new(Some(44), keys());
         layout.add(&rows(&[&cells]));

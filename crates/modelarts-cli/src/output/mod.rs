@@ -45,12 +45,7 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn new(arguments: OutputArguments, terminal: Terminal) -> Result<Self, Failure> {
         let filter = arguments.jq.as_deref().map(Filter::compile).transpose()?;
-        Ok(Self {
-            format: arguments.format(),
-            columns: arguments.columns,
-            filter,
-            terminal,
-        })
+        Ok(Self { format: arguments.format(), columns: arguments.columns, filter, terminal })
     }
 
     /// Returns `true` if the output is text for people.
@@ -128,10 +123,7 @@ struct Versioned<'a, T> {
 
 impl<'a, T: Serialize> Versioned<'a, T> {
     fn new(document: &'a T) -> Self {
-        Self {
-            schema_version: SCHEMA_VERSION,
-            document,
-        }
+        Self { schema_version: SCHEMA_VERSION, document }
     }
 }
 

@@ -12,10 +12,7 @@ pub(crate) struct TaskPrefixes {
 
 impl TaskPrefixes {
     pub(crate) fn new(indent: &'static str) -> Self {
-        Self {
-            indent,
-            known: Vec::new(),
-        }
+        Self { indent, known: Vec::new() }
     }
 
     /// Returns the text before a line of the task.
@@ -23,8 +20,7 @@ impl TaskPrefixes {
         let known = self.known.iter().position(|(known, _)| known == task);
         let index = known.unwrap_or_else(|| {
             let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
-            self.known
-                .push((task.to_owned(), format!("{}{prefix} ", self.indent)));
+            self.known.push((task.to_owned(), format!("{}{prefix} ", self.indent)));
             self.known.len() - 1
         });
         &self.known[index].1

@@ -22,8 +22,7 @@ pub(crate) fn age(age: Duration) -> String {
 /// Returns a value as text, or `-`.
 pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     let text = value.map(|value| value.to_string());
-    text.filter(|text| !text.is_empty())
-        .unwrap_or_else(|| "-".to_owned())
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
 }
 
 /// Returns a text with line breaks between words, so that it fits on a terminal of this width.
@@ -38,11 +37,7 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
         if used > 0 {
             lines.push(if is_full { '\n' } else { ' ' });
         }
-        used = if used == 0 || is_full {
-            length
-        } else {
-            used + 1 + length
-        };
+        used = if used == 0 || is_full { length } else { used + 1 + length };
         lines += word;
     }
     lines
@@ -77,10 +72,7 @@ pub(crate) fn one_line(text: String) -> String {
 fn style_length(text: &str) -> Option<usize> {
     let codes = text.strip_prefix("\u{1b}[")?;
     let end = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
-    codes
-        .get(end..)?
-        .starts_with('m')
-        .then_some("\u{1b}[".len() + end + "m".len())
+    codes.get(end..)?.starts_with('m').then_some("\u{1b}[".len() + end + "m".len())
 }
 
 fn char_length(text: &str) -> usize {

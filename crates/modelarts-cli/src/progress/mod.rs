@@ -58,11 +58,7 @@ impl ProgressBars {
             true => ProgressDrawTarget::stderr(),
             false => ProgressDrawTarget::hidden(),
         };
-        Self {
-            bars: MultiProgress::with_draw_target(target),
-            terminal,
-            shown,
-        }
+        Self { bars: MultiProgress::with_draw_target(target), terminal, shown }
     }
 
     /// Adds the bar of a transfer with its label, such as `Code` or `Data`.
@@ -124,17 +120,12 @@ impl TransferBar {
             self.bar.set_style(self.screen.style());
             self.bar.reset_elapsed();
         }
-        let files = format!(
-            "{} of {} files",
-            HumanCount(done.files),
-            HumanCount(total.files)
-        );
+        let files = format!("{} of {} files", HumanCount(done.files), HumanCount(total.files));
         let is_late = state.printed.elapsed() >= LINE_INTERVAL;
         if is_late && self.screen.shown && !self.screen.terminal.redraws && total.files > 0 {
             state.printed = Instant::now();
             let (sent, all) = (bytes(done.bytes), bytes(total.bytes));
-            self.screen
-                .line(format_args!("{}: {files}, {sent} of {all}", self.label));
+            self.screen.line(format_args!("{}: {files}, {sent} of {all}", self.label));
         }
         self.bar.set_length(total.bytes);
         self.bar.set_position(done.bytes);
@@ -213,15 +204,9 @@ mod tests {
 
     #[test]
     fn numbers_are_readable() {
-        let one = Amount {
-            files: 1,
-            bytes: 17,
-        };
+        let one = Amount { files: 1, bytes: 17 };
         assert_eq!(amount(one), "1 file, 17 B");
-        let many = Amount {
-            files: 4_000,
-            bytes: 3 << 20,
-        };
+        let many = Amount { files: 4_000, bytes: 3 << 20 };
         assert_eq!(amount(many), "4,000 files, 3.00 MiB");
     }
 
@@ -231,13 +216,7 @@ mod tests {
         assert_eq!(summary(&result, "sent"), "nothing sent");
         result.unchanged.files = 2;
         result.deleted = 1;
-        assert_eq!(
-            summary(&result, "sent"),
-            "nothing sent, 2 unchanged, 1 deleted"
-        );
-        assert_eq!(
-            plan(&result, "send"),
-            "nothing to send, 2 unchanged, 1 to delete"
-        );
+        assert_eq!(summary(&result, "sent"), "nothing sent, 2 unchanged, 1 deleted");
+        assert_eq!(plan(&result, "send"), "nothing to send, 2 unchanged, 1 to delete");
     }
 }

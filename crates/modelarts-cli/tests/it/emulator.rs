@@ -78,17 +78,11 @@ fn its_arguments_and_its_name_are_those_of_the_emulator() {
     assert_eq!(run("emulator --version"), (Some(0), version));
     let (code, text) = run("emulator serve --tokn dev");
     assert_eq!(code, Some(2));
-    assert!(
-        text.contains("a similar argument exists: '--token'"),
-        "{text}"
-    );
+    assert!(text.contains("a similar argument exists: '--token'"), "{text}");
     assert!(text.contains("Usage: modelarts-emulator serve"), "{text}");
     let (code, text) = run("emulator serve --seed none.json");
     assert_eq!(code, Some(1));
-    assert!(
-        text.starts_with("modelarts-emulator: cannot use none.json"),
-        "{text}"
-    );
+    assert!(text.starts_with("modelarts-emulator: cannot use none.json"), "{text}");
     // Other arguments named so are values.
     assert_eq!(run("ls emulator").0, Some(2));
 }

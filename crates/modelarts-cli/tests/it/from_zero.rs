@@ -120,10 +120,7 @@ fn a_clone_is_all_that_the_installation_needs() {
     let blocks = blocks("Install");
     let lines: Vec<&str> = blocks.iter().flat_map(|block| block.text.lines()).collect();
     let directory = concat!("crates/", env!("CARGO_PKG_NAME"));
-    assert_eq!(
-        lines,
-        [format!("cargo install --locked --path {directory}")]
-    );
+    assert_eq!(lines, [format!("cargo install --locked --path {directory}")]);
 }
 
 #[test]
@@ -161,11 +158,7 @@ async fn the_service_needs_three_variables() {
     let exports = blocks.remove(0);
     let vars = fixture.emulator.vars();
     let exports = exports.text.lines().map(|line| {
-        let (name, value) = line
-            .strip_prefix("export ")
-            .unwrap()
-            .split_once('=')
-            .unwrap();
+        let (name, value) = line.strip_prefix("export ").unwrap().split_once('=').unwrap();
         let value = vars(name).unwrap_or_else(|| value.to_owned());
         (name.to_owned(), value)
     });
@@ -173,15 +166,9 @@ async fn the_service_needs_three_variables() {
     assert_eq!(variables.len(), 3);
     // The emulator takes the place of the region.
     for (name, source) in [
-        (
-            "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE",
-            "MODELARTS_ENDPOINT",
-        ),
+        ("HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE", "MODELARTS_ENDPOINT"),
         ("MODELARTS_OBS_ENDPOINT", "MODELARTS_OBS_ENDPOINT"),
-        (
-            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
-            "HUAWEICLOUD_SDK_IAM_ENDPOINT",
-        ),
+        ("HUAWEICLOUD_SDK_IAM_ENDPOINT", "HUAWEICLOUD_SDK_IAM_ENDPOINT"),
     ] {
         variables.push((name.to_owned(), vars(source).unwrap()));
     }

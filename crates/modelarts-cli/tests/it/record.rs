@@ -34,14 +34,9 @@ async fn a_recording_has_no_names_and_is_compared() {
     }
     let mut transcript: Value = serde_json::from_str(&text).unwrap();
     let calls = transcript["calls"].as_array_mut().unwrap();
-    let phases = calls
-        .iter()
-        .map(|call| &call["response"]["status"]["phase"]);
+    let phases = calls.iter().map(|call| &call["response"]["status"]["phase"]);
     let phases: Vec<&str> = phases.filter_map(Value::as_str).collect();
-    assert_eq!(
-        phases,
-        ["Running", "Failed", "Completed", "Creating", "Completed"]
-    );
+    assert_eq!(phases, ["Running", "Failed", "Completed", "Creating", "Completed"]);
     // The emulator does not have these operations.
     calls.retain(|call| call["status"] != 501);
     fs::write(&file, transcript.to_string()).unwrap();
@@ -80,10 +75,7 @@ async fn a_created_job_is_deleted_in_any_case() {
     emulator.faults().add(conflict).unwrap();
     let late = fixture.run("record session.json --create -y --timeout 1s");
     late.await.code(124);
-    assert_eq!(
-        [count("StopTrainingJob"), count("DeleteTrainingJob")],
-        [1, 1]
-    );
+    assert_eq!([count("StopTrainingJob"), count("DeleteTrainingJob")], [1, 1]);
     let running = fixture.spawn("record session.json --create --yes");
     while count("CreateTrainingJob") < 2 {
         tokio::task::yield_now().await;

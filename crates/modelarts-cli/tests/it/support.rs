@@ -104,9 +104,7 @@ impl Fixture {
 
     /// Returns a client of the emulator.
     pub(crate) fn client(&self) -> Client {
-        ClientBuilder::from_vars(self.emulator.vars())
-            .build()
-            .unwrap()
+        ClientBuilder::from_vars(self.emulator.vars()).build().unwrap()
     }
 
     /// Runs the program. The runtime of the emulator continues meanwhile.
@@ -132,9 +130,7 @@ impl Running {
     /// Sends a signal, such as `INT`.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
-        let sent = std::process::Command::new("kill")
-            .args(["-s", name, &id])
-            .status();
+        let sent = std::process::Command::new("kill").args(["-s", name, &id]).status();
         assert!(sent.unwrap().success());
     }
 
@@ -184,10 +180,8 @@ pub(crate) fn json_of(output: &OutputAssert, schema: &str) -> Value {
 /// `jobs.line`.
 pub(crate) fn lines_of(output: &OutputAssert, schema: &str) -> Vec<Value> {
     let text = std::str::from_utf8(&output.get_output().stdout).unwrap();
-    let documents: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let documents: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for document in &documents {
         assert_schema(document, schema);
     }
@@ -223,7 +217,5 @@ pub(crate) fn report_skipped(reason: &str) {
 
 /// Runs a program on a thread of its own, so that the emulator in this process responds.
 pub(crate) async fn assert(command: Command) -> OutputAssert {
-    tokio::task::spawn_blocking(move || command.assert())
-        .await
-        .unwrap()
+    tokio::task::spawn_blocking(move || command.assert()).await.unwrap()
 }

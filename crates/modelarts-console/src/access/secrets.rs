@@ -15,10 +15,7 @@ pub(crate) struct Secrets {
 impl Secrets {
     /// Returns the choice in the query of the page. The default is masks.
     pub(crate) fn of(fields: &Fields) -> Self {
-        Self {
-            are_shown: fields.get("secrets") == Some("shown"),
-            exist: false,
-        }
+        Self { are_shown: fields.get("secrets") == Some("shown"), exist: false }
     }
 
     /// Masks the secrets of a value, unless they are to be shown.

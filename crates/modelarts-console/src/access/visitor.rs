@@ -35,10 +35,7 @@ impl Fields {
 
     /// Returns the first value of a field, unless it is empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        let mut found = self
-            .0
-            .iter()
-            .filter(|(known, value)| known == name && !value.is_empty());
+        let mut found = self.0.iter().filter(|(known, value)| known == name && !value.is_empty());
         found.next().map(|(_, value)| value.as_str())
     }
 
@@ -55,9 +52,7 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         if request.method() == Method::GET || request.method() == Method::HEAD {
-            return Ok(Self::parse(
-                request.uri().query().unwrap_or_default().as_bytes(),
-            ));
+            return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes()));
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|error| Problem::invalid(error.body_text()))?;

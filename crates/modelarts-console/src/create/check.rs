@@ -63,9 +63,7 @@ impl Checked {
         });
         let code = draft.and_then(|draft| draft.dropped(CODE));
         let code = code.into_iter().flat_map(|code| code.files);
-        let scripts = code
-            .map(|(path, _)| path)
-            .filter(|path| path.ends_with(".py"));
+        let scripts = code.map(|(path, _)| path).filter(|path| path.ends_with(".py"));
         let context = state.settings.context.as_deref();
         let mut body = plan.job.body();
         mask_described(&mut body, &[]);
@@ -129,11 +127,7 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
     is_wrong.then(|| {
         let rule = format!("must be of the resource type {wanted}, and is of type {kind}");
         let control = Control::new("flavor", "Specifications");
-        Finding::own(
-            &control,
-            &rule,
-            "choose another flavor, or another resource type",
-        )
+        Finding::own(&control, &rule, "choose another flavor, or another resource type")
     })
 }
 

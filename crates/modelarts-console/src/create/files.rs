@@ -51,7 +51,5 @@ pub(super) async fn progress(
     Path(draft): Path<String>,
 ) -> Json<Staged> {
     let draft = state.drafts.get(&draft);
-    Json(Staged {
-        progress: draft.and_then(|draft| draft.progress()),
-    })
+    Json(Staged { progress: draft.and_then(|draft| draft.progress()) })
 }

@@ -13,10 +13,7 @@ pub(super) struct Control {
 
 impl Control {
     pub(super) fn new(name: impl Into<String>, label: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            label: label.into(),
-        }
+        Self { name: name.into(), label: label.into() }
     }
 }
 
@@ -50,16 +47,9 @@ impl Controls {
             let rest = inner.strip_prefix(outer);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        let outer = self
-            .around
-            .iter()
-            .filter(|(known, _)| around(&normal(known), &path));
+        let outer = self.around.iter().filter(|(known, _)| around(&normal(known), &path));
         let nearest = outer.max_by_key(|(known, _)| known.len());
-        let inner = || {
-            self.around
-                .iter()
-                .find(|(known, _)| around(&path, &normal(known)))
-        };
+        let inner = || self.around.iter().find(|(known, _)| around(&path, &normal(known)));
         nearest.or_else(inner).map(|(_, control)| control)
     }
 }
@@ -109,18 +99,13 @@ impl Finding {
             },
         };
         let (rule, advice) = rule.split_once("; ").unwrap_or((rule, ""));
-        Self {
-            path: path.to_owned(),
-            ..Self::own(control, rule, advice)
-        }
+        Self { path: path.to_owned(), ..Self::own(control, rule, advice) }
     }
 
     /// Creates the finding of a violation.
     pub(super) fn of_violation(violation: &Violation, control: Option<&Control>) -> Self {
         Self {
-            field: control
-                .map(|control| control.name.clone())
-                .unwrap_or_default(),
+            field: control.map(|control| control.name.clone()).unwrap_or_default(),
             label: label(control, violation.field()),
             path: violation.field().to_owned(),
             rule: violation.rule().to_owned(),
@@ -132,9 +117,7 @@ impl Finding {
     /// Creates the finding of a warning.
     pub(super) fn of_warning(warning: &Warning, control: Option<&Control>) -> Self {
         Self {
-            field: control
-                .map(|control| control.name.clone())
-                .unwrap_or_default(),
+            field: control.map(|control| control.name.clone()).unwrap_or_default(),
             label: label(control, warning.field()),
             path: warning.field().to_owned(),
             rule: warning.advice().to_owned(),

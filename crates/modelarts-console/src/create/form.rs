@@ -53,10 +53,7 @@ impl Form {
                     _ => value.trim().to_owned(),
                 };
                 let rows = form.rows.entry(list).or_default();
-                rows.entry(index)
-                    .or_default()
-                    .entry(column)
-                    .or_insert(value);
+                rows.entry(index).or_default().entry(column).or_insert(value);
             }
         }
         form

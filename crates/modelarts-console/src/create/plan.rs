@@ -195,9 +195,7 @@ impl Plan {
 
     /// Sets the address of a script, whose path may be relative to the directory.
     fn set_script(&mut self, directory: &str, script: &str) {
-        let is_address = ["obs://", "/", "file://"]
-            .iter()
-            .any(|start| script.starts_with(start));
+        let is_address = ["obs://", "/", "file://"].iter().any(|start| script.starts_with(start));
         if !script.is_empty() && !is_address && !directory.is_empty() {
             let script = script.strip_prefix("./").unwrap_or(script);
             let address = format!("{}/{script}", directory.trim_end_matches('/'));
@@ -366,9 +364,7 @@ impl Plan {
     /// Returns the number of elements of a list in the body.
     fn count(&self, path: &str) -> usize {
         let body = self.job.body();
-        let value = path
-            .split('.')
-            .try_fold(&body, |value, name| value.get(name));
+        let value = path.split('.').try_fold(&body, |value, name| value.get(name));
         value.and_then(Value::as_array).map_or(0, Vec::len)
     }
 }

@@ -62,9 +62,7 @@ pub(super) fn form_of(mut body: Value) -> Form {
 /// Takes the name and the version of the engine, which its id replaces.
 fn set_engine(form: &mut Form, body: &mut Value) {
     let name = take(body, engine::ENGINE_NAME).as_ref().and_then(text_of);
-    let version = take(body, engine::ENGINE_VERSION)
-        .as_ref()
-        .and_then(text_of);
+    let version = take(body, engine::ENGINE_VERSION).as_ref().and_then(text_of);
     if form.get("engine").is_empty()
         && let Some((name, version)) = name.zip(version)
     {
@@ -75,12 +73,7 @@ fn set_engine(form: &mut Form, body: &mut Value) {
 fn set_list(form: &mut Form, body: &mut Value, list: &List) {
     if list.path == algorithm::ENVIRONMENTS {
         let variables = take(body, list.path);
-        for (name, value) in variables
-            .as_ref()
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (name, value) in variables.as_ref().and_then(Value::as_object).into_iter().flatten() {
             let value = text_of(value).unwrap_or_default();
             let row = [("name", name.clone()), ("value", value)];
             form.push(list.name, Row::from(row));
@@ -115,10 +108,7 @@ fn set_list(form: &mut Form, body: &mut Value, list: &List) {
             }
         }
         prune(&mut element);
-        if element
-            .as_object()
-            .is_some_and(|members| !members.is_empty())
-        {
+        if element.as_object().is_some_and(|members| !members.is_empty()) {
             row.insert(EXTRA, element.to_string());
         }
         form.push(list.name, row);
@@ -218,19 +208,11 @@ mod tests {
             let body = job.body();
             let snippets = Snippets::new(&client(), None, &body);
             let wanted = format!("{} {on_command_line}", flag.name);
-            assert!(
-                snippets.command.contains(&wanted),
-                "{wanted}: {}",
-                snippets.command
-            );
+            assert!(snippets.command.contains(&wanted), "{wanted}: {}", snippets.command);
             // The name is an argument of `create`.
             let call = call.replace("name", "create");
             let wanted = format!(".{call}({argument})");
-            assert!(
-                snippets.program.contains(&wanted),
-                "{wanted}: {}",
-                snippets.program
-            );
+            assert!(snippets.program.contains(&wanted), "{wanted}: {}", snippets.program);
             let (form, of_form) = again(&body);
             assert_eq!(of_form, body, "{parameter:?}");
             if parameter.number > 0 && parameter.is_of(form.mode()) {

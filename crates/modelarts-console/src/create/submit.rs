@@ -48,13 +48,7 @@ pub(super) async fn show(
     form.set(DRAFT, id);
     let lists = state.cached.choices.lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);
-    let content = Content {
-        form,
-        checked,
-        notes,
-        shows_errors: false,
-        problem: None,
-    };
+    let content = Content { form, checked, notes, shows_errors: false, problem: None };
     Ok(Page(FormPage::new(&state, &visitor, content, &lists)))
 }
 
@@ -165,13 +159,7 @@ pub(super) async fn create(
         None if checked.errors.is_empty() || is_check => StatusCode::OK,
         None => StatusCode::UNPROCESSABLE_ENTITY,
     };
-    let content = Content {
-        form,
-        checked,
-        notes: Vec::new(),
-        shows_errors: true,
-        problem,
-    };
+    let content = Content { form, checked, notes: Vec::new(), shows_errors: true, problem };
     let page = FormPage::new(&state, &visitor, content, &lists);
     Ok((status, Page(page)).into_response())
 }

@@ -127,19 +127,9 @@ pub(super) struct Content {
 
 impl FormPage {
     pub(super) fn new(state: &State, visitor: &Visitor, content: Content, lists: &Lists) -> Self {
-        let Content {
-            form,
-            checked,
-            mut notes,
-            shows_errors,
-            problem,
-        } = content;
+        let Content { form, checked, mut notes, shows_errors, problem } = content;
         let errors: &[Finding] = if shows_errors { &checked.errors } else { &[] };
-        let builder = Views {
-            form: &form,
-            lists,
-            errors,
-        };
+        let builder = Views { form: &form, lists, errors };
         let groups = groups().map(|group| GroupView {
             title: group.title,
             items: group.items.iter().map(|item| builder.item(item)).collect(),
@@ -278,10 +268,7 @@ impl Views<'_> {
             Kind::Lines => return ("lines", Vec::new()),
             Kind::Choice(choices) => {
                 let choices = choices.iter().map(|(value, label)| choice(value, label));
-                vec![Options {
-                    title: String::new(),
-                    choices: choices.collect(),
-                }]
+                vec![Options { title: String::new(), choices: choices.collect() }]
             }
             // A list that cannot be read leaves a text.
             Kind::Engine if self.lists.engines.is_err() => return ("text", Vec::new()),
@@ -300,10 +287,7 @@ impl Views<'_> {
             // A value that the service does not list.
             None => groups.push(Options {
                 title: String::new(),
-                choices: vec![Choice {
-                    is_chosen: true,
-                    ..choice(value, value)
-                }],
+                choices: vec![Choice { is_chosen: true, ..choice(value, value) }],
             }),
         }
         ("select", groups)
@@ -318,11 +302,7 @@ impl Views<'_> {
                 Some(id) if !id.is_empty() => id.to_owned(),
                 _ => format!("{name}:{version}"),
             };
-            let label = if version.is_empty() {
-                value.as_str()
-            } else {
-                version
-            };
+            let label = if version.is_empty() { value.as_str() } else { version };
             add(&mut groups, name, choice(&value, label));
         }
         groups
@@ -369,26 +349,16 @@ fn kind_of(flavor: &TrainingFlavor) -> String {
 }
 
 fn choice(value: &str, label: &str) -> Choice {
-    Choice {
-        value: value.to_owned(),
-        label: label.to_owned(),
-        is_chosen: false,
-    }
+    Choice { value: value.to_owned(), label: label.to_owned(), is_chosen: false }
 }
 
 fn blank() -> Options {
-    Options {
-        title: String::new(),
-        choices: vec![choice("", "Choose…")],
-    }
+    Options { title: String::new(), choices: vec![choice("", "Choose…")] }
 }
 
 fn add(groups: &mut Vec<Options>, title: &str, choice: Choice) {
     match groups.iter_mut().find(|group| group.title == title) {
         Some(group) => group.choices.push(choice),
-        None => groups.push(Options {
-            title: title.to_owned(),
-            choices: vec![choice],
-        }),
+        None => groups.push(Options { title: title.to_owned(), choices: vec![choice] }),
     }
 }

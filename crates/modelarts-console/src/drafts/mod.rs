@@ -51,11 +51,7 @@ pub(crate) struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            bytes: 5 << 30,
-            files: 10_000,
-            drafts: 16,
-        }
+        Self { bytes: 5 << 30, files: 10_000, drafts: 16 }
     }
 }
 
@@ -186,11 +182,7 @@ impl Draft {
         let directory = temporary::directory_in(parent, "draft-")?;
         std::fs::create_dir(directory.path().join(FILES))?;
         std::fs::create_dir(directory.path().join(INCOMING))?;
-        Ok(Self {
-            limits,
-            directory,
-            contents: Mutex::default(),
-        })
+        Ok(Self { limits, directory, contents: Mutex::default() })
     }
 
     /// Receives a file. It appears in the slot once it is complete; a file that breaks off leaves
@@ -209,10 +201,7 @@ impl Draft {
         let file = NamedTempFile::new_in(incoming).map_err(local)?;
         let opened = fs::File::from_std(file.reopen().map_err(local)?);
         let mut writer = BufWriter::with_capacity(1 << 18, opened);
-        let mut reserved = Reserved {
-            draft: self,
-            bytes: 0,
-        };
+        let mut reserved = Reserved { draft: self, bytes: 0 };
         while let Some(chunk) = body.next().await {
             let chunk = chunk.map_err(|_| {
                 Problem::invalid(format!("the upload of {path} broke off, and was discarded"))
@@ -241,8 +230,7 @@ impl Draft {
         if let Some(parent) = target.parent() {
             std::fs::create_dir_all(parent).map_err(|error| conflicting(path, &error))?;
         }
-        file.persist(&target)
-            .map_err(|error| conflicting(path, &error.error))?;
+        file.persist(&target).map_err(|error| conflicting(path, &error.error))?;
         let files = contents.slots.entry(slot.to_owned()).or_default();
         let replaced = files.insert(path.to_owned(), reserved.bytes);
         contents.bytes -= replaced.unwrap_or_default();
@@ -259,10 +247,7 @@ impl Draft {
         }
         let files: usize = contents.slots.values().map(BTreeMap::len).sum();
         if files >= self.limits.files {
-            return Err(too_large(format!(
-                "a form takes at most {} files",
-                self.limits.files
-            )));
+            return Err(too_large(format!("a form takes at most {} files", self.limits.files)));
         }
         match contents.bytes.checked_add(declared) {
             Some(bytes) if bytes <= self.limits.bytes => Ok(()),
@@ -293,9 +278,7 @@ impl Draft {
     pub(crate) fn summary(&self) -> BTreeMap<String, (usize, u64)> {
         let contents = self.contents.lock();
         let slots = contents.slots.iter();
-        slots
-            .map(|(slot, files)| (slot.clone(), (files.len(), files.values().sum())))
-            .collect()
+        slots.map(|(slot, files)| (slot.clone(), (files.len(), files.values().sum()))).collect()
     }
 
     /// Returns the files of a slot; `None` if it has none.
@@ -313,20 +296,13 @@ impl Draft {
         let Some(name) = only else {
             let name = directory.file_name()?.to_str()?.to_owned();
             let files = files.iter().map(|(path, size)| (path.clone(), *size));
-            return Some(Dropped {
-                root: directory,
-                name,
-                files: files.collect(),
-            });
+            return Some(Dropped { root: directory, name, files: files.collect() });
         };
         let inside = |path: &str| path.get(name.len() + 1..).unwrap_or_default().to_owned();
         Some(Dropped {
             root: directory.join(name),
             name: name.to_owned(),
-            files: files
-                .iter()
-                .map(|(path, size)| (inside(path), *size))
-                .collect(),
+            files: files.iter().map(|(path, size)| (inside(path), *size)).collect(),
         })
     }
 
@@ -420,10 +396,10 @@ fn conflicting(path: &str, error: &io::Error) -> Problem {
         io::ErrorKind::NotADirectory
         | io::ErrorKind::IsADirectory
         | io::ErrorKind::AlreadyExists
-        | io::ErrorKind::DirectoryNotEmpty => Problem::invalid(format!(
-            "{path} must not be the name of a file and of a directory"
-        ))
-        .with_advice("remove the files, and drop them again"),
+        | io::ErrorKind::DirectoryNotEmpty => {
+            Problem::invalid(format!("{path} must not be the name of a file and of a directory"))
+                .with_advice("remove the files, and drop them again")
+        }
         _ => local(error),
     }
 }

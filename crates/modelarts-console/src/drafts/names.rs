@@ -28,10 +28,8 @@ pub(super) fn check_slot(slot: &str) -> Result<(), Problem> {
 pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     let wrong = |rule: &str| {
         let shown: String = path.chars().take(80).collect();
-        Err(
-            Problem::invalid(format!("the name of the file {shown:?} {rule}"))
-                .with_advice("rename the file, or leave it out"),
-        )
+        Err(Problem::invalid(format!("the name of the file {shown:?} {rule}"))
+            .with_advice("rename the file, or leave it out"))
     };
     if path.len() > MAX_PATH {
         return wrong("must have at most 900 bytes");
@@ -41,9 +39,7 @@ pub(super) fn check_path(path: &str) -> Result<(), Problem> {
     }
     let steps = || path.split('/');
     // A path with a drive is not relative on Windows.
-    let is_inside = Path::new(path)
-        .components()
-        .all(|step| matches!(step, Component::Normal(_)));
+    let is_inside = Path::new(path).components().all(|step| matches!(step, Component::Normal(_)));
     if !is_inside || steps().any(|step| matches!(step, "" | ".")) {
         return wrong("must be a path in the directory, without empty parts, . and ..");
     }

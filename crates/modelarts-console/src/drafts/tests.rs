@@ -7,11 +7,7 @@ use super::*;
 const ID: &str = "00112233445566778899aabbccddeeff";
 
 fn drafts(bytes: u64, files: usize) -> Drafts {
-    Drafts::new(Limits {
-        bytes,
-        files,
-        drafts: 2,
-    })
+    Drafts::new(Limits { bytes, files, drafts: 2 })
 }
 
 fn body(chunks: &[&'static str]) -> impl Stream<Item = Result<Bytes, ()>> + Unpin + use<> {
@@ -44,10 +40,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let broken = stream::iter([Ok(Bytes::from("12345")), Err(())]);
     let problem = draft.receive(CODE, "train.py", None, broken).await;
     let problem = problem.unwrap_err();
-    assert_eq!(
-        problem.message,
-        "the upload of train.py broke off, and was discarded"
-    );
+    assert_eq!(problem.message, "the upload of train.py broke off, and was discarded");
     assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
     assert!(draft.dropped(CODE).is_none());
     // The room of the broken upload is free again.
@@ -62,10 +55,7 @@ async fn files_beyond_the_limits_are_rejected() {
     let declared = draft.receive(CODE, "a", Some(11), body(&["1"])).await;
     assert_eq!(declared.unwrap_err().status, StatusCode::PAYLOAD_TOO_LARGE);
     let undeclared = draft.receive(CODE, "a", None, body(&["123456", "78901"]));
-    assert_eq!(
-        undeclared.await.unwrap_err().message,
-        "a form takes at most 10 B of files"
-    );
+    assert_eq!(undeclared.await.unwrap_err().message, "a form takes at most 10 B of files");
     assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
     put(&draft, "a", "1234567890").await.unwrap();
     assert!(put(&draft, "b", "1").await.is_err());
@@ -73,10 +63,7 @@ async fn files_beyond_the_limits_are_rejected() {
     draft.clear(CODE).unwrap();
     put(&draft, "a", "1").await.unwrap();
     put(&draft, "b", "1").await.unwrap();
-    assert_eq!(
-        put(&draft, "c", "1").await.unwrap_err().message,
-        "a form takes at most 2 files"
-    );
+    assert_eq!(put(&draft, "c", "1").await.unwrap_err().message, "a form takes at most 2 files");
 }
 
 #[tokio::test]
@@ -85,30 +72,16 @@ async fn names_that_leave_the_directory_are_rejected() {
     let draft = drafts.open(ID).unwrap();
     let long = "x".repeat(256);
     let deep = "d/".repeat(33) + "f";
-    for path in [
-        "../x",
-        "a/../../x",
-        "/etc/x",
-        "a//x",
-        "a/./x",
-        "",
-        "a/",
-        "a\\..\\x",
-        "a\0x",
-        &long,
-        &deep,
-    ] {
+    for path in
+        ["../x", "a/../../x", "/etc/x", "a//x", "a/./x", "", "a/", "a\\..\\x", "a\0x", &long, &deep]
+    {
         let problem = put(&draft, path, "1").await.unwrap_err();
         assert_eq!(problem.status, StatusCode::BAD_REQUEST, "{path:?}");
         assert!(problem.message.contains(" must "), "{}", problem.message);
     }
     for slot in ["", "..", "code/..", "inputs-", "inputs-x", "inputs-12345"] {
         let received = draft.receive(slot, "x", None, body(&["1"])).await;
-        assert_eq!(
-            received.unwrap_err().status,
-            StatusCode::NOT_FOUND,
-            "{slot}"
-        );
+        assert_eq!(received.unwrap_err().status, StatusCode::NOT_FOUND, "{slot}");
     }
     assert_eq!(all_files(draft.path()), Vec::<PathBuf>::new());
 }
@@ -129,12 +102,7 @@ async fn a_dropped_directory_keeps_its_name() {
     assert_eq!((dropped.name.as_str(), dropped.files.len()), ("code", 3));
     assert!(dropped.root.join("main.py").is_file());
     let problem = put(&draft, "main.py/x", "1").await.unwrap_err();
-    assert_eq!(
-        problem.status,
-        StatusCode::BAD_REQUEST,
-        "{}",
-        problem.message
-    );
+    assert_eq!(problem.status, StatusCode::BAD_REQUEST, "{}", problem.message);
 }
 
 #[tokio::test]
@@ -146,11 +114,7 @@ async fn files_do_not_change_while_they_are_staged() {
     let problem = put(&draft, "train.py", "1").await.unwrap_err();
     assert_eq!(problem.status, StatusCode::CONFLICT);
     assert!(draft.clear(CODE).is_err());
-    draft.set_progress(Progress {
-        part: CODE.to_owned(),
-        done: 1,
-        total: 2,
-    });
+    draft.set_progress(Progress { part: CODE.to_owned(), done: 1, total: 2 });
     assert_eq!(draft.progress().map(|progress| progress.done), Some(1));
     drop(lock);
     assert!(draft.progress().is_none());

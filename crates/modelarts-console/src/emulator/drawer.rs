@@ -32,12 +32,8 @@ const MAX_REQUESTS: usize = 50;
 const OBS_READS: [&str; 3] = ["obs.Get", "obs.Head", "obs.List"];
 
 /// Units of a step of the clock, in seconds.
-const UNITS: [(&str, f64); 4] = [
-    ("seconds", 1.0),
-    ("minutes", 60.0),
-    ("hours", 3_600.0),
-    ("days", 86_400.0),
-];
+const UNITS: [(&str, f64); 4] =
+    [("seconds", 1.0), ("minutes", 60.0), ("hours", 3_600.0), ("days", 86_400.0)];
 
 #[derive(Template)]
 #[template(path = "emulator/drawer.html")]
@@ -218,10 +214,7 @@ async fn advance(
 ) -> Result<Response, Problem> {
     let emulator = administration(&state)?;
     let result = match step(&fields) {
-        Ok(duration) => emulator
-            .advance(duration)
-            .await
-            .map_err(|problem| problem.message),
+        Ok(duration) => emulator.advance(duration).await.map_err(|problem| problem.message),
         Err(reason) => Err(reason),
     };
     match result {
@@ -249,10 +242,7 @@ async fn add_fault(
 ) -> Result<Response, Problem> {
     let emulator = administration(&state)?;
     let result = match faults::parse(&fields) {
-        Ok(rule) => emulator
-            .add_fault(&rule)
-            .await
-            .map_err(|problem| problem.message),
+        Ok(rule) => emulator.add_fault(&rule).await.map_err(|problem| problem.message),
         Err(reason) => Err(reason),
     };
     match result {

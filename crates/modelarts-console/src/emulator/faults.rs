@@ -33,56 +33,16 @@ pub(crate) const KINDS: [Kind; 13] = [
         label: "HTML page of a load balancer, not executed",
         members: &["status"],
     },
-    Kind {
-        name: "reset",
-        label: "Connection reset, not executed",
-        members: &[],
-    },
-    Kind {
-        name: "lost-answer",
-        label: "Connection reset after the execution",
-        members: &[],
-    },
-    Kind {
-        name: "reset-mid-body",
-        label: "Body cut off",
-        members: &[],
-    },
-    Kind {
-        name: "delay",
-        label: "Delayed response",
-        members: &["ms"],
-    },
-    Kind {
-        name: "unknown-phase",
-        label: "Unknown phase",
-        members: &["phase"],
-    },
-    Kind {
-        name: "unknown-secondary-phase",
-        label: "Unknown secondary phase",
-        members: &["phase"],
-    },
-    Kind {
-        name: "shifted-page",
-        label: "Rows shifted by one",
-        members: &[],
-    },
-    Kind {
-        name: "duplicate-rows",
-        label: "Rows repeated",
-        members: &[],
-    },
-    Kind {
-        name: "null-lists",
-        label: "Lists that are null",
-        members: &[],
-    },
-    Kind {
-        name: "totals-as-text",
-        label: "Totals as text",
-        members: &[],
-    },
+    Kind { name: "reset", label: "Connection reset, not executed", members: &[] },
+    Kind { name: "lost-answer", label: "Connection reset after the execution", members: &[] },
+    Kind { name: "reset-mid-body", label: "Body cut off", members: &[] },
+    Kind { name: "delay", label: "Delayed response", members: &["ms"] },
+    Kind { name: "unknown-phase", label: "Unknown phase", members: &["phase"] },
+    Kind { name: "unknown-secondary-phase", label: "Unknown secondary phase", members: &["phase"] },
+    Kind { name: "shifted-page", label: "Rows shifted by one", members: &[] },
+    Kind { name: "duplicate-rows", label: "Rows repeated", members: &[] },
+    Kind { name: "null-lists", label: "Lists that are null", members: &[] },
+    Kind { name: "totals-as-text", label: "Totals as text", members: &[] },
 ];
 
 /// A member of a rule that only some kinds have.
@@ -107,26 +67,16 @@ pub(crate) const MEMBERS: [Member; 7] = [
 
 impl Member {
     const fn number(name: &'static str, label: &'static str, is_required: bool) -> Self {
-        Self {
-            name,
-            label,
-            is_number: true,
-            is_required,
-        }
+        Self { name, label, is_number: true, is_required }
     }
 
     const fn text(name: &'static str, label: &'static str, is_required: bool) -> Self {
-        Self {
-            is_number: false,
-            ..Self::number(name, label, is_required)
-        }
+        Self { is_number: false, ..Self::number(name, label, is_required) }
     }
 
     /// Returns the names of the kinds with this member, separated by blanks.
     pub(crate) fn kinds(&self) -> String {
-        let kinds = KINDS
-            .iter()
-            .filter(|kind| kind.members.contains(&self.name));
+        let kinds = KINDS.iter().filter(|kind| kind.members.contains(&self.name));
         kinds.map(|kind| kind.name).collect::<Vec<_>>().join(" ")
     }
 }
@@ -232,10 +182,7 @@ mod tests {
     #[test]
     fn a_wrong_field_is_named_with_its_rule() {
         let cases = [
-            (
-                "fault=oops",
-                "Fault: it must be one of the list, and is \"oops\"",
-            ),
+            ("fault=oops", "Fault: it must be one of the list, and is \"oops\""),
             (
                 "fault=status",
                 "Status, 200 to 599: the fault \"Error response, not executed\" needs a value",
@@ -244,10 +191,7 @@ mod tests {
                 "fault=delay&ms=soon",
                 "Delay, milliseconds: it must be a whole number up to 4294967295, and is \"soon\"",
             ),
-            (
-                "fault=reset&times=0",
-                "Responses: it must be a number above 0",
-            ),
+            ("fault=reset&times=0", "Responses: it must be a number above 0"),
             (
                 "fault=reset&times=-1",
                 "Responses: it must be a whole number up to 4294967295, and is \"-1\"",

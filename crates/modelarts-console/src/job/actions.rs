@@ -87,7 +87,6 @@ async fn describe(
     let job = state.job(&id).await?;
     // Browsers send the end of a line as two characters.
     let text = fields.get("description").unwrap_or_default();
-    job.set_description(text.replace("\r\n", "\n").trim())
-        .await?;
+    job.set_description(text.replace("\r\n", "\n").trim()).await?;
     Ok(Redirect::to(&format!("/jobs/{}", job.id())))
 }

@@ -214,18 +214,8 @@ async fn show(
     Ok(Page(EventsPage {
         layout,
         frame,
-        levels: choices(
-            &all,
-            filter.level.as_deref(),
-            |row| &row.level,
-            str::to_owned,
-        ),
-        sources: choices(
-            &all,
-            filter.source.as_deref(),
-            |row| &row.source,
-            str::to_owned,
-        ),
+        levels: choices(&all, filter.level.as_deref(), |row| &row.level, str::to_owned),
+        sources: choices(&all, filter.source.as_deref(), |row| &row.source, str::to_owned),
         kinds: choices(&all, filter.kind.as_deref(), |row| &row.kind, label),
         text: fields.get("q").unwrap_or_default().to_owned(),
         rows: fragment(&EventRows { rows: &shown })?,

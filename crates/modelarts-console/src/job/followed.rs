@@ -33,11 +33,7 @@ impl FollowedJob {
         let watch = state.watches.job(&state.handle(id)?);
         let known = watch.loaded().await;
         match (known.is_vanished, &known.job, &known.interruption) {
-            (false, Some(job), _) => Ok(Self {
-                job: job.clone(),
-                watch,
-                state: known,
-            }),
+            (false, Some(job), _) => Ok(Self { job: job.clone(), watch, state: known }),
             (false, None, Some(problem)) => Err(problem.clone()),
             _ => Err(absent(id)),
         }
@@ -98,13 +94,8 @@ mod tests {
 
     #[test]
     fn a_position_is_read_back() {
-        let position = Position {
-            epoch: u64::MAX,
-            head: 2,
-            events: 30,
-            log_epoch: 17,
-            lines: 2_000_000,
-        };
+        let position =
+            Position { epoch: u64::MAX, head: 2, events: 30, log_epoch: 17, lines: 2_000_000 };
         assert_eq!(position.to_string(), "ffffffffffffffff-2-30-11-2000000");
         assert_eq!(Position::parse(&position.to_string()), Some(position));
         for text in ["", "1", "1-2-3-4", "1-2-3-4-5-6", "x-2-3-4-5", "-1-2-3-4-5"] {

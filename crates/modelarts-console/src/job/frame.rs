@@ -23,13 +23,8 @@ pub(crate) enum Tab {
 
 impl Tab {
     /// All tabs in their order.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Overview,
-        Self::Events,
-        Self::Logs,
-        Self::Usage,
-        Self::Request,
-    ];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Overview, Self::Events, Self::Logs, Self::Usage, Self::Request];
 
     /// Returns the title of the tab.
     pub(crate) fn title(self) -> &'static str {

@@ -64,9 +64,9 @@ impl View {
             None | Some("overview" | "usage" | "request") => Ok(Self::Overview),
             Some("events") => Ok(Self::Events),
             Some("logs") => Ok(Self::Logs),
-            Some(_) => Err(Problem::invalid(
-                "`view` must be overview, events, logs, usage or request",
-            )),
+            Some(_) => {
+                Err(Problem::invalid("`view` must be overview, events, logs, usage or request"))
+            }
         }
     }
 }

@@ -110,12 +110,7 @@ impl Candidate {
             }
             Err(error) => (id.to_owned(), None, error.to_string()),
         };
-        Self {
-            name,
-            id: id.to_owned(),
-            phase,
-            note,
-        }
+        Self { name, id: id.to_owned(), phase, note }
     }
 }
 

@@ -40,8 +40,5 @@ async fn redirect(state: &State, rest: &str, query: Option<String>) -> Result<Re
         Problem::not_found("the project has no jobs yet").with_advice("create one first")
     })?;
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    Ok(Redirect::temporary(&format!(
-        "/jobs/{}{rest}{query}",
-        job.id()
-    )))
+    Ok(Redirect::temporary(&format!("/jobs/{}{rest}{query}", job.id())))
 }

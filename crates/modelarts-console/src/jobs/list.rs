@@ -75,11 +75,8 @@ pub(crate) async fn list(
     }
     .to_owned();
     page.can_create = query == Query::default() && !state.settings.is_read_only;
-    let (listing, counts, ()) = join!(
-        query.read(&state),
-        query.count(&state),
-        state.compare_clocks()
-    );
+    let (listing, counts, ()) =
+        join!(query.read(&state), query.count(&state), state.compare_clocks());
     page.ahead = state.cached.clock.ahead();
     page.layout.clock_note = state.cached.clock.note();
     let (found, counts) = (listing.as_ref().ok(), counts.ok());

@@ -38,10 +38,7 @@ pub(crate) type Counts = Vec<Option<u64>>;
 
 impl Default for Query {
     fn default() -> Self {
-        Self {
-            search: Search::default(),
-            page: 1,
-        }
+        Self { search: Search::default(), page: 1 }
     }
 }
 
@@ -55,10 +52,7 @@ impl Query {
         let page = page.ok_or_else(|| {
             format!("page {text:?}: must be a whole number, 1 or more; the first page is at /jobs")
         });
-        Ok(Self {
-            search,
-            page: page?,
-        })
+        Ok(Self { search, page: page? })
     }
 
     /// Returns the address of the page.
@@ -73,10 +67,7 @@ impl Query {
 
     /// Returns another page of the search.
     pub(crate) fn with_page(&self, page: u64) -> Self {
-        Self {
-            search: self.search.clone(),
-            page,
-        }
+        Self { search: self.search.clone(), page }
     }
 
     /// Reads the jobs of the page.

@@ -35,21 +35,14 @@ pub(crate) struct JobRow {
 impl JobRow {
     pub(crate) fn new(job: &Job, now: SystemTime) -> Self {
         let details = job.details();
-        let resource = details
-            .spec
-            .as_deref()
-            .and_then(|spec| spec.resource.as_deref());
+        let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
         let phase = job.phase();
         let (style, symbol) = display::phase_style(&phase);
         let created = job.created_at();
         let age = created.map(|created| Timestamp::from(now).duration_since(created));
-        let place = resource.and_then(|resource| {
-            resource
-                .pool_id
-                .clone()
-                .or_else(|| resource.flavor_id.clone())
-        });
+        let place = resource
+            .and_then(|resource| resource.pool_id.clone().or_else(|| resource.flavor_id.clone()));
         Self {
             id: job.id().to_owned(),
             name: display::name(job).to_owned(),
@@ -66,9 +59,7 @@ impl JobRow {
                 .map(|nodes| nodes.to_string())
                 .unwrap_or_default(),
             flavor: place.unwrap_or_default(),
-            user: metadata
-                .and_then(|metadata| metadata.user_name.clone())
-                .unwrap_or_default(),
+            user: metadata.and_then(|metadata| metadata.user_name.clone()).unwrap_or_default(),
         }
     }
 }

@@ -82,11 +82,7 @@ impl Sent {
     fn at(text: &str) -> Self {
         let (rows, counts) = text.split_once('.').unwrap_or_default();
         let [rows, counts] = [rows, counts].map(|hex| u64::from_str_radix(hex, 16).unwrap_or(0));
-        Self {
-            rows,
-            counts,
-            interruption: None,
-        }
+        Self { rows, counts, interruption: None }
     }
 
     /// Returns the events that bring a page to this state.
@@ -123,11 +119,7 @@ impl Sent {
 
 /// Reads a list until no page shows it.
 async fn poll(state: State, query: Query, key: String, sender: ListSender) {
-    let mut poller = Poller {
-        counts: None,
-        counted: Instant::now(),
-        phases: Vec::new(),
-    };
+    let mut poller = Poller { counts: None, counted: Instant::now(), phases: Vec::new() };
     loop {
         let read = poller.read(&state, &query).await;
         sender.send_modify(|known| {
@@ -148,14 +140,8 @@ async fn poll(state: State, query: Query, key: String, sender: ListSender) {
 fn interrupted(known: ListState, problem: &Problem) -> ListState {
     let cause = (problem.status, problem.code.clone());
     let same = known.interruption.filter(|known| known.cause == cause);
-    let interruption = same.unwrap_or_else(|| Interruption {
-        cause,
-        reason: problem.sentence(),
-    });
-    ListState {
-        interruption: Some(interruption),
-        ..known
-    }
+    let interruption = same.unwrap_or_else(|| Interruption { cause, reason: problem.sentence() });
+    ListState { interruption: Some(interruption), ..known }
 }
 
 /// Numbers that a poller has read.
@@ -186,9 +172,6 @@ impl Poller {
             self.phases = phases;
         }
         let counts = view(self.counts.as_ref()).summary_part()?;
-        Ok(ListState {
-            parts: Some(ListParts { rows, counts }),
-            interruption: None,
-        })
+        Ok(ListState { parts: Some(ListParts { rows, counts }), interruption: None })
     }
 }

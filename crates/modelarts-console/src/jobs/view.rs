@@ -95,10 +95,7 @@ impl ListView {
 
     /// Renders the rows. Their version does not depend on their age, which scripts count.
     pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
-        Ok(RenderedPart {
-            html: fragment(&RowsPart { view: self })?,
-            version: version(&self.rows),
-        })
+        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: version(&self.rows) })
     }
 
     /// Renders the phases and the links.
@@ -169,9 +166,7 @@ impl Pages {
             return None;
         }
         let address = |page| query.with_page(page).address();
-        let previous = count
-            .map_or(page, |count| page.min(count + 1))
-            .saturating_sub(1);
+        let previous = count.map_or(page, |count| page.min(count + 1)).saturating_sub(1);
         Some(Self {
             page: grouped(page),
             last_page: count.map(grouped),
@@ -215,12 +210,7 @@ mod tests {
 
     #[test]
     fn numbers_have_commas() {
-        let expected = [
-            (0, "0"),
-            (999, "999"),
-            (1_000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ];
+        let expected = [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")];
         for (number, text) in expected {
             assert_eq!(grouped(number), text);
         }
@@ -228,14 +218,8 @@ mod tests {
 
     #[test]
     fn a_page_behind_the_end_links_to_the_last_one() {
-        let query = |page| Query {
-            search: Search::default(),
-            page,
-        };
-        let listing = |total| Listing {
-            jobs: Vec::new(),
-            total,
-        };
+        let query = |page| Query { search: Search::default(), page };
+        let listing = |total| Listing { jobs: Vec::new(), total };
         let pages = Pages::new(&query(9), &listing(Some(101))).unwrap();
         assert_eq!(pages.previous.as_deref(), Some("/jobs?page=3"));
         assert_eq!(pages.last.as_deref(), Some("/jobs?page=3"));

@@ -113,12 +113,7 @@ impl JobWatch {
     /// Returns a feed for another stream of updates of this job. It replaces the polls of this
     /// watch as soon as it has had all events up to now, so that the job is not polled twice.
     pub(crate) fn feed(&self) -> Feed<'_> {
-        Feed {
-            watch: self,
-            seen: HashMap::new(),
-            interruption: None,
-            is_leading: false,
-        }
+        Feed { watch: self, seen: HashMap::new(), interruption: None, is_leading: false }
     }
 
     /// Waits until feeds replace the polls, or until none does.
@@ -229,9 +224,7 @@ impl Feed<'_> {
             return;
         }
         // The events of a round come together, so the first of them come with all others.
-        let has_events = updates
-            .iter()
-            .any(|update| matches!(update, JobUpdate::Event(_)));
+        let has_events = updates.iter().any(|update| matches!(update, JobUpdate::Event(_)));
         let watch = self.watch;
         watch.change(|state| {
             for update in updates {

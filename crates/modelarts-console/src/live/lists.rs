@@ -65,9 +65,7 @@ impl Lists {
     /// Removes a list that no page shows. Returns `false` if one does.
     pub(crate) fn remove_unused(&self, key: &str) -> bool {
         let mut senders = self.0.lock();
-        let is_used = senders
-            .get(key)
-            .is_some_and(|sender| sender.receiver_count() > 0);
+        let is_used = senders.get(key).is_some_and(|sender| sender.receiver_count() > 0);
         if !is_used {
             senders.remove(key);
         }

@@ -126,10 +126,8 @@ impl LogWatch {
             });
             if is_read {
                 // The job runs again.
-                job.wait_for(|state| state.has_ended || state.is_vanished)
-                    .await;
-                job.wait_for(|state| !state.has_ended || state.is_vanished)
-                    .await;
+                job.wait_for(|state| state.has_ended || state.is_vanished).await;
+                job.wait_for(|state| !state.has_ended || state.is_vanished).await;
             } else {
                 tokio::time::sleep(slow(interval)).await;
                 job.wait_for(|state| state.interruption.is_none()).await;

@@ -37,28 +37,21 @@ pub(crate) struct Watches {
 
 impl Watches {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            jobs: Pool::new(LINGER),
-            logs: Pool::new(LINGER),
-        }
+        Self { interval, jobs: Pool::new(LINGER), logs: Pool::new(LINGER) }
     }
 
     /// Follows the phase and the events of a job.
     pub(crate) fn job(&self, job: &JobHandle) -> Viewer<JobWatch> {
         let interval = self.interval;
         let make = || JobWatch::new(job.clone());
-        self.jobs
-            .view(job.id(), make, |watch: Arc<JobWatch>| watch.poll(interval))
+        self.jobs.view(job.id(), make, |watch: Arc<JobWatch>| watch.poll(interval))
     }
 
     /// Follows the logs of all tasks of a job.
     pub(crate) fn log(&self, job: &JobHandle) -> Viewer<LogWatch> {
         let interval = self.interval;
         let make = || LogWatch::new(job.clone());
-        self.logs.view(job.id(), make, |watch: Arc<LogWatch>| {
-            watch.poll(self.job(job), interval)
-        })
+        self.logs.view(job.id(), make, |watch: Arc<LogWatch>| watch.poll(self.job(job), interval))
     }
 
     /// Ends all pollers.

@@ -26,10 +26,7 @@ pub(crate) struct Viewer<W>(Arc<Entry<W>>);
 impl<W: Send + Sync + 'static> Pool<W> {
     /// Creates an empty pool. A poller ends `linger` after its last viewer has left.
     pub(crate) fn new(linger: Duration) -> Self {
-        Self {
-            linger,
-            entries: Arc::default(),
-        }
+        Self { linger, entries: Arc::default() }
     }
 
     /// Returns a viewer of the poller with this key. Makes the state and starts the poller if none
@@ -47,10 +44,7 @@ impl<W: Send + Sync + 'static> Pool<W> {
         if let Some((entry, _)) = entries.get(key) {
             return Viewer::new(entry);
         }
-        let entry = Arc::new(Entry {
-            watch: Arc::new(make()),
-            viewers: watch::Sender::new(0),
-        });
+        let entry = Arc::new(Entry { watch: Arc::new(make()), viewers: watch::Sender::new(0) });
         let viewer = Viewer::new(&entry);
         let polls = poll(Arc::clone(&entry.watch));
         let idle = remove_when_idle(

@@ -116,10 +116,7 @@ mod tests {
     #[test]
     fn hits_alternate_with_text() {
         let search = Regex::new("(?i)loss").unwrap();
-        assert_eq!(
-            split_hits("Loss: loss!", Some(&search)),
-            ["", "Loss", ": ", "loss", "!"]
-        );
+        assert_eq!(split_hits("Loss: loss!", Some(&search)), ["", "Loss", ": ", "loss", "!"]);
         assert_eq!(split_hits("", Some(&search)), [""]);
         assert_eq!(split_hits("ab", Some(&Regex::new("x*").unwrap())), ["ab"]);
         assert_eq!(split_hits("loss", None), ["loss"]);

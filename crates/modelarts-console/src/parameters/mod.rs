@@ -272,9 +272,6 @@ mod tests {
             assert_eq!(parameter.call.is_some(), parameter.method().is_some());
             assert_eq!(has_flag, parameter.call.is_some(), "{parameter:?}");
         }
-        assert_eq!(
-            parameters().filter(|it| it.call.is_some()).count(),
-            METHODS.len()
-        );
+        assert_eq!(parameters().filter(|it| it.call.is_some()).count(), METHODS.len());
     }
 }

@@ -20,10 +20,7 @@ pub(super) fn render(
         command += &format!(" {}", quote(script));
     }
     let mut lines = vec![command, format!(" {}", flag("--name", &description.name))];
-    let flags = description
-        .pieces
-        .iter()
-        .filter_map(|piece| piece.flag.as_ref());
+    let flags = description.pieces.iter().filter_map(|piece| piece.flag.as_ref());
     lines.extend(flags.map(|(name, value)| format!(" {}", flag(name, value))));
     lines.join(" \\\n")
 }

@@ -13,11 +13,8 @@ use crate::{
 
 /// Paths of fields with their defaults, which the details of a job contain although no one set
 /// them.
-pub(crate) const DEFAULTS: [(&str, &str); 3] = [
-    ("kind", "job"),
-    ("metadata.workspace_id", "0"),
-    ("spec.runtime_type", "production"),
-];
+pub(crate) const DEFAULTS: [(&str, &str); 3] =
+    [("kind", "job"), ("metadata.workspace_id", "0"), ("spec.runtime_type", "production")];
 /// Path of the number of nodes, whose default is 1.
 const NODES: &str = "/spec/resource/node_count";
 /// Directory of the default directories of inputs and outputs.
@@ -55,11 +52,8 @@ impl Description {
         if rest.0.pointer(NODES) == Some(&json!(1)) {
             rest.take(NODES);
         }
-        let mut description = Self {
-            name: rest.text("/metadata/name")?,
-            script: None,
-            pieces: Vec::new(),
-        };
+        let mut description =
+            Self { name: rest.text("/metadata/name")?, script: None, pieces: Vec::new() };
         // Numbers of the form: basic settings, algorithm, resources.
         description.fields(&mut rest, 1..=2);
         description.engine(&mut rest);
@@ -78,10 +72,7 @@ impl Description {
     }
 
     fn add(&mut self, flag: &'static str, value: impl Into<String>, call: impl Into<String>) {
-        self.pieces.push(Piece {
-            flag: Some((flag, value.into())),
-            call: Some(call.into()),
-        });
+        self.pieces.push(Piece { flag: Some((flag, value.into())), call: Some(call.into()) });
     }
 
     /// Adds a field whose value is text.
@@ -139,10 +130,8 @@ impl Description {
         if let Some(boot_file) = boot_file {
             // The command derives the code directory from such a script.
             code_dir.as_ref()?;
-            self.pieces.push(Piece {
-                flag: None,
-                call: Some(format!(".boot_file({boot_file:?})")),
-            });
+            self.pieces
+                .push(Piece { flag: None, call: Some(format!(".boot_file({boot_file:?})")) });
             self.script = Some(boot_file);
         }
         Some(())
@@ -201,17 +190,10 @@ impl Description {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
             !name.is_empty() && name.chars().all(plain)
         };
-        for (list, flag, kind) in [
-            ("inputs", "--data", "Input"),
-            ("outputs", "--out", "Output"),
-        ] {
+        for (list, flag, kind) in [("inputs", "--data", "Input"), ("outputs", "--out", "Output")] {
             let root = format!("/algorithm/{list}");
             let path = |index: usize, field: &str| format!("{root}/{index}/{field}");
-            let count = rest
-                .0
-                .pointer(&root)
-                .and_then(Value::as_array)
-                .map_or(0, Vec::len);
+            let count = rest.0.pointer(&root).and_then(Value::as_array).map_or(0, Vec::len);
             let all_are_simple = (0..count).all(|index| {
                 rest.peek(&path(index, "name")).is_some_and(is_name)
                     && rest.peek(&path(index, "remote/obs/obs_url")).is_some()
@@ -249,10 +231,7 @@ impl Description {
                     format!("{name}={url}"),
                     format!(".add_{}({call})", kind.to_lowercase()),
                 );
-                let flag_only = |flag| Piece {
-                    flag: Some((flag, name.clone())),
-                    call: None,
-                };
+                let flag_only = |flag| Piece { flag: Some((flag, name.clone())), call: None };
                 if by_env {
                     self.pieces.push(flag_only("--pass-by-env"));
                 }
@@ -293,11 +272,7 @@ impl Description {
             rest.take(&format!("{root}/{index}/name"));
             let value = rest.take(&format!("{root}/{index}/value"));
             let value = value.as_ref().and_then(Value::as_str).unwrap_or_default();
-            self.add(
-                "-p",
-                format!("{name}={value}"),
-                format!(".parameter({name:?}, {value:?})"),
-            );
+            self.add("-p", format!("{name}={value}"), format!(".parameter({name:?}, {value:?})"));
         }
         let root = "/algorithm/environments";
         let variables = rest.0.pointer_mut(root).and_then(Value::as_object_mut);

@@ -99,12 +99,8 @@ mod tests {
             "spec": {"resource": {"flavor_id": "f"}},
         });
         let snippets = snippets(&body);
-        let input = snippets
-            .command
-            .strip_prefix("modelarts submit -f - <<'JSON'\n");
-        let input = input
-            .and_then(|input| input.strip_suffix("\nJSON"))
-            .unwrap();
+        let input = snippets.command.strip_prefix("modelarts submit -f - <<'JSON'\n");
+        let input = input.and_then(|input| input.strip_suffix("\nJSON")).unwrap();
         assert_eq!(serde_json::from_str::<Value>(input).unwrap(), body);
         let (_, text) = snippets.program.split_once("r###\"").unwrap();
         let text = text.strip_suffix("\"###;\n").unwrap();
@@ -114,12 +110,7 @@ mod tests {
     #[test]
     fn the_token_is_a_variable() {
         let body = json!({"kind": "job", "metadata": {"name": "it's"}});
-        let Snippets {
-            body,
-            command,
-            program,
-            curl,
-        } = snippets(&body);
+        let Snippets { body, command, program, curl } = snippets(&body);
         assert!(curl.starts_with(
             "curl --fail-with-body -sS https://modelarts.example.com/v2/p/training-jobs \\\n  \
              -H \"X-Auth-Token: $TOKEN\""

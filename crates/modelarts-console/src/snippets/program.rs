@@ -48,10 +48,7 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
 
 fn calls(description: &Description) -> String {
     let create = format!("        .create({:?})\n", description.name);
-    let calls = description
-        .pieces
-        .iter()
-        .filter_map(|piece| piece.call.as_ref());
+    let calls = description.pieces.iter().filter_map(|piece| piece.call.as_ref());
     let calls = calls.map(|call| format!("        {call}\n"));
     create + &calls.collect::<String>()
 }

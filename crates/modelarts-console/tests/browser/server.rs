@@ -119,11 +119,7 @@ async fn main() -> Result<()> {
     if let Some(ahead) = settings.clock_ahead {
         let difference = Duration::from_secs(ahead.unsigned_abs());
         let now = SystemTime::now();
-        let time = if ahead > 0 {
-            now + difference
-        } else {
-            now - difference
-        };
+        let time = if ahead > 0 { now + difference } else { now - difference };
         builder = builder.clock(Arc::new(ManualClock::at(time)));
     }
     if let Some(file) = &settings.script {
@@ -137,13 +133,8 @@ async fn main() -> Result<()> {
     let obs = Obs::directory(emulator.obs_root()).with_cache_dir(cache.path());
     let staging = Staging::new(&client).bucket(BUCKET).obs(obs);
     staging.connect()?.bucket(BUCKET)?.create().await?;
-    let mut page = Page {
-        staging,
-        client,
-        is_read_only: settings.read_only,
-        address: None,
-        console: None,
-    };
+    let mut page =
+        Page { staging, client, is_read_only: settings.read_only, address: None, console: None };
     page.start().await?;
     let mut ready = page.describe();
     ready["emulator"] = json!(emulator.url());

@@ -47,9 +47,7 @@ async fn a_request_without_a_session_is_rejected() {
         let response = fixture.stranger("GET", path).send().await.unwrap();
         text(response, 401).await;
     }
-    let response = fixture
-        .stranger("GET", "/jobs")
-        .header("accept", "application/json");
+    let response = fixture.stranger("GET", "/jobs").header("accept", "application/json");
     let response = text(response.send().await.unwrap(), 401).await;
     let problem: Value = serde_json::from_str(&response).unwrap();
     assert_eq!(problem["error"]["title"], "Log in");
@@ -66,37 +64,23 @@ async fn a_login_link_is_valid_once_and_the_next_one_is_reported() {
     let (browser, first) = (browser(), console.login_url());
     // A program that looks at the link does not use it up.
     let head = browser.head(&first).send().await.unwrap();
-    assert_eq!(
-        (head.status().as_u16(), head.headers().get(SET_COOKIE)),
-        (204, None)
-    );
+    assert_eq!((head.status().as_u16(), head.headers().get(SET_COOKIE)), (204, None));
     let login = browser.get(&first).send().await.unwrap();
     let port = console.url().rsplit_once(':').unwrap().1.to_owned();
     let cookie = login.headers()[SET_COOKIE].to_str().unwrap().to_owned();
     let (pair, attributes) = cookie.split_once("; ").unwrap();
     let name = format!("modelarts-console-{port}=");
     assert!(pair.starts_with(&name), "{pair}");
-    assert_eq!(
-        attributes,
-        "Path=/; HttpOnly; SameSite=Strict; Max-Age=43200"
-    );
+    assert_eq!(attributes, "Path=/; HttpOnly; SameSite=Strict; Max-Age=43200");
     // A redirect would not have the cookie if a file or another site led to the login.
     let page = text(login, 200).await;
-    assert!(
-        page.contains("http-equiv=\"refresh\" content=\"0; url=/jobs\""),
-        "{page}"
-    );
+    assert!(page.contains("http-equiv=\"refresh\" content=\"0; url=/jobs\""), "{page}");
 
     let again = browser.get(&first).send().await.unwrap();
     assert!(!again.headers().contains_key(SET_COOKIE));
     text(again, 401).await;
     // The browser with the session goes on to the page.
-    let again = browser
-        .get(&first)
-        .header("cookie", pair)
-        .send()
-        .await
-        .unwrap();
+    let again = browser.get(&first).header("cookie", pair).send().await.unwrap();
     assert_eq!(
         (again.status().as_u16(), &again.headers()["location"]),
         (303, &"/".parse().unwrap())
@@ -126,10 +110,7 @@ async fn a_session_ends_after_its_time_and_is_that_of_one_key_and_port() {
     let fixture = Fixture::with(|emulator| emulator, |console| console.session_key(KEY)).await;
     let url = fixture.console.url();
     let port: u16 = url.rsplit_once(':').unwrap().1.parse().unwrap();
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap()
-        .as_secs();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let valid = session(port, KEY, now + 3_600);
     let cases = [
         (valid.clone(), 200),
@@ -174,18 +155,8 @@ async fn a_change_must_contain_the_value_of_the_session() {
         (None, form, format!("csrf={}", other.csrf), 403),
         (None, form, format!("a=1&csrf={own}"), 303),
         (None, "text/plain", format!("csrf={own}"), 403),
-        (
-            None,
-            "multipart/form-data; boundary=b",
-            format!("csrf={own}"),
-            403,
-        ),
-        (
-            None,
-            "application/json",
-            format!("{{\"csrf\":\"{own}\"}}"),
-            403,
-        ),
+        (None, "multipart/form-data; boundary=b", format!("csrf={own}"), 403),
+        (None, "application/json", format!("{{\"csrf\":\"{own}\"}}"), 403),
         (Some("0".to_owned()), form, format!("csrf={own}"), 403),
         (Some(other.csrf.clone()), form, String::new(), 403),
         (Some(own.clone()), "application/json", String::new(), 303),
@@ -259,10 +230,7 @@ async fn another_host_is_rejected() {
         (format!("Host: 127.0.0.1.evil.example:{port}\r\n"), 403),
         ("Host: 127.0.0.1\r\n".to_owned(), 403),
         ("Host: 127.0.0.1:1\r\n".to_owned(), 403),
-        (
-            format!("Host: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}\r\n"),
-            403,
-        ),
+        (format!("Host: 127.0.0.1:{port}\r\nHost: 127.0.0.1:{port}\r\n"), 403),
         (format!("Host: 10.0.0.1:{port}\r\n"), 403),
         (String::new(), 403),
     ];
@@ -303,23 +271,16 @@ async fn other_methods_change_nothing_and_allow_no_other_site() {
         text(response, 401).await;
         let response = fixture.request(method, "/jobs").send().await.unwrap();
         text(response, 403).await;
-        let request = fixture
-            .request(method, "/emulator")
-            .header("x-csrf-token", &fixture.csrf);
+        let request = fixture.request(method, "/emulator").header("x-csrf-token", &fixture.csrf);
         let response = request.send().await.unwrap();
-        let is_allowed = response
-            .headers()
-            .keys()
-            .any(|name| name.as_str().starts_with("access-control"));
+        let is_allowed =
+            response.headers().keys().any(|name| name.as_str().starts_with("access-control"));
         assert!(!is_allowed, "{method}");
         text(response, 405).await;
     }
     let head = fixture.request("HEAD", "/emulator").send().await.unwrap();
     assert_eq!(head.status(), 200);
-    assert_eq!(
-        head.headers()["cross-origin-resource-policy"],
-        "same-origin"
-    );
+    assert_eq!(head.headers()["cross-origin-resource-policy"], "same-origin");
     assert_eq!(head.headers()["cross-origin-opener-policy"], "same-origin");
     assert_eq!(head.headers()["x-frame-options"], "DENY");
     assert_eq!(head.headers()["cache-control"], "no-store");
@@ -367,9 +328,8 @@ fn collect_changes(directory: &Path, changes: &mut Vec<(String, String)>) {
             });
             let (address, methods) = route[..end.unwrap()].split_once(',').unwrap();
             for method in ["post", "delete", "put", "patch", "any", "on"] {
-                let is_used = [" ", "."]
-                    .iter()
-                    .any(|before| methods.contains(&format!("{before}{method}(")));
+                let is_used =
+                    [" ", "."].iter().any(|before| methods.contains(&format!("{before}{method}(")));
                 if is_used {
                     let address = address.trim().trim_matches('"').to_owned();
                     changes.push((method.to_uppercase(), address));
@@ -382,10 +342,7 @@ fn collect_changes(directory: &Path, changes: &mut Vec<(String, String)>) {
 #[tokio::test]
 async fn a_read_only_page_rejects_all_changes() {
     let mut found = Vec::new();
-    collect_changes(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src"),
-        &mut found,
-    );
+    collect_changes(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut found);
     found.sort();
     let listed = CHANGES.map(|(method, path)| (method.to_owned(), path.to_owned()));
     assert_eq!(found, listed, "each route must be in the list");
@@ -420,10 +377,7 @@ async fn only_loopback_addresses_are_listened_on() {
     let emulator = Emulator::start().await.unwrap();
     let console = Console::builder(client(&emulator)).listen("0.0.0.0:0".parse().unwrap());
     let error = console.start().await.err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "the address must be a loopback address, and is 0.0.0.0"
-    );
+    assert_eq!(error.to_string(), "the address must be a loopback address, and is 0.0.0.0");
 }
 
 #[tokio::test]
@@ -431,19 +385,8 @@ async fn logging_out_ends_the_session_with_its_streams() {
     for is_read_only in [false, true] {
         let fixture = Fixture::with(|emulator| emulator, |page| page.read_only(is_read_only)).await;
         let page = fixture.page("/jobs").await;
-        assert!(
-            page.contains("<form method=\"post\" action=\"/logout\">"),
-            "{page}"
-        );
-        assert_eq!(
-            fixture
-                .request("GET", "/logout")
-                .send()
-                .await
-                .unwrap()
-                .status(),
-            405
-        );
+        assert!(page.contains("<form method=\"post\" action=\"/logout\">"), "{page}");
+        assert_eq!(fixture.request("GET", "/logout").send().await.unwrap().status(), 405);
         let forged = fixture.request("POST", "/logout").send().await.unwrap();
         assert_eq!(forged.status(), 403);
         fixture.page("/jobs").await;
@@ -457,10 +400,7 @@ async fn logging_out_ends_the_session_with_its_streams() {
         assert_eq!(cookie, expired);
         let page = text(response, 200).await;
         assert!(page.contains("<h1>Logged out</h1>"), "{page}");
-        assert!(
-            page.contains("open the newest link that the program printed"),
-            "{page}"
-        );
+        assert!(page.contains("open the newest link that the program printed"), "{page}");
         assert!(!page.contains(fixture.emulator.project_id()), "{page}");
         stream.until_end().await;
         // A copy of the cookie is not valid, also with its signature in capital letters.
@@ -470,11 +410,7 @@ async fn logging_out_ends_the_session_with_its_streams() {
             let request = fixture.stranger("GET", "/jobs").header("cookie", cookie);
             assert_eq!(request.send().await.unwrap().status(), 401);
         }
-        let next = browser()
-            .get(fixture.console.login_url())
-            .send()
-            .await
-            .unwrap();
+        let next = browser().get(fixture.console.login_url()).send().await.unwrap();
         assert!(next.headers().contains_key(SET_COOKIE));
     }
 }
@@ -486,10 +422,7 @@ async fn a_request_whose_head_does_not_arrive_ends_after_30_seconds() {
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
     tokio::time::pause();
     let begin = tokio::time::Instant::now();
-    stream
-        .write_all(b"GET /jobs HTTP/1.1\r\nHost: 127")
-        .await
-        .unwrap();
+    stream.write_all(b"GET /jobs HTTP/1.1\r\nHost: 127").await.unwrap();
     let mut reply = Vec::new();
     let read = stream.read_to_end(&mut reply);
     let closed = tokio::time::timeout(Duration::from_secs(3_600), read).await;

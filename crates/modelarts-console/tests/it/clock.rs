@@ -33,17 +33,12 @@ async fn pages_say_that_the_clock_of_the_service_is_minutes_off() {
         (now - MINUTES, ["7m30s behind", "7m31s behind"]),
     ] {
         let fixture = start(time).await;
-        let id = fixture
-            .seed(json!([{"name": "off", "phase": "Running"}]))
-            .await
-            .remove(0);
+        let id = fixture.seed(json!([{"name": "off", "phase": "Running"}])).await.remove(0);
         for path in ["/jobs", &format!("/jobs/{id}"), &format!("/jobs/{id}/logs")] {
             let page = fixture.page(path).await;
             let note = note(&page).unwrap();
             let is_expected = |difference: &&str| {
-                note.contains(&format!(
-                    "until it is moved, and is {difference} that of this"
-                ))
+                note.contains(&format!("until it is moved, and is {difference} that of this"))
             };
             assert!(difference.iter().any(is_expected), "{path}: {note}");
         }
@@ -52,9 +47,7 @@ async fn pages_say_that_the_clock_of_the_service_is_minutes_off() {
         let (_, age) = page.split_once("data-age title=\"").unwrap();
         let (_, age) = age.split_once("\">").unwrap();
         let age = age.split_once('<').unwrap().0;
-        let seconds = age
-            .strip_suffix('s')
-            .and_then(|age| age.parse::<u32>().ok());
+        let seconds = age.strip_suffix('s').and_then(|age| age.parse::<u32>().ok());
         assert!(seconds.is_some(), "{age}");
         let (_, ahead) = page.split_once("data-ahead=\"").unwrap();
         let ahead: i64 = ahead.split_once('"').unwrap().0.parse().unwrap();

@@ -27,10 +27,7 @@ async fn a_fault_is_added_by_the_form_and_shown_until_it_is_used_up() {
     let fixture = Fixture::start().await;
     let form =
         "fault=status&operation=ShowTrainingJobDetails&times=2&status=503&error_msg=busy&ms=";
-    assert_eq!(
-        submit(&fixture, "/emulator/faults", form).await,
-        (303, String::new())
-    );
+    assert_eq!(submit(&fixture, "/emulator/faults", form).await, (303, String::new()));
     let rules = fixture.emulator.faults().list();
     let rule = json!({
         "fault": "status", "operation": "ShowTrainingJobDetails", "times": 2, "status": 503,
@@ -64,17 +61,11 @@ async fn a_wrong_fault_is_refused_and_the_form_keeps_its_values() {
         "{page}"
     );
     assert!(page.contains("<option value=\"delay\" selected>"), "{page}");
-    assert!(
-        page.contains("name=\"times\" type=\"number\" min=\"1\" value=\"7\""),
-        "{page}"
-    );
+    assert!(page.contains("name=\"times\" type=\"number\" min=\"1\" value=\"7\""), "{page}");
     // A rule of the emulator itself.
     let (status, page) = submit(&fixture, "/emulator/faults", "fault=reset&operation=Oops").await;
     assert_eq!(status, 422);
-    assert!(
-        page.contains("unknown operation `Oops`, expected *"),
-        "{page}"
-    );
+    assert!(page.contains("unknown operation `Oops`, expected *"), "{page}");
     assert!(fixture.emulator.faults().list().is_empty());
 }
 
@@ -92,11 +83,7 @@ async fn each_kind_of_fault_of_the_form_is_one_of_the_emulator() {
     assert_eq!(kinds.len(), 13);
     for kind in &kinds {
         let form = format!("fault={kind}&always=on&status=503&seconds=1&ms=1&phase=Odd");
-        assert_eq!(
-            submit(&fixture, "/emulator/faults", &form).await.0,
-            303,
-            "{kind}"
-        );
+        assert_eq!(submit(&fixture, "/emulator/faults", &form).await.0, 303, "{kind}");
     }
     assert_eq!(fixture.emulator.faults().list().len(), kinds.len());
 }
@@ -119,19 +106,10 @@ async fn a_manual_clock_is_moved_by_the_form() {
     // Signatures are those of the time of the emulator.
     fixture.page("/jobs").await;
     for (form, reason) in [
-        (
-            "amount=-1",
-            "it must be a number from 0 to ten years, and is &#34;-1&#34;",
-        ),
-        (
-            "amount=inf&unit=days",
-            "it must be a number from 0 to ten years, and is &#34;inf&#34;",
-        ),
+        ("amount=-1", "it must be a number from 0 to ten years, and is &#34;-1&#34;"),
+        ("amount=inf&unit=days", "it must be a number from 0 to ten years, and is &#34;inf&#34;"),
         ("amount=9999&unit=days", "and is &#34;9999&#34;"),
-        (
-            "amount=1&unit=years",
-            "Unit: it must be seconds, minutes, hours or days",
-        ),
+        ("amount=1&unit=years", "Unit: it must be seconds, minutes, hours or days"),
     ] {
         let (status, page) = submit(&fixture, "/emulator/clock", form).await;
         assert_eq!(status, 422, "{form}");
@@ -143,17 +121,11 @@ async fn a_manual_clock_is_moved_by_the_form() {
 async fn the_clock_of_the_machine_cannot_be_moved() {
     let fixture = Fixture::start().await;
     let page = fixture.page("/emulator").await;
-    assert!(
-        page.contains("The clock is that of this machine."),
-        "{page}"
-    );
+    assert!(page.contains("The clock is that of this machine."), "{page}");
     assert!(!page.contains("action=\"/emulator/clock\""), "{page}");
     let (status, page) = submit(&fixture, "/emulator/clock", "amount=1").await;
     assert_eq!(status, 422);
-    assert!(
-        page.contains("This emulator runs on the system clock"),
-        "{page}"
-    );
+    assert!(page.contains("This emulator runs on the system clock"), "{page}");
 }
 
 #[tokio::test]
@@ -176,10 +148,7 @@ async fn requests_are_read_back_and_filtered() {
     );
     let (create, show) = (page.find(created).unwrap(), page.find(read).unwrap());
     assert!(show < create, "the newest is not the first: {page}");
-    assert!(
-        page.contains("&#34;name&#34;: &#34;read-back&#34;"),
-        "{page}"
-    );
+    assert!(page.contains("&#34;name&#34;: &#34;read-back&#34;"), "{page}");
     assert!(
         page.contains(
             "<code>CreateTrainingJob</code></th><td class=\"number\">1</td><td \
@@ -189,9 +158,7 @@ async fn requests_are_read_back_and_filtered() {
     );
     let page = fixture.page("/emulator?changes=only").await;
     assert!(page.contains(created) && !page.contains(read), "{page}");
-    let page = fixture
-        .page("/emulator?operation=ShowTrainingJobDetails")
-        .await;
+    let page = fixture.page("/emulator?operation=ShowTrainingJobDetails").await;
     assert!(!page.contains(created) && page.contains(read), "{page}");
 }
 

@@ -34,9 +34,7 @@ async fn running(fixture: &Fixture) -> String {
 
 /// Returns the messages of the rows of events in a fragment.
 fn event_rows(html: &str) -> Vec<String> {
-    let rows = html
-        .split("<td role=\"cell\" class=\"message line\">")
-        .skip(1);
+    let rows = html.split("<td role=\"cell\" class=\"message line\">").skip(1);
     let rows = rows.map(|row| row.split_once("</td>").unwrap().0.to_owned());
     rows.collect()
 }
@@ -108,10 +106,7 @@ async fn a_page_continues_where_its_html_ended() {
     let mut stream = fixture.stream(&path, "").await;
     let job = fixture.client().training_jobs().get(&id).await.unwrap();
     job.terminate().await.unwrap();
-    let mut page = EventsPage {
-        rows: event_rows(&html),
-        ..EventsPage::default()
-    };
+    let mut page = EventsPage { rows: event_rows(&html), ..EventsPage::default() };
     page.read_until(&mut stream, "end").await;
     assert_eq!(page.resets, 0);
     let rows = event_rows(&fixture.page(&format!("/jobs/{id}/events")).await);
@@ -120,11 +115,8 @@ async fn a_page_continues_where_its_html_ended() {
 
 #[tokio::test]
 async fn a_restart_of_the_server_loses_nothing_and_doubles_nothing() {
-    let mut fixture = Fixture::with(
-        |emulator| emulator,
-        |console| fast(console).session_key("key"),
-    )
-    .await;
+    let mut fixture =
+        Fixture::with(|emulator| emulator, |console| fast(console).session_key("key")).await;
     let id = running(&fixture).await;
     let path = format!("/jobs/{id}/stream?view=events");
     let mut page = EventsPage::default();
@@ -132,9 +124,7 @@ async fn a_restart_of_the_server_loses_nothing_and_doubles_nothing() {
     page.read_until(&mut stream, "events").await;
     let before = page.rows.clone();
 
-    fixture
-        .restart(|console| fast(console).session_key("key"))
-        .await;
+    fixture.restart(|console| fast(console).session_key("key")).await;
     // The stream of the first server ends with it.
     while let Some(message) = stream.next().await {
         page.take(&message);
@@ -235,11 +225,9 @@ async fn a_job_that_cannot_be_followed_is_followed_again_later() {
 
 #[tokio::test]
 async fn many_pages_share_one_poller() {
-    let fixture = Fixture::with(
-        |emulator| emulator,
-        |console| console.interval(Duration::from_secs(3600)),
-    )
-    .await;
+    let fixture =
+        Fixture::with(|emulator| emulator, |console| console.interval(Duration::from_secs(3600)))
+            .await;
     let id = running(&fixture).await;
     let mut streams = Vec::new();
     for view in ["overview", "events", "usage", "events"].repeat(5) {
@@ -276,10 +264,7 @@ async fn a_page_with_logs_causes_no_second_poll_of_the_job() {
     for operation in ["ShowTrainingJobDetails", "ListTrainingJobEvents"] {
         let (polled, logs) = (polls(operation), polls("ShowTrainingJobLogsPreview"));
         // A round reads the end of the log by one request. A second poller would double the polls.
-        assert!(
-            polled <= logs * 3 / 2,
-            "{operation}: {polled}, logs: {logs}"
-        );
+        assert!(polled <= logs * 3 / 2, "{operation}: {polled}, logs: {logs}");
     }
     // The stream of the logs has the news of the job.
     let job = fixture.client().training_jobs().get(&id).await.unwrap();
@@ -300,10 +285,7 @@ async fn streams_that_do_not_exist_are_rejected() {
     let fixture = start().await;
     for (path, status) in [
         ("/jobs/%2F/stream", 404),
-        (
-            "/jobs/00000000-0000-0000-0000-000000000000/stream?view=x",
-            400,
-        ),
+        ("/jobs/00000000-0000-0000-0000-000000000000/stream?view=x", 400),
     ] {
         let response = fixture.request("GET", path).send().await.unwrap();
         assert_eq!(response.status(), status, "{path}");
@@ -330,10 +312,7 @@ async fn markup_and_control_characters_of_events_are_text_on_the_page() {
     let path = format!("/jobs/{id}/stream?view=events");
     let rows = fixture.stream(&path, "").await.until("events").await.data;
     let messages = event_rows(&rows);
-    assert_eq!(
-        messages,
-        ["&#60;script&#62;alert(1)&#60;/script&#62; after", "last"]
-    );
+    assert_eq!(messages, ["&#60;script&#62;alert(1)&#60;/script&#62; after", "last"]);
     let html = fixture.page(&format!("/jobs/{id}/events")).await;
     assert!(!html.contains("<script>alert"), "{html}");
 }
@@ -381,9 +360,7 @@ async fn events_are_filtered_on_the_page_and_in_the_stream() {
         }
         assert_eq!(page.rows, rows, "{query}");
     }
-    let html = fixture
-        .page(&format!("/jobs/{id}/events?kind=task_finished"))
-        .await;
+    let html = fixture.page(&format!("/jobs/{id}/events?kind=task_finished")).await;
     let choice = "<option value=\"task_finished\" selected>Task finished (1)</option>";
     assert!(html.contains(choice), "{html}");
 }

@@ -19,11 +19,8 @@ struct Logs {
 
 impl Logs {
     async fn start(phase: &str, logs: Value) -> Self {
-        let fixture = Fixture::with(
-            |emulator| emulator,
-            |console| fast(console).session_key("key"),
-        )
-        .await;
+        let fixture =
+            Fixture::with(|emulator| emulator, |console| fast(console).session_key("key")).await;
         let mut job = json!({"name": "talking", "phase": phase, "logs": logs});
         if logs.as_object().unwrap().len() > 1 {
             job["job"] = json!({
@@ -45,9 +42,7 @@ impl Logs {
     }
 
     async fn stream(&self) -> Stream {
-        self.fixture
-            .stream(&self.path("stream?view=logs"), "")
-            .await
+        self.fixture.stream(&self.path("stream?view=logs"), "").await
     }
 
     /// Waits until all lines were read. Returns their number, of which no more follow.
@@ -111,13 +106,8 @@ async fn lines_of_one_worker_and_of_all_are_shown() {
     assert_eq!(window["lines"], 3);
     let page = logs.fixture.page(&logs.path("logs")).await;
     assert!(page.contains("<option>worker-1</option>"), "{page}");
-    assert!(
-        page.contains("<span class=\"task\">worker-1</span>"),
-        "{page}"
-    );
-    let response = logs
-        .fixture
-        .request("GET", &logs.path("logs?task=worker-9"));
+    assert!(page.contains("<span class=\"task\">worker-1</span>"), "{page}");
+    let response = logs.fixture.request("GET", &logs.path("logs?task=worker-9"));
     assert_eq!(response.send().await.unwrap().status(), 404);
 }
 
@@ -129,14 +119,8 @@ async fn a_page_shows_the_last_lines_and_the_lines_around_a_line() {
     assert!(page.contains("id=\"line-801\""), "{page}");
     assert!(page.contains("id=\"line-1000\""));
     assert!(!page.contains("id=\"line-800\""));
-    let page = logs
-        .fixture
-        .page(&logs.path("logs?task=worker-0&line=500"))
-        .await;
-    assert!(
-        page.contains("class=\"row marked\" id=\"line-500\""),
-        "{page}"
-    );
+    let page = logs.fixture.page(&logs.path("logs?task=worker-0&line=500")).await;
+    assert!(page.contains("class=\"row marked\" id=\"line-500\""), "{page}");
     assert!(page.contains("id=\"line-401\"") && page.contains("id=\"line-600\""));
     let lines = logs.lines("from=999&count=5").await;
     assert_eq!(lines, ["999 step 999", "1000 step 1000"]);
@@ -153,9 +137,7 @@ async fn hits_are_found_highlighted_and_counted_without_javascript_too() {
     let text = numbered(1000).replace("step 700", "Traceback (most recent call last):");
     let logs = Logs::start("Completed", json!({"worker-0": text})).await;
     logs.read_all().await;
-    let found = logs
-        .json("logs/search?q=STEP+9%5Cd%24&regex=on&find=next&line=92")
-        .await;
+    let found = logs.json("logs/search?q=STEP+9%5Cd%24&regex=on&find=next&line=92").await;
     assert_eq!(
         found,
         json!({"line": 93, "is_wrapped": false, "hit": 4, "hits": 10, "is_limited": false})
@@ -170,27 +152,15 @@ async fn hits_are_found_highlighted_and_counted_without_javascript_too() {
     let response = logs.fixture.request("GET", &path).send().await.unwrap();
     assert_eq!(response.status(), 303);
     let target = response.headers()["location"].to_str().unwrap().to_owned();
-    assert!(
-        target.ends_with("/logs?task=&q=tep+55&case=on&line=55#line-55"),
-        "{target}"
-    );
+    assert!(target.ends_with("/logs?task=&q=tep+55&case=on&line=55#line-55"), "{target}");
     let page = logs.fixture.page(target.split_once('#').unwrap().0).await;
     assert!(page.contains("s<mark>tep 55</mark></span>"), "{page}");
-    let page = logs
-        .fixture
-        .page(&logs.path("logs?q=absent&find=next"))
-        .await;
+    let page = logs.fixture.page(&logs.path("logs?q=absent&find=next")).await;
     assert!(page.contains("No line matches."), "{page}");
 
     // A search that is not valid says why, and the lines are still shown.
-    let page = logs
-        .fixture
-        .page(&logs.path("logs?q=a(&regex=on&find=next"))
-        .await;
-    assert!(
-        page.contains("must be a regular expression: unclosed group"),
-        "{page}"
-    );
+    let page = logs.fixture.page(&logs.path("logs?q=a(&regex=on&find=next")).await;
+    assert!(page.contains("must be a regular expression: unclosed group"), "{page}");
     assert!(page.contains("id=\"line-1000\""));
     let response = logs
         .fixture
@@ -218,26 +188,15 @@ async fn a_log_is_downloaded_as_the_service_has_it() {
         response.headers()["content-disposition"],
         "attachment; filename=\"talking-worker-0.log\""
     );
-    assert_eq!(
-        response.headers()["content-type"],
-        "text/plain; charset=utf-8"
-    );
+    assert_eq!(response.headers()["content-type"], "text/plain; charset=utf-8");
     assert_eq!(response.text().await.unwrap(), "\u{1b}[31mred\u{1b}[0m\n");
     let all = logs.fixture.page(&logs.path("logs/download")).await;
-    assert_eq!(
-        all,
-        "==> worker-0 <==\n\u{1b}[31mred\u{1b}[0m\n==> worker-1 <==\n<b>\n"
-    );
-    let absent = logs
-        .fixture
-        .request("GET", &logs.path("logs/download?task=worker-7"));
+    assert_eq!(all, "==> worker-0 <==\n\u{1b}[31mred\u{1b}[0m\n==> worker-1 <==\n<b>\n");
+    let absent = logs.fixture.request("GET", &logs.path("logs/download?task=worker-7"));
     assert_eq!(absent.send().await.unwrap().status(), 404);
     // The page shows the text without control sequences, and no markup.
     let page = logs.fixture.page(&logs.path("logs")).await;
-    assert!(
-        page.contains(">red</span>") && page.contains("&#60;b&#62;"),
-        "{page}"
-    );
+    assert!(page.contains(">red</span>") && page.contains("&#60;b&#62;"), "{page}");
 }
 
 #[tokio::test]
@@ -260,10 +219,7 @@ async fn a_line_of_10_megabytes_is_cut_and_can_be_downloaded() {
     let found = logs.json("logs/search?q=xxxx&find=previous").await;
     assert_eq!(found["line"], 10);
     // The download is the log as the worker wrote it.
-    let log = logs
-        .fixture
-        .page(&logs.path("logs/download?task=worker-0"))
-        .await;
+    let log = logs.fixture.page(&logs.path("logs/download?task=worker-0")).await;
     assert!(log == text);
 }
 
@@ -290,15 +246,9 @@ async fn a_log_of_two_million_lines_is_read_in_windows() {
     assert_eq!(logs.read_all().await, 2_000_000);
     let page = logs.fixture.page(&logs.path("logs")).await;
     assert!(page.contains("id=\"line-2000000\"") && page.len() < 200_000);
-    assert_eq!(
-        logs.lines("from=1234567&count=1").await,
-        ["1234567 step 1234567"]
-    );
+    assert_eq!(logs.lines("from=1234567&count=1").await, ["1234567 step 1234567"]);
     let found = logs.json("logs/search?q=step+1999999&find=previous").await;
-    assert_eq!(
-        (&found["line"], &found["hits"]),
-        (&json!(1_999_999), &json!(1))
-    );
+    assert_eq!((&found["line"], &found["hits"]), (&json!(1_999_999), &json!(1)));
 }
 
 #[tokio::test]
@@ -314,14 +264,9 @@ async fn lines_after_a_restart_of_the_server_are_those_of_the_log() {
         }
     }
     let before = logs.lines("from=601").await;
-    logs.fixture
-        .restart(|console| fast(console).session_key("key"))
-        .await;
+    logs.fixture.restart(|console| fast(console).session_key("key")).await;
     assert_eq!(stream.until_end().await, 0);
-    let mut stream = logs
-        .fixture
-        .stream(&logs.path("stream?view=logs"), &last)
-        .await;
+    let mut stream = logs.fixture.stream(&logs.path("stream?view=logs"), &last).await;
     // The position of the first server is not one of the second, so the page reads its lines again.
     assert_eq!(stream.next().await.unwrap().event, "reset");
     while !stream.until("log").await.data.contains("\"lines\":700") {}
@@ -338,11 +283,7 @@ async fn logs_that_cannot_be_read_say_why() {
     logs.fixture.emulator.faults().add(rule).unwrap();
     let mut stream = logs.stream().await;
     let message = stream.until("interrupted").await;
-    assert!(
-        message.data.contains("no permission for logs"),
-        "{}",
-        message.data
-    );
+    assert!(message.data.contains("no permission for logs"), "{}", message.data);
     let page = logs.fixture.page(&logs.path("logs")).await;
     assert!(page.contains("no permission for logs"), "{page}");
     logs.fixture.emulator.faults().clear();

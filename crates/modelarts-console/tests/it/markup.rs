@@ -134,10 +134,7 @@ async fn visit_all(keeps_workers: bool) {
     for key in ["code/train.py", "data/a.csv", "out/old.txt"] {
         emulator.put(&format!("bucket/{key}"), "").unwrap();
     }
-    let ids = emulator
-        .seed(&Seeds::from_json(&seeds()).unwrap())
-        .await
-        .unwrap();
+    let ids = emulator.seed(&Seeds::from_json(&seeds()).unwrap()).await.unwrap();
     let id = ids[0].clone();
     let proxy = Proxy {
         http: browser(),
@@ -179,11 +176,7 @@ async fn visit_all(keeps_workers: bool) {
         }
     }
     // Other names of workers are not part of an address, so their logs and values are not found.
-    let (of_worker, found) = if keeps_workers {
-        (200, 303)
-    } else {
-        (422, 200)
-    };
+    let (of_worker, found) = if keeps_workers { (200, 303) } else { (422, 200) };
     for (path, status) in [
         ("/jobs".to_owned(), 200),
         ("/jobs/@latest".to_owned(), 307),

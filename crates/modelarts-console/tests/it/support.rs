@@ -55,14 +55,7 @@ impl Fixture {
         let login = browser.get(console.login_url()).send().await.unwrap();
         let cookie = login.headers()[SET_COOKIE].to_str().unwrap();
         let cookie = cookie.split_once(';').unwrap().0.to_owned();
-        let mut fixture = Self {
-            emulator,
-            console,
-            socket,
-            browser,
-            cookie,
-            csrf: String::new(),
-        };
+        let mut fixture = Self { emulator, console, socket, browser, cookie, csrf: String::new() };
         let page = fixture.page("/jobs").await;
         let (_, rest) = page.split_once("csrf-token\" content=\"").unwrap();
         fixture.csrf = rest.split_once('"').unwrap().0.to_owned();
@@ -88,10 +81,7 @@ impl Fixture {
         let response = request.send().await.unwrap();
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Stream {
-            response,
-            text: String::new(),
-        }
+        Stream { response, text: String::new() }
     }
 
     /// Returns a client of the emulator.
@@ -132,9 +122,7 @@ impl Fixture {
 
     /// Sends a change as a script of the page does.
     pub(crate) async fn change(&self, path: &str, body: impl Into<reqwest::Body>) -> Response {
-        let request = self
-            .request("POST", path)
-            .header("x-csrf-token", &self.csrf);
+        let request = self.request("POST", path).header("x-csrf-token", &self.csrf);
         request.body(body).send().await.unwrap()
     }
 

@@ -34,9 +34,7 @@ pub(crate) fn check_head<'a>(
 ) -> Result<CheckedHead<'a>, ApiError> {
     let moment = Timestamp::from(now);
     if let Some(token) = parts.headers.get("x-auth-token") {
-        return accounts
-            .user_by_token(token.as_bytes(), moment)
-            .map(CheckedHead::User);
+        return accounts.user_by_token(token.as_bytes(), moment).map(CheckedHead::User);
     }
     let request = ReceivedRequest {
         method: parts.method.as_str(),

@@ -177,12 +177,7 @@ impl Accounts {
                 user.id = format!("{:0>32}", bytes.collect::<String>());
             }
         }
-        Self {
-            users,
-            tokens,
-            failures: Mutex::default(),
-            database: Arc::clone(database),
-        }
+        Self { users, tokens, failures: Mutex::default(), database: Arc::clone(database) }
     }
 
     pub(crate) fn users(&self) -> &[User] {
@@ -324,9 +319,9 @@ impl Accounts {
         now: Timestamp,
     ) -> Result<(), ApiError> {
         match self.failures.lock().get(access_key) {
-            Some((count, last)) if *count >= MAX_FAILURES && now.since(*last) < LOCK_TIME => Err(
-                ApiError::not_authenticated("AK access failed to reach the limit,forbidden"),
-            ),
+            Some((count, last)) if *count >= MAX_FAILURES && now.since(*last) < LOCK_TIME => {
+                Err(ApiError::not_authenticated("AK access failed to reach the limit,forbidden"))
+            }
             _ => Ok(()),
         }
     }

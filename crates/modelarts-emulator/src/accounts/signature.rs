@@ -25,11 +25,7 @@ pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
 /// Characters to percent-encode, with hexadecimal digits in upper case: all except `A-Z a-z 0-9 - _
 /// . ~`.
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// A request as it was received.
 #[derive(Clone, Copy, Debug)]
@@ -98,10 +94,7 @@ impl fmt::Display for SignatureError {
                  time:{server}"
             ),
             Self::Mismatch { canonical_request } => {
-                write!(
-                    f,
-                    "verify aksk signature fail, canonicalRequest:{canonical_request}"
-                )
+                write!(f, "verify aksk signature fail, canonicalRequest:{canonical_request}")
             }
         }
     }
@@ -146,39 +139,26 @@ impl<'a> SignedRequest<'a> {
         let date = single_header(request.headers, "x-sdk-date")
             .ok_or(malformed("header x-sdk-date not found"))?;
         let date = std::str::from_utf8(date).unwrap_or_default();
-        let signed = Timestamp::parse_compact(date).ok_or(malformed(
-            "header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ",
-        ))?;
+        let signed = Timestamp::parse_compact(date)
+            .ok_or(malformed("header x-sdk-date is not of the form YYYYMMDDTHHMMSSZ"))?;
         if !authorization.signed_headers.contains(&"x-sdk-date") {
             return Err(malformed("header x-sdk-date is not signed"));
         }
         let access_key = authorization.access_key;
-        let secret = secret_of(access_key).ok_or_else(|| SignatureError::UnknownKey {
-            access_key: access_key.to_owned(),
-        })?;
+        let secret = secret_of(access_key)
+            .ok_or_else(|| SignatureError::UnknownKey { access_key: access_key.to_owned() })?;
         let now = Timestamp::from(now);
         let skew = now.millis().abs_diff(signed.millis());
         if u128::from(skew) > MAX_SKEW.as_millis() {
-            return Err(SignatureError::Expired {
-                signed: date.to_owned(),
-                server: now.compact(),
-            });
+            return Err(SignatureError::Expired { signed: date.to_owned(), server: now.compact() });
         }
         let scope = authorization.scope;
         if scope.is_some_and(|scope| scope.split('/').next() != date.get(..8)) {
-            return Err(malformed(
-                "the date of the credential is not the one of x-sdk-date",
-            ));
+            return Err(malformed("the date of the credential is not the one of x-sdk-date"));
         }
         let signed_headers = &authorization.signed_headers;
         let headers = canonical_headers(request.headers, signed_headers, scope.is_some())?;
-        Ok(Self {
-            request,
-            authorization,
-            date,
-            secret,
-            headers,
-        })
+        Ok(Self { request, authorization, date, secret, headers })
     }
 
     /// Returns the access key of the request.
@@ -228,10 +208,7 @@ impl<'a> SignedRequest<'a> {
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
-            None => (
-                format!("{ALGORITHM}\n{date}\n{hash}"),
-                hmac(self.secret.as_bytes())?,
-            ),
+            None => (format!("{ALGORITHM}\n{date}\n{hash}"), hmac(self.secret.as_bytes())?),
             Some(scope) => {
                 // The key is derived from the secret, the day, the region and the service.
                 let mut mac = hmac(format!("SDK{}", self.secret).as_bytes())?;
@@ -257,9 +234,7 @@ fn hmac(key: &[u8]) -> Option<Hmac<Sha256>> {
 /// Returns the access key named in the `Authorization` header.
 #[must_use]
 pub fn access_key(headers: &HeaderMap) -> Option<&str> {
-    Authorization::of(headers)
-        .ok()
-        .map(|authorization| authorization.access_key)
+    Authorization::of(headers).ok().map(|authorization| authorization.access_key)
 }
 
 struct Authorization<'a> {
@@ -279,9 +254,7 @@ impl<'a> Authorization<'a> {
             .map_err(|_| malformed("header authorization is not text"))?;
         let (algorithm, rest) = text.split_once(' ').unwrap_or((text, ""));
         if algorithm != ALGORITHM {
-            return Err(SignatureError::UnsupportedAlgorithm {
-                found: algorithm.into(),
-            });
+            return Err(SignatureError::UnsupportedAlgorithm { found: algorithm.into() });
         }
         let form = malformed(
             "header authorization is not of the form Access=, SignedHeaders=, Signature=",
@@ -329,9 +302,7 @@ fn canonical_headers(
     scoped: bool,
 ) -> Result<Vec<u8>, SignatureError> {
     let sorted = signed.windows(2).all(|pair| pair[0] < pair[1]);
-    let lower = signed
-        .iter()
-        .all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
+    let lower = signed.iter().all(|name| !name.is_empty() && name.to_ascii_lowercase() == *name);
     if !sorted || !lower {
         return Err(malformed("SignedHeaders must be sorted and in lower case"));
     }
@@ -370,9 +341,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let mut pairs: Vec<_> = pairs
-        .map(|(key, value)| (decode(key), decode(value)))
-        .collect();
+    let mut pairs: Vec<_> = pairs.map(|(key, value)| (decode(key), decode(value))).collect();
     let join = |pairs: &[(Vec<u8>, Vec<u8>)]| {
         let pairs = pairs.iter();
         let pairs = pairs.map(|(key, value)| format!("{}={}", encode(key), encode(value)));
@@ -395,9 +364,7 @@ fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError>
         Some(_) if body.is_empty() => Ok(actual),
         Some(b"UNSIGNED-PAYLOAD") => Ok("UNSIGNED-PAYLOAD".into()),
         Some(claimed) if claimed == actual.as_bytes() => Ok(actual),
-        Some(_) => Err(malformed(
-            "header x-sdk-content-sha256 is not the hash of the body",
-        )),
+        Some(_) => Err(malformed("header x-sdk-content-sha256 is not the hash of the body")),
     }
 }
 

@@ -152,11 +152,7 @@ impl ApiError {
     /// Returns the error for an invalid query of ListTrainingJobEvents. Unlike other errors, it has
     /// an eight-digit code and only two fields, without a solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
-        Self::new(
-            StatusCode::BAD_REQUEST,
-            "ModelArts.50004000",
-            "Bad request.",
-        )
+        Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
     }
 
     pub(crate) fn body_too_large() -> Self {

@@ -38,10 +38,7 @@ mod tests {
         let faults = [(code(2799), 429), (code(2950), 500)];
         for (code, status) in errors.into_iter().chain(faults) {
             let mut rows = ERROR_CODES.iter();
-            assert!(
-                rows.any(|row| row.code == code && row.status == status),
-                "{code}"
-            );
+            assert!(rows.any(|row| row.code == code && row.status == status), "{code}");
         }
     }
 
@@ -62,11 +59,8 @@ mod tests {
 
     #[test]
     fn each_number_has_one_row_with_a_message() {
-        let mut codes: Vec<&str> = ERROR_CODES
-            .iter()
-            .filter(|row| row.message.is_some())
-            .map(|row| row.code)
-            .collect();
+        let mut codes: Vec<&str> =
+            ERROR_CODES.iter().filter(|row| row.message.is_some()).map(|row| row.code).collect();
         codes.sort_unstable();
         assert!(codes.is_sorted_by(|one, next| one < next), "{codes:?}");
     }

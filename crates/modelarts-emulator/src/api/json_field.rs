@@ -19,10 +19,7 @@ pub(crate) struct JsonField<'a> {
 impl<'a> JsonField<'a> {
     /// Returns the whole body as a field.
     pub(crate) fn root(value: &'a Value) -> Self {
-        Self {
-            value,
-            path: String::new(),
-        }
+        Self { value, path: String::new() }
     }
 
     /// Returns a member of an object, if present.
@@ -67,8 +64,7 @@ impl<'a> JsonField<'a> {
 
     /// Returns the elements of an array member, or no elements if it is absent.
     pub(crate) fn items_of(&self, name: &str) -> Result<Vec<Self>, ApiError> {
-        self.get(name)?
-            .map_or_else(|| Ok(Vec::new()), |list| list.items())
+        self.get(name)?.map_or_else(|| Ok(Vec::new()), |list| list.items())
     }
 
     pub(crate) fn is_empty_object(&self) -> bool {
@@ -106,10 +102,7 @@ impl<'a> JsonField<'a> {
     pub(crate) fn items(&self) -> Result<Vec<Self>, ApiError> {
         let list = self.value.as_array();
         let list = list.ok_or_else(|| self.must("be an array"))?.iter();
-        let item = |(at, value)| Self {
-            value,
-            path: format!("{}[{at}]", self.path),
-        };
+        let item = |(at, value)| Self { value, path: format!("{}[{at}]", self.path) };
         Ok(list.enumerate().map(item).collect())
     }
 
@@ -131,10 +124,7 @@ impl<'a> JsonField<'a> {
     }
 
     fn member(&self, name: &str, value: &'a Value) -> Self {
-        Self {
-            value,
-            path: self.path_to(name),
-        }
+        Self { value, path: self.path_to(name) }
     }
 
     fn missing(&self, name: &str) -> ApiError {

@@ -91,13 +91,7 @@ impl ApiResponse {
     }
 
     fn of(status: StatusCode, body: ResponseBody) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body,
-            cut: None,
-            by_fault: false,
-        }
+        Self { status, headers: Vec::new(), body, cut: None, by_fault: false }
     }
 
     pub(crate) fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {

@@ -36,9 +36,7 @@ impl Cloud {
         let is_here = |operation: &&Operation| {
             let own = relative_path(operation).split('/').skip(1);
             own.clone().count() == steps().count()
-                && own
-                    .zip(steps())
-                    .all(|(own, step)| own == step || own.starts_with('{'))
+                && own.zip(steps()).all(|(own, step)| own == step || own.starts_with('{'))
         };
         let mut here = modelled().filter(is_here).peekable();
         here.peek().is_none() || here.any(|operation| self.has(operation))
@@ -119,12 +117,7 @@ mod tests {
 
     #[test]
     fn other_parts_of_modelarts_are_not_denied() {
-        for path in [
-            "/v2/p/pools",
-            "/v2/p/job/training-job-engines/x",
-            "/v2/p",
-            "/v2/",
-        ] {
+        for path in ["/v2/p/pools", "/v2/p/job/training-job-engines/x", "/v2/p", "/v2/"] {
             assert!(Cloud::Otc.may_have(path), "{path}");
         }
         for path in ["/v2/p/training-jobs/x/other", "/v2/p/algorithms/x/y"] {

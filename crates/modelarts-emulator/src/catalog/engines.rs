@@ -117,13 +117,7 @@ const ENGINES: &[Engine] = &[
     ),
     Engine {
         retired: true,
-        ..v1_engine(
-            "retired-engine-1.0",
-            "Retired",
-            "retired-engine-1.0",
-            ["", ""],
-            "1.0",
-        )
+        ..v1_engine("retired-engine-1.0", "Retired", "retired-engine-1.0", ["", ""], "1.0")
     },
 ];
 

@@ -4,12 +4,8 @@ use modelarts_api::{OPERATIONS, Operation};
 
 /// Operations on fine-tuning, which the emulator refuses. No source states which products and
 /// metrics a fine-tuning job has.
-const NOT_MODELLED: [&str; 4] = [
-    "ListFtArtifacts",
-    "PublishFtArtifacts",
-    "ShowFtDetail",
-    "ShowFtMetrics",
-];
+const NOT_MODELLED: [&str; 4] =
+    ["ListFtArtifacts", "PublishFtArtifacts", "ShowFtDetail", "ShowFtMetrics"];
 
 /// Operations of OBS, by the names of the S3 API with the prefix `obs.`. They exist only with the
 /// feature `obs`.

@@ -18,17 +18,11 @@ fn flavor_row(flavor: &Flavor) -> String {
         Some((number, product, memory)) => format!("{number} {product}, {memory} each"),
         None => "none".to_owned(),
     };
-    let disk = flavor
-        .disk_gb
-        .map_or("not stated".to_owned(), |size| format!("{size} GB"));
+    let disk = flavor.disk_gb.map_or("not stated".to_owned(), |size| format!("{size} GB"));
     format!(
         "| `{}` | {} | {cores} | {memory} GB | {cards} | {disk} | {} |\n",
         flavor.id,
-        if flavor.of_pools {
-            "dedicated, with cards"
-        } else {
-            "public"
-        },
+        if flavor.of_pools { "dedicated, with cards" } else { "public" },
         flavor.max_nodes,
     )
 }

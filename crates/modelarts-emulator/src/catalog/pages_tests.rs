@@ -57,10 +57,7 @@ static PATTERNS: LazyLock<Vec<(Regex, Create)>> = LazyLock::new(|| {
         (call("preset_engine") + VALUE, id),
         (member("engine_id") + VALUE, id),
         (format!(r#"{preset_image}{VALUE}",[ \n]*"{VALUE}"#), engine),
-        (
-            format!(r#"{name}{VALUE}"?,[ \n]*"?{version}{VALUE}"#),
-            engine,
-        ),
+        (format!(r#"{name}{VALUE}"?,[ \n]*"?{version}{VALUE}"#), engine),
     ];
     let patterns = patterns.into_iter();
     let patterns = patterns.map(|(pattern, create)| (Regex::new(&pattern).unwrap(), create));
@@ -182,10 +179,7 @@ fn names_are_found_in_rust_json_and_yaml() {
     let of_both = BTreeSet::from([flavor, pool, id, engine("A", "a_1.0")]);
     assert_eq!(names(json), of_both);
     assert_eq!(names(yaml), of_both);
-    assert_eq!(
-        names("training-pool-flavors, flavors: [f.1]"),
-        BTreeSet::new()
-    );
+    assert_eq!(names("training-pool-flavors, flavors: [f.1]"), BTreeSet::new());
 }
 
 #[test]

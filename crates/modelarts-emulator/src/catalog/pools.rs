@@ -25,14 +25,7 @@ impl Pool {
     /// Creates a running pool for training with the given ID and number of nodes.
     #[must_use]
     pub fn new(id: impl Into<String>, kind: PoolKind, nodes: u32) -> Self {
-        Self {
-            id: id.into(),
-            kind,
-            nodes,
-            running: true,
-            trains: true,
-            supernode: false,
-        }
+        Self { id: id.into(), kind, nodes, running: true, trains: true, supernode: false }
     }
 
     /// Parses `ID:NODES` or `ID:NODES:KIND`. The kind is `cpu` or `gpu`; default `cpu`.
@@ -43,9 +36,7 @@ impl Pool {
         let mut parts = text.split(':');
         let id = parts.next().unwrap_or_default();
         if id.is_empty() {
-            return Err(format!(
-                "`{text}` has no id; a pool is ID:NODES or ID:NODES:KIND"
-            ));
+            return Err(format!("`{text}` has no id; a pool is ID:NODES or ID:NODES:KIND"));
         }
         let nodes = parts.next().and_then(|nodes| nodes.parse().ok());
         let nodes = nodes
@@ -88,10 +79,7 @@ impl Pool {
 
     /// Returns the default pools, which an emulator has if its builder specifies none.
     pub(crate) fn defaults() -> Vec<Self> {
-        vec![
-            Self::new("pool-cpu", PoolKind::Cpu, 16),
-            Self::new("pool-gpu", PoolKind::Gpu, 16),
-        ]
+        vec![Self::new("pool-cpu", PoolKind::Cpu, 16), Self::new("pool-gpu", PoolKind::Gpu, 16)]
     }
 }
 

@@ -92,8 +92,7 @@ impl Wake for TaskWaker {
         // The count is incremented before the state changes, so that it never drops too low.
         self.busy.increment();
         let woken =
-            self.state
-                .compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);
+            self.state.compare_exchange(WAITING, RUNNABLE, Ordering::SeqCst, Ordering::SeqCst);
         if woken.is_err() {
             self.busy.decrement();
         }
@@ -118,10 +117,7 @@ impl<F: Future<Output = ()>> Future for WatchedTask<F> {
             // The runtime may poll a task without a wake-up.
             this.task_waker.busy.increment();
         }
-        let polled = this
-            .work
-            .as_mut()
-            .poll(&mut Context::from_waker(&this.waker));
+        let polled = this.work.as_mut().poll(&mut Context::from_waker(&this.waker));
         if polled.is_ready() {
             this.task_waker.end();
         }
@@ -159,10 +155,8 @@ mod tests {
         let idle = IdleTracker::default();
         idle.wait_until_idle().await;
         let clock = ManualClock::at(UNIX_EPOCH);
-        let (sleep, next) = (
-            clock.sleep(Duration::from_secs(1)),
-            clock.sleep(Duration::from_secs(9)),
-        );
+        let (sleep, next) =
+            (clock.sleep(Duration::from_secs(1)), clock.sleep(Duration::from_secs(9)));
         let work = idle.watch(async {
             sleep.await;
             next.await;

@@ -33,11 +33,7 @@ impl ManualClock {
     /// Creates a clock whose current time is `now`.
     #[must_use]
     pub fn at(now: SystemTime) -> Self {
-        Self(Arc::new(Mutex::new(ManualState {
-            now,
-            sleepers: BTreeMap::new(),
-            last_number: 0,
-        })))
+        Self(Arc::new(Mutex::new(ManualState { now, sleepers: BTreeMap::new(), last_number: 0 })))
     }
 
     /// Returns the number of sleepers on this clock, excluding those that wait for a time limit. A
@@ -80,10 +76,7 @@ impl ManualClock {
         let key = (at, manual.last_number);
         manual.sleepers.insert(key, Sleeper { wake, is_limit });
         drop(manual);
-        let pending = PendingSleep {
-            clock: Arc::downgrade(&self.0),
-            key,
-        };
+        let pending = PendingSleep { clock: Arc::downgrade(&self.0), key };
         Box::pin(async move {
             let _pending = pending;
             if woken.await.is_err() {

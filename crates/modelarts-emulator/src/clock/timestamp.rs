@@ -54,9 +54,7 @@ impl Timestamp {
 
     /// Formats the time as `2022-11-26T16:01:36+08:00`, truncated to whole seconds.
     pub(crate) fn rfc3339(self) -> String {
-        self.timestamp()
-            .display_with_offset(Offset::constant(REPORTED_OFFSET))
-            .to_string()
+        self.timestamp().display_with_offset(Offset::constant(REPORTED_OFFSET)).to_string()
     }
 
     /// Returns the time `duration` later.
@@ -148,16 +146,10 @@ mod tests {
         // Both times are from the documented example of events (SOURCES F2).
         let asked = Timestamp::parse("1669449696964").unwrap();
         assert_eq!(asked.rfc3339(), "2022-11-26T16:01:36+08:00");
-        assert_eq!(
-            Timestamp::parse("2022-11-26T16:01:36+08:00").unwrap(),
-            asked.whole_second()
-        );
+        assert_eq!(Timestamp::parse("2022-11-26T16:01:36+08:00").unwrap(), asked.whole_second());
         assert_eq!(asked.compact(), "20221126T080136Z");
         assert_eq!(asked.http(), "Sat, 26 Nov 2022 08:01:36 GMT");
-        assert_eq!(
-            Timestamp::parse_compact("20221126T080136Z").unwrap(),
-            asked.whole_second()
-        );
+        assert_eq!(Timestamp::parse_compact("20221126T080136Z").unwrap(), asked.whole_second());
     }
 
     #[test]
@@ -165,12 +157,7 @@ mod tests {
         for text in ["", "yesterday", "99999999999999999999", "-5", "2022-11-26"] {
             assert_eq!(Timestamp::parse(text), None, "{text:?}");
         }
-        for text in [
-            "20221126T080136",
-            "20221326T080136Z",
-            "2022-11-26T08:01Z",
-            "",
-        ] {
+        for text in ["20221126T080136", "20221326T080136Z", "2022-11-26T08:01Z", ""] {
             assert_eq!(Timestamp::parse_compact(text), None, "{text:?}");
         }
     }

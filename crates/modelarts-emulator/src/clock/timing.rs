@@ -89,11 +89,7 @@ impl Timing {
     /// A factor that is not a positive number counts as 1.
     #[must_use]
     pub fn faster(factor: f64) -> Self {
-        let factor = if factor.is_finite() && factor > 0.0 {
-            factor
-        } else {
-            1.0
-        };
+        let factor = if factor.is_finite() && factor > 0.0 { factor } else { 1.0 };
         let scaled = |duration: Duration| {
             Duration::try_from_secs_f64(duration.as_secs_f64() / factor).unwrap_or(duration)
         };
@@ -138,10 +134,7 @@ mod tests {
             + quick.before_upload
             + quick.after_upload
             + quick.finishing;
-        assert!(
-            total > Duration::from_secs(1) && total < Duration::from_secs(2),
-            "{total:?}"
-        );
+        assert!(total > Duration::from_secs(1) && total < Duration::from_secs(2), "{total:?}");
         assert_eq!(Timing::faster(1.0), Timing::documented());
         assert_eq!(Timing::faster(f64::NAN), Timing::documented());
     }

@@ -40,10 +40,7 @@ pub(crate) struct Documents {
 
 impl Documents {
     pub(crate) fn new(database: &Arc<Database>, kind: &'static str) -> Self {
-        Self {
-            database: Arc::clone(database),
-            kind,
-        }
+        Self { database: Arc::clone(database), kind }
     }
 
     /// Executes a change, and returns the number of changed documents.

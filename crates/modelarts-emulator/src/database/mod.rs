@@ -140,10 +140,7 @@ impl Database {
             let started = committer.spawn(move || shared.commit_all());
             Some(started.map_err(DatabaseError::File)?)
         };
-        Ok(Self {
-            shared,
-            committer: Mutex::new(committer),
-        })
+        Ok(Self { shared, committer: Mutex::new(committer) })
     }
 
     /// Reads the state, including uncommitted changes.
@@ -191,12 +188,7 @@ impl Database {
         let there = progress
             .wait_for(|progress| progress.committed >= goal || progress.attempted >= goal)
             .await;
-        match there.map(|progress| {
-            progress
-                .failure
-                .clone()
-                .filter(|_| progress.committed < goal)
-        }) {
+        match there.map(|progress| progress.failure.clone().filter(|_| progress.committed < goal)) {
             Ok(None) => Ok(()),
             Ok(Some(failure)) => Err(ApiError::internal(format!(
                 "The state of the emulator cannot be stored: {failure}."
@@ -325,8 +317,7 @@ impl Shared {
         if self.progress.borrow().failure.is_none() {
             tracing::error!(%error, "the state cannot be stored until there is room on the disk");
         }
-        self.progress
-            .send_modify(|progress| progress.failure = failure);
+        self.progress.send_modify(|progress| progress.failure = failure);
     }
 
     fn fail(&self, inner: &mut Inner, error: &rusqlite::Error) {
@@ -335,8 +326,7 @@ impl Shared {
         inner.connection = None;
         inner.uncommitted.clear();
         let failure = Some(format!("{error}. Start it again").into());
-        self.progress
-            .send_modify(|progress| progress.failure = failure);
+        self.progress.send_modify(|progress| progress.failure = failure);
     }
 }
 
@@ -382,19 +372,14 @@ fn prepare(connection: &Connection) -> Result<(), DatabaseError> {
     connection.execute_batch("BEGIN EXCLUSIVE")?;
     let found = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let table = "SELECT name FROM sqlite_schema LIMIT 1";
-    let table: Option<String> = connection
-        .query_row(table, [], |row| row.get(0))
-        .optional()?;
+    let table: Option<String> = connection.query_row(table, [], |row| row.get(0)).optional()?;
     if table.is_none() && found == 0 {
         connection.execute_batch(include_str!("schema.sql"))?;
         connection.pragma_update(None, "user_version", LAYOUT)?;
     } else if found == LAYOUT {
         check_integrity(connection)?;
     } else {
-        return Err(DatabaseError::Layout {
-            found,
-            expected: LAYOUT,
-        });
+        return Err(DatabaseError::Layout { found, expected: LAYOUT });
     }
     connection.execute_batch("COMMIT")?;
     Ok(())
@@ -418,9 +403,7 @@ fn check_integrity(connection: &Connection) -> Result<(), DatabaseError> {
 /// Converts failed reads and writes to internal errors of the emulator.
 impl From<rusqlite::Error> for ApiError {
     fn from(error: rusqlite::Error) -> Self {
-        Self::internal(format!(
-            "The state of the emulator cannot be used: {error}."
-        ))
+        Self::internal(format!("The state of the emulator cannot be used: {error}."))
     }
 }
 

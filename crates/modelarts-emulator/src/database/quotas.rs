@@ -21,10 +21,7 @@ impl Quotas {
     /// Creates the quotas. `jobs` is the default job quota, for projects without a value of their
     /// own.
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
-        Self {
-            database: Arc::clone(database),
-            jobs: i64::from(jobs.unwrap_or(JOB_QUOTA)),
-        }
+        Self { database: Arc::clone(database), jobs: i64::from(jobs.unwrap_or(JOB_QUOTA)) }
     }
 
     pub(crate) fn get(&self, project: &str, resource: &str) -> rusqlite::Result<Option<i64>> {
@@ -46,9 +43,7 @@ impl Quotas {
 
     /// Removes the project-specific values.
     pub(crate) fn clear(&self) -> rusqlite::Result<()> {
-        self.database
-            .write(|connection| connection.execute("DELETE FROM quotas", []))
-            .map(|_| ())
+        self.database.write(|connection| connection.execute("DELETE FROM quotas", [])).map(|_| ())
     }
 
     /// Returns the job quota of a project.

@@ -30,10 +30,7 @@ fn add(event: TraceEvent<'_>) {
         return;
     };
     // The text of a statement within a statement, such as those of an index of texts, is a comment.
-    if ["--", "SELECT", "BEGIN"]
-        .iter()
-        .any(|skipped| text.starts_with(skipped))
-    {
+    if ["--", "SELECT", "BEGIN"].iter().any(|skipped| text.starts_with(skipped)) {
         return;
     }
     STATEMENTS.with_borrow_mut(|statements| {

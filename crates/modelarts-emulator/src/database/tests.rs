@@ -24,9 +24,7 @@ fn a_file_of_another_layout_is_refused_and_stays_as_it_was() {
     drop(Database::open(Some(&path)).unwrap());
     for found in [LAYOUT - 1, LAYOUT + 1, 0, -1] {
         let connection = Connection::open(&path).unwrap();
-        connection
-            .pragma_update(None, "user_version", found)
-            .unwrap();
+        connection.pragma_update(None, "user_version", found).unwrap();
         drop(connection);
         let before = std::fs::read(&path).unwrap();
         assert_eq!(
@@ -37,10 +35,7 @@ fn a_file_of_another_layout_is_refused_and_stays_as_it_was() {
                  use the version of the emulator that has written it"
             )
         );
-        assert!(
-            before == std::fs::read(&path).unwrap(),
-            "the file has changed"
-        );
+        assert!(before == std::fs::read(&path).unwrap(), "the file has changed");
     }
 }
 
@@ -64,14 +59,8 @@ fn garbage_in_the_last_pages_is_found_when_the_file_is_opened() {
     assert!(matches!(error, DatabaseError::Damaged(_)), "{error}");
     let text = error.to_string();
     assert!(text.starts_with("it is damaged: "), "{text}");
-    assert!(
-        text.ends_with(". Restore a backup, or delete it and lose the jobs in it"),
-        "{text}"
-    );
-    assert!(
-        bytes == std::fs::read(&path).unwrap(),
-        "the file has changed"
-    );
+    assert!(text.ends_with(". Restore a backup, or delete it and lose the jobs in it"), "{text}");
+    assert!(bytes == std::fs::read(&path).unwrap(), "the file has changed");
 }
 
 /// After a failed change, waiting and later callers receive an error, and committed changes are
@@ -81,10 +70,7 @@ async fn a_failure_reaches_all_waiters() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("state.sqlite3");
     let database = Database::open(Some(&path)).unwrap();
-    assert_eq!(
-        database.setting("name", "first".to_owned()).unwrap(),
-        "first"
-    );
+    assert_eq!(database.setting("name", "first".to_owned()).unwrap(), "first");
     database.committed().await.unwrap();
     let wrong = database.write(|connection| connection.execute("INSERT INTO nowhere", []));
     assert!(wrong.is_err());
@@ -93,19 +79,14 @@ async fn a_failure_reaches_all_waiters() {
     assert!(database.setting("name", "second".to_owned()).is_err());
     drop(database);
     let database = Database::open(Some(&path)).unwrap();
-    assert_eq!(
-        database.setting("name", "third".to_owned()).unwrap(),
-        "first"
-    );
+    assert_eq!(database.setting("name", "third".to_owned()).unwrap(), "first");
 }
 
 #[test]
 fn changes_in_memory_are_committed_before_write_returns() {
     let database = Database::open(None).unwrap();
     for n in 0..100 {
-        database
-            .setting(&format!("name {n}"), "value".to_owned())
-            .unwrap();
+        database.setting(&format!("name {n}"), "value".to_owned()).unwrap();
         let written = database.committed().now_or_never();
         assert!(matches!(written, Some(Ok(()))), "change {n}: {written:?}");
     }

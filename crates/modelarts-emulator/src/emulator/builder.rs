@@ -58,9 +58,7 @@ pub struct Builder {
 impl fmt::Debug for Builder {
     /// Writes the address only, because other settings contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
-            .field("listen", &self.listen)
-            .finish_non_exhaustive()
+        f.debug_struct("Builder").field("listen", &self.listen).finish_non_exhaustive()
     }
 }
 

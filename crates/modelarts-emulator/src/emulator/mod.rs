@@ -53,9 +53,7 @@ pub struct Emulator {
 impl fmt::Debug for Emulator {
     /// Writes the URL only, because other fields contain secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Emulator")
-            .field("url", &self.url)
-            .finish_non_exhaustive()
+        f.debug_struct("Emulator").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
@@ -176,9 +174,9 @@ impl Emulator {
         let look = |job: Option<&Job>| match job {
             None => Some(Err(WaitError::NoSuchJob)),
             Some(job) if job.state.phase() == phase => Some(Ok(())),
-            Some(job) if job.state.is_final() => Some(Err(WaitError::Ended {
-                phase: job.state.phase(),
-            })),
+            Some(job) if job.state.is_final() => {
+                Some(Err(WaitError::Ended { phase: job.state.phase() }))
+            }
             Some(_) => None,
         };
         self.state.store.wait(job_id, look).await
@@ -193,10 +191,7 @@ impl Emulator {
 
     /// Waits until the job no longer exists.
     pub async fn wait_until_gone(&self, job_id: &str) {
-        self.state
-            .store
-            .wait(job_id, |job| job.is_none().then_some(()))
-            .await;
+        self.state.store.wait(job_id, |job| job.is_none().then_some(())).await;
     }
 
     /// Shuts the emulator down: it accepts no more requests, sends SIGTERM to the processes of its
@@ -227,10 +222,7 @@ impl Emulator {
         self.state.store.ask_all_to_stop(why);
         let mut work = self.state.take_tasks();
         let mut ended = async || while work.join_next().await.is_some() {};
-        if tokio::time::timeout(self.state.settings.timing.grace, ended())
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(self.state.settings.timing.grace, ended()).await.is_err() {
             self.state.work.copy_cancellation.cancel();
             self.state.work.runner.kill_all();
             let _ = tokio::time::timeout(KILL_WAIT, ended()).await;

@@ -35,11 +35,7 @@ impl Emulator {
     pub fn put(&self, path: &str, contents: impl AsRef<[u8]>) -> io::Result<()> {
         let failed = |error| context("put", path, error);
         let object = object(path).map_err(failed)?;
-        let written = self
-            .state
-            .offer
-            .obs
-            .write(&object.relative(), contents.as_ref());
+        let written = self.state.offer.obs.write(&object.relative(), contents.as_ref());
         written.map_err(failed)
     }
 
@@ -64,10 +60,7 @@ impl Emulator {
         };
         put().map(drop).map_err(|error| {
             let local = local.display();
-            io::Error::new(
-                error.kind(),
-                format!("cannot put the directory {local}: {error}"),
-            )
+            io::Error::new(error.kind(), format!("cannot put the directory {local}: {error}"))
         })
     }
 
@@ -86,11 +79,7 @@ impl Emulator {
 /// Parses a location, whose `obs://` or `/` at the start may be left out.
 fn location(path: &str) -> io::Result<ObsPath> {
     let complete = path.starts_with('/') || path.contains("://");
-    let parsed = if complete {
-        ObsPath::parse(path)
-    } else {
-        ObsPath::parse(&format!("/{path}"))
-    };
+    let parsed = if complete { ObsPath::parse(path) } else { ObsPath::parse(&format!("/{path}")) };
     parsed.map_err(|rule| io::Error::new(io::ErrorKind::InvalidInput, rule))
 }
 

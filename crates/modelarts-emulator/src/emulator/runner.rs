@@ -121,9 +121,7 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
                 install_packages: given.install_packages,
                 temporary: given.temporary,
             });
-            Ok(Runner::Process(
-                launcher.map_err(|error| StartError::Directory(shared, error))?,
-            ))
+            Ok(Runner::Process(launcher.map_err(|error| StartError::Directory(shared, error))?))
         }
     }
 }
@@ -132,9 +130,8 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
 /// them; the others are for connections, the database and files that are read.
 pub(super) fn most_workers() -> u32 {
     let limit = getrlimit(Resource::Nofile).current;
-    let workers = limit.map_or(u32::MAX, |limit| {
-        u32::try_from(limit / 2 / DESCRIPTORS).unwrap_or(u32::MAX)
-    });
+    let workers =
+        limit.map_or(u32::MAX, |limit| u32::try_from(limit / 2 / DESCRIPTORS).unwrap_or(u32::MAX));
     if workers < FEW_WORKERS {
         tracing::warn!(
             "the limit of open files allows {workers} workers at the same time; further jobs wait \

@@ -70,10 +70,7 @@ impl Builder {
             .map_err(|error| StartError::Directory(data_dir, error))?;
         // The database is opened first, because its holder owns the files in the directory. Without
         // a data directory, the state is in memory.
-        let file = self
-            .data_dir
-            .is_some()
-            .then(|| data.root().join("state.sqlite3"));
+        let file = self.data_dir.is_some().then(|| data.root().join("state.sqlite3"));
         let database_error = |error| StartError::Database(data.root().to_owned(), error);
         let database = Database::open(file.as_deref()).map_err(database_error)?;
         let database = Arc::new(database);
@@ -121,25 +118,15 @@ impl Builder {
             metrics: &metrics,
         })
         .await?;
-        let pools = if self.pools.is_empty() {
-            Pool::defaults()
-        } else {
-            self.pools
-        };
+        let pools = if self.pools.is_empty() { Pool::defaults() } else { self.pools };
         // The queue of a launcher decides alone.
         let unlimited = is_unlimited.then_some(u32::MAX);
         let nodes = |nodes: u32| unlimited.unwrap_or(nodes);
-        let sizes: HashMap<_, _> = pools
-            .iter()
-            .map(|pool| (pool.id.clone(), nodes(pool.nodes)))
-            .collect();
+        let sizes: HashMap<_, _> =
+            pools.iter().map(|pool| (pool.id.clone(), nodes(pool.nodes))).collect();
         let public_nodes = nodes(self.public_nodes.unwrap_or(u32::MAX));
         // The runner has raised the limit of open files by now.
-        let capacity = if starts_processes {
-            runner::most_workers()
-        } else {
-            u32::MAX
-        };
+        let capacity = if starts_processes { runner::most_workers() } else { u32::MAX };
         let state = Arc::new(EmulatorState {
             accounts,
             address,
@@ -196,17 +183,10 @@ impl Builder {
         prepared.map_err(StartError::Slurm)?;
         recovery::resume(&state).map_err(|error| database_error(error.into()))?;
         for seeds in self.seeds {
-            seeds
-                .create_jobs(&state, true)
-                .await
-                .map_err(StartError::Seeds)?;
+            seeds.create_jobs(&state, true).await.map_err(StartError::Seeds)?;
         }
         let serve = |listener, router| {
-            tokio::spawn(connections::serve(
-                listener,
-                router,
-                state.work.closing.subscribe(),
-            ))
+            tokio::spawn(connections::serve(listener, router, state.work.closing.subscribe()))
         };
         let servers = vec![
             #[cfg(feature = "obs")]

@@ -85,10 +85,7 @@ impl Emulator {
             ("HUAWEICLOUD_SDK_PROJECT_ID", user.project_id.clone()),
             ("HUAWEICLOUD_SDK_AK", user.access_key.clone()),
             ("HUAWEICLOUD_SDK_SK", user.secret_key.clone()),
-            (
-                "HUAWEICLOUD_SDK_SECURITY_TOKEN",
-                user.security_token.clone().unwrap_or_default(),
-            ),
+            ("HUAWEICLOUD_SDK_SECURITY_TOKEN", user.security_token.clone().unwrap_or_default()),
             (
                 "MODELARTS_OBS_ENDPOINT",
                 match &self.obs_url {

@@ -106,11 +106,7 @@ impl Driver {
                 let upload = runner.copy(worker.clone(), output, interrupt.clone());
                 let Err(error) = upload.await else {
                     let seconds = self.now().seconds_since(begin);
-                    self.note(EventKind::OutputUploaded {
-                        task,
-                        seconds,
-                        parameter,
-                    });
+                    self.note(EventKind::OutputUploaded { task, seconds, parameter });
                     continue;
                 };
                 // The event catalogue (SOURCES F1) has no text for a failed upload.

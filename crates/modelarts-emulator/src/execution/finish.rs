@@ -23,20 +23,12 @@ impl Driver {
         {
             return;
         }
-        let ran = self
-            .state
-            .store
-            .read(&self.id, |job| job.history.started.is_some())
-            == Some(true);
+        let ran =
+            self.state.store.read(&self.id, |job| job.history.started.is_some()) == Some(true);
         if ran {
             self.wait_unless_hurried(timing.before_upload).await;
             let uploaded = self.upload().await;
-            if !uploaded
-                && self
-                    .stop
-                    .borrow()
-                    .is_some_and(StopReason::is_end_of_emulator)
-            {
+            if !uploaded && self.stop.borrow().is_some_and(StopReason::is_end_of_emulator) {
                 // The next emulator process runs the job again, as if it had not ended.
                 return;
             }
@@ -149,22 +141,12 @@ pub(super) fn record_end(ending: &Ending, at: Timestamp) -> RecordEnd {
         // The job stopped or failed before the code ran.
         _ => ("terminated".to_owned(), None),
     };
-    RecordEnd {
-        at,
-        reason,
-        task,
-        recover: None,
-    }
+    RecordEnd { at, reason, task, recover: None }
 }
 
 /// Removes a deleted job once it is settled.
 pub(crate) async fn remove_deleted(state: Arc<EmulatorState>, id: String) {
-    state
-        .store
-        .wait(&id, |job| {
-            job.is_none_or(|job| job.lifecycle.settled).then_some(())
-        })
-        .await;
+    state.store.wait(&id, |job| job.is_none_or(|job| job.lifecycle.settled).then_some(())).await;
     let mut closing = state.work.closing.subscribe();
     tokio::select! {
         () = state.clock.sleep(state.settings.timing.deleting) => {}
@@ -179,10 +161,7 @@ pub(crate) async fn purge(state: &EmulatorState, id: &str) {
     state.work.runner.remove(id.to_owned()).await;
     let tasks = state.store.read(id, |job| job.tasks().collect::<Vec<_>>());
     for task in tasks.unwrap_or_default() {
-        state
-            .work
-            .metrics
-            .remove(&format!("modelarts-job-{id}-{task}"));
+        state.work.metrics.remove(&format!("modelarts-job-{id}-{task}"));
     }
     state.store.remove(id);
 }

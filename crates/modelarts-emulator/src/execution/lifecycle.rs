@@ -39,9 +39,7 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
 /// Stores and starts a new job, unless a limit or a conflict with another job prevents it.
 pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Result<(), ApiError> {
     let request = node_request(&job, false);
-    state
-        .store
-        .insert(job, quota, state.settings.one_job_per_output)?;
+    state.store.insert(job, quota, state.settings.one_job_per_output)?;
     start(state, request);
     Ok(())
 }
@@ -58,10 +56,7 @@ async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
     // An earlier process may have left the job in the queue, either before its first run or between
     // runs.
     let look = |job: &Job| {
-        let (first, requeued) = (
-            job.state == JobState::Creating,
-            job.history.started.is_some(),
-        );
+        let (first, requeued) = (job.state == JobState::Creating, job.history.started.is_some());
         (Driver::new(&state, job, Some(slot)), first, requeued)
     };
     let Some((mut driver, mut first, mut requeued)) = state.store.read(&id, look) else {
@@ -92,9 +87,7 @@ impl Driver {
     /// Ends the job and marks it as settled.
     async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
-        self.state
-            .store
-            .update(&self.id, |job| job.lifecycle.settled = true);
+        self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
 
     /// Runs a job to the end of the code. Returns an error if the job ends before the start of the
@@ -125,11 +118,7 @@ impl Driver {
         if let Some(limit) = self.request.auto_stop() {
             self.time_limit.get_or_init(|| {
                 // A job that was started by an earlier process has already used part of the limit.
-                let started = self
-                    .state
-                    .store
-                    .read(&self.id, |job| job.history.started)
-                    .flatten();
+                let started = self.state.store.read(&self.id, |job| job.history.started).flatten();
                 let ran = started.filter(|_| requeued);
                 let ran = ran.map(|started| self.now().since(started));
                 let rest = limit.saturating_sub(ran.unwrap_or_default());
@@ -221,14 +210,7 @@ impl Driver {
                 _ => "job_reschedule".to_owned(),
             });
             job.end_record(end);
-            job.note(
-                if preempted {
-                    EventKind::Preempted
-                } else {
-                    EventKind::Restarted
-                },
-                now,
-            );
+            job.note(if preempted { EventKind::Preempted } else { EventKind::Restarted }, now);
             job.note(EventKind::Queuing, now);
             job.history.schedule_count += 1;
             job.history.restarts += u32::from(!preempted);

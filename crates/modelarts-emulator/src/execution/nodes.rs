@@ -38,10 +38,7 @@ impl Driver {
             match progress {
                 Progress::Ready => break,
                 Progress::Waiting(reason) => self.note(EventKind::Given {
-                    message: format!(
-                        "[Pod: {}] FailedScheduling: {reason}",
-                        self.workers[0].pod()
-                    ),
+                    message: format!("[Pod: {}] FailedScheduling: {reason}", self.workers[0].pod()),
                     level: Level::Warning,
                     source: Source::K8S,
                 }),

@@ -17,18 +17,11 @@ use crate::{
 impl Driver {
     /// Prepares all workers. A job that has run before gets new containers.
     pub(crate) async fn prepare(&self, first: bool) -> Result<(), Ending> {
-        let limit = self
-            .state
-            .clock
-            .limit(self.state.settings.timing.preparing)
-            .shared();
+        let limit = self.state.clock.limit(self.state.settings.timing.preparing).shared();
         for worker in &self.workers {
             let pod = worker.pod();
             let image = worker.request.image().to_owned();
-            self.note(EventKind::PodPulled {
-                pod: pod.clone(),
-                image,
-            });
+            self.note(EventKind::PodPulled { pod: pod.clone(), image });
             self.note(EventKind::PodCreated { pod: pod.clone() });
             self.note(EventKind::PodStarted { pod });
             if !first && let Err(error) = self.state.work.runner.renew(worker.clone()).await {
@@ -56,11 +49,7 @@ impl Driver {
             let seconds = self.now().seconds_since(begin);
             if let Err(error) = checked {
                 let cause = format!("the pre-check of {task} failed: {error}");
-                self.note(EventKind::PreCheckFailed {
-                    task,
-                    seconds,
-                    error,
-                });
+                self.note(EventKind::PreCheckFailed { task, seconds, error });
                 return Err(Ending::PreCheckFailed(cause));
             }
             self.note(EventKind::PreCheckDone { task, seconds });
@@ -86,21 +75,12 @@ impl Driver {
             };
             let start = EventKind::CodeDownloading { task: task() };
             let end = |seconds, result: Result<(), String>| match result {
-                Ok(()) => EventKind::CodeDownloaded {
-                    task: task(),
-                    seconds,
-                },
-                Err(cause) => EventKind::CodeDownloadFailed {
-                    task: task(),
-                    seconds,
-                    cause,
-                },
+                Ok(()) => EventKind::CodeDownloaded { task: task(), seconds },
+                Err(cause) => EventKind::CodeDownloadFailed { task: task(), seconds, cause },
             };
-            self.copy_with_events(limit, download, start, end)
-                .await?
-                .map_err(|error| {
-                    Ending::Unprepared(format!("the training code cannot be downloaded: {error}"))
-                })?;
+            self.copy_with_events(limit, download, start, end).await?.map_err(|error| {
+                Ending::Unprepared(format!("the training code cannot be downloaded: {error}"))
+            })?;
         }
         for (index, input) in worker.request.inputs.iter().enumerate() {
             let (name, place) = (&input.name, &input.source);
@@ -110,26 +90,17 @@ impl Driver {
             let end = |seconds, result: Result<(), String>| {
                 let (task, parameter) = (task(), name.clone());
                 match result {
-                    Ok(()) => EventKind::InputDownloaded {
-                        task,
-                        seconds,
-                        parameter,
-                    },
-                    Err(cause) => EventKind::InputDownloadFailed {
-                        task,
-                        seconds,
-                        parameter,
-                        cause,
-                    },
+                    Ok(()) => EventKind::InputDownloaded { task, seconds, parameter },
+                    Err(cause) => {
+                        EventKind::InputDownloadFailed { task, seconds, parameter, cause }
+                    }
                 }
             };
-            self.copy_with_events(limit, download, start, end)
-                .await?
-                .map_err(|error| {
-                    Ending::Unprepared(format!(
-                        "the training input {name} cannot be downloaded from {place}: {error}"
-                    ))
-                })?;
+            self.copy_with_events(limit, download, start, end).await?.map_err(|error| {
+                Ending::Unprepared(format!(
+                    "the training input {name} cannot be downloaded from {place}: {error}"
+                ))
+            })?;
         }
         for (index, output) in worker.request.outputs.iter().enumerate() {
             if !output.prefetch {
@@ -148,24 +119,12 @@ impl Driver {
         }
         for files in runner.requirements(worker).await {
             let install = |interrupt| runner.install(worker.clone(), files.clone(), interrupt);
-            let start = EventKind::DependenciesInstalling {
-                task: task(),
-                files: files.clone(),
-            };
+            let start = EventKind::DependenciesInstalling { task: task(), files: files.clone() };
             let end = |seconds, result: Result<(), String>| {
                 let (task, files) = (task(), files.clone());
                 match result {
-                    Ok(()) => EventKind::DependenciesInstalled {
-                        task,
-                        seconds,
-                        files,
-                    },
-                    Err(cause) => EventKind::DependenciesFailed {
-                        task,
-                        seconds,
-                        files,
-                        cause,
-                    },
+                    Ok(()) => EventKind::DependenciesInstalled { task, seconds, files },
+                    Err(cause) => EventKind::DependenciesFailed { task, seconds, files, cause },
                 }
             };
             // If the installation fails, the code runs without the packages, and its imports fail.

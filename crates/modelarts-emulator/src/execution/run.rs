@@ -58,10 +58,7 @@ impl Driver {
         loop {
             let mut runs = Vec::new();
             for worker in &self.workers {
-                let worker = Worker {
-                    run: worker.run + hangs as usize,
-                    ..worker.clone()
-                };
+                let worker = Worker { run: worker.run + hangs as usize, ..worker.clone() };
                 let task = worker.task();
                 self.note(EventKind::TaskStarted { task: task.clone() });
                 runs.push((task, self.state.work.runner.start(worker).await));
@@ -202,9 +199,7 @@ impl Driver {
         let mut now = self.now();
         let workers = self.workers.iter();
         let mut progress = RunProgress {
-            outputs_copied: workers
-                .map(|worker| vec![now; worker.request.outputs.len()])
-                .collect(),
+            outputs_copied: workers.map(|worker| vec![now; worker.request.outputs.len()]).collect(),
             logs_copied: now,
             activity: Vec::new(),
             activity_since: now,

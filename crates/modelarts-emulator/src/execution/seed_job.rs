@@ -198,11 +198,7 @@ impl Seed {
                 return Err(format!(".{name} must not be before the preceding time"));
             }
         }
-        Ok(SeedTimes {
-            created,
-            started,
-            ended,
-        })
+        Ok(SeedTimes { created, started, ended })
     }
 
     /// Checks that all tasks belong to the job and all series are known.
@@ -214,9 +210,7 @@ impl Seed {
         for (member, task) in named {
             if !known.contains(task) {
                 let known = known.join(", ");
-                return Err(format!(
-                    ".{member}: {task} is not a task of the job: {known}"
-                ));
+                return Err(format!(".{member}: {task} is not a task of the job: {known}"));
             }
         }
         for (task, series) in &self.metrics {
@@ -286,11 +280,7 @@ impl Seed {
             job.end_record(RecordEnd {
                 at: ended.whole_second(),
                 reason,
-                task: job
-                    .history
-                    .failure
-                    .as_ref()
-                    .map(|failure| failure.task.clone()),
+                task: job.history.failure.as_ref().map(|failure| failure.task.clone()),
                 recover: None,
             });
             reached &= job.advance(state, ended);
@@ -299,8 +289,6 @@ impl Seed {
         job.lifecycle.settled = job.state.is_final();
         job.lifecycle.standing = !job.lifecycle.settled;
         // The state machine can reach all phases in the table above.
-        reached
-            .then_some(())
-            .ok_or_else(|| format!(".phase: {phase} cannot be reached"))
+        reached.then_some(()).ok_or_else(|| format!(".phase: {phase} cannot be reached"))
     }
 }

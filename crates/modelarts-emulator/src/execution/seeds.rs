@@ -166,16 +166,10 @@ fn seed_error(at: usize, sentence: &str) -> SeedError {
 async fn store_job(state: &Arc<EmulatorState>, seed: &Seed, job: Job) -> Result<(), String> {
     let id = job.id.clone();
     let request = Arc::clone(&job.request);
-    state
-        .store
-        .insert(job, usize::MAX, false)
-        .map_err(|error| error.message)?;
+    state.store.insert(job, usize::MAX, false).map_err(|error| error.message)?;
     for worker in Worker::all(&id, &request) {
         if let Some(values) = seed.metrics.get(&worker.task()) {
-            state
-                .work
-                .metrics
-                .add_minutes(&worker.pod(), values.clone());
+            state.work.metrics.add_minutes(&worker.pod(), values.clone());
         }
         if let Some(text) = seed.logs.get(&worker.task()) {
             let written = state.work.runner.write_log(worker, text.clone()).await;

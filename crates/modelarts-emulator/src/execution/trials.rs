@@ -25,10 +25,7 @@ use crate::{
 impl Driver {
     /// Runs all trials. Each run of the job starts again with the first trial.
     pub(super) async fn run_search(&self, tuning: &Tuning) -> Ending {
-        tracing::info!(
-            job = self.id,
-            "the points of this search are chosen at random"
-        );
+        tracing::info!(job = self.id, "the points of this search are chosen at random");
         self.state.store.update(&self.id, |job| job.trials.clear());
         for worker in &self.workers {
             let task = worker.task();
@@ -111,10 +108,7 @@ impl Driver {
     ) -> (String, Exit) {
         let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
         let worker = &self.workers[index % self.workers.len()];
-        let worker = worker.with_trial(WorkerTrial {
-            id: id.clone(),
-            values: values.clone(),
-        });
+        let worker = worker.with_trial(WorkerTrial { id: id.clone(), values: values.clone() });
         let started = self.now();
         let mut run = self.state.work.runner.start(worker.clone()).await;
         let trial = Trial::new(id.clone(), index, run.pid(), values, started);
@@ -159,10 +153,8 @@ impl Driver {
     /// Completes when a stop of the trial is requested, or when the job has been removed.
     async fn trial_stop_request(&self, id: &str) {
         let asked = |trial: &Trial| trial.id == id && trial.stop;
-        let look = |job: Option<&Job>| {
-            job.is_none_or(|job| job.trials.iter().any(asked))
-                .then_some(())
-        };
+        let look =
+            |job: Option<&Job>| job.is_none_or(|job| job.trials.iter().any(asked)).then_some(());
         self.state.store.wait(&self.id, look).await;
     }
 
@@ -187,11 +179,7 @@ impl Driver {
         let Some(trial) = &worker.trial else { return };
         let id = &trial.id;
         loop {
-            let new = self
-                .state
-                .work
-                .runner
-                .log_part(worker.clone(), scraper.position, LOG_CHUNK);
+            let new = self.state.work.runner.log_part(worker.clone(), scraper.position, LOG_CHUNK);
             // After an error, the next check reads the same part again.
             let new = new.await.unwrap_or_default();
             scraper.position += new.len() as u64;

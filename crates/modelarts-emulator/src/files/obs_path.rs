@@ -23,11 +23,8 @@ impl ObsPath {
         if rest.chars().any(char::is_control) {
             return Err("control characters are not allowed");
         }
-        let parts: Vec<String> = rest
-            .split('/')
-            .filter(|part| !part.is_empty())
-            .map(str::to_owned)
-            .collect();
+        let parts: Vec<String> =
+            rest.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
         if parts.iter().any(|part| part == "." || part == "..") {
             return Err("the steps . and .. are not allowed");
         }
@@ -68,11 +65,7 @@ impl ObsPath {
 impl fmt::Display for ObsPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}", self.parts.join("/"))?;
-        if self.folder {
-            f.write_str("/")
-        } else {
-            Ok(())
-        }
+        if self.folder { f.write_str("/") } else { Ok(()) }
     }
 }
 
@@ -98,10 +91,7 @@ mod tests {
     #[test]
     fn keys_do_not_lead_out_of_the_root() {
         for (text, sentence) in [
-            (
-                "obs://bucket/../../etc/passwd",
-                "the steps . and .. are not allowed",
-            ),
+            ("obs://bucket/../../etc/passwd", "the steps . and .. are not allowed"),
             ("/..", "the steps . and .. are not allowed"),
             ("obs://bucket/./a", "the steps . and .. are not allowed"),
             ("obs:///etc/passwd", "it names no bucket"),

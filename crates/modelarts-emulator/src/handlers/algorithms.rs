@@ -23,11 +23,7 @@ use crate::{
 
 /// Returns the algorithm with this ID in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
-    let record = call
-        .state
-        .records
-        .algorithms
-        .find(&call.user.project_id, id)?;
+    let record = call.state.records.algorithms.find(&call.user.project_id, id)?;
     Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
 }
 
@@ -80,10 +76,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     let path = ObsPath::parse(code_dir).ok()?;
     let root = call.state.offer.obs.resolve(&path.relative()).ok()?;
     fn below(directory: &Path) -> Value {
-        let entries = WalkDir::new(directory)
-            .min_depth(1)
-            .max_depth(1)
-            .sort_by_file_name();
+        let entries = WalkDir::new(directory).min_depth(1).max_depth(1).sort_by_file_name();
         let shown = entries.into_iter().flatten().map(|entry| {
             let name = entry.file_name().to_string_lossy();
             match entry.file_type().is_dir() {
@@ -95,9 +88,7 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     }
     let files = WalkDir::new(&root).into_iter().flatten();
     let files = files.filter(|entry| entry.file_type().is_file());
-    let size = files
-        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
-        .sum();
+    let size = files.filter_map(|entry| Some(entry.metadata().ok()?.len())).sum();
     let name = format!("{}/", path.last());
     Some((json!({"name": name, "children": below(&root)}), size))
 }
@@ -200,10 +191,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let changed = call.state.records.algorithms.replace(&Document {
         id: id.to_owned(),
         project: call.user.project_id.clone(),
-        name: before["metadata"]["name"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
+        name: before["metadata"]["name"].as_str().unwrap_or_default().to_owned(),
         value: value.clone(),
     })?;
     if !changed {
@@ -214,12 +202,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
-    if !call
-        .state
-        .records
-        .algorithms
-        .remove(&call.user.project_id, id)?
-    {
+    if !call.state.records.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
     }
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
@@ -265,12 +248,7 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
 /// the correct structure, and again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
-    let stored = named.map(|id| {
-        call.state
-            .records
-            .algorithms
-            .find(&call.user.project_id, id)
-    });
+    let stored = named.map(|id| call.state.records.algorithms.find(&call.user.project_id, id));
     let stored = stored.transpose()?.flatten().map(|record| record.value);
     let mut draft = Creation {
         body: &body,

@@ -49,10 +49,7 @@ impl ApiCall<'_> {
 
     /// Returns a parameter of the query, or `None` if it is absent or blank.
     pub(crate) fn param(&self, name: &str) -> Result<Option<String>, ApiError> {
-        let mut pairs = self
-            .query
-            .split('&')
-            .filter_map(|pair| pair.split_once('='));
+        let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
         let value = pairs.find(|(key, value)| *key == name && !value.is_empty());
         let decoded = value.map(|(_, value)| decode(value).ok_or_else(|| bad_param(name)));
         decoded.transpose()
@@ -89,9 +86,7 @@ impl ApiCall<'_> {
             return Ok(None);
         };
         let value = values.iter().find(|value| **value == text);
-        value
-            .map(|value| Some(*value))
-            .ok_or_else(|| bad_param(name))
+        value.map(|value| Some(*value)).ok_or_else(|| bad_param(name))
     }
 
     /// Calls `look` with the job that the path identifies.

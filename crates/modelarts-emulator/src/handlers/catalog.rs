@@ -63,9 +63,7 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
     let mut wanted = Vec::new();
     for item in root.required("quotas")?.items()? {
         let resource = item.required("resource")?;
-        let known = QUOTAS
-            .into_iter()
-            .find(|(name, _)| resource.text() == Ok(name));
+        let known = QUOTAS.into_iter().find(|(name, _)| resource.text() == Ok(name));
         let (name, most) = known.ok_or_else(|| {
             let names = QUOTAS.map(|(name, _)| name).join(" ");
             resource.must(format!("be one of [{names}]"))
@@ -78,10 +76,7 @@ pub(super) fn modify_quotas(call: &ApiCall<'_>) -> ApiResult {
         wanted.push((name, number));
     }
     for (name, number) in wanted {
-        call.state
-            .records
-            .quotas
-            .set(&call.user.project_id, name, number)?;
+        call.state.records.quotas.set(&call.user.project_id, name, number)?;
     }
     ok(body)
 }
@@ -101,9 +96,7 @@ const EVENTS: [(&str, &str); 7] = [
 /// Lists the events for which notifications can be sent. Only jobs with accelerator cards can hang.
 pub(super) fn event_categories(call: &ApiCall<'_>) -> ApiResult {
     let flavor = call.choice("flavor_type", &FLAVOR_TYPES)?;
-    let events = EVENTS
-        .iter()
-        .filter(|(id, _)| flavor != Some("CPU") || *id != "JobHanged");
+    let events = EVENTS.iter().filter(|(id, _)| flavor != Some("CPU") || *id != "JobHanged");
     let rows = events.map(|(id, description)| {
         json!({"id": id, "name": id, "description": description, "notification": true})
     });

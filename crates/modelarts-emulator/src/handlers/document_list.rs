@@ -39,10 +39,8 @@ impl ListQuery {
             matching.reverse();
         }
         let count = matching.len();
-        let page = matching
-            .into_iter()
-            .skip(self.offset.saturating_mul(self.limit))
-            .take(self.limit);
+        let page =
+            matching.into_iter().skip(self.offset.saturating_mul(self.limit)).take(self.limit);
         let items: Result<Vec<Value>, ApiError> = page.map(render).collect();
         Ok(json!({
             "total": total,

@@ -35,11 +35,7 @@ fn not_found(id: &str) -> ApiError {
 }
 
 fn find(call: &ApiCall<'_>, id: &str) -> Result<Document, ApiError> {
-    let found = call
-        .state
-        .records
-        .experiments
-        .find(&call.user.project_id, id)?;
+    let found = call.state.records.experiments.find(&call.user.project_id, id)?;
     found.ok_or_else(|| not_found(id))
 }
 
@@ -105,12 +101,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
 
 pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("experiment_id");
-    if !call
-        .state
-        .records
-        .experiments
-        .remove(&call.user.project_id, id)?
-    {
+    if !call.state.records.experiments.remove(&call.user.project_id, id)? {
         return Err(not_found(id));
     }
     Ok(ApiResponse::empty(StatusCode::ACCEPTED))

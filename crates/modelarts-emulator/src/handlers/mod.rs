@@ -86,11 +86,8 @@ mod tests {
     fn each_modelled_operation_has_a_handler() {
         let source = include_str!("mod.rs");
         let is_arm = |line: &&str| line.trim_start().starts_with('"') && line.contains("\" =>");
-        let mut arms: Vec<&str> = source
-            .lines()
-            .filter(is_arm)
-            .filter_map(|line| line.split('"').nth(1))
-            .collect();
+        let mut arms: Vec<&str> =
+            source.lines().filter(is_arm).filter_map(|line| line.split('"').nth(1)).collect();
         arms.sort_unstable();
         let mut ids: Vec<&str> = modelled().map(|operation| operation.id).collect();
         ids.sort_unstable();

@@ -11,23 +11,8 @@ use crate::{
 /// (SOURCES O, X). The Chinese names are the emulator's own: the example has a placeholder (SOURCES
 /// D-81).
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
-    (
-        "hpo",
-        "超参搜索",
-        &[
-            "Anneal",
-            "Bayes",
-            "DragonFly",
-            "FixNorm",
-            "GridSearch",
-            "TPE",
-        ],
-    ),
-    (
-        "nas",
-        "神经网络架构搜索",
-        &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"],
-    ),
+    ("hpo", "超参搜索", &["Anneal", "Bayes", "DragonFly", "FixNorm", "GridSearch", "TPE"]),
+    ("nas", "神经网络架构搜索", &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"]),
     ("augment", "数据增强", &["AdvAutoAugment", "AutoAugment"]),
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
@@ -35,15 +20,9 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
 /// Templates with known settings, each with the settings that it adds to those common to all
 /// templates. No source contains the settings of the other templates.
 const SETTINGS: [(&str, &str); 3] = [
-    (
-        "Anneal",
-        "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n",
-    ),
+    ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),
     ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),
-    (
-        "TPE",
-        "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n",
-    ),
+    ("TPE", "  type: tpe_search\n  gamma: 0.25\n  n_initial_points: 20\n"),
 ];
 
 pub(super) fn list() -> ApiResult {

@@ -28,10 +28,7 @@ pub(crate) fn network(job_id: &str) -> u16 {
     }
     // Two bytes of the job ID distinguish the addresses of different jobs.
     let byte = |at: usize| {
-        job_id
-            .get(at..at + 2)
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-            .unwrap_or(0)
+        job_id.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).unwrap_or(0)
     };
     u16::from_be_bytes([byte(0) % 254 + 1, byte(2)])
 }
@@ -52,10 +49,7 @@ impl Host {
             return Vec::new();
         };
         if !cfg!(target_os = "linux") {
-            let only = (address == Ipv4Addr::LOCALHOST).then_some(Self {
-                network: 0,
-                index: 0,
-            });
+            let only = (address == Ipv4Addr::LOCALHOST).then_some(Self { network: 0, index: 0 });
             return only.into_iter().collect();
         }
         let [127, high, low, last @ 1..=254] = address.octets() else {
@@ -82,9 +76,8 @@ mod tests {
         let id = "05ff0000-0000-0000-0000-000000000000";
         assert_eq!(address(id, 0), "127.6.255.1");
         assert_eq!(address(id, 254), "127.6.0.1");
-        let addresses: BTreeSet<Ipv4Addr> = (0..2000)
-            .map(|index| address(id, index).parse().unwrap())
-            .collect();
+        let addresses: BTreeSet<Ipv4Addr> =
+            (0..2000).map(|index| address(id, index).parse().unwrap()).collect();
         assert_eq!(addresses.len(), 2000);
     }
 }

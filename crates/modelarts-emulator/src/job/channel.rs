@@ -39,11 +39,7 @@ impl fmt::Display for DataSource {
         match self {
             Self::Obs(path) => path.fmt(f),
             Self::DataSet { id, version } => {
-                write!(
-                    f,
-                    "data set {id} {}",
-                    version.as_deref().unwrap_or_default()
-                )
+                write!(f, "data set {id} {}", version.as_deref().unwrap_or_default())
             }
         }
     }
@@ -107,9 +103,7 @@ pub(crate) fn channels(algorithm: &JsonField<'_>, kind: &str) -> Result<Vec<Chan
             source,
             local_dir,
             prefetch: prefetch.is_some_and(|field| field.value() == &Value::Bool(true)),
-            period: period
-                .and_then(|field| seconds(field.value()))
-                .unwrap_or(PERIOD),
+            period: period.and_then(|field| seconds(field.value())).unwrap_or(PERIOD),
             name,
         });
     }
@@ -135,11 +129,8 @@ fn obs(parent: &JsonField<'_>, name: &str) -> Result<ObsPath, ApiError> {
 pub(crate) fn volumes(spec: &JsonField<'_>) -> Result<Vec<Volume>, ApiError> {
     let mut volumes = Vec::new();
     for item in spec.items_of("volumes")? {
-        for (kind, source) in [
-            ("nfs", "nfs_server_path"),
-            ("pfs", "pfs_path"),
-            ("obs", "obs_path"),
-        ] {
+        for (kind, source) in [("nfs", "nfs_server_path"), ("pfs", "pfs_path"), ("obs", "obs_path")]
+        {
             let Some(volume) = item.get(kind)? else {
                 continue;
             };

@@ -73,10 +73,7 @@ impl Source {
 /// duration in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-#[expect(
-    missing_docs,
-    reason = "the fields are explained above, the texts stand in `message`"
-)]
+#[expect(missing_docs, reason = "the fields are explained above, the texts stand in `message`")]
 pub enum EventKind {
     /// The job was accepted.
     Created,
@@ -113,52 +110,26 @@ pub enum EventKind {
     /// The environment pre-check passed.
     PreCheckDone { task: String, seconds: f64 },
     /// The environment pre-check failed.
-    PreCheckFailed {
-        task: String,
-        seconds: f64,
-        error: String,
-    },
+    PreCheckFailed { task: String, seconds: f64, error: String },
     /// The code is being downloaded.
     CodeDownloading { task: String },
     /// The code is downloaded.
     CodeDownloaded { task: String, seconds: f64 },
     /// The code could not be downloaded.
-    CodeDownloadFailed {
-        task: String,
-        seconds: f64,
-        cause: String,
-    },
+    CodeDownloadFailed { task: String, seconds: f64, cause: String },
     /// An input is being downloaded.
     InputDownloading { task: String },
     /// An input is downloaded.
-    InputDownloaded {
-        task: String,
-        seconds: f64,
-        parameter: String,
-    },
+    InputDownloaded { task: String, seconds: f64, parameter: String },
     /// An input could not be downloaded.
-    InputDownloadFailed {
-        task: String,
-        seconds: f64,
-        parameter: String,
-        cause: String,
-    },
+    InputDownloadFailed { task: String, seconds: f64, parameter: String, cause: String },
     /// Packages are being installed.
     DependenciesInstalling { task: String, files: String },
     /// Packages are installed.
-    DependenciesInstalled {
-        task: String,
-        seconds: f64,
-        files: String,
-    },
+    DependenciesInstalled { task: String, seconds: f64, files: String },
     /// Packages could not be installed. The documents contain no text for this event, so the
     /// emulator uses its own.
-    DependenciesFailed {
-        task: String,
-        seconds: f64,
-        files: String,
-        cause: String,
-    },
+    DependenciesFailed { task: String, seconds: f64, files: String, cause: String },
     /// The code started.
     TaskStarted { task: String },
     /// The code ended.
@@ -166,11 +137,7 @@ pub enum EventKind {
     /// An output is being uploaded. The text of the guide incorrectly says "input" (D-145).
     OutputUploading { task: String, parameter: String },
     /// An output is uploaded.
-    OutputUploaded {
-        task: String,
-        seconds: f64,
-        parameter: String,
-    },
+    OutputUploaded { task: String, seconds: f64, parameter: String },
     /// Kubernetes pulled the image.
     PodPulled { pod: String, image: String },
     /// Kubernetes created the container.
@@ -180,11 +147,7 @@ pub enum EventKind {
     /// The containers are being ended.
     TerminateJob { job: String },
     /// Event with an arbitrary text: from a seed, or reported by the code of a task.
-    Given {
-        message: String,
-        level: Level,
-        source: Source,
-    },
+    Given { message: String, level: Level, source: Source },
 }
 
 /// Text for a failed installation of packages. The documents contain none, so that this is the
@@ -218,9 +181,7 @@ impl EventKind {
             _ => {}
         }
         let row = self.row();
-        let api = row
-            .and_then(|row| row.api)
-            .filter(|_| wording == Wording::Api);
+        let api = row.and_then(|row| row.api).filter(|_| wording == Wording::Api);
         let guide = row.and_then(|row| row.guide);
         self.fill(api.or(guide).unwrap_or(DEPENDENCIES_FAILED))
     }
@@ -295,9 +256,8 @@ impl EventKind {
         };
         let mut text = String::new();
         let mut rest = template;
-        while let Some((before, (name, after))) = rest
-            .split_once('{')
-            .and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
         {
             text.push_str(before);
             text.push_str(&value(name));
@@ -323,14 +283,8 @@ mod tests {
     use super::*;
 
     /// Kinds that the catalogue does not contain, or that it combines into the kind `Cluster`.
-    const NOT_IN_CATALOGUE: [&str; 6] = [
-        "DependenciesFailed",
-        "Given",
-        "PodPulled",
-        "PodCreated",
-        "PodStarted",
-        "TerminateJob",
-    ];
+    const NOT_IN_CATALOGUE: [&str; 6] =
+        ["DependenciesFailed", "Given", "PodPulled", "PodCreated", "PodStarted", "TerminateJob"];
 
     /// Reads `x-events` of the OpenAPI description.
     fn catalogue() -> Value {
@@ -353,13 +307,9 @@ mod tests {
             hours => format!("{hours} hours"),
         };
         let seconds = format!("{:.3}", fields["seconds"].as_f64().unwrap());
-        let mut text = template
-            .replace("{limit}", &hours)
-            .replace("{seconds}", &seconds);
+        let mut text = template.replace("{limit}", &hours).replace("{seconds}", &seconds);
         for (name, value) in fields.as_object().unwrap() {
-            let value = value
-                .as_str()
-                .map_or_else(|| value.to_string(), str::to_owned);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             text = text.replace(&format!("{{{name}}}"), &value);
         }
         text
@@ -400,10 +350,7 @@ mod tests {
         let job = "modelarts-job-c1b7e5de-0f43-4a57-9d0e-6a2f1f8f2b11".to_owned();
         let (pod, image) = (format!("{job}-worker-0"), "example/trainer:1.0".to_owned());
         let kinds = [
-            EventKind::PodPulled {
-                pod: pod.clone(),
-                image,
-            },
+            EventKind::PodPulled { pod: pod.clone(), image },
             EventKind::PodCreated { pod: pod.clone() },
             EventKind::PodStarted { pod },
             EventKind::TerminateJob { job },
@@ -424,9 +371,7 @@ mod tests {
     #[test]
     fn the_kinds_are_those_of_the_description() {
         // For an unknown variant, the error message of serde lists all variants.
-        let message = serde_json::from_value::<EventKind>(json!("?"))
-            .unwrap_err()
-            .to_string();
+        let message = serde_json::from_value::<EventKind>(json!("?")).unwrap_err().to_string();
         let variants: BTreeSet<&str> = message.split('`').skip(3).step_by(2).collect();
         let catalogue = catalogue();
         let rows = catalogue["kinds"].as_array().unwrap().iter();

@@ -165,16 +165,9 @@ impl Job {
                 preemptible: preemptible == Some(&true.into()),
                 ..JobSettings::default()
             },
-            history: History {
-                created,
-                schedule_count: 1,
-                ..History::default()
-            },
+            history: History { created, schedule_count: 1, ..History::default() },
             request: Arc::new(request),
-            events: vec![Event {
-                time: created,
-                kind: EventKind::Created,
-            }],
+            events: vec![Event { time: created, kind: EventKind::Created }],
             ..Self::default()
         }
     }
@@ -336,9 +329,7 @@ mod tests {
                 json!({"spec": {"a": {"b": 1}}}),
             ),
         ] {
-            let Value::Object(mut into) = given else {
-                unreachable!()
-            };
+            let Value::Object(mut into) = given else { unreachable!() };
             merge(&mut into, changed.as_object().unwrap());
             assert_eq!(Value::Object(into), merged);
         }

@@ -129,9 +129,7 @@ impl JobRequest {
         let resource = spec.required("resource")?;
 
         let annotations = metadata.get("annotations")?;
-        let annotations = annotations
-            .map(|field| field.object().cloned())
-            .transpose()?;
+        let annotations = annotations.map(|field| field.object().cloned()).transpose()?;
         let engine = engine(&algorithm)?;
         let (code_dir, start) = start(&given, &algorithm)?;
         // Engines of version 1 do not support custom directories.
@@ -217,8 +215,7 @@ impl JobRequest {
     }
 
     pub(crate) fn auto_stop(&self) -> Option<Duration> {
-        self.auto_stop_hours
-            .map(|hours| Duration::from_secs(u64::from(hours) * 3600))
+        self.auto_stop_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3600))
     }
 
     /// Returns the time without activity after which the job counts as hanging. It is set by
@@ -266,9 +263,7 @@ impl Retry {
     fn read(annotations: Option<&Map<String, Value>>) -> Self {
         let text = |key: &str| annotations?.get(key)?.as_str();
         Self {
-            times: text(Annotations::RETRIES)
-                .and_then(|text| text.parse().ok())
-                .unwrap_or(0),
+            times: text(Annotations::RETRIES).and_then(|text| text.parse().ok()).unwrap_or(0),
             unconditional: text(Annotations::UNCONDITIONAL) == Some("true"),
             hang: text(Annotations::HANG_RETRY) == Some("true"),
         }
@@ -278,11 +273,7 @@ impl Retry {
 /// Returns the preset engine that an `engine` object names.
 pub(crate) fn preset(engine: &Map<String, Value>) -> Option<&'static Engine> {
     let text = |name: &str| engine.get(name)?.as_str();
-    match (
-        text("engine_id"),
-        text("engine_name"),
-        text("engine_version"),
-    ) {
+    match (text("engine_id"), text("engine_name"), text("engine_version")) {
         (Some(id), _, _) => Engine::by_id(id),
         (None, Some(name), Some(version)) => Engine::by_name(name, version),
         _ => None,
@@ -323,9 +314,9 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
 fn obs_member(parent: &JsonField<'_>, name: &str) -> Result<Option<ObsPath>, ApiError> {
     match parent.text_of(name)? {
         None => Ok(None),
-        Some(text) => ObsPath::parse(text)
-            .map(Some)
-            .map_err(|reason| ApiError::obs_path(text, reason)),
+        Some(text) => {
+            ObsPath::parse(text).map(Some).map_err(|reason| ApiError::obs_path(text, reason))
+        }
     }
 }
 

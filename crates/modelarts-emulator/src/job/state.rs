@@ -43,10 +43,7 @@ impl JobState {
 
     /// Returns true if no transition leads to another state.
     pub(crate) const fn is_final(self) -> bool {
-        matches!(
-            self,
-            Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed
-        )
+        matches!(self, Self::Completed | Self::Failed | Self::Terminated | Self::CreateFailed)
     }
 
     /// Returns true in Creating, Pending and Running. A stop request in Terminating is rejected
@@ -66,10 +63,7 @@ impl JobState {
                 | (Self::Running, Self::Completed)
                 | (Self::Running, Self::Failed)
                 | (Self::Running, Self::Queuing)
-                | (
-                    Self::Creating | Self::Queuing | Self::Running,
-                    Self::Terminating
-                )
+                | (Self::Creating | Self::Queuing | Self::Running, Self::Terminating)
                 | (Self::Terminating, Self::Terminated)
         )
     }
@@ -161,10 +155,7 @@ mod tests {
                 "{state:?}"
             );
             assert!(PHASES.contains(&state.phase()));
-            assert_eq!(
-                state.may_be_terminated(),
-                state.may_become(JobState::Terminating)
-            );
+            assert_eq!(state.may_be_terminated(), state.may_become(JobState::Terminating));
         }
     }
 

@@ -63,11 +63,9 @@ pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
 /// Removes the members of a fine-tuning job that responses omit, according to a note in the
 /// vendor's Terraform provider (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
-    for (parent, name) in [
-        ("algorithm", "inputs"),
-        ("spec", "output_model"),
-        ("spec", "asset_model"),
-    ] {
+    for (parent, name) in
+        [("algorithm", "inputs"), ("spec", "output_model"), ("spec", "asset_model")]
+    {
         if let Some(parent) = shown[parent].as_object_mut() {
             parent.remove(name);
         }
@@ -165,10 +163,7 @@ fn status(job: &Job, now: Timestamp) -> Value {
         (Some(started), Some(latest)) => latest - started.millis(),
         _ => 0,
     };
-    let nodes: Vec<Value> = nodes
-        .iter()
-        .map(|(at, count)| json!([at.millis(), count]))
-        .collect();
+    let nodes: Vec<Value> = nodes.iter().map(|(at, count)| json!([at.millis(), count])).collect();
     let failure = job.history.failure.as_ref().map(|failure| {
         json!([{
             "task": failure.task,
@@ -225,12 +220,7 @@ fn algorithm(request: &JobRequest) -> Value {
     };
     let channels = |channels: &[Channel], kind: &str| {
         let given = given[kind].as_array().into_iter().flatten();
-        list(
-            channels
-                .iter()
-                .zip(given)
-                .map(|(one, given)| channel(one, given)),
-        )
+        list(channels.iter().zip(given).map(|(one, given)| channel(one, given)))
     };
     let mut algorithm = present(json!({
         "code_dir": request.code_dir.as_ref().map(ObsPath::to_string),
@@ -248,9 +238,7 @@ fn algorithm(request: &JobRequest) -> Value {
     if let Some(idle) = unused_entry(&request.body) {
         let text = request.text(&format!("/algorithm/{idle}"));
         let path = ObsPath::parse(text).ok().filter(|_| idle == "boot_file");
-        algorithm[idle] = path
-            .map_or_else(|| text.to_owned(), |path| path.to_string())
-            .into();
+        algorithm[idle] = path.map_or_else(|| text.to_owned(), |path| path.to_string()).into();
     }
     echo(
         &mut algorithm,
@@ -321,12 +309,7 @@ fn spec(request: &JobRequest, body: &Value) -> Value {
         LogExport::Blank => spec["log_export_path"] = json!({}),
         LogExport::To(path) => spec["log_export_path"] = json!({"obs_url": path.to_string()}),
     }
-    echo(
-        &mut spec,
-        body,
-        "/spec",
-        &["volumes", "schedule_policy", "auto_stop"],
-    );
+    echo(&mut spec, body, "/spec", &["volumes", "schedule_policy", "auto_stop"]);
     spec
 }
 

@@ -88,18 +88,12 @@ impl Worker {
         for output in &mut request.outputs {
             output.local_dir = output.local_dir.join(&trial.id);
         }
-        Self {
-            request: Arc::new(request),
-            trial: Some(Arc::new(trial)),
-            ..self.clone()
-        }
+        Self { request: Arc::new(request), trial: Some(Arc::new(trial)), ..self.clone() }
     }
 
     /// Returns the address at which the worker of a rank is reached.
     pub(crate) fn address_of(&self, rank: u32) -> String {
-        let host = usize::try_from(rank)
-            .ok()
-            .and_then(|rank| self.hosts.get(rank));
+        let host = usize::try_from(rank).ok().and_then(|rank| self.hosts.get(rank));
         host.cloned().unwrap_or_else(|| address(&self.job_id, rank))
     }
 

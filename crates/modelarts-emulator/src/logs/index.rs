@@ -47,16 +47,10 @@ impl LogIndexes {
         let mut entries = 0;
         // The iteration starts with the most recently used index. A locked index is in use and is
         // kept.
-        let kept = all
-            .iter()
-            .rev()
-            .take(MAX_LOGS - 1)
-            .take_while(|(_, index)| {
-                entries += index
-                    .try_lock()
-                    .map_or(0, |index| index.line_ends.capacity());
-                entries <= MAX_ENTRIES
-            });
+        let kept = all.iter().rev().take(MAX_LOGS - 1).take_while(|(_, index)| {
+            entries += index.try_lock().map_or(0, |index| index.line_ends.capacity());
+            entries <= MAX_ENTRIES
+        });
         let dropped = all.len() - kept.count();
         all.drain(..dropped);
         let index = Arc::clone(&entry.1);
@@ -78,11 +72,7 @@ pub(crate) struct LineIndex {
 
 impl Default for LineIndex {
     fn default() -> Self {
-        Self {
-            block: BLOCK,
-            line_ends: Vec::new(),
-            mark: Vec::new(),
-        }
+        Self { block: BLOCK, line_ends: Vec::new(), mark: Vec::new() }
     }
 }
 
@@ -107,8 +97,7 @@ impl LineIndex {
             let ends = block.iter().filter(|byte| **byte == b'\n').count();
             self.line_ends.push(self.line_end_count() + ends);
             self.mark.clear();
-            self.mark
-                .extend_from_slice(&block[block.len().saturating_sub(MARK_LENGTH)..]);
+            self.mark.extend_from_slice(&block[block.len().saturating_sub(MARK_LENGTH)..]);
             piece = rest;
             if self.line_ends.len() == MAX_BLOCKS {
                 let pairs = self.line_ends.chunks_exact(2).map(|pair| pair[1]);
@@ -198,10 +187,7 @@ mod tests {
 
     impl Log {
         fn new(text: impl Into<Vec<u8>>, block: usize) -> Self {
-            let index = LineIndex {
-                block,
-                ..LineIndex::default()
-            };
+            let index = LineIndex { block, ..LineIndex::default() };
             Self {
                 text: RefCell::new(text.into()),
                 index: Arc::new(tokio::sync::Mutex::new(index)),
@@ -223,11 +209,7 @@ mod tests {
         }
 
         async fn behind(&self, line: usize) -> Option<Page> {
-            let query = LineQuery {
-                count: 500,
-                ascending: true,
-                base: Some(line),
-            };
+            let query = LineQuery { count: 500, ascending: true, base: Some(line) };
             self.page(query, u64::MAX).await
         }
 
@@ -271,11 +253,7 @@ mod tests {
     async fn long_lines_are_not_read_for_pages_that_cannot_hold_them() {
         let line = format!("{}\n", "x".repeat(1 << 20));
         let log = Log::new(line.repeat(20), BLOCK);
-        let query = |base| LineQuery {
-            count: 500,
-            ascending: true,
-            base,
-        };
+        let query = |base| LineQuery { count: 500, ascending: true, base };
         let page = log.page(query(None), 3 << 20).await.unwrap();
         assert_eq!((page.first, page.lines), (1, 2));
         let read = log.read.take();
@@ -293,11 +271,7 @@ mod tests {
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
         // The new contents are shorter, longer, and of the same length with line ends at other
         // positions.
-        for text in [
-            "a\nb\n".to_owned(),
-            "\n".repeat(100_000),
-            "x\n".repeat(50_000),
-        ] {
+        for text in ["a\nb\n".to_owned(), "\n".repeat(100_000), "x\n".repeat(50_000)] {
             log.text.replace(text.clone().into_bytes());
             log.follow().await;
         }
@@ -342,11 +316,7 @@ mod tests {
                 for count in [1, 2, 3, 500] {
                     for ascending in [true, false] {
                         for base in [None, Some(0), Some(1), Some(2), Some(3), Some(5), Some(9)] {
-                            let query = LineQuery {
-                                count,
-                                ascending,
-                                base,
-                            };
+                            let query = LineQuery { count, ascending, base };
                             let found = log.page(query, u64::MAX).await;
                             assert_eq!(found, plain(text, query), "{text:?} {block} {query:?}");
                         }
@@ -363,11 +333,7 @@ mod tests {
         let log = Log::new(text.as_str(), 8);
         for ascending in [true, false] {
             for base in [None, Some(1), Some(777), Some(20_000), Some(39_900)] {
-                let query = LineQuery {
-                    count: 20,
-                    ascending,
-                    base,
-                };
+                let query = LineQuery { count: 20, ascending, base };
                 let found = log.page(query, u64::MAX).await;
                 assert_eq!(found, plain(&text, query), "{query:?}");
             }
@@ -419,11 +385,7 @@ mod tests {
     async fn a_line_is_cut_between_two_characters() {
         // The text has characters of 1 to 4 bytes.
         let log = Log::new("aßह😀aßह😀", BLOCK);
-        let query = LineQuery {
-            count: 1,
-            ascending: true,
-            base: None,
-        };
+        let query = LineQuery { count: 1, ascending: true, base: None };
         let mut cuts = Vec::new();
         for max_bytes in 1..=10 {
             cuts.push(log.page(query, max_bytes).await.unwrap().content.len());

@@ -70,9 +70,7 @@ impl LineCollector {
         Self {
             query,
             // Of a line that does not fit, one byte more than the limit is kept.
-            max_bytes: usize::try_from(max_bytes)
-                .unwrap_or(usize::MAX)
-                .min(usize::MAX - 1),
+            max_bytes: usize::try_from(max_bytes).unwrap_or(usize::MAX).min(usize::MAX - 1),
             kept: VecDeque::new(),
             first: lines.max(query.skip()) + 1,
             size: 0,
@@ -141,11 +139,7 @@ impl LineCollector {
             content.truncate(self.max_bytes);
             content.truncate(whole_characters(&content));
         }
-        (lines > 0).then_some(Page {
-            first: self.first,
-            lines,
-            content,
-        })
+        (lines > 0).then_some(Page { first: self.first, lines, content })
     }
 }
 
@@ -167,11 +161,7 @@ mod tests {
     fn lines_that_do_not_fit_are_in_the_next_page() {
         let log = b"123456789\nabc\ndef\n";
         let found = |ascending, base, max_bytes| {
-            let query = LineQuery {
-                count: 3,
-                ascending,
-                base,
-            };
+            let query = LineQuery { count: 3, ascending, base };
             let mut collector = LineCollector::new(query, max_bytes, (0, 0));
             collector.feed(log);
             let page = collector.finish().unwrap();

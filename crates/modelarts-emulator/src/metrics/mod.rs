@@ -37,10 +37,7 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     pub(crate) fn new(database: &Arc<Database>) -> Self {
-        Self {
-            database: Arc::clone(database),
-            scripted: Mutex::default(),
-        }
+        Self { database: Arc::clone(database), scripted: Mutex::default() }
     }
 
     /// Adds the usage of a worker between two samples.
@@ -161,10 +158,7 @@ mod tests {
     use crate::job::request::JobRequest;
 
     fn worker() -> Worker {
-        let request = Arc::new(JobRequest {
-            node_count: 1,
-            ..JobRequest::default()
-        });
+        let request = Arc::new(JobRequest { node_count: 1, ..JobRequest::default() });
         Worker::all("id", &request).next().unwrap()
     }
 
@@ -174,10 +168,7 @@ mod tests {
         let path = directory.path().join("state.sqlite3");
         let worker = worker();
         let minute = |at: i64| Timestamp::from_millis(at * 60_000);
-        let usage = |cpu_millis| Usage {
-            cpu_millis,
-            memory: 8 << 30,
-        };
+        let usage = |cpu_millis| Usage { cpu_millis, memory: 8 << 30 };
         // A quarter of 8 cores and of 32 GB is used for five minutes, with a restart in between.
         for part in [0..3, 3..5] {
             let metrics = Metrics::new(&Arc::new(Database::open(Some(&path)).unwrap()));
@@ -204,31 +195,19 @@ mod tests {
         let database = Arc::new(Database::open(None).unwrap());
         let metrics = Metrics::new(&database);
         let minute = |at: i64| Timestamp::from_millis(at * 60_000);
-        let usage = |cpu_millis| Usage {
-            cpu_millis,
-            memory: 0,
-        };
+        let usage = |cpu_millis| Usage { cpu_millis, memory: 0 };
         // A quarter of 8 cores is used in the first minute, half of them on the fifth day.
         let day = 24 * 60;
         for (at, used) in [(0, 2), (4 * day, 4)] {
-            let after = (
-                minute(at).plus(std::time::Duration::from_secs(59)),
-                usage(used * 59_000),
-            );
+            let after = (minute(at).plus(std::time::Duration::from_secs(59)), usage(used * 59_000));
             metrics.add_sample(&worker, (minute(at), usage(0)), after);
         }
-        let shown = metrics
-            .show(&worker.pod(), minute(5 * day))
-            .unwrap()
-            .unwrap();
+        let shown = metrics.show(&worker.pod(), minute(5 * day)).unwrap().unwrap();
         let cpu = shown["metrics"][0]["value"].as_array().unwrap();
         assert_eq!(cpu.len(), MAX_MINUTES);
         assert_eq!(cpu[MAX_MINUTES - 1], 50.0);
         assert!(cpu[..MAX_MINUTES - 1].iter().all(|value| *value == GAP));
-        assert_eq!(
-            shown["metrics"][2]["value"].as_array().unwrap().len(),
-            MAX_MINUTES
-        );
+        assert_eq!(shown["metrics"][2]["value"].as_array().unwrap().len(), MAX_MINUTES);
         let left: i64 = database
             .read(|connection| {
                 connection.query_row("SELECT count(*) FROM minutes", [], |row| row.get(0))

@@ -55,8 +55,7 @@ impl Metrics {
             let mut select = connection.prepare_cached(sql)?;
             select.query_row([pod], |row| row.get(0)).optional()
         })?;
-        text.map(|text| serde_json::from_str(&text).map_err(read_error))
-            .transpose()
+        text.map(|text| serde_json::from_str(&text).map_err(read_error)).transpose()
     }
 
     /// Returns the predefined series of a pod, or `None` if it has none.
@@ -67,11 +66,9 @@ impl Metrics {
     ) -> rusqlite::Result<Option<Minutes>> {
         let stored = self.stored_minutes(pod)?;
         let scripted = self.scripted.lock();
-        Ok(
-            match scripted.get(pod).and_then(|running| running.minutes(now)) {
-                Some(running) => Some(append_minutes(stored, running)),
-                None => stored,
-            },
-        )
+        Ok(match scripted.get(pod).and_then(|running| running.minutes(now)) {
+            Some(running) => Some(append_minutes(stored, running)),
+            None => stored,
+        })
     }
 }

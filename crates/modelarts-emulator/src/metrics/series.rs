@@ -8,14 +8,8 @@ use serde_json::{Value, json};
 use crate::clock::timestamp::Timestamp;
 
 /// Names of the six series. Responses always contain all of them.
-pub(crate) const SERIES: [&str; 6] = [
-    "cpuUsage",
-    "memUsage",
-    "gpuUtil",
-    "gpuMemUsage",
-    "npuUtil",
-    "npuMemUsage",
-];
+pub(crate) const SERIES: [&str; 6] =
+    ["cpuUsage", "memUsage", "gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage"];
 /// Value of a minute without a sample.
 pub(super) const GAP: f64 = -1.0;
 /// Number of minutes without samples at the start of a series, while the service's sampler starts.

@@ -56,9 +56,7 @@ impl Meter {
             let before = family.len();
             for (pid, process) in system.processes() {
                 if process.thread_kind().is_none()
-                    && process
-                        .parent()
-                        .is_some_and(|parent| family.contains(&parent))
+                    && process.parent().is_some_and(|parent| family.contains(&parent))
                 {
                     family.insert(*pid);
                 }

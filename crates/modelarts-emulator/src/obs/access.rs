@@ -125,10 +125,7 @@ impl ObsRequest {
         let replaces = fault.replacement(now).is_some();
         *self.fault.lock() = Some(fault);
         match replaces {
-            true => Err(s3_error!(
-                ServiceUnavailable,
-                "A fault replaces the response."
-            )),
+            true => Err(s3_error!(ServiceUnavailable, "A fault replaces the response.")),
             false => Ok(()),
         }
     }
@@ -190,11 +187,8 @@ fn check_signature(request: &S3AccessContext<'_>) -> S3Result<()> {
         let free = ["x-amz-content-sha256", "x-amz-date"];
         let names = headers.keys().map(|name| name.as_str());
         let names = names.filter(|name| name.starts_with("x-amz-") && !free.contains(name));
-        let unsigned: Vec<&str> = ["host"]
-            .into_iter()
-            .chain(names)
-            .filter(|name| !signed.contains(name))
-            .collect();
+        let unsigned: Vec<&str> =
+            ["host"].into_iter().chain(names).filter(|name| !signed.contains(name)).collect();
         if !unsigned.is_empty() {
             return Err(s3_error!(
                 AccessDenied,
@@ -225,10 +219,9 @@ fn check_token(key: &KnownKey, request: &S3AccessContext<'_>, now: Timestamp) ->
             InvalidToken,
             "x-amz-security-token must be the token of the access key."
         )),
-        Some(_) if key.expires.is_some_and(|expires| expires <= now) => Err(s3_error!(
-            ExpiredToken,
-            "The temporary access key has expired: obtain a new one."
-        )),
+        Some(_) if key.expires.is_some_and(|expires| expires <= now) => {
+            Err(s3_error!(ExpiredToken, "The temporary access key has expired: obtain a new one."))
+        }
         Some(_) => Ok(()),
     }
 }
@@ -241,14 +234,9 @@ mod tests {
     fn hosts_below_localhost_name_a_bucket() {
         assert_eq!(bucket_of_host("bucket.localhost"), Some("bucket"));
         assert_eq!(bucket_of_host("a.b.LocalHost:80"), Some("a.b"));
-        for host in [
-            "localhost",
-            ".localhost",
-            "localhost:80",
-            "127.0.0.1:1",
-            "b.localhost.com",
-            "ü",
-        ] {
+        for host in
+            ["localhost", ".localhost", "localhost:80", "127.0.0.1:1", "b.localhost.com", "ü"]
+        {
             assert_eq!(bucket_of_host(host), None, "{host}");
         }
     }

@@ -96,10 +96,7 @@ fn matches(etag: &ETag, object: &StoredObject) -> bool {
 }
 
 fn failed(reason: &str) -> S3Error {
-    s3_error!(
-        PreconditionFailed,
-        "A condition of the request is not met: {reason}."
-    )
+    s3_error!(PreconditionFailed, "A condition of the request is not met: {reason}.")
 }
 
 /// Returns the time in whole seconds, the unit of dates in headers.

@@ -16,12 +16,8 @@ const MAX_ROWS: i32 = 1000;
 /// Content type of an object that was stored without a type.
 pub(super) const DEFAULT_TYPE: &str = "binary/octet-stream";
 /// Characters that `encoding-type=url` encodes.
-const URL_ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'/');
+const URL_ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
 
 /// Creates the headers that are stored with an object from the input of an operation.
 macro_rules! stored_headers {
@@ -69,10 +65,7 @@ pub(super) use {read_conditions, source_conditions, stored_headers};
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {
     match given.unwrap_or(MAX_ROWS) {
         rows @ 0.. => Ok(rows.min(MAX_ROWS)),
-        rows => Err(s3_error!(
-            InvalidArgument,
-            "{name} must not be negative, and is {rows}."
-        )),
+        rows => Err(s3_error!(InvalidArgument, "{name} must not be negative, and is {rows}.")),
     }
 }
 
@@ -86,10 +79,9 @@ pub(super) fn is_url(encoding: Option<&EncodingType>) -> S3Result<bool> {
     match encoding.map(EncodingType::as_str) {
         None | Some("") => Ok(false),
         Some(EncodingType::URL) => Ok(true),
-        Some(other) => Err(s3_error!(
-            InvalidArgument,
-            "encoding-type must be url, and is {other:?}."
-        )),
+        Some(other) => {
+            Err(s3_error!(InvalidArgument, "encoding-type must be url, and is {other:?}."))
+        }
     }
 }
 
@@ -124,9 +116,7 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
         last_modified: Some(entry.modified.into()),
         owner: owner.cloned(),
         size: i64::try_from(entry.size).ok(),
-        storage_class: Some(ObjectStorageClass::from_static(
-            ObjectStorageClass::STANDARD,
-        )),
+        storage_class: Some(ObjectStorageClass::from_static(ObjectStorageClass::STANDARD)),
         ..Object::default()
     });
     rows.collect()
@@ -134,9 +124,8 @@ pub(super) fn contents(entries: Vec<Entry>, owner: Option<&Owner>, url: bool) ->
 
 /// Converts the common prefixes of a page to rows of a response.
 pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPrefix> {
-    let rows = prefixes.into_iter().map(|prefix| CommonPrefix {
-        prefix: Some(encoded(prefix, url)),
-    });
+    let rows =
+        prefixes.into_iter().map(|prefix| CommonPrefix { prefix: Some(encoded(prefix, url)) });
     rows.collect()
 }
 
@@ -145,9 +134,8 @@ pub(super) fn common_prefixes(prefixes: Vec<String>, url: bool) -> Vec<CommonPre
 pub(super) fn content_encoding(given: Option<String>) -> Option<String> {
     let given = given?;
     let kept = given.split(',').map(str::trim);
-    let kept: Vec<_> = kept
-        .filter(|encoding| !encoding.is_empty() && *encoding != "aws-chunked")
-        .collect();
+    let kept: Vec<_> =
+        kept.filter(|encoding| !encoding.is_empty() && *encoding != "aws-chunked").collect();
     (!kept.is_empty()).then(|| kept.join(","))
 }
 
@@ -185,9 +173,5 @@ pub(super) fn part(range: Option<Range>, size: u64) -> S3Result<Option<ops::Rang
 
 /// Returns the value of the header `Content-Range`.
 pub(super) fn content_range(bytes: &ops::Range<u64>, size: u64) -> String {
-    format!(
-        "bytes {}-{}/{size}",
-        bytes.start,
-        bytes.end.saturating_sub(1)
-    )
+    format!("bytes {}-{}/{size}", bytes.start, bytes.end.saturating_sub(1))
 }

@@ -27,10 +27,7 @@ impl ObjectName {
         for step in steps.split('/') {
             check_step(key, step)?;
         }
-        Ok(Self {
-            bucket: bucket.to_owned(),
-            key: key.to_owned(),
-        })
+        Ok(Self { bucket: bucket.to_owned(), key: key.to_owned() })
     }
 
     /// Returns true if the object is a directory marker, whose key ends with a slash.
@@ -87,10 +84,7 @@ pub(super) fn check_new_bucket(name: &str) -> S3Result<()> {
 }
 
 pub(super) fn no_such_bucket(name: &str) -> S3Error {
-    s3_error!(
-        NoSuchBucket,
-        "The bucket {name:?} does not exist: create it first."
-    )
+    s3_error!(NoSuchBucket, "The bucket {name:?} does not exist: create it first.")
 }
 
 pub(super) fn no_such_key(key: &str) -> S3Error {
@@ -106,9 +100,7 @@ mod tests {
     #[test]
     fn keys_that_are_paths_are_accepted() {
         let long = "x".repeat(255);
-        for key in [
-            "a", "a/", "a/b", "a b+c", "ü/%2F", "a.b", "..a", "a..", ".a/-", &long,
-        ] {
+        for key in ["a", "a/", "a/b", "a b+c", "ü/%2F", "a.b", "..a", "a..", ".a/-", &long] {
             let name = ObjectName::parse("bucket", key).unwrap();
             assert_eq!(name.is_marker(), key == "a/", "{key}");
             let path = Path::new("bucket").join(key);

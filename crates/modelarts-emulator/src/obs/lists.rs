@@ -38,12 +38,7 @@ impl ObsService {
         req: S3Request<ListBucketsInput>,
     ) -> Reply<ListBucketsOutput> {
         let prefix = req.input.prefix.clone().unwrap_or_default();
-        let after = req
-            .input
-            .continuation_token
-            .as_deref()
-            .map(decode_token)
-            .transpose()?;
+        let after = req.input.continuation_token.as_deref().map(decode_token).transpose()?;
         let max = req.input.max_buckets.unwrap_or(i32::MAX);
         let mut buckets = self.run(|store| store.buckets()).await?;
         buckets.retain(|bucket| {

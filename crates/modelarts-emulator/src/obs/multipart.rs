@@ -20,9 +20,7 @@ impl ObsService {
         let input = req.input;
         let name = ObjectName::parse(&input.bucket, &input.key)?;
         let headers = stored_headers!(input);
-        let id = self
-            .run(move |store| store.begin_upload(&name, &headers))
-            .await?;
+        let id = self.run(move |store| store.begin_upload(&name, &headers)).await?;
         Ok(S3Response::new(CreateMultipartUploadOutput {
             bucket: Some(input.bucket),
             key: Some(input.key),
@@ -49,9 +47,7 @@ impl ObsService {
         };
         let received = self.receive(&input.bucket, input.body, &declared).await?;
         let sums = received.checksum.clone();
-        let part = self
-            .run(move |store| store.store_part(&name, &id, number, received))
-            .await?;
+        let part = self.run(move |store| store.store_part(&name, &id, number, received)).await?;
         Ok(S3Response::new(UploadPartOutput {
             e_tag: Some(ETag::Strong(part.etag)),
             checksum_crc32: sums.checksum_crc32,
@@ -81,9 +77,8 @@ impl ObsService {
             ..Conditions::default()
         };
         let id = input.upload_id;
-        let stored = self
-            .run(move |store| store.complete_upload(&name, &id, &listed, &conditions))
-            .await?;
+        let stored =
+            self.run(move |store| store.complete_upload(&name, &id, &listed, &conditions)).await?;
         Ok(S3Response::new(CompleteMultipartUploadOutput {
             location: Some(format!("/{}/{}", input.bucket, input.key)),
             bucket: Some(input.bucket),
@@ -99,8 +94,7 @@ impl ObsService {
     ) -> Reply<AbortMultipartUploadOutput> {
         let input = req.input;
         let name = ObjectName::parse(&input.bucket, &input.key)?;
-        self.run(move |store| store.abort_upload(&name, &input.upload_id))
-            .await?;
+        self.run(move |store| store.abort_upload(&name, &input.upload_id)).await?;
         Ok(S3Response::new(AbortMultipartUploadOutput::default()))
     }
 }

@@ -61,27 +61,18 @@ impl ObjectStore {
         check_new_bucket(name)?;
         let _guard = self.lock.write();
         if self.bucket(name).is_ok() {
-            return Err(s3_error!(
-                BucketAlreadyOwnedByYou,
-                "The bucket {name:?} exists already."
-            ));
+            return Err(s3_error!(BucketAlreadyOwnedByYou, "The bucket {name:?} exists already."));
         }
         let created = self.root.directory(Path::new(name));
-        created
-            .map(|_| ())
-            .map_err(|error| write_error(error, name))
+        created.map(|_| ()).map_err(|error| write_error(error, name))
     }
 
     /// Deletes a bucket without objects. Directories without objects are removed with it.
     pub(super) fn delete_bucket(&self, name: &str) -> S3Result<()> {
         let path = self.bucket(name)?;
         let _guard = self.lock.write();
-        let not_empty = || {
-            s3_error!(
-                BucketNotEmpty,
-                "The bucket {name:?} has objects: delete them first."
-            )
-        };
+        let not_empty =
+            || s3_error!(BucketNotEmpty, "The bucket {name:?} has objects: delete them first.");
         if pages::has_objects(self, name)? {
             return Err(not_empty());
         }
@@ -211,11 +202,7 @@ impl ObjectStore {
             let nanos = since.unwrap_or_default().as_nanos();
             identity.modified = i64::try_from(nanos).unwrap_or(i64::MAX);
         }
-        let record = Record {
-            identity,
-            etag,
-            headers,
-        };
+        let record = Record { identity, etag, headers };
         self.write(|connection| records::put(connection, &name.bucket, &name.key, &record))?;
         Ok(StoredObject {
             size: received.length,
@@ -316,9 +303,7 @@ fn copy_beside(source: &mut File, target: &Path) -> io::Result<fs::Metadata> {
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(directory)?;
     io::copy(source, file.as_file_mut())?;
-    file.persist(target)
-        .map_err(|error| error.error)?
-        .metadata()
+    file.persist(target).map_err(|error| error.error)?.metadata()
 }
 
 /// Removes a directory tree without files.
@@ -342,10 +327,9 @@ fn write_error(error: io::Error, key: &str) -> S3Error {
             "The key {key:?} cannot be stored, because this emulator stores objects as files: \
              {error}."
         ),
-        io::ErrorKind::InvalidFilename => S3Error::with_message(
-            S3ErrorCode::KeyTooLongError,
-            "The key is too long for a path.",
-        ),
+        io::ErrorKind::InvalidFilename => {
+            S3Error::with_message(S3ErrorCode::KeyTooLongError, "The key is too long for a path.")
+        }
         _ => io_error(error),
     }
 }

@@ -64,12 +64,7 @@ pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) 
 
 /// Returns true if the bucket has at least one object. The caller holds the lock.
 pub(super) fn has_objects(store: &ObjectStore, bucket: &str) -> S3Result<bool> {
-    let selection = Selection {
-        prefix: "",
-        delimiter: None,
-        after: "",
-        max: 1,
-    };
+    let selection = Selection { prefix: "", delimiter: None, after: "", max: 1 };
     let page = collect(store, bucket, selection)?;
     Ok(!page.entries.is_empty())
 }
@@ -183,12 +178,7 @@ impl<'a> Walk<'a> {
     }
 
     fn visit_entries(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
-        let Selection {
-            prefix,
-            delimiter,
-            after,
-            ..
-        } = self.selection;
+        let Selection { prefix, delimiter, after, .. } = self.selection;
         if !below.is_empty()
             && below > after
             && below.starts_with(prefix)
@@ -284,12 +274,7 @@ impl<'a> Walk<'a> {
 
     /// Returns true if a directory contains a key with this prefix after the start of the page.
     fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
-        let selection = Selection {
-            prefix,
-            delimiter: None,
-            max: 1,
-            ..self.selection
-        };
+        let selection = Selection { prefix, delimiter: None, max: 1, ..self.selection };
         let mut walk = Walk::new(self.store, self.bucket, selection);
         walk.ancestors.clone_from(&self.ancestors);
         if let Ok(directory) = directory.canonicalize() {
@@ -299,10 +284,8 @@ impl<'a> Walk<'a> {
     }
 
     fn is_marker(&self, directory: &Path, key: &str) -> io::Result<bool> {
-        let record = self
-            .store
-            .database
-            .read(|connection| records::find_etag(connection, self.bucket, key));
+        let record =
+            self.store.database.read(|connection| records::find_etag(connection, self.bucket, key));
         let Some((identity, _)) = record.map_err(io::Error::other)? else {
             return Ok(false);
         };

@@ -77,11 +77,7 @@ pub(super) struct Record {
 /// The content is not read, so that lists of large directories are fast. Like the ETag of an object
 /// that was uploaded in parts, it contains a hyphen, and clients do not compare it with an MD5.
 pub(super) fn unknown_etag(identity: Identity) -> String {
-    let Identity {
-        size,
-        modified,
-        inode,
-    } = identity;
+    let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));
     format!("{}-0", hex(&digest))
 }
@@ -98,11 +94,7 @@ pub(super) fn find(
     )?;
     let found = select.query_row([bucket, key], |row| {
         Ok(Record {
-            identity: Identity {
-                size: row.get(0)?,
-                modified: row.get(1)?,
-                inode: row.get(2)?,
-            },
+            identity: Identity { size: row.get(0)?, modified: row.get(1)?, inode: row.get(2)? },
             etag: row.get(3)?,
             headers: serde_json::from_str(row.get_ref(4)?.as_str()?).map_err(read_error)?,
         })
@@ -120,11 +112,7 @@ pub(super) fn find_etag(
         "SELECT size, modified, inode, etag FROM obs_objects WHERE bucket = ?1 AND key = ?2",
     )?;
     let found = select.query_row([bucket, key], |row| {
-        let identity = Identity {
-            size: row.get(0)?,
-            modified: row.get(1)?,
-            inode: row.get(2)?,
-        };
+        let identity = Identity { size: row.get(0)?, modified: row.get(1)?, inode: row.get(2)? };
         Ok((identity, row.get(3)?))
     });
     found.optional()

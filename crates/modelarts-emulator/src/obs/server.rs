@@ -63,11 +63,7 @@ pub(crate) fn router(
     service.set_access(Access(Arc::clone(&state)));
     service.set_host(Hosts);
     service.set_validation(AnyName);
-    let server = Arc::new(ObsServer {
-        state,
-        service: service.build(),
-        port,
-    });
+    let server = Arc::new(ObsServer { state, service: service.build(), port });
     let serve = move |request: Request| {
         let server = Arc::clone(&server);
         async move { server.serve(request).await }
@@ -188,12 +184,7 @@ fn cut() -> Response {
 /// OBS.
 fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
     let (status, retry_after, code, message) = match fault {
-        Fault::Status {
-            status,
-            retry_after,
-            error_code,
-            error_msg,
-        } => {
+        Fault::Status { status, retry_after, error_code, error_msg } => {
             let retry_after = retry_after.map(HeaderValue::from);
             (*status, retry_after, error_code.clone(), error_msg.clone())
         }
@@ -230,19 +221,14 @@ fn half(response: Response) -> Response {
     let declared = declared.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     let size = http_body_size(&body);
     let length = declared.or(size).unwrap_or_default();
-    parts
-        .headers
-        .insert(CONTENT_LENGTH, HeaderValue::from(length));
+    parts.headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
     let chunks = body.into_data_stream();
     let cut = stream::unfold((chunks, length / 2), |(mut chunks, rest)| async move {
         let next = if rest > 0 { chunks.next().await } else { None };
         let Some(chunk) = next else {
             // Yields once, so that the connection can send the first half.
             tokio::task::yield_now().await;
-            return Some((
-                Err(axum::Error::new(io::Error::other("cut on purpose"))),
-                (chunks, 0),
-            ));
+            return Some((Err(axum::Error::new(io::Error::other("cut on purpose"))), (chunks, 0)));
         };
         let chunk: Result<Bytes, axum::Error> = chunk;
         let kept = chunk.map(|chunk| {

@@ -61,10 +61,7 @@ pub(super) type Reply<T> = S3Result<S3Response<T>>;
 
 impl ObsService {
     pub(super) fn new(store: ObjectStore, state: Arc<EmulatorState>) -> Self {
-        Self {
-            store: Arc::new(store),
-            state,
-        }
+        Self { store: Arc::new(store), state }
     }
 
     /// Runs blocking work on the store.
@@ -80,10 +77,7 @@ impl ObsService {
     pub(super) fn owner(&self, credentials: Option<&Credentials>) -> Option<Owner> {
         let key = self.state.accounts.key(&credentials?.access_key).ok()??;
         let user = self.state.accounts.user(key.user);
-        Some(Owner {
-            display_name: Some(user.name.clone()),
-            id: Some(user.id.clone()),
-        })
+        Some(Owner { display_name: Some(user.name.clone()), id: Some(user.id.clone()) })
     }
 
     pub(super) fn region(&self) -> String {
@@ -96,12 +90,7 @@ impl ObsService {
         source: CopySource,
         conditions: Conditions,
     ) -> S3Result<(StoredObject, Option<File>)> {
-        let CopySource::Bucket {
-            bucket,
-            key,
-            version_id: None,
-        } = source
-        else {
+        let CopySource::Bucket { bucket, key, version_id: None } = source else {
             return Err(s3_error!(
                 NotImplemented,
                 "x-amz-copy-source must be BUCKET/KEY: this emulator has no versions and no \
@@ -143,16 +132,12 @@ impl S3 for ObsService {
 
     async fn create_bucket(&self, req: S3Request<CreateBucketInput>) -> Reply<CreateBucketOutput> {
         let location = format!("/{}", req.input.bucket);
-        self.run(move |store| store.create_bucket(&req.input.bucket))
-            .await?;
-        Ok(S3Response::new(CreateBucketOutput {
-            location: Some(location),
-        }))
+        self.run(move |store| store.create_bucket(&req.input.bucket)).await?;
+        Ok(S3Response::new(CreateBucketOutput { location: Some(location) }))
     }
 
     async fn head_bucket(&self, req: S3Request<HeadBucketInput>) -> Reply<HeadBucketOutput> {
-        self.run(move |store| store.bucket(&req.input.bucket))
-            .await?;
+        self.run(move |store| store.bucket(&req.input.bucket)).await?;
         Ok(S3Response::new(HeadBucketOutput {
             bucket_region: Some(self.region()),
             ..HeadBucketOutput::default()
@@ -160,8 +145,7 @@ impl S3 for ObsService {
     }
 
     async fn delete_bucket(&self, req: S3Request<DeleteBucketInput>) -> Reply<DeleteBucketOutput> {
-        self.run(move |store| store.delete_bucket(&req.input.bucket))
-            .await?;
+        self.run(move |store| store.delete_bucket(&req.input.bucket)).await?;
         Ok(S3Response::new(DeleteBucketOutput::default()))
     }
 
@@ -242,11 +226,7 @@ impl S3 for ObsService {
             content_language: headers.content_language,
             content_length: i64::try_from(length).ok(),
             content_range: range.map(|part| content_range(&part, object.size)),
-            content_type: Some(
-                headers
-                    .content_type
-                    .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
-            ),
+            content_type: Some(headers.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
             e_tag: Some(ETag::Strong(object.etag)),
             expires: headers.expires,
             last_modified: Some(object.modified.into()),
@@ -277,11 +257,7 @@ impl S3 for ObsService {
             content_language: headers.content_language,
             content_length: i64::try_from(bytes.end - bytes.start).ok(),
             content_range: range.map(|part| content_range(&part, object.size)),
-            content_type: Some(
-                headers
-                    .content_type
-                    .unwrap_or_else(|| DEFAULT_TYPE.to_owned()),
-            ),
+            content_type: Some(headers.content_type.unwrap_or_else(|| DEFAULT_TYPE.to_owned())),
             e_tag: Some(ETag::Strong(object.etag)),
             expires: headers.expires,
             last_modified: Some(object.modified.into()),
@@ -293,8 +269,7 @@ impl S3 for ObsService {
     async fn delete_object(&self, req: S3Request<DeleteObjectInput>) -> Reply<DeleteObjectOutput> {
         let input = req.input;
         no_versions(input.version_id.as_deref(), None)?;
-        self.run(move |store| store.delete(&input.bucket, &input.key))
-            .await?;
+        self.run(move |store| store.delete(&input.bucket, &input.key)).await?;
         Ok(S3Response::new(DeleteObjectOutput::default()))
     }
 
@@ -350,11 +325,7 @@ impl S3 for ObsService {
         }
         let conditions = source_conditions!(input);
         let (source, file) = self.source(input.copy_source, conditions).await?;
-        let headers = if replaces {
-            stored_headers!(input)
-        } else {
-            source.headers
-        };
+        let headers = if replaces { stored_headers!(input) } else { source.headers };
         let stored = self
             .run(move |store| {
                 let content = store.copy_content(file, source.size)?;

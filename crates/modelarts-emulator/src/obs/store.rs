@@ -42,12 +42,8 @@ impl ObjectStore {
         data_dir: &Path,
         database: Arc<Database>,
     ) -> io::Result<Self> {
-        let store = Self {
-            root,
-            incoming: data_dir.join(INCOMING),
-            database,
-            lock: RwLock::new(()),
-        };
+        let store =
+            Self { root, incoming: data_dir.join(INCOMING), database, lock: RwLock::new(()) };
         fs::create_dir_all(&store.incoming)?;
         for entry in fs::read_dir(&store.incoming)?.flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_file()) {
@@ -98,10 +94,7 @@ impl ObjectStore {
 /// Returns true if an error means that a path does not exist: a segment is missing, or a parent is
 /// a file.
 pub(super) fn is_missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Converts a failure to find a file to an S3 error. `missing` creates the error for a missing

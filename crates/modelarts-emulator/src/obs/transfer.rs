@@ -65,12 +65,7 @@ impl Received {
     /// Creates the result for a file that was joined from parts. Its digests are not computed,
     /// because the ETag of the object consists of the digests of the parts.
     pub(super) fn of_parts(file: NamedTempFile, length: u64) -> Self {
-        Self {
-            file,
-            length,
-            md5: [0; 16],
-            checksum: Checksum::default(),
-        }
+        Self { file, length, md5: [0; 16], checksum: Checksum::default() }
     }
 }
 
@@ -84,12 +79,7 @@ struct Writing {
 
 impl Writing {
     fn new(file: NamedTempFile, checksum: ChecksumHasher) -> Self {
-        Self {
-            file,
-            length: 0,
-            md5: Md5::new(),
-            checksum,
-        }
+        Self { file, length: 0, md5: Md5::new(), checksum }
     }
 
     fn write(&mut self, chunk: &[u8]) -> io::Result<()> {
@@ -273,10 +263,7 @@ fn body_error(error: StdError) -> S3Error {
         return error;
     }
     if text.contains("SignatureMismatch") {
-        return s3_error!(
-            SignatureDoesNotMatch,
-            "A chunk of the body has a wrong signature."
-        );
+        return s3_error!(SignatureDoesNotMatch, "A chunk of the body has a wrong signature.");
     }
     s3_error!(IncompleteBody, "The body cannot be read: {text}.")
 }

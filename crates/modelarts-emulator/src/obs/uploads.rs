@@ -285,10 +285,7 @@ pub(super) fn check_part_number(number: i32) -> S3Result<()> {
     if (1..=MAX_PART_NUMBER).contains(&number) {
         return Ok(());
     }
-    Err(s3_error!(
-        InvalidArgument,
-        "partNumber must be 1 to {MAX_PART_NUMBER}, and is {number}."
-    ))
+    Err(s3_error!(InvalidArgument, "partNumber must be 1 to {MAX_PART_NUMBER}, and is {number}."))
 }
 
 fn no_such_upload(id: &str) -> S3Error {
@@ -302,7 +299,5 @@ fn no_such_upload(id: &str) -> S3Error {
 fn unhex(digits: &str) -> Vec<u8> {
     let pairs = digits.as_bytes().chunks(2);
     let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok());
-    pairs
-        .filter_map(|pair| u8::from_str_radix(pair, 16).ok())
-        .collect()
+    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }

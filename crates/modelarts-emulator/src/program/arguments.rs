@@ -60,11 +60,7 @@ pub(crate) struct Serve {
     #[arg(long, default_value = "127.0.0.1:0", value_name = "ADDRESS:PORT")]
     pub(super) obs_listen: SocketAddr,
     /// Directory of jobs and state.
-    #[arg(
-        long,
-        default_value = "modelarts-emulator-data/data",
-        value_name = "DIR"
-    )]
+    #[arg(long, default_value = "modelarts-emulator-data/data", value_name = "DIR")]
     pub(super) data_dir: PathBuf,
     /// Directory of OBS objects: obs://bucket/key is the file bucket/key in it. If not given:
     /// modelarts-emulator-data/obs, or obs in the directory of --shared.
@@ -270,11 +266,7 @@ pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     let flags = load(path, flags)?;
     // The flags are inserted after the names of the program and of the command.
     let (command, rest) = given.split_at(2.min(given.len()));
-    let all = command
-        .iter()
-        .cloned()
-        .chain(flags)
-        .chain(rest.iter().cloned());
+    let all = command.iter().cloned().chain(flags).chain(rest.iter().cloned());
     match Arguments::parse_from(all).command {
         Command::Serve(serve) => Ok(Action::Serve(serve)),
         Command::Worker { .. } => Err("the configuration file must contain flags only".to_owned()),

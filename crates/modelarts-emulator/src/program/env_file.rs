@@ -27,13 +27,15 @@ impl EnvFile {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let file = tempfile::Builder::new()
-            .prefix(".env-")
-            .tempfile_in(directory)
-            .map_err(|error| match error.kind() {
-                // The message of the library names the temporary file.
-                io::ErrorKind::NotFound => failed(&io::Error::other("its directory must exist")),
-                kind => failed(&kind.into()),
+        let file =
+            tempfile::Builder::new().prefix(".env-").tempfile_in(directory).map_err(|error| {
+                match error.kind() {
+                    // The message of the library names the temporary file.
+                    io::ErrorKind::NotFound => {
+                        failed(&io::Error::other("its directory must exist"))
+                    }
+                    kind => failed(&kind.into()),
+                }
             })?;
         Ok(Self { path, file })
     }

@@ -85,9 +85,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// Prints the messages of this process on stderr.
 fn log_to_stderr() {
     // The crate s3s reports each refused request of OBS as an error.
-    let default = Targets::new()
-        .with_default(LevelFilter::INFO)
-        .with_target("s3s", LevelFilter::OFF);
+    let default =
+        Targets::new().with_default(LevelFilter::INFO).with_target("s3s", LevelFilter::OFF);
     let given = env::var("RUST_LOG").unwrap_or_default();
     let filter = match given.trim_matches(',') {
         "" => default,
@@ -132,9 +131,7 @@ async fn serve(mut arguments: Serve) -> Result<(), String> {
         "secret_key": emulator.secret_key(),
     });
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{ready}")
-        .and_then(|()| stdout.flush())
-        .map_err(|error| error.to_string())?;
+    writeln!(stdout, "{ready}").and_then(|()| stdout.flush()).map_err(|error| error.to_string())?;
     drop(stdout);
     tracing::info!(
         url = emulator.url(),

@@ -91,9 +91,7 @@ pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
         None => Script::default(),
         Some(path) if given.runner == RunnerName::Process => {
             let path = path.display();
-            return Err(format!(
-                "cannot use {path}: only --runner simulated follows a script"
-            ));
+            return Err(format!("cannot use {path}: only --runner simulated follows a script"));
         }
         Some(path) => load(&path, Script::from_json)?,
     };

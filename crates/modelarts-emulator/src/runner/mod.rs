@@ -233,9 +233,7 @@ impl Runner {
                     launcher.drain_log(&worker);
                     access(launcher.files(), &worker)
                 };
-                spawn_blocking(access)
-                    .await
-                    .unwrap_or_else(|error| Err(io::Error::other(error)))
+                spawn_blocking(access).await.unwrap_or_else(|error| Err(io::Error::other(error)))
             }
             Self::Simulated(runner) => {
                 runner.write_due_lines(&worker)?;

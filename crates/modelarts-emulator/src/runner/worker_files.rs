@@ -63,11 +63,7 @@ impl WorkerFiles {
         obs: ConfinedDir,
         datasets: Option<PathBuf>,
     ) -> io::Result<Self> {
-        Ok(Self {
-            jobs: ConfinedDir::create(&data_dir.join("jobs"))?,
-            obs,
-            datasets,
-        })
+        Ok(Self { jobs: ConfinedDir::create(&data_dir.join("jobs"))?, obs, datasets })
     }
 
     /// Returns the directory of a worker, which contains the paths below `/home`. The directory is

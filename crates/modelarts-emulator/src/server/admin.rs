@@ -42,10 +42,7 @@ use crate::{
 pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
     Router::new()
         .route("/_emulator/health", get(health))
-        .route(
-            "/_emulator/faults",
-            get(list_faults).post(add_fault).delete(clear_faults),
-        )
+        .route("/_emulator/faults", get(list_faults).post(add_fault).delete(clear_faults))
         .route("/_emulator/requests", get(show_counts))
         .route("/_emulator/requests/last", get(last_requests))
         .route("/_emulator/seeds", post(create_seeds))
@@ -211,9 +208,7 @@ async fn follow_link(
         return text(StatusCode::NOT_FOUND, "");
     };
     let length = tail.full_size;
-    let range = headers
-        .get(RANGE)
-        .and_then(|range| parse_range(range.to_str().ok()?));
+    let range = headers.get(RANGE).and_then(|range| parse_range(range.to_str().ok()?));
     let (status, part, range) = match range {
         None => (StatusCode::OK, 0..length, None),
         Some(range) if range.start < length => {

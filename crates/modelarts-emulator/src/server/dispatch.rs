@@ -155,9 +155,7 @@ async fn perform(
     let state = call.state;
     state.traffic.request_counts.add_received(operation.id);
     let fault = state.traffic.faults.take(operation.id);
-    let replaced = fault
-        .as_ref()
-        .and_then(|fault| fault.replacement(call.now()));
+    let replaced = fault.as_ref().and_then(|fault| fault.replacement(call.now()));
     if let Some(mut answer) = replaced {
         answer.by_fault = true;
         return answer;

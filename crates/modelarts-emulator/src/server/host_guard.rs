@@ -72,10 +72,7 @@ fn is_loopback(host: &str) -> bool {
 
 fn is_own(origin: &str, port: u16) -> bool {
     origin.strip_prefix("http://").is_some_and(|host| {
-        is_loopback(host)
-            && host
-                .rsplit_once(':')
-                .is_some_and(|(_, p)| p == port.to_string())
+        is_loopback(host) && host.rsplit_once(':').is_some_and(|(_, p)| p == port.to_string())
     })
 }
 
@@ -126,11 +123,7 @@ mod tests {
 
     #[test]
     fn only_the_emulators_own_origin_is_accepted() {
-        for origin in [
-            "http://127.0.0.1:8080",
-            "http://localhost:8080",
-            "http://[::1]:8080",
-        ] {
+        for origin in ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"] {
             assert!(is_own(origin, 8080), "{origin}");
         }
         for origin in [

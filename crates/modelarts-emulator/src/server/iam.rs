@@ -30,10 +30,7 @@ pub(crate) fn routes() -> Router<Arc<EmulatorState>> {
         .route("/v3/auth/tokens", post(log_in).get(show_token))
         .route("/v3/projects", get(list_projects))
         .route("/v3.0/OS-CREDENTIAL/securitytokens", post(create_keys))
-        .route(
-            "/v3.0/OS-CREDENTIAL/credentials/{access_key}",
-            get(show_access_key),
-        )
+        .route("/v3.0/OS-CREDENTIAL/credentials/{access_key}", get(show_access_key))
         .route_layer(middleware::map_response(add_trace_id))
 }
 
@@ -76,10 +73,7 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
         accounts.log_in(name, of_user("domain/name"), password)
     });
     let Some(at) = found else {
-        return Ok(error(
-            StatusCode::UNAUTHORIZED,
-            "The username or password is wrong.",
-        ));
+        return Ok(error(StatusCode::UNAUTHORIZED, "The username or password is wrong."));
     };
     let user = state.accounts.user(at);
     let of_project = |member: &str| text(&format!("/auth/scope/project/{member}"));
@@ -195,16 +189,9 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     let own = state.accounts.users().iter().filter(|other| {
         other.name == user.name && other.domain == user.domain && listed.insert(&other.project_id)
     });
-    let named = own.filter(|other| {
-        wanted
-            .as_ref()
-            .is_none_or(|name| *name == other.project_name)
-    });
+    let named = own.filter(|other| wanted.as_ref().is_none_or(|name| *name == other.project_name));
     let projects: Vec<Value> = named.map(|other| project(&state, other)).collect();
-    Ok(ApiResponse::json(
-        StatusCode::OK,
-        json!({"projects": projects, "links": links(&state, "")}),
-    ))
+    Ok(ApiResponse::json(StatusCode::OK, json!({"projects": projects, "links": links(&state, "")})))
 }
 
 /// Returns the links for the list of projects, or for a resource below it.

@@ -74,14 +74,8 @@ pub(crate) fn router(state: Arc<EmulatorState>) -> Router {
         .merge(iam::routes())
         .fallback(refuse(Target::Unknown))
         .method_not_allowed_fallback(refuse(Target::WrongMethod))
-        .layer(middleware::from_fn_with_state(
-            Arc::clone(&state),
-            wait_for_commit,
-        ))
-        .layer(middleware::from_fn_with_state(
-            Arc::clone(&state),
-            refuse_web_pages,
-        ))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), wait_for_commit))
+        .layer(middleware::from_fn_with_state(Arc::clone(&state), refuse_web_pages))
         .layer(middleware::from_fn_with_state(Arc::clone(&state), date))
         .with_state(state)
 }

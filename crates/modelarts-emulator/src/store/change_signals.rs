@@ -21,11 +21,7 @@ impl ChangeSignals {
     pub(super) fn subscribe(&self, id: &str) -> ChangeListener<'_> {
         let mut signals = self.0.lock();
         let signal = signals.entry(id.to_owned()).or_default();
-        ChangeListener {
-            signals: self,
-            id: id.to_owned(),
-            receiver: signal.subscribe(),
-        }
+        ChangeListener { signals: self, id: id.to_owned(), receiver: signal.subscribe() }
     }
 
     pub(super) fn notify(&self, id: &str) {
@@ -47,10 +43,7 @@ impl Drop for ChangeListener<'_> {
     fn drop(&mut self) {
         let mut signals = self.signals.0.lock();
         // The count still includes this listener.
-        if signals
-            .get(&self.id)
-            .is_some_and(|signal| signal.receiver_count() <= 1)
-        {
+        if signals.get(&self.id).is_some_and(|signal| signal.receiver_count() <= 1) {
             signals.remove(&self.id);
         }
     }

@@ -52,10 +52,7 @@ impl CountKey {
         self.project == job.owner.project
             && self.from.is_none_or(|from| from <= job.history.created)
             && self.to.is_none_or(|to| job.history.created <= to)
-            && self
-                .tests
-                .iter()
-                .all(|(key, test)| test.accepts(key.of(job)))
+            && self.tests.iter().all(|(key, test)| test.accepts(key.of(job)))
     }
 }
 

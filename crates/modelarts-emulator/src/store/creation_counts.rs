@@ -22,19 +22,13 @@ pub(crate) fn add(
         let mut statement = connection.prepare_cached(sql)?;
         statement.execute(params_from_iter(values)).map(|_| ())
     };
-    execute(
-        "UPDATE job_groups SET jobs = jobs + ?2 WHERE number = ?1",
-        &[group, change],
-    )?;
+    execute("UPDATE job_groups SET jobs = jobs + ?2 WHERE number = ?1", &[group, change])?;
     execute(
         "INSERT INTO tallies (job_group, span, jobs) VALUES (?1, ?2, ?3)
          ON CONFLICT DO UPDATE SET jobs = jobs + excluded.jobs",
         &[group, span, change],
     )?;
-    execute(
-        "DELETE FROM tallies WHERE job_group = ?1 AND span = ?2 AND jobs = 0",
-        &[group, span],
-    )
+    execute("DELETE FROM tallies WHERE job_group = ?1 AND span = ?2 AND jobs = 0", &[group, span])
 }
 
 /// Returns the number of jobs of these groups that were created before `timestamp`.
@@ -80,12 +74,7 @@ pub(super) fn span_at(
         let (span, jobs): (i64, u64) = (row.get(0)?, row.get(1)?);
         if rank < before + jobs {
             let (start, end) = (span << SPAN, (span + 1) << SPAN);
-            return Ok(Some(Span {
-                start,
-                end,
-                before,
-                jobs,
-            }));
+            return Ok(Some(Span { start, end, before, jobs }));
         }
         before += jobs;
     }

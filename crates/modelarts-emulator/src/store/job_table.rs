@@ -162,12 +162,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
     save_state(connection, number, job)?;
     trial_table::save(connection, number, &mut job.trials)?;
     save_tags(connection, number, &job.settings.tags)?;
-    Ok(Row {
-        number,
-        project,
-        group,
-        columns,
-    })
+    Ok(Row { number, project, group, columns })
 }
 
 /// Stores the changes of a job. `tags` are the tags that are already stored.
@@ -235,9 +230,7 @@ fn save_tags(
     number: i64,
     tags: &BTreeMap<String, String>,
 ) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("DELETE FROM tags WHERE job = ?1")?
-        .execute([number])?;
+    connection.prepare_cached("DELETE FROM tags WHERE job = ?1")?.execute([number])?;
     let sql = "INSERT INTO tags (job, key, value) VALUES (?1, ?2, ?3)";
     let mut insert = connection.prepare_cached(sql)?;
     for (key, value) in tags {
@@ -260,10 +253,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
             number: row.get(0)?,
             project: row.get(1)?,
             group: row.get(2)?,
-            columns: Columns {
-                open: row.get(3)?,
-                ..Columns::of(&job)
-            },
+            columns: Columns { open: row.get(3)?, ..Columns::of(&job) },
         };
         Ok((row, job))
     });

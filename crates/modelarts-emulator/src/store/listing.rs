@@ -62,11 +62,8 @@ impl JobStore {
             };
             let total = job_table::count(connection, project_id)?;
             let groups = selection.groups(connection, project)?;
-            let own: Vec<&(Key, Test)> = selection
-                .tests
-                .iter()
-                .filter(|(key, _)| key.is_of_each_job())
-                .collect();
+            let own: Vec<&(Key, Test)> =
+                selection.tests.iter().filter(|(key, _)| key.is_of_each_job()).collect();
             let (count, keys) =
                 if own.is_empty() && selection.tags.is_empty() && selection.hosts.is_none() {
                     selection.page_by_counts(connection, &groups)?
@@ -91,15 +88,9 @@ impl JobStore {
         drop(count_cache);
         // The jobs are parsed after the database is unlocked, because parsing JSON takes longer
         // than reading it.
-        let jobs: rusqlite::Result<Vec<Job>> = texts
-            .iter()
-            .map(|(request, state)| job_table::read(request, state))
-            .collect();
-        Ok(JobPage {
-            total,
-            count,
-            jobs: jobs?,
-        })
+        let jobs: rusqlite::Result<Vec<Job>> =
+            texts.iter().map(|(request, state)| job_table::read(request, state)).collect();
+        Ok(JobPage { total, count, jobs: jobs? })
     }
 }
 
@@ -154,11 +145,7 @@ impl Selection {
         }
         let (mut since, mut until, mut skip) = (self.since(), self.until(), self.skip);
         if skip >= MAX_SCANNED_OFFSET {
-            let first = if self.ascending {
-                before + skip
-            } else {
-                end - 1 - skip
-            };
+            let first = if self.ascending { before + skip } else { end - 1 - skip };
             if let Some(span) = creation_counts::span_at(connection, groups, first)? {
                 let within = first - span.before;
                 if self.ascending {

@@ -91,11 +91,7 @@ fn many_jobs_are_listed_in_the_steps_of_few() {
     };
     let phase = |phase: &str| (Key::Phase, Test::In(vec![phase.to_owned()]));
     let name = |part: &str| (Key::Name, Test::Contains(part.to_owned()));
-    let with = |tests: Vec<(Key, Test)>| Selection {
-        tests,
-        limit: 10,
-        ..Selection::default()
-    };
+    let with = |tests: Vec<(Key, Test)>| Selection { tests, limit: 10, ..Selection::default() };
     let lists = |jobs: u64| {
         [
             ("all", with(vec![])),
@@ -103,32 +99,16 @@ fn many_jobs_are_listed_in_the_steps_of_few() {
             ("running", with(vec![phase("Running")])),
             ("a name that 20 have", with(vec![name("rare")])),
             ("a name that all have", with(vec![name("run-")])),
-            (
-                "a name that all have, failed",
-                with(vec![name("run-"), phase("Failed")]),
-            ),
+            ("a name that all have, failed", with(vec![name("run-"), phase("Failed")])),
             ("a short name that all have", with(vec![name("un")])),
-            (
-                "the page in the middle",
-                Selection {
-                    skip: jobs / 2,
-                    ..with(vec![])
-                },
-            ),
+            ("the page in the middle", Selection { skip: jobs / 2, ..with(vec![]) }),
             (
                 "half of the time",
-                Selection {
-                    from: moment(jobs / 4),
-                    to: moment(jobs * 3 / 4),
-                    ..with(vec![])
-                },
+                Selection { from: moment(jobs / 4), to: moment(jobs * 3 / 4), ..with(vec![]) },
             ),
             (
                 "20 tagged",
-                Selection {
-                    tags: vec![("team".to_owned(), vec!["a".to_owned()])],
-                    ..with(vec![])
-                },
+                Selection { tags: vec![("team".to_owned(), vec!["a".to_owned()])], ..with(vec![]) },
             ),
             (
                 "one node",
@@ -144,9 +124,6 @@ fn many_jobs_are_listed_in_the_steps_of_few() {
     };
     for ((what, of_few), (_, of_many)) in lists(FEW).iter().zip(lists(MANY)) {
         let (short, long) = (steps(&few, of_few), steps(&many, &of_many));
-        assert!(
-            long <= TARGET * short,
-            "{what}: {long} steps for {MANY} jobs, {short} for {FEW}"
-        );
+        assert!(long <= TARGET * short, "{what}: {long} steps for {MANY} jobs, {short} for {FEW}");
     }
 }

@@ -20,10 +20,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % bound
     }
 
@@ -40,12 +37,8 @@ impl Random {
     }
 }
 
-const STATES: [JobState; 4] = [
-    JobState::Queuing,
-    JobState::Running,
-    JobState::Completed,
-    JobState::Failed,
-];
+const STATES: [JobState; 4] =
+    [JobState::Queuing, JobState::Running, JobState::Completed, JobState::Failed];
 const PARTS: [&str; 5] = ["bert", "Bert", "re", "s-net", "x"];
 
 /// Job of the expected list.
@@ -98,15 +91,9 @@ impl ExpectedJob {
         };
         selection.from.is_none_or(|from| from <= self.created)
             && selection.to.is_none_or(|to| self.created <= to)
-            && selection
-                .tests
-                .iter()
-                .all(|(key, test)| test.accepts(self.of(*key)))
+            && selection.tests.iter().all(|(key, test)| test.accepts(self.of(*key)))
             && selection.tags.iter().all(tagged)
-            && selection
-                .hosts
-                .as_ref()
-                .is_none_or(|hosts| hosts.iter().any(on))
+            && selection.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(on))
     }
 
     fn job(&self) -> Job {
@@ -148,14 +135,9 @@ fn random_job(random: &mut Random, number: u64) -> ExpectedJob {
 
 fn tags(random: &mut Random) -> BTreeMap<String, String> {
     let count = random.below(3);
-    let tags = (0..count).map(|_| {
-        (
-            random.one_of(&["a", "b", "c"]),
-            random.one_of(&["", "1", "2"]),
-        )
-    });
-    tags.map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+    let tags =
+        (0..count).map(|_| (random.one_of(&["a", "b", "c"]), random.one_of(&["", "1", "2"])));
+    tags.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
 fn random_test(random: &mut Random, number: u64) -> (Key, Test) {
@@ -165,10 +147,7 @@ fn random_test(random: &mut Random, number: u64) -> (Key, Test) {
     };
     let some = id(random.below(number));
     let (key, values) = match random.below(6) {
-        0 => (
-            Key::Phase,
-            two(random, &["Pending", "Running", "Completed", "Failed"]),
-        ),
+        0 => (Key::Phase, two(random, &["Pending", "Running", "Completed", "Failed"])),
         1 => (Key::UserId, two(random, &["ann", "bob", "eve"])),
         2 => (Key::RuntimeType, two(random, &["debug", "production"])),
         3 => (Key::Workspace, two(random, &["0", "1"])),
@@ -179,21 +158,14 @@ fn random_test(random: &mut Random, number: u64) -> (Key, Test) {
             return (key, Test::Contains(part.to_owned()));
         }
     };
-    let test = if random.below(4) == 0 {
-        Test::NotIn(values)
-    } else {
-        Test::In(values)
-    };
+    let test = if random.below(4) == 0 { Test::NotIn(values) } else { Test::In(values) };
     (key, test)
 }
 
 /// Adds tags or hosts to some of the selections.
 fn narrow(random: &mut Random, selection: &mut Selection) {
     if random.below(4) == 0 {
-        for key in ["a", "b"]
-            .into_iter()
-            .take(1 + usize::from(random.below(3) == 0))
-        {
+        for key in ["a", "b"].into_iter().take(1 + usize::from(random.below(3) == 0)) {
             let values = (0..random.below(3)).map(|_| random.one_of(&["", "1", "2"]).to_owned());
             selection.tags.push((key.to_owned(), values.collect()));
         }
@@ -269,11 +241,8 @@ fn lists_equal_a_filter_over_all_jobs() {
                 *end = Some(random.one_of(&[expected[near].created, Timestamp::from_millis(1)]));
             }
         }
-        let mut right: Vec<&str> = expected
-            .iter()
-            .filter(|job| job.fits(&selection))
-            .map(|job| job.id.as_str())
-            .collect();
+        let mut right: Vec<&str> =
+            expected.iter().filter(|job| job.fits(&selection)).map(|job| job.id.as_str()).collect();
         if !selection.ascending {
             right.reverse();
         }
@@ -298,11 +267,7 @@ fn cached_counts_follow_changes() {
     let mut random = Random(11);
     let (store, mut expected) = filled(&mut random);
     let questions: Vec<Vec<(Key, Test)>> = (0..24)
-        .map(|_| {
-            (0..1 + random.below(3))
-                .map(|_| random_test(&mut random, 400))
-                .collect()
-        })
+        .map(|_| (0..1 + random.below(3)).map(|_| random_test(&mut random, 400)).collect())
         .collect();
     let mut known = 0;
     for round in 0..800 {
@@ -353,22 +318,12 @@ fn creation_counts_are_removed_with_the_jobs() {
     for number in 0..20 {
         let job = random_job(&mut random, number);
         store.insert(job.job(), 1000, false).unwrap();
-        store
-            .update(&job.id, |job| job.state = JobState::Failed)
-            .unwrap();
+        store.update(&job.id, |job| job.state = JobState::Failed).unwrap();
     }
     for number in 0..20 {
         store.remove(&id(number));
     }
-    for table in [
-        "tallies",
-        "jobs",
-        "job_names",
-        "requests",
-        "states",
-        "events",
-        "tags",
-    ] {
+    for table in ["tallies", "jobs", "job_names", "requests", "states", "events", "tags"] {
         let sql = format!("SELECT count(*) FROM {table}");
         let rows: i64 = store
             .database

@@ -67,14 +67,8 @@ impl JobStore {
         one_job_per_output: bool,
     ) -> Result<(), ApiError> {
         let mut live = self.live.lock();
-        if one_job_per_output
-            && live
-                .values()
-                .any(|(_, other)| other.shares_output_with(&job))
-        {
-            return Err(ApiError::invalid_parameter(
-                "Other running job contain train_url",
-            ));
+        if one_job_per_output && live.values().any(|(_, other)| other.shares_output_with(&job)) {
+            return Err(ApiError::invalid_parameter("Other running job contain train_url"));
         }
         let mut count_cache = self.count_cache.lock();
         let row = self
@@ -172,14 +166,12 @@ impl JobStore {
     /// Returns the number of jobs of all projects.
     pub(crate) fn count_all(&self) -> rusqlite::Result<u64> {
         let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups";
-        self.database
-            .read(|c| c.query_row(sql, [], |row| row.get(0)))
+        self.database.read(|c| c.query_row(sql, [], |row| row.get(0)))
     }
 
     /// Returns `true` if a project contains a job with this name.
     pub(crate) fn is_taken(&self, project: &str, name: &str) -> rusqlite::Result<bool> {
-        self.database
-            .read(|c| job_table::is_taken(c, project, name))
+        self.database.read(|c| job_table::is_taken(c, project, name))
     }
 
     /// Returns the number of jobs of a project that refer to an experiment.
@@ -205,9 +197,7 @@ impl JobStore {
     ) -> rusqlite::Result<Vec<String>> {
         loop {
             let live = self.live.lock();
-            let mut some = self
-                .database
-                .read(|c| job_table::ids_after(c, *last, many))?;
+            let mut some = self.database.read(|c| job_table::ids_after(c, *last, many))?;
             let Some((number, _)) = some.last() else {
                 return Ok(Vec::new());
             };
@@ -266,11 +256,7 @@ impl JobStore {
             }
         };
         if let Err(error) = self.database.committed().await {
-            tracing::error!(
-                job = id,
-                ?error,
-                "a change that was waited for cannot be stored"
-            );
+            tracing::error!(job = id, ?error, "a change that was waited for cannot be stored");
         }
         value
     }

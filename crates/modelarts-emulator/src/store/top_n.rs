@@ -19,11 +19,7 @@ pub(super) struct TopN {
 impl TopN {
     /// Creates a collector that keeps at most `limit` positions, either the oldest or the newest.
     pub(super) fn new(ascending: bool, limit: u64) -> Self {
-        Self {
-            ascending,
-            limit,
-            kept: BinaryHeap::new(),
-        }
+        Self { ascending, limit, kept: BinaryHeap::new() }
     }
 
     pub(super) fn add(&mut self, key: SortKey) {
@@ -42,9 +38,7 @@ impl TopN {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let kept = self.kept.into_sorted_vec().into_iter();
-        kept.skip(skip)
-            .map(|key| sort_key(ascending, key))
-            .collect()
+        kept.skip(skip).map(|key| sort_key(ascending, key)).collect()
     }
 }
 
@@ -60,14 +54,7 @@ mod tests {
 
     #[test]
     fn a_page_is_that_of_the_sorted_list() {
-        let places = [
-            (5, 1),
-            (3, 2),
-            (i64::MIN, 3),
-            (3, 4),
-            (i64::MAX, 5),
-            (-1, 6),
-        ];
+        let places = [(5, 1), (3, 2), (i64::MIN, 3), (3, 4), (i64::MAX, 5), (-1, 6)];
         for ascending in [true, false] {
             let mut all = places;
             all.sort_unstable();

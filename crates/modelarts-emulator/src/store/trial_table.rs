@@ -22,9 +22,7 @@ pub(crate) fn save(
         let sql = "INSERT INTO trials (job, place, trial) VALUES (?1, ?2, ?3)
                    ON CONFLICT DO UPDATE SET trial = excluded.trial";
         let text = serde_json::to_string(trial).map_err(write_error)?;
-        connection
-            .prepare_cached(sql)?
-            .execute(params![job, trial.index, text])?;
+        connection.prepare_cached(sql)?.execute(params![job, trial.index, text])?;
         trial.changed = false;
     }
     Ok(())

@@ -37,8 +37,6 @@ impl RequestCounts {
     /// Returns the counts of all operations, including those that were never requested.
     pub(crate) fn all(&self) -> BTreeMap<&'static str, RequestCount> {
         let counts = self.0.lock();
-        operation_ids()
-            .map(|id| (id, counts.get(id).copied().unwrap_or_default()))
-            .collect()
+        operation_ids().map(|id| (id, counts.get(id).copied().unwrap_or_default())).collect()
     }
 }

@@ -20,19 +20,9 @@ impl Fault {
         match self {
             Self::StatusUntil { status, seconds } => {
                 let until = now.plus(Duration::from_secs(u64::from(*seconds))).http();
-                Some(error_response(
-                    *status,
-                    HeaderValue::from_str(&until).ok(),
-                    None,
-                    None,
-                ))
+                Some(error_response(*status, HeaderValue::from_str(&until).ok(), None, None))
             }
-            Self::Status {
-                status,
-                retry_after,
-                error_code,
-                error_msg,
-            } => {
+            Self::Status { status, retry_after, error_code, error_msg } => {
                 let retry_after = retry_after.map(HeaderValue::from);
                 let (code, message) = (error_code.as_deref(), error_msg.as_deref());
                 Some(error_response(*status, retry_after, code, message))
@@ -103,10 +93,7 @@ fn error_response(
         429 => ("ModelArts.2799", "services too many requests"),
         500 => ("ModelArts.2950", "Unknown error."),
         504 => ("APIGW.0201", "Backend timeout."),
-        _ => (
-            own.as_str(),
-            status.canonical_reason().unwrap_or("Injected fault"),
-        ),
+        _ => (own.as_str(), status.canonical_reason().unwrap_or("Injected fault")),
     };
     let (code, message) = (code.unwrap_or(usual_code), message.unwrap_or(usual_message));
     let answer = ApiResponse::json(status, ApiError::new(status, code, message).body(""));

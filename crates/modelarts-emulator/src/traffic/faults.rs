@@ -162,11 +162,7 @@ impl FaultRule {
 
     /// Creates a rule for `times` responses of `operation` (an operationId or `*`).
     pub fn times(times: u32, operation: impl Into<String>, fault: Fault) -> Self {
-        Self {
-            operation: operation.into(),
-            times,
-            fault,
-        }
+        Self { operation: operation.into(), times, fault }
     }
 
     /// Parses a rule, and refuses rules that would have no effect.
@@ -282,23 +278,13 @@ impl Fault {
     /// it. The operation is not executed.
     #[must_use]
     pub const fn status(status: u16) -> Self {
-        Self::Status {
-            status,
-            retry_after: None,
-            error_code: None,
-            error_msg: None,
-        }
+        Self::Status { status, retry_after: None, error_code: None, error_msg: None }
     }
 
     /// Creates an error like [`status`](Self::status), with the header `Retry-After` in seconds.
     #[must_use]
     pub const fn retry_after(status: u16, seconds: u64) -> Self {
-        Self::Status {
-            status,
-            retry_after: Some(seconds),
-            error_code: None,
-            error_msg: None,
-        }
+        Self::Status { status, retry_after: Some(seconds), error_code: None, error_msg: None }
     }
 
     /// Creates an error like [`status`](Self::status), with this `error_code` and `error_msg`.
@@ -315,26 +301,20 @@ impl Fault {
     /// Creates an HTML page of a load balancer with the status 502. The operation is not executed.
     #[must_use]
     pub const fn html() -> Self {
-        Self::Html {
-            status: bad_gateway(),
-        }
+        Self::Html { status: bad_gateway() }
     }
 
     /// Creates a delay of the response, on the emulator's clock, in whole milliseconds. The
     /// operation is executed at once.
     #[must_use]
     pub fn delay(duration: Duration) -> Self {
-        Self::Delay {
-            ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-        }
+        Self::Delay { ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) }
     }
 
     /// Creates a response in which every phase and secondary phase has this value.
     #[must_use]
     pub fn unknown_phase(phase: impl Into<String>) -> Self {
-        Self::UnknownPhase {
-            phase: phase.into(),
-        }
+        Self::UnknownPhase { phase: phase.into() }
     }
 
     /// Returns true if the fault changes members of a JSON body.
@@ -370,46 +350,29 @@ mod tests {
     #[test]
     fn a_rule_that_would_do_nothing_is_refused() {
         for (json, sentence) in [
-            (
-                json!({"operation": "ListJobs", "fault": "reset"}),
-                "unknown operation `ListJobs`",
-            ),
-            (
-                json!({"operation": "*", "fault": "reset", "time": 2}),
-                "unknown field `time`",
-            ),
+            (json!({"operation": "ListJobs", "fault": "reset"}), "unknown operation `ListJobs`"),
+            (json!({"operation": "*", "fault": "reset", "time": 2}), "unknown field `time`"),
             (
                 json!({"operation": "*", "fault": "status", "status": 42}),
                 "status 42 is not between",
             ),
-            (
-                json!({"operation": "*", "fault": "sulk"}),
-                "unknown variant `sulk`",
-            ),
+            (json!({"operation": "*", "fault": "sulk"}), "unknown variant `sulk`"),
             (json!([]), "invalid type"),
         ] {
             let error = FaultRule::from_json(&json).unwrap_err();
-            assert!(
-                error.starts_with(sentence) || error.contains("invalid"),
-                "{error}"
-            );
+            assert!(error.starts_with(sentence) || error.contains("invalid"), "{error}");
         }
     }
 
     #[test]
     fn rules_are_used_up_in_order() {
         let faults = Faults::default();
-        faults
-            .add(FaultRule::times(2, "DeleteTrainingJob", Fault::Reset))
-            .unwrap();
+        faults.add(FaultRule::times(2, "DeleteTrainingJob", Fault::Reset)).unwrap();
         faults.add(FaultRule::once("*", Fault::LostAnswer)).unwrap();
         assert_eq!(faults.take("DeleteTrainingJob"), Some(Fault::Reset));
         assert_eq!(faults.take("ListTrainingJobs"), Some(Fault::LostAnswer));
         assert_eq!(faults.take("ListTrainingJobs"), None);
-        assert_eq!(
-            faults.list(),
-            [FaultRule::once("DeleteTrainingJob", Fault::Reset)]
-        );
+        assert_eq!(faults.list(), [FaultRule::once("DeleteTrainingJob", Fault::Reset)]);
         faults.clear();
         assert_eq!(faults.take("DeleteTrainingJob"), None);
     }

@@ -16,14 +16,8 @@ const MAX_BODY: usize = 64 << 10;
 /// Text that replaces a secret value.
 const MASK: &str = "***";
 /// Parts of names, in upper or lower case, by which members are recognised as credentials.
-const SECRET_NAMES: [&str; 6] = [
-    "password",
-    "secret",
-    "token",
-    "credential",
-    "access_key",
-    "private_key",
-];
+const SECRET_NAMES: [&str; 6] =
+    ["password", "secret", "token", "credential", "access_key", "private_key"];
 /// Parameters of presigned requests that authenticate their sender, in lower case.
 const SECRET_PARAMETERS: [&str; 5] = [
     "signature",
@@ -79,9 +73,7 @@ fn mask_query(query: &str) -> String {
     let masked = query.split('&').map(|pair| {
         let (name, _) = pair.split_once('=').unwrap_or((pair, ""));
         let decoded = percent_decode_str(name).decode_utf8_lossy();
-        let secret = SECRET_PARAMETERS
-            .iter()
-            .any(|it| decoded.eq_ignore_ascii_case(it));
+        let secret = SECRET_PARAMETERS.iter().any(|it| decoded.eq_ignore_ascii_case(it));
         match secret {
             true => format!("{name}={MASK}"),
             false => pair.to_owned(),
@@ -99,10 +91,7 @@ pub(crate) struct RequestLog {
 
 impl RequestLog {
     pub(crate) fn new(show_secrets: bool) -> Self {
-        Self {
-            requests: Mutex::default(),
-            show_secrets,
-        }
+        Self { requests: Mutex::default(), show_secrets }
     }
 
     pub(crate) fn add(&self, operation: &'static str, uri: &Uri, body: &[u8], status: StatusCode) {

@@ -36,11 +36,7 @@ pub(crate) fn importance(trials: &[Trial], name: &str) -> Option<(f64, f64)> {
     let groups = groups.iter().filter(|(number, _)| *number > 0.0);
     let between: f64 = groups.map(|(number, sum)| sum * sum / number).sum();
     let total: f64 = points.iter().map(|point| (point.1 - mean).powi(2)).sum();
-    let share = if total > 0.0 {
-        (between / total).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
+    let share = if total > 0.0 { (between / total).clamp(0.0, 1.0) } else { 0.0 };
     Some((share, 2.0 * share.sqrt() * (1.0 - share) / count.sqrt()))
 }
 

@@ -33,12 +33,7 @@ pub(crate) struct Reward {
 }
 
 /// Setting whose value is a number: key, default, type and permitted range.
-type NumberSetting = (
-    &'static str,
-    &'static str,
-    &'static str,
-    RangeInclusive<f64>,
-);
+type NumberSetting = (&'static str, &'static str, &'static str, RangeInclusive<f64>);
 
 /// Setting of a search algorithm.
 enum Setting {
@@ -241,10 +236,7 @@ mod tests {
     #[test]
     fn what_cannot_be_searched_is_refused() {
         let setting = |key: &str, value: &str| {
-            sound(
-                "x",
-                json!([{"name": "tpe_search", "params": [{"key": key, "value": value}]}]),
-            )
+            sound("x", json!([{"name": "tpe_search", "params": [{"key": key, "value": value}]}]))
         };
         let mut no_reward = sound("x", json!([]));
         no_reward["reward_attrs"] = json!([]);
@@ -252,21 +244,14 @@ mod tests {
             json!([{"name": "bayes_opt_search", "params": [{"key": "kind", "value": "up"}]}]);
         for (search, status, phrase) in [
             (sound("(", json!([])), 400, "be a regular expression"),
-            (
-                setting("num_samples", "0"),
-                400,
-                "num_samples must be a number between 1 and 10000",
-            ),
+            (setting("num_samples", "0"), 400, "num_samples must be a number between 1 and 10000"),
             (setting("gamma", "-1"), 400, "gamma must be"),
             (setting("seed", "x"), 400, "seed must be"),
             (setting("max_concurrent", "65"), 400, "between 1 and 64"),
             (no_reward, 501, "a search without reward_attrs"),
             (sound("x", bayes), 400, "must be one of [ucb ei poi]"),
             (
-                sound(
-                    "x",
-                    json!([{"name": "tpe_search"}, {"name": "anneal_search"}]),
-                ),
+                sound("x", json!([{"name": "tpe_search"}, {"name": "anneal_search"}])),
                 501,
                 "several",
             ),
@@ -278,11 +263,7 @@ mod tests {
                 400,
                 "num_samples must be",
             ),
-            (
-                sound("x", json!([{"name": "luck"}])),
-                501,
-                "the search algorithm",
-            ),
+            (sound("x", json!([{"name": "luck"}])), 501, "the search algorithm"),
         ] {
             let error = read(search).unwrap_err();
             assert_eq!(error.status.as_u16(), status);

@@ -57,9 +57,7 @@ impl Space {
     /// parameter, which is its relative position in the range or list of values.
     pub(crate) fn values(&self, mut coordinate: impl FnMut() -> f64) -> Map<String, Value> {
         let parameters = self.0.iter();
-        parameters
-            .map(|(name, values)| (name.clone(), values.at(coordinate())))
-            .collect()
+        parameters.map(|(name, values)| (name.clone(), values.at(coordinate()))).collect()
     }
 }
 
@@ -108,10 +106,7 @@ fn share(at: f64, count: usize) -> usize {
 
 /// Converts the text of a value for the tables: `32` becomes a number, `adam` remains a string.
 fn number(text: &str) -> Value {
-    serde_json::from_str(text)
-        .ok()
-        .filter(Value::is_number)
-        .unwrap_or_else(|| text.into())
+    serde_json::from_str(text).ok().filter(Value::is_number).unwrap_or_else(|| text.into())
 }
 
 #[cfg(test)]
@@ -142,18 +137,9 @@ mod tests {
             let mut point = point.iter().copied();
             Value::from(space.values(|| point.next().unwrap()))
         };
-        assert_eq!(
-            at(&[0.5, 0.0, 0.0]),
-            json!({"lr": 0.2, "batch": 16, "drop": 0.0})
-        );
-        assert_eq!(
-            at(&[1.0, 1.0, 1.0]),
-            json!({"lr": 0.3, "batch": "adam", "drop": 1.0})
-        );
-        assert_eq!(
-            at(&[0.0, 0.5, 0.5]),
-            json!({"lr": 0.1, "batch": 32, "drop": 0.5})
-        );
+        assert_eq!(at(&[0.5, 0.0, 0.0]), json!({"lr": 0.2, "batch": 16, "drop": 0.0}));
+        assert_eq!(at(&[1.0, 1.0, 1.0]), json!({"lr": 0.3, "batch": "adam", "drop": 1.0}));
+        assert_eq!(at(&[0.0, 0.5, 0.5]), json!({"lr": 0.1, "batch": 32, "drop": 0.5}));
     }
 
     #[test]
@@ -199,11 +185,7 @@ mod tests {
             json!({"search_params": [{"name": "lr", "lower_bound": "0", "upper_bound": "1",
                 "discrete_points_num": "many"}]}),
         ] {
-            assert_eq!(
-                space(search.clone()),
-                Err(ApiError::of(2826, &[])),
-                "{search}"
-            );
+            assert_eq!(space(search.clone()), Err(ApiError::of(2826, &[])), "{search}");
         }
     }
 }

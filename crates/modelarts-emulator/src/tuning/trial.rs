@@ -82,12 +82,7 @@ impl Trial {
         if self.reports.len() > MAX_REPORTS {
             self.reports.pop();
         }
-        self.reports.push(Report {
-            at,
-            iteration,
-            texts,
-            best,
-        });
+        self.reports.push(Report { at, iteration, texts, best });
     }
 
     /// Returns the latest value of the leading metric, if it is a number.
@@ -116,12 +111,7 @@ const MAX_LINE: usize = 64 << 10;
 
 impl<'a> RewardScraper<'a> {
     pub(crate) fn new(rewards: &'a [Reward]) -> Self {
-        Self {
-            rewards,
-            position: 0,
-            rest: Vec::new(),
-            latest: vec![String::new(); rewards.len()],
-        }
+        Self { rewards, position: 0, rest: Vec::new(), latest: vec![String::new(); rewards.len()] }
     }
 
     /// Processes the next bytes of the log, and returns the values of all metrics for each match of
@@ -171,26 +161,16 @@ mod tests {
     use super::*;
 
     fn reward(name: &str, regex: &str) -> Reward {
-        Reward {
-            name: name.to_owned(),
-            more_is_better: true,
-            regex: Regex::new(regex).unwrap(),
-        }
+        Reward { name: name.to_owned(), more_is_better: true, regex: Regex::new(regex).unwrap() }
     }
 
     #[test]
     fn rewards_are_found_line_by_line() {
-        let rewards = [
-            reward("acc", r"acc=([\d.]+)"),
-            reward("loss", r"(?<=loss )\S+"),
-        ];
+        let rewards = [reward("acc", r"acc=([\d.]+)"), reward("loss", r"(?<=loss )\S+")];
         let mut scraper = RewardScraper::new(&rewards);
         assert_eq!(scraper.feed(b"start\nacc=0.", false), [[""; 0]; 0]);
         assert_eq!(scraper.feed(b"5\nloss nan\n", false), [["0.5", ""]]);
-        assert_eq!(
-            scraper.feed(b"loss 0.3 acc=0.6\nacc=0.7", false),
-            [["0.6", "0.3"]]
-        );
+        assert_eq!(scraper.feed(b"loss 0.3 acc=0.6\nacc=0.7", false), [["0.6", "0.3"]]);
         assert_eq!(scraper.feed(b"", true), [["0.7", "0.3"]]);
     }
 

@@ -38,10 +38,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     must("algorithm-required", |job| {
         let needed = !job.has_tasks() && !job.is_fine_tuning();
-        broken_if(
-            needed && job.at("/algorithm").is_none(),
-            "algorithm is required",
-        )
+        broken_if(needed && job.at("/algorithm").is_none(), "algorithm is required")
     }),
     must("spec-required", |job| {
         let lacking = !job.has_tasks() && job.at("/spec").is_none();
@@ -54,16 +51,12 @@ pub(super) const RULES: &[Rule] = &[
             return None;
         }
         let (least, most) = range.into_inner();
-        broken(format_args!(
-            "metadata.annotations.{RETRIES} must be between {least} and {most}"
-        ))
+        broken(format_args!("metadata.annotations.{RETRIES} must be between {least} and {most}"))
     }),
     advice("annotation-switches", |job| {
         let switch = |key: &str| matches!(job.annotation(key), None | Some("true" | "false"));
         let key = SWITCHES.into_iter().find(|key| !switch(key))?;
-        broken(format_args!(
-            "metadata.annotations.{key} must be true or false"
-        ))
+        broken(format_args!("metadata.annotations.{key} must be true or false"))
     }),
     advice("hang-retry-needs-retries", |job| {
         let hang_retry = job.annotation(HANG_RETRY) == Some("true");

@@ -72,14 +72,7 @@ fn refuse_field(field: &JsonField<'_>, spec: &Field) -> Result<(), ApiError> {
 /// Rejects fine-tuning with 501, because such a job specifies a model instead of code. A job that
 /// also specifies code runs that code.
 pub(super) fn refuse_fine_tuning(body: &Value) -> Result<(), ApiError> {
-    let code = [
-        "id",
-        "subscription_id",
-        "code_dir",
-        "boot_file",
-        "command",
-        "engine",
-    ];
+    let code = ["id", "subscription_id", "code_dir", "boot_file", "command", "engine"];
     let has_code = code.iter().any(|name| !is_empty(&body["algorithm"][*name]));
     match fine_tuned_field(body) {
         Some(model) if !has_code => Err(ApiError::not_modelled(format!(
@@ -207,9 +200,7 @@ fn broken_map(field: &JsonField<'_>, spec: &Field) -> Result<Option<String>, Api
             _ => {}
         }
     }
-    let most = spec
-        .value_length()
-        .and_then(|most| usize::try_from(most).ok());
+    let most = spec.value_length().and_then(|most| usize::try_from(most).ok());
     for (_, member) in members {
         member.text_up_to(most.unwrap_or(usize::MAX))?;
     }

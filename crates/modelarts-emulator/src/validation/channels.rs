@@ -24,18 +24,12 @@ pub(super) const RULES: &[Rule] = &[
     must("input-named", |job| {
         let mut inputs = job.list(INPUTS).iter();
         let at = inputs.position(|input| text_of(input, "/name").is_none())?;
-        broken_if(
-            !job.is_fine_tuning(),
-            format_args!("algorithm.inputs[{at}].name is required"),
-        )
+        broken_if(!job.is_fine_tuning(), format_args!("algorithm.inputs[{at}].name is required"))
     }),
     advice("channel-names-different", |job| {
         let repeated = [INPUTS, OUTPUTS].into_iter().any(|list| {
             let mut earlier = BTreeSet::new();
-            let mut names = job
-                .list(list)
-                .iter()
-                .filter_map(|one| text_of(one, "/name"));
+            let mut names = job.list(list).iter().filter_map(|one| text_of(one, "/name"));
             names.any(|name| !earlier.insert(name))
         });
         refused_if(repeated, 2753)
@@ -46,9 +40,7 @@ pub(super) const RULES: &[Rule] = &[
             let directory = text_of(channel, "/local_dir");
             directory.is_some_and(|path| !earlier.insert(path.trim_end_matches('/')))
         })?;
-        broken(format_args!(
-            "{path}.local_dir must not be that of another channel"
-        ))
+        broken(format_args!("{path}.local_dir must not be that of another channel"))
     }),
     refusal("hosted-once", |job| {
         let outputs = job.list(OUTPUTS).iter();
@@ -68,9 +60,9 @@ pub(super) const RULES: &[Rule] = &[
             let hosted = !is_input && has("modelarts_hosted");
             match (has("obs"), is_input && has("dataset")) {
                 (false, false) if !hosted => broken(format_args!("{path}.remote.obs is required")),
-                (true, true) => broken(format_args!(
-                    "{path}.remote must have obs or dataset, not both"
-                )),
+                (true, true) => {
+                    broken(format_args!("{path}.remote must have obs or dataset, not both"))
+                }
                 _ => None,
             }
         })
@@ -89,9 +81,7 @@ pub(super) const RULES: &[Rule] = &[
             let constraints = list_of(channel, "/remote_constraint").iter();
             constraints.enumerate().find_map(|(at, constraint)| {
                 let wrong = wrong_attributes(constraint.get("attributes")?)?;
-                broken(format_args!(
-                    "{path}.remote_constraint[{at}].attributes must {wrong}"
-                ))
+                broken(format_args!("{path}.remote_constraint[{at}].attributes must {wrong}"))
             })
         })
     }),
@@ -101,9 +91,7 @@ pub(super) const RULES: &[Rule] = &[
             let mut inputs = lists.into_iter().flat_map(|list| list_of(task, list));
             inputs.any(|input| value_at(input, "/remote/dataset").is_some())
         })?;
-        broken(format_args!(
-            "tasks[{at}].algorithm.inputs must come from OBS"
-        ))
+        broken(format_args!("tasks[{at}].algorithm.inputs must come from OBS"))
     }),
     // This rule does not apply to data sets of the asset service.
     advice("dataset-version", |job| {
@@ -112,9 +100,7 @@ pub(super) const RULES: &[Rule] = &[
                 && text_of(input, "/remote/dataset/id").is_some()
                 && text_of(input, "/remote/dataset/version_id").is_none()
         })?;
-        broken(format_args!(
-            "algorithm.inputs[{at}].remote.dataset.version_id is required"
-        ))
+        broken(format_args!("algorithm.inputs[{at}].remote.dataset.version_id is required"))
     }),
     refusal("dataset-exists", |job| {
         let (id, _) = datasets(job).find(|(id, _)| !dataset_present(job, &[id]))?;
@@ -157,10 +143,7 @@ fn wrong_attributes(attributes: &Value) -> Option<String> {
         Value::Array(list) => list.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let mut keys = objects
-        .iter()
-        .filter_map(Value::as_object)
-        .flat_map(|object| object.keys());
+    let mut keys = objects.iter().filter_map(Value::as_object).flat_map(|object| object.keys());
     let unknown = keys.find(|key| !ATTRIBUTES.contains(&key.as_str()))?;
     Some(format!("not have {unknown}"))
 }
@@ -175,11 +158,7 @@ fn datasets<'a>(job: &Creation<'a>) -> impl Iterator<Item = (&'a str, Option<&'a
 
 fn dataset_present(job: &Creation<'_>, below: &[&str]) -> bool {
     let is_plain = |name: &&str| !name.contains('/') && !matches!(*name, "." | "..");
-    let root = job
-        .offer
-        .datasets
-        .as_ref()
-        .filter(|_| below.iter().all(is_plain));
+    let root = job.offer.datasets.as_ref().filter(|_| below.iter().all(is_plain));
     let root = root.and_then(|root| ConfinedDir::create(root).ok());
     let path: PathBuf = below.iter().collect();
     root.is_some_and(|root| root.resolve(&path).is_ok_and(|path| path.is_dir()))

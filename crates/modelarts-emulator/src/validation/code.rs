@@ -46,10 +46,7 @@ pub(super) const RULES: &[Rule] = &[
         let starts = job.has(BOOT_FILE) || job.has(COMMAND);
         // An image without an engine and without a command violates `image-and-command` instead.
         let image = job.has(IMAGE) && !names_engine(job);
-        broken_if(
-            needs_code(job) && !starts && !image,
-            "algorithm.boot_file is required",
-        )
+        broken_if(needs_code(job) && !starts && !image, "algorithm.boot_file is required")
     }),
     advice("command-one-line", |job| {
         broken_if(
@@ -80,10 +77,7 @@ pub(super) const RULES: &[Rule] = &[
     // The part before the first slash is a registry if it contains a dot or a port.
     advice("image-without-registry", |job| {
         let (host, _) = job.text(IMAGE)?.split_once('/')?;
-        broken_if(
-            host.contains(['.', ':']),
-            "algorithm.engine.image_url must not name a registry",
-        )
+        broken_if(host.contains(['.', ':']), "algorithm.engine.image_url must not name a registry")
     }),
     advice("engine-version-needs-name", |job| {
         broken_if(
@@ -102,14 +96,10 @@ pub(super) const RULES: &[Rule] = &[
         let unknown = !job.has(IMAGE) && job.engine().is_none();
         unknown.then(|| ApiError::of(2780, &[&requested]))
     }),
-    refusal("engine-not-retired", |job| {
-        refused_if(job.engine()?.retired, 2832)
-    }),
+    refusal("engine-not-retired", |job| refused_if(job.engine()?.retired, 2832)),
     advice("sys-packages-need-image", |job| {
         let requested = job.at("/algorithm/engine/install_sys_packages") == Some(&true.into());
-        let all = [ENGINE_NAME, ENGINE_VERSION, IMAGE]
-            .iter()
-            .all(|field| job.has(field));
+        let all = [ENGINE_NAME, ENGINE_VERSION, IMAGE].iter().all(|field| job.has(field));
         broken_if(
             requested && !all,
             "algorithm.engine.install_sys_packages must be set together with engine_name, \
@@ -123,16 +113,14 @@ pub(super) const RULES: &[Rule] = &[
         let directory = ObsPath::parse(job.text(CODE_DIR)?).ok()?;
         refused_if(file.below(&directory).is_none(), 2792)
     }),
-    must("boot-file-python", |job| {
-        refused_if(!job.text(BOOT_FILE)?.ends_with(".py"), 2758)
-    }),
+    must("boot-file-python", |job| refused_if(!job.text(BOOT_FILE)?.ends_with(".py"), 2758)),
     refusal("local-code-dir", |job| {
         let path = local_code_dir(job).filter(|path| *path != "/home")?;
         match ContainerPath::parse(path) {
             Err(reason) => Some(ApiError::local_code_dir(reason)),
-            Ok(_) if job.offer.cloud == Cloud::Huawei && is_reserved(path) => Some(
-                ApiError::local_code_dir("it must not be a directory reserved by the service"),
-            ),
+            Ok(_) if job.offer.cloud == Cloud::Huawei && is_reserved(path) => {
+                Some(ApiError::local_code_dir("it must not be a directory reserved by the service"))
+            }
             Ok(_) => None,
         }
     }),
@@ -186,8 +174,6 @@ fn has_local_dirs(job: &Creation<'_>) -> bool {
 /// refers to code in the image.
 fn local_code_dir<'a>(job: &Creation<'a>) -> Option<&'a str> {
     let path = job.text("/algorithm/local_code_dir")?.trim_end_matches('/');
-    let in_image = job
-        .text(CODE_DIR)
-        .is_some_and(|path| path.starts_with("file://"));
+    let in_image = job.text(CODE_DIR).is_some_and(|path| path.starts_with("file://"));
     (has_local_dirs(job) && !in_image).then_some(path)
 }

@@ -43,12 +43,7 @@ pub(crate) struct Creation<'a> {
 
 /// Returns the field in which a job specifies a model of the platform for fine-tuning.
 pub(crate) fn fine_tuned_field(body: &Value) -> Option<&'static str> {
-    let fields = [
-        "/train_type",
-        "/ftjob_config",
-        "/spec/asset_id",
-        "/spec/asset_model",
-    ];
+    let fields = ["/train_type", "/ftjob_config", "/spec/asset_id", "/spec/asset_model"];
     let given = |field: &&str| body.pointer(field).is_some_and(|value| !is_empty(value));
     fields.into_iter().find(given)
 }

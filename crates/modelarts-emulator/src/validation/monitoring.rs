@@ -24,11 +24,7 @@ pub(super) const RULES: &[Rule] = &[
     must("metrics-one-form", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let older = !is_blank(metric, "/metrics_url") || !is_blank(metric, "/metrics_port");
-            let forms = [
-                older,
-                !is_blank(metric, "/exec"),
-                !is_blank(metric, "/http_get"),
-            ];
+            let forms = [older, !is_blank(metric, "/exec"), !is_blank(metric, "/http_get")];
             forms.into_iter().filter(|form| *form).count() != 1
         })?;
         broken(format_args!(
@@ -41,9 +37,7 @@ pub(super) const RULES: &[Rule] = &[
             let request = value_at(metric, "/http_get")?;
             let mut names = ["path", "port"].into_iter();
             let name = names.find(|name| is_blank(request, &format!("/{name}")))?;
-            broken(format_args!(
-                "spec.custom_metrics[{at}].http_get.{name} is required"
-            ))
+            broken(format_args!("spec.custom_metrics[{at}].http_get.{name} is required"))
         })
     }),
     must("notification-topic", |job| {

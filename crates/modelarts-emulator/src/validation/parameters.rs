@@ -34,9 +34,7 @@ pub(super) const RULES: &[Rule] = &[
     }),
     must("variable-references", |job| {
         let (name, _) = variables(job).find(|(_, value)| value.contains('$'))?;
-        broken(format_args!(
-            "algorithm.environments.{name} must not refer to variables by $"
-        ))
+        broken(format_args!("algorithm.environments.{name} must not refer to variables by $"))
     }),
     refusal("parameter-names-different", |job| {
         let mut earlier = BTreeSet::new();
@@ -57,10 +55,7 @@ pub(super) const RULES: &[Rule] = &[
         let lacks = |one: &Value| {
             value_at(one, "/constraint/required") == Some(&true.into()) && value(one).is_empty()
         };
-        refused_if(
-            !job.is_algorithm && job.list(PARAMETERS).iter().any(lacks),
-            2766,
-        )
+        refused_if(!job.is_algorithm && job.list(PARAMETERS).iter().any(lacks), 2766)
     }),
     refusal("parameter-typed", |job| {
         refused_if(!job.list(PARAMETERS).iter().all(has_its_type), 2768)
@@ -176,9 +171,7 @@ fn has_its_type(parameter: &Value) -> bool {
         || match kind(parameter) {
             "Integer" => value.trim().parse::<i64>().is_ok(),
             "Float" => number(value).is_some(),
-            "Boolean" => ["true", "false"]
-                .iter()
-                .any(|text| value.eq_ignore_ascii_case(text)),
+            "Boolean" => ["true", "false"].iter().any(|text| value.eq_ignore_ascii_case(text)),
             _ => true,
         }
 }

@@ -84,9 +84,7 @@ pub(super) const RULES: &[Rule] = &[
         reserved.then(|| ApiError::of(2855, &["1000"]))
     }),
     must("priority-most", |job| priority_above(job, 3)),
-    advice("priority-needs-pool", |job| {
-        priority_above(job, 1).filter(|_| !job.has_pool())
-    }),
+    advice("priority-needs-pool", |job| priority_above(job, 1).filter(|_| !job.has_pool())),
     must("priority-permission", |job| {
         let refused = job.at(PRIORITY) == Some(&3.into()) && !job.may_prioritise;
         refused.then(|| ApiError::no_permission("modelarts:trainJob:setHighPriority"))
@@ -115,10 +113,9 @@ pub(super) const RULES: &[Rule] = &[
             let (fits, rule) = match operator {
                 "In" | "NotIn" => (!values.is_empty(), "have values"),
                 "Exists" | "DoesNotExist" => (values.is_empty(), "have no values"),
-                "Gt" | "Lt" => (
-                    matches!(values, [one] if is_integer(one)),
-                    "have one value, an integer",
-                ),
+                "Gt" | "Lt" => {
+                    (matches!(values, [one] if is_integer(one)), "have one value, an integer")
+                }
                 _ => return None,
             };
             broken_if(
@@ -143,22 +140,15 @@ fn flavor_fits_algorithm(job: &Creation<'_>) -> Option<ApiError> {
             Some("host_distributed_mode") => multiple(nodes > 1),
             _ => return false,
         };
-        let values = requirement
-            .get("values")
-            .or_else(|| requirement.get("value"));
-        let values = values
-            .and_then(Value::as_array)
-            .map_or(&[][..], Vec::as_slice);
+        let values = requirement.get("values").or_else(|| requirement.get("value"));
+        let values = values.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         // A mode that permits several nodes also permits a single node.
         let allows = |value: &str| {
             value.eq_ignore_ascii_case(is) || (is == "singular" && value == "multiple")
         };
         !values.is_empty() && !values.iter().filter_map(Value::as_str).any(allows)
     };
-    refused_if(
-        list_of(stored, "/resource_requirements").iter().any(unmet),
-        2763,
-    )
+    refused_if(list_of(stored, "/resource_requirements").iter().any(unmet), 2763)
 }
 
 /// Returns the user ID, or an error if it is not a number. No document specifies this field for
@@ -179,12 +169,8 @@ fn priority_above(job: &Creation<'_>, highest: i64) -> Option<ApiError> {
 
 /// Returns the required and the preferred conditions on nodes, in this order.
 fn conditions<'a>(job: &Creation<'a>) -> impl Iterator<Item = &'a Value> + use<'a> {
-    let required = job
-        .list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms"))
-        .iter();
-    let preferred = job
-        .list("/spec/schedule_policy/preferred_affinity/node_affinity")
-        .iter();
+    let required = job.list(&format!("{AFFINITY}/node_affinity/nodeSelectorTerms")).iter();
+    let preferred = job.list("/spec/schedule_policy/preferred_affinity/node_affinity").iter();
     let terms = required.chain(preferred.filter_map(|wish| wish.get("preference")));
     terms.flat_map(|term| {
         let lists = ["/matchExpressions", "/matchFields"].into_iter();

@@ -48,17 +48,12 @@ pub(crate) fn rename_fields(error: ApiError, at: usize, task: &Value) -> ApiErro
     let mut error = error
         .renamed("algorithm.", &algorithm)
         .renamed("spec.resource", &format!("{element}.task_resource"))
-        .renamed(
-            "spec.log_export_path",
-            &format!("{element}.log_export_path"),
-        );
+        .renamed("spec.log_export_path", &format!("{element}.log_export_path"));
     let given = task.pointer("/algorithm/job_config");
     for (name, _) in given.and_then(Value::as_object).into_iter().flatten() {
         if is_empty(&task["algorithm"][name]) {
-            error = error.renamed(
-                &format!("{algorithm}{name}"),
-                &format!("{algorithm}job_config.{name}"),
-            );
+            error = error
+                .renamed(&format!("{algorithm}{name}"), &format!("{algorithm}job_config.{name}"));
         }
     }
     if !error.message.contains(&element) {

@@ -27,12 +27,10 @@ pub(super) const RULES: &[Rule] = &[
         let text = all_paths(job).into_iter().find(encrypted)?;
         Some(ApiError::obs_path(text, "the bucket is encrypted"))
     }),
-    refusal("code-dir-exists", |job| {
-        match find(job, job.text(CODE_DIR)?)? {
-            Ok(path) if path.is_dir() => None,
-            _ if job.is_algorithm => Some(ApiError::of(2773, &[])),
-            _ => Some(ApiError::of(2802, &[job.text(CODE_DIR)?])),
-        }
+    refusal("code-dir-exists", |job| match find(job, job.text(CODE_DIR)?)? {
+        Ok(path) if path.is_dir() => None,
+        _ if job.is_algorithm => Some(ApiError::of(2773, &[])),
+        _ => Some(ApiError::of(2802, &[job.text(CODE_DIR)?])),
     }),
     refusal("code-dir-files", |job| {
         let files = WalkDir::new(code_dir(job)?).into_iter().flatten();
@@ -41,9 +39,8 @@ pub(super) const RULES: &[Rule] = &[
         more.then(|| ApiError::of(2759, &[&MAX_FILES.to_string()]))
     }),
     refusal("code-dir-depth", |job| {
-        let entries = WalkDir::new(code_dir(job)?)
-            .min_depth(MAX_LEVELS + 1)
-            .max_depth(MAX_LEVELS + 1);
+        let entries =
+            WalkDir::new(code_dir(job)?).min_depth(MAX_LEVELS + 1).max_depth(MAX_LEVELS + 1);
         let mut entries = entries.into_iter().flatten();
         let deeper = entries.any(|entry| entry.file_type().is_dir());
         deeper.then(|| ApiError::of(2760, &[&MAX_LEVELS.to_string()]))
@@ -88,9 +85,7 @@ fn all_paths<'a>(job: &Creation<'a>) -> Vec<&'a str> {
         "/algorithm/summary/log_dir/pfs/pfs_path",
     ];
     let fields = fields.into_iter().filter_map(|pointer| job.text(pointer));
-    let channels = ["inputs", "outputs"]
-        .into_iter()
-        .flat_map(|list| obs_urls(job, list));
+    let channels = ["inputs", "outputs"].into_iter().flat_map(|list| obs_urls(job, list));
     let paths = fields.chain(channels).chain(obs_sources(job));
     paths.filter(|path| !path.starts_with("file://")).collect()
 }

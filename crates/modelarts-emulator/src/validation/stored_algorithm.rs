@@ -25,12 +25,8 @@ pub(super) const RULES: &[Rule] = &[
         )
     }),
     // If the job contains its own code, its code and engine replace those of the algorithm.
-    advice("stored-algorithm-code", |job| {
-        beside_stored(job, ["code_dir", "boot_file"])
-    }),
-    advice("stored-algorithm-engine", |job| {
-        beside_stored(job, ["command", "engine"])
-    }),
+    advice("stored-algorithm-code", |job| beside_stored(job, ["code_dir", "boot_file"])),
+    advice("stored-algorithm-engine", |job| beside_stored(job, ["command", "engine"])),
     // Subscriptions refer to a gallery that the emulator does not have. A job may therefore refer
     // to a subscription only if it contains its own code, which is executed.
     refusal("algorithm-exists", |job| {
@@ -48,13 +44,8 @@ fn beside_stored(job: &Creation<'_>, fields: [&str; 2]) -> Option<ApiError> {
         let value = job.at(&format!("/algorithm/{field}"));
         value.is_some_and(|value| *value != "" && *value != serde_json::json!({}))
     };
-    let field = fields
-        .into_iter()
-        .filter(|_| job.names_stored())
-        .find(is_set)?;
-    broken(format_args!(
-        "algorithm.{field} must not be set together with a stored algorithm"
-    ))
+    let field = fields.into_iter().filter(|_| job.names_stored()).find(is_set)?;
+    broken(format_args!("algorithm.{field} must not be set together with a stored algorithm"))
 }
 
 fn name(element: &Value) -> &str {

@@ -13,11 +13,8 @@ use crate::{
 
 const VOLUMES: &str = "/spec/volumes";
 /// Kinds of volumes, each with the member that contains the path to mount.
-const KINDS: [(&str, &str); 3] = [
-    ("nfs", "nfs_server_path"),
-    ("pfs", "pfs_path"),
-    ("obs", "obs_path"),
-];
+const KINDS: [(&str, &str); 3] =
+    [("nfs", "nfs_server_path"), ("pfs", "pfs_path"), ("obs", "obs_path")];
 /// Maximum number of volumes of a job, which the user guide calls disks (SOURCES F3).
 const MAX_VOLUMES: usize = 8;
 /// Default mount points according to the user guide (SOURCES F3).
@@ -38,18 +35,14 @@ pub(super) const RULES: &[Rule] = &[
             let is_set = |kind: &str| volume.get(kind).is_some_and(|value| !value.is_null());
             KINDS.iter().filter(|(kind, _)| is_set(kind)).count() != 1
         })?;
-        broken(format_args!(
-            "spec.volumes[{at}] must have one of nfs, pfs and obs"
-        ))
+        broken(format_args!("spec.volumes[{at}] must have one of nfs, pfs and obs"))
     }),
     // This rule does not apply to NFS volumes (SOURCES D-130).
     must("volume-path", |job| {
         let Mount { kind, .. } = mounts(job).find(|mount| {
             mount.kind != "nfs" && mount.source.is_none() && mount.local_path.is_none()
         })?;
-        broken(format_args!(
-            "spec.volumes: {kind} must have a path or local_path"
-        ))
+        broken(format_args!("spec.volumes: {kind} must have a path or local_path"))
     }),
     must("nfs-needs-pool", |job| {
         let nfs = mounts(job).any(|mount| mount.kind == "nfs");
@@ -76,17 +69,13 @@ pub(super) const RULES: &[Rule] = &[
     must("volume-places-different", |job| {
         let mut earlier = BTreeSet::new();
         let local_path = local_paths(job).find(|local_path| !earlier.insert(*local_path))?;
-        broken(format_args!(
-            "spec.volumes must mount one volume at {local_path}"
-        ))
+        broken(format_args!("spec.volumes must mount one volume at {local_path}"))
     }),
     must("volume-default-mount", |job| {
         mounted_at(job, |local_path| DEFAULT_MOUNTS.contains(&local_path))
     }),
     advice("volume-path-plain", |job| {
-        mounted_at(job, |local_path| {
-            container_path::check_plain(local_path).is_err()
-        })
+        mounted_at(job, |local_path| container_path::check_plain(local_path).is_err())
     }),
     advice("volume-over-home", |job| mounted_at(job, hides_platform)),
     advice("volume-over-channel", |job| {
@@ -141,7 +130,5 @@ pub(crate) fn hides_platform(local_path: &str) -> bool {
 
 fn mounted_at(job: &Creation<'_>, is_taken: impl Fn(&str) -> bool) -> Option<ApiError> {
     let local_path = local_paths(job).find(|local_path| is_taken(local_path))?;
-    broken(format_args!(
-        "spec.volumes must not be mounted at {local_path}"
-    ))
+    broken(format_args!("spec.volumes must not be mounted at {local_path}"))
 }

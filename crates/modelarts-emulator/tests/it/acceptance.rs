@@ -74,17 +74,11 @@ fn every_point_has_its_test() {
             continue;
         }
         let (point, test) = line.split_once(" = ").unwrap();
-        assert!(
-            text.contains(&format!("fn {test}()")),
-            "{point}: {file}::{test}"
-        );
+        assert!(text.contains(&format!("fn {test}()")), "{point}: {file}::{test}");
     }
     for number in 1..=20 {
         let begin = format!("{number}. ");
-        assert!(
-            POINTS.lines().any(|line| line.starts_with(&begin)),
-            "{number}"
-        );
+        assert!(POINTS.lines().any(|line| line.starts_with(&begin)), "{number}");
     }
 }
 
@@ -117,10 +111,7 @@ async fn volumes_are_limited_in_number_and_place() {
     for (volumes, status) in [
         (mounts(9, "/mnt/"), 400),
         (mounts(8, "/mnt/"), 201),
-        (
-            json!([{"nfs": {"nfs_server_path": "10.0.0.1:/a", "local_path": "/cache"}}]),
-            400,
-        ),
+        (json!([{"nfs": {"nfs_server_path": "10.0.0.1:/a", "local_path": "/cache"}}]), 400),
     ] {
         job["spec"]["volumes"] = volumes;
         let reply = site.post("/training-jobs", &job).await;
@@ -170,17 +161,9 @@ async fn the_clouds_differ() {
     let huawei = Site::start().await;
     let retries = "fault-tolerance/job-retry-num";
     for (site, change, expected) in [
-        (
-            &otc,
-            ("annotations", json!({retries: "4"})),
-            (400, "ModelArts.2788"),
-        ),
+        (&otc, ("annotations", json!({retries: "4"})), (400, "ModelArts.2788")),
         (&huawei, ("annotations", json!({retries: "4"})), (201, "")),
-        (
-            &huawei,
-            ("annotations", json!({retries: "129"})),
-            (400, "ModelArts.2788"),
-        ),
+        (&huawei, ("annotations", json!({retries: "129"})), (400, "ModelArts.2788")),
     ] {
         let mut job = site.script("cloud", "");
         job["metadata"][change.0] = change.1;
@@ -202,13 +185,7 @@ async fn the_clouds_differ() {
             "scope": {"project": {"name": project}},
         }});
         let url = format!("{}/v3/auth/tokens", site.emulator.url());
-        let reply = site
-            .client
-            .http
-            .post(url)
-            .body(login.to_string())
-            .send()
-            .await;
+        let reply = site.client.http.post(url).body(login.to_string()).send().await;
         assert_eq!(reply.unwrap().status(), status, "{project}");
     }
 }
@@ -258,30 +235,11 @@ async fn absent_values_have_the_documented_form() {
     let algorithm = stored["metadata"]["id"].as_str().unwrap();
 
     for (method, path, body, expected) in [
-        (
-            Method::PUT,
-            format!("/training-jobs/{id}"),
-            r#"{"description": "d"}"#,
-            (200, "null"),
-        ),
-        (
-            Method::DELETE,
-            format!("/training-jobs/{id}"),
-            "",
-            (202, "\"\""),
-        ),
-        (
-            Method::DELETE,
-            format!("/algorithms/{algorithm}"),
-            "",
-            (202, "null"),
-        ),
+        (Method::PUT, format!("/training-jobs/{id}"), r#"{"description": "d"}"#, (200, "null")),
+        (Method::DELETE, format!("/training-jobs/{id}"), "", (202, "\"\"")),
+        (Method::DELETE, format!("/algorithms/{algorithm}"), "", (202, "null")),
     ] {
         let reply = site.send(method, &path, body.into()).await;
-        assert_eq!(
-            (reply.status.as_u16(), reply.text.as_str()),
-            expected,
-            "{path}"
-        );
+        assert_eq!((reply.status.as_u16(), reply.text.as_str()), expected, "{path}");
     }
 }

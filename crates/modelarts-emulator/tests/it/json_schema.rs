@@ -26,9 +26,7 @@ pub fn rewrite(schema: &Value) -> Value {
         }
     }
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-        properties
-            .values_mut()
-            .for_each(|inner| *inner = rewrite(inner));
+        properties.values_mut().for_each(|inner| *inner = rewrite(inner));
     }
     if object.remove("nullable") == Some(json!(true)) {
         return json!({ "anyOf": [object, { "type": "null" }] });
@@ -39,9 +37,7 @@ pub fn rewrite(schema: &Value) -> Value {
 /// Returns all named schemas in JSON Schema, at the same path as in the description, so that
 /// references are valid.
 pub fn components(description: &Value) -> Value {
-    let schemas = description
-        .pointer("/components/schemas")
-        .and_then(Value::as_object);
+    let schemas = description.pointer("/components/schemas").and_then(Value::as_object);
     let schemas: Map<_, _> = schemas
         .into_iter()
         .flatten()

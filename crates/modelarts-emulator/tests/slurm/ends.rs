@@ -161,10 +161,8 @@ async fn jobs_outlive_a_killed_emulator() {
         let before = queue().await;
         program.child.kill().await.unwrap();
         // No later start is needed for this.
-        until("the end of all processes", async || {
-            processes(shared).is_empty().then_some(())
-        })
-        .await;
+        until("the end of all processes", async || processes(shared).is_empty().then_some(()))
+            .await;
         program = serve(shared).await;
         let now = queue().await;
         let left: Vec<_> = now.iter().filter(|id| before.contains(id)).collect();
@@ -211,10 +209,7 @@ async fn jobs_outlive_the_controller() {
     let submitted = lab.submit("submitted", 1, script).await;
     let reason = lab.event(&submitted, "Slurm does not respond").await;
     let diagnosis = lab.explain(&submitted).await.to_string();
-    let phases = [
-        lab.site.phase(&runs).await,
-        lab.site.phase(&submitted).await,
-    ];
+    let phases = [lab.site.phase(&runs).await, lab.site.phase(&submitted).await];
     daemon("start", "slurmctld").await;
     assert!(reason.contains("controller"), "{reason}");
     assert!(diagnosis.contains("Slurm does not respond"), "{diagnosis}");

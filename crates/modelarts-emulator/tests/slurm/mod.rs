@@ -51,10 +51,7 @@ impl Cluster {
         let alone = ALONE.lock().await;
         let shared = tempfile::tempdir_in(root).unwrap().keep();
         idle().await;
-        Self {
-            shared,
-            _alone: alone,
-        }
+        Self { shared, _alone: alone }
     }
 }
 
@@ -77,11 +74,7 @@ impl Lab {
             .program(env!("CARGO_BIN_EXE_modelarts-emulator"))
             .config(Config::from_toml(config).unwrap());
         let start = Site::with(|builder| set(builder.runner(RunnerKind::Slurm(slurm))));
-        Self {
-            site: start.await,
-            gate: Gate::new().await,
-            cluster,
-        }
+        Self { site: start.await, gate: Gate::new().await, cluster }
     }
 
     /// Returns a job whose script may call `gate()`, and has an output.

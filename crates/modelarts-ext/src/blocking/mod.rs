@@ -176,9 +176,7 @@ pub trait BlockingExt: Sized {
     where
         Self: Stream,
     {
-        BlockingIter {
-            stream: Some(Box::pin(self)),
-        }
+        BlockingIter { stream: Some(Box::pin(self)) }
     }
 }
 
@@ -241,10 +239,7 @@ fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     // A tokio task may poll only a limited number of ready resources before it must return, and
     // this function does not return to the task.
     let mut future = pin!(unconstrained(start()));
-    let wake_up = Arc::new(WakeUp {
-        thread: thread::current(),
-        is_due: AtomicBool::new(false),
-    });
+    let wake_up = Arc::new(WakeUp { thread: thread::current(), is_due: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&wake_up));
     let mut context = Context::from_waker(&waker);
     let kept_wakers = KeptWakers::new();
@@ -302,11 +297,7 @@ impl KeptWakers {
     fn new() -> Self {
         let marker = Arc::<Marker>::default();
         let waker = Waker::from(Arc::clone(&marker));
-        let mut wakers = Self {
-            marker,
-            waker,
-            are_detectable: false,
-        };
+        let mut wakers = Self { marker, waker, are_detectable: false };
         let is_added = wakers.have_grown();
         // Outside of a runtime, the marker is woken at once, as are all other wakers.
         let are_woken = wakers.marker.is_woken.load(Ordering::Acquire);

@@ -121,12 +121,7 @@ impl Client {
             self,
             "ShowSearchAlgorithms",
             |api, project, _, _| Box::pin(api.show_search_algorithms().project_id(project).send()),
-            |answer| {
-                (
-                    answer.search_algo_list,
-                    Counts::of_total(answer.search_algo_count),
-                )
-            },
+            |answer| (answer.search_algo_list, Counts::of_total(answer.search_algo_count)),
         );
         rows.list()
     }
@@ -154,12 +149,7 @@ impl Client {
                 let call = api.list_training_experiments().project_id(project);
                 Box::pin(call.offset(offset).limit(limit).send())
             },
-            |answer| {
-                (
-                    answer.items,
-                    Counts::new(answer.total, answer.count, answer.limit),
-                )
-            },
+            |answer| (answer.items, Counts::new(answer.total, answer.count, answer.limit)),
         );
         let rows = rows.id(|experiment| experiment.metadata.as_ref()?.id.as_deref());
         rows.list()
@@ -192,10 +182,7 @@ impl Client {
         let tags = tags.into_iter().map(|(key, values)| {
             let key: String = key.into();
             let values: Vec<String> = values.into_iter().map(Into::into).collect();
-            ResourceTagRequest::builder()
-                .key(key)
-                .values(values)
-                .try_into()
+            ResourceTagRequest::builder().key(key).values(values).try_into()
         });
         let tags: Result<Vec<ResourceTagRequest>, ConversionError> = tags.collect();
         let problem = tags.as_ref().err().map(|error| format!("tag: {error}"));
@@ -210,8 +197,6 @@ impl Client {
             },
             |answer| (answer.resources, Counts::of_total(answer.total_count)),
         );
-        rows.id(|job| job.resource_id.as_deref())
-            .problem(problem)
-            .list()
+        rows.id(|job| job.resource_id.as_deref()).problem(problem).list()
     }
 }

@@ -48,10 +48,7 @@ impl Trial {
 /// Converts a table of the service into trials.
 pub(crate) fn trials(table: ResultTable) -> Vec<Trial> {
     let columns: Arc<[String]> = table.header.into();
-    let row = |cells| Trial {
-        columns: Arc::clone(&columns),
-        cells,
-    };
+    let row = |cells| Trial { columns: Arc::clone(&columns), cells };
     table.data.into_iter().map(row).collect()
 }
 

@@ -264,10 +264,7 @@ impl ClientBuilder {
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientBuilder")
-            .field(
-                "endpoint",
-                &self.endpoint.as_deref().map(url::without_secrets),
-            )
+            .field("endpoint", &self.endpoint.as_deref().map(url::without_secrets))
             .field("region", &self.region)
             .field("project", &self.project)
             .field("credentials", &self.credentials)

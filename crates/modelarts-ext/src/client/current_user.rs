@@ -48,10 +48,7 @@ impl Client {
         let transport = self.transport();
         transport.require_runtime()?;
         let found = self.find_current_user();
-        transport
-            .deadline()
-            .limit(&*transport.clock, "the user was being looked up", found)
-            .await
+        transport.deadline().limit(&*transport.clock, "the user was being looked up", found).await
     }
 
     async fn find_current_user(&self) -> Result<CurrentUser, Error> {
@@ -71,10 +68,7 @@ impl Client {
             };
             match found.await {
                 Ok(user) => {
-                    return Ok(CurrentUser {
-                        id: user.id,
-                        name: user.name,
-                    });
+                    return Ok(CurrentUser { id: user.id, name: user.name });
                 }
                 Err(error) => attempts.pause(error).await?,
             }

@@ -57,11 +57,7 @@ pub(super) struct IamAttempts<'a> {
 
 impl<'a> IamAttempts<'a> {
     pub(super) fn new(transport: &'a HttpTransport) -> Self {
-        Self {
-            transport,
-            started: transport.clock.now(),
-            retries: 0,
-        }
+        Self { transport, started: transport.clock.now(), retries: 0 }
     }
 
     /// Waits before the next attempt.

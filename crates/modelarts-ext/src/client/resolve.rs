@@ -27,17 +27,9 @@ use crate::{
 /// Variables of each setting; the first one that is not empty applies. The names are those of the
 /// official SDKs, of the Terraform provider and of the `OpenStack` tools.
 const ENDPOINT: &[&str] = &["MODELARTS_ENDPOINT"];
-const REGION: &[&str] = &[
-    "MODELARTS_REGION",
-    "HUAWEICLOUD_SDK_REGION",
-    "HW_REGION_NAME",
-    "OS_REGION_NAME",
-];
-const PROJECT: &[&str] = &[
-    "HUAWEICLOUD_SDK_PROJECT_ID",
-    "HW_PROJECT_ID",
-    "OS_PROJECT_ID",
-];
+const REGION: &[&str] =
+    &["MODELARTS_REGION", "HUAWEICLOUD_SDK_REGION", "HW_REGION_NAME", "OS_REGION_NAME"];
+const PROJECT: &[&str] = &["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 const PROJECT_NAME: &[&str] = &["HW_PROJECT_NAME", "OS_PROJECT_NAME", "OS_TENANT_NAME"];
 const IAM: &[&str] = &["HUAWEICLOUD_SDK_IAM_ENDPOINT"];
 /// Environment variables with the address of IAM, read if the source of the credentials has none.
@@ -137,9 +129,7 @@ impl ClientBuilder {
         };
         let project_origin = match (&self.project.id, &hints.project.id, &project.id) {
             (Some(_), ..) => "project_id()".into(),
-            (None, Some(_), _) => origins
-                .of(None, PROJECT)
-                .unwrap_or_else(|| PROJECT[0].into()),
+            (None, Some(_), _) => origins.of(None, PROJECT).unwrap_or_else(|| PROJECT[0].into()),
             (None, None, Some(_)) => {
                 let source = origins.source.clone();
                 source.unwrap_or_else(|| "the source of the credentials".into())
@@ -193,9 +183,7 @@ impl ClientBuilder {
         // IAM may be on another machine although the service is on this one.
         let is_outside = loopback && !(found.fixed && project.id.is_some());
         // Without the certificates of the platform, only this machine can be reached.
-        let outside = is_outside
-            .then(|| self.http.client(true, false).ok())
-            .flatten();
+        let outside = is_outside.then(|| self.http.client(true, false).ok()).flatten();
         let context = ProviderContext {
             http: outside.unwrap_or_else(|| http.clone()),
             clock: Arc::clone(&calls.clock),
@@ -344,13 +332,7 @@ impl ResolvedConfig {
         transport.access.project_id = HeaderValue::from_str(&project_id)
             .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?;
         let offsets = DetectedOffsets::default();
-        Ok(Client::assemble(
-            self.http,
-            transport,
-            project_id,
-            self.location,
-            offsets,
-        ))
+        Ok(Client::assemble(self.http, transport, project_id, self.location, offsets))
     }
 }
 

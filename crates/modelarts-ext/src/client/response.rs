@@ -26,10 +26,7 @@ impl<T> Response<T> {
     pub(super) fn new(response: modelarts_api::Response<T>) -> Result<Self, Error> {
         let (value, raw, skipped) = response.into_parts();
         let call = completed_call(raw, skipped)?;
-        Ok(Self {
-            value: Box::new(value),
-            call: Arc::new(call),
-        })
+        Ok(Self { value: Box::new(value), call: Arc::new(call) })
     }
 
     /// Returns the decoded body.
@@ -69,12 +66,7 @@ impl<T> Response<T> {
             return Err(self.without("a list"));
         }
         let (items, counts) = rows(*self.value);
-        Ok(RawPage {
-            items,
-            counts,
-            skipped: self.call.skipped.rows,
-            call: self.call,
-        })
+        Ok(RawPage { items, counts, skipped: self.call.skipped.rows, call: self.call })
     }
 
     /// Returns the HTTP status.
@@ -113,10 +105,7 @@ impl<T: fmt::Debug> fmt::Debug for Response<T> {
 /// Returns `true` for a body without a value, and for an object without fields.
 pub(crate) fn has_no_content(body: &[u8]) -> bool {
     let body = body.iter().filter(|byte| !byte.is_ascii_whitespace());
-    matches!(
-        body.take(5).copied().collect::<Vec<_>>().as_slice(),
-        b"" | b"{}" | b"null" | b"\"\""
-    )
+    matches!(body.take(5).copied().collect::<Vec<_>>().as_slice(), b"" | b"{}" | b"null" | b"\"\"")
 }
 
 /// Returns the facts about a call with this response.
@@ -174,11 +163,7 @@ impl Error {
                 };
                 error.with_call(call.summary)
             }
-            Generated::Decode {
-                mut response,
-                error,
-                timed_out,
-            } => {
+            Generated::Decode { mut response, error, timed_out } => {
                 let call = CallInfo::take_from(&mut response);
                 let converted = if timed_out {
                     let limit = call.timeout;

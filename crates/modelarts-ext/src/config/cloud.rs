@@ -117,12 +117,7 @@ mod tests {
             (other, None, iam, Cloud::Otc),
             // An emulator counts as Huawei Cloud by default.
             ("http://127.0.0.1:9/", None, None, Cloud::Huawei),
-            (
-                other,
-                Some("elsewhere"),
-                Some("https://iam.example"),
-                Cloud::Huawei,
-            ),
+            (other, Some("elsewhere"), Some("https://iam.example"), Cloud::Huawei),
         ] {
             assert_eq!(
                 Cloud::detect(endpoint, region, iam),

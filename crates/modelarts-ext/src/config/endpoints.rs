@@ -71,10 +71,7 @@ fn from_file(
     region: &str,
     environment: &Environment,
 ) -> Result<Option<String>, Error> {
-    let usual = environment
-        .home
-        .as_ref()
-        .map(|home| home.join(".huaweicloud/regions.yaml"));
+    let usual = environment.home.as_ref().map(|home| home.join(".huaweicloud/regions.yaml"));
     let Some((path, text)) = files::find(environment, FILE, usual.as_slice())? else {
         return Ok(None);
     };
@@ -124,16 +121,8 @@ mod tests {
         use Service::{Iam, ModelArts, Obs, Sts};
         let table = [
             (ModelArts, "eu-de", "modelarts.eu-de.otc.t-systems.com"),
-            (
-                ModelArts,
-                "cn-north-4",
-                "modelarts.cn-north-4.myhuaweicloud.com",
-            ),
-            (
-                ModelArts,
-                "ap-southeast-1",
-                "modelarts.ap-southeast-1.myhuaweicloud.cn",
-            ),
+            (ModelArts, "cn-north-4", "modelarts.cn-north-4.myhuaweicloud.com"),
+            (ModelArts, "ap-southeast-1", "modelarts.ap-southeast-1.myhuaweicloud.cn"),
             (ModelArts, "moon-1", ""),
             (Iam, "eu-de", "iam.eu-de.otc.t-systems.com"),
             (Iam, "eu-nl", "iam.eu-nl.otc.t-systems.com"),
@@ -178,10 +167,7 @@ mod tests {
         };
         let ok = |text: &str| Ok(text.to_owned());
         assert_eq!(
-            find(
-                "eu-de",
-                Some(" https://one.example.com, https://two.example.com")
-            ),
+            find("eu-de", Some(" https://one.example.com, https://two.example.com")),
             ok("https://one.example.com")
         );
         assert_eq!(
@@ -190,10 +176,7 @@ mod tests {
         );
         assert_eq!(find("eu-de", None), ok("https://file.example.com"));
         assert_eq!(find("moon-1", None), ok("https://moon.example.com"));
-        assert_eq!(
-            find("cn-north-4", None),
-            ok("https://modelarts.cn-north-4.myhuaweicloud.com")
-        );
+        assert_eq!(find("cn-north-4", None), ok("https://modelarts.cn-north-4.myhuaweicloud.com"));
         let file = file.display();
         assert_eq!(
             find("mars-1", None),
@@ -202,11 +185,8 @@ mod tests {
                  endpoint"
             ))
         );
-        std::fs::write(
-            home.path().join(".huaweicloud/regions.yaml"),
-            "MODELARTS:\n  x: y\n",
-        )
-        .unwrap();
+        std::fs::write(home.path().join(".huaweicloud/regions.yaml"), "MODELARTS:\n  x: y\n")
+            .unwrap();
         assert_eq!(
             find("eu-de", None),
             Err(format!("{file}, line 2, column 3: expected sequence start"))

@@ -47,12 +47,7 @@ impl Environment {
     /// Creates an environment with these variables, in which only files named by variables are
     /// read.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self {
-            variable: Arc::new(variable),
-            home: None,
-            directory: None,
-            system: None,
-        }
+        Self { variable: Arc::new(variable), home: None, directory: None, system: None }
     }
 
     /// Sets the home directory, in which the client searches for `.huaweicloud/credentials`,
@@ -83,9 +78,7 @@ impl Environment {
 
     /// Returns the name and the value of the first of these variables that is set.
     pub(crate) fn first(&self, names: &[&'static str]) -> Option<(&'static str, String)> {
-        names
-            .iter()
-            .find_map(|name| Some((*name, self.variable(name)?)))
+        names.iter().find_map(|name| Some((*name, self.variable(name)?)))
     }
 
     /// Returns the value of the first of these variables that is set.

@@ -54,10 +54,7 @@ impl AuthServer {
     /// Creates a client for an address such as `https://iam.eu-de.otc.t-systems.com`, with or
     /// without `/v3`.
     pub(super) fn new(name: &'static str, address: impl Into<String>) -> Self {
-        Self {
-            name,
-            address: address.into(),
-        }
+        Self { name, address: address.into() }
     }
 
     /// Checks the address, which must be https unless it is on this machine.
@@ -161,9 +158,7 @@ impl AuthServer {
             true => ErrorKind::Timeout,
             false => ErrorKind::Connection,
         };
-        Error::new(kind, message)
-            .with_source(error)
-            .with_advice(advice)
+        Error::new(kind, message).with_source(error).with_advice(advice)
     }
 
     /// Returns the error for a response without credentials. `what` names the failed action.
@@ -175,10 +170,7 @@ impl AuthServer {
         let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&body);
             let excerpt = || text.trim().chars().take(EXCERPT_CHARS).collect();
-            (
-                None,
-                Some(error_body::html_page(&text).unwrap_or_else(excerpt)),
-            )
+            (None, Some(error_body::html_page(&text).unwrap_or_else(excerpt)))
         });
         let is_redirect = reply.status.is_redirection();
         let reason = match reason.as_deref().unwrap_or_default() {
@@ -194,9 +186,7 @@ impl AuthServer {
             body.error_msg = Some(message);
             Error::service(status, &body)
         } else {
-            Error::new(ErrorKind::Credentials, message)
-                .with_status(status)
-                .with_code(code)
+            Error::new(ErrorKind::Credentials, message).with_status(status).with_code(code)
         };
         error.with_call(CallSummary {
             request_id: headers::request_id(&reply.headers)
@@ -208,10 +198,7 @@ impl AuthServer {
 
     /// Returns the error for a successful response that differs from its documentation.
     pub(super) fn unexpected(&self, what: &str) -> Error {
-        Error::new(
-            ErrorKind::Credentials,
-            format!("{self} gave an answer {what}"),
-        )
+        Error::new(ErrorKind::Credentials, format!("{self} gave an answer {what}"))
     }
 
     /// Parses temporary keys, in the spellings of STS and of the metadata service.
@@ -232,9 +219,7 @@ impl AuthServer {
         let end = text(&["expires_at", "expiration"])?;
         let time = Timestamp::parse(end).ok_or_else(|| {
             let end = reply.mask.text(end).unwrap_or_else(|| end.to_owned());
-            self.unexpected(&format!(
-                "in which temporary keys end at {end:?}, which is no time"
-            ))
+            self.unexpected(&format!("in which temporary keys end at {end:?}, which is no time"))
         })?;
         Ok(Fetched::new(credentials).expires_at(time))
     }
@@ -243,9 +228,7 @@ impl AuthServer {
 /// Creates a POST request with a JSON body.
 pub(super) fn json_request(url: Url, body: &Value) -> Request {
     let mut request = Request::new(Method::POST, url);
-    request
-        .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     *request.body_mut() = Some(body.to_string().into());
     request
 }

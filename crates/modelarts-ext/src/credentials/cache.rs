@@ -41,11 +41,7 @@ pub struct Fetched {
 impl Fetched {
     /// Creates credentials that are valid until the service rejects them.
     pub fn new(credentials: Credentials) -> Self {
-        Self {
-            credentials,
-            expires_at: None,
-            project_id: None,
-        }
+        Self { credentials, expires_at: None, project_id: None }
     }
 
     /// Sets the time of expiry, by the clock of the client.
@@ -164,10 +160,7 @@ impl CachedCredentials {
 impl CachedProvider {
     /// Creates a provider that caches the credentials of `source`.
     pub fn new(source: impl FetchCredentials) -> Self {
-        Self(Arc::new(Inner {
-            source: Box::new(source),
-            state: Mutex::default(),
-        }))
+        Self(Arc::new(Inner { source: Box::new(source), state: Mutex::default() }))
     }
 
     /// Returns the cached credentials, or those of a renewal.
@@ -275,9 +268,7 @@ impl Inner {
         state.rejection = None;
         state.cached = Some(CachedCredentials {
             credentials: credentials.clone(),
-            ends: fetched
-                .expires_at
-                .map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
+            ends: fetched.expires_at.map(|end| end.checked_sub(EXPIRY_MARGIN).unwrap_or(end)),
             renew_at,
         });
         tracing::debug!(source = ?self.source, "credentials renewed");
@@ -287,10 +278,7 @@ impl Inner {
 
 /// Formats a time for messages.
 fn format_time(time: SystemTime) -> String {
-    jiff::Timestamp::try_from(time)
-        .unwrap_or_default()
-        .strftime("%Y-%m-%dT%H:%M:%SZ")
-        .to_string()
+    jiff::Timestamp::try_from(time).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 impl ProvideCredentials for CachedProvider {
@@ -322,8 +310,6 @@ impl ProvideCredentials for CachedProvider {
 
 impl fmt::Debug for CachedProvider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("CachedProvider")
-            .field(&self.0.source)
-            .finish()
+        f.debug_tuple("CachedProvider").field(&self.0.source).finish()
     }
 }

@@ -58,10 +58,7 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
     let profile = profile_file::path(environment).filter(|path| path.exists());
-    profile
-        .into_iter()
-        .chain(clouds_yaml::paths(environment))
-        .collect()
+    profile.into_iter().chain(clouds_yaml::paths(environment)).collect()
 }
 
 /// Returns the error for a variable that requires another one, which is missing.
@@ -78,9 +75,7 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     const STS: &str = "HUAWEICLOUD_SDK_STS_ENDPOINT";
 
     let Some((set, _)) = environment.first(&[PROVIDER, AGENCY, TOKEN, FILE]) else {
-        return Ok(Lookup::NotFound(
-            "the variables HUAWEICLOUD_OIDC_*: not set".to_owned(),
-        ));
+        return Ok(Lookup::NotFound("the variables HUAWEICLOUD_OIDC_*: not set".to_owned()));
     };
     let need = |name| {
         let value = environment.variable(name);
@@ -103,9 +98,7 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
     };
     if let Some(seconds) = environment.variable(DURATION) {
         let seconds = seconds.trim().parse().map_err(|_| {
-            Error::config(format!(
-                "{DURATION} is {seconds:?}, which is no number of seconds"
-            ))
+            Error::config(format!("{DURATION} is {seconds:?}, which is no number of seconds"))
         })?;
         login = login.duration(Duration::from_secs(seconds));
     }
@@ -235,9 +228,7 @@ fn find_family(environment: &Environment, hints: &Hints, family: &Family) -> Res
         return FoundCredentials::new(&format!("{name}:"), Credentials::token(token))
             .map(Lookup::Found);
     }
-    let (name, user) = environment
-        .first(&[family.user_name, family.user_id])
-        .unzip();
+    let (name, user) = environment.first(&[family.user_name, family.user_id]).unzip();
     let name = name.unwrap_or(family.user_name);
     let password = (family.password, environment.variable(family.password));
     let Some((user, password)) = pair((name, user), password, missing_variable)? else {
@@ -250,10 +241,8 @@ fn find_family(environment: &Environment, hints: &Hints, family: &Family) -> Res
     let missing = |missing: &str| missing_variable(name, missing);
     let given = environment.variable(family.auth_url);
     let iam = hints.iam(environment, given, hints.region.as_deref())?;
-    let domain = Named::choose(
-        environment.value(family.domain_id),
-        environment.value(family.domain_name),
-    );
+    let domain =
+        Named::choose(environment.value(family.domain_id), environment.value(family.domain_name));
     let project = hints.project.clone();
     let project = Named::choose(project.id, project.name.or(hints.region.clone()));
     let login = Password {

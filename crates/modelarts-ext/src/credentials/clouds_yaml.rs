@@ -114,9 +114,7 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
         (Some(name), _) => name,
         (None, [only]) => only,
         (None, []) => {
-            return Ok(Lookup::NotFound(format!(
-                "{place}: there is no cloud in it"
-            )));
+            return Ok(Lookup::NotFound(format!("{place}: there is no cloud in it")));
         }
         (None, several) => {
             return Ok(Lookup::NotFound(format!(
@@ -160,10 +158,7 @@ fn make_credentials(
 ) -> Result<FoundCredentials, Error> {
     let error = |problem: &str| Error::config(format!("{place} {problem}"));
     let missing = |set: &str, missing: &str| error(&format!("has {set} but no {missing}"));
-    let project = ProjectRef {
-        id: auth.project_id,
-        name: auth.project_name,
-    };
+    let project = ProjectRef { id: auth.project_id, name: auth.project_name };
     let auth_type = cloud.auth_type.unwrap_or_default();
     let by_token = auth_type.ends_with("token") || auth.password.is_none();
     let keys = pair(("ak", auth.ak), ("sk", auth.sk), missing)?;
@@ -180,9 +175,7 @@ fn make_credentials(
             (Some(_), None) => return Err(missing("a user", "password")),
             (None, Some(_)) => return Err(missing("a password", "user")),
             (None, None) => {
-                return Err(error(
-                    "has none of ak and sk, username and password, and token",
-                ));
+                return Err(error("has none of ak and sk, username and password, and token"));
             }
         };
         let region = hints.region.clone().or(cloud.region_name.clone());
@@ -198,12 +191,7 @@ fn make_credentials(
         };
         FoundCredentials::new(place, login.into_provider())?
     };
-    Ok(FoundCredentials {
-        project,
-        region: cloud.region_name,
-        iam: auth.auth_url,
-        ..found
-    })
+    Ok(FoundCredentials { project, region: cloud.region_name, iam: auth.auth_url, ..found })
 }
 
 /// Reads the clouds in the file that `variable` names, or in the first of the usual ones that
@@ -245,7 +233,5 @@ fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let directories = [environment.directory.clone(), user.map(openstack), system];
     let names = ["yaml", "yml"].map(|ending| format!("{stem}.{ending}"));
     let directories = directories.iter().flatten();
-    directories
-        .flat_map(|directory| names.iter().map(|name| directory.join(name)))
-        .collect()
+    directories.flat_map(|directory| names.iter().map(|name| directory.join(name))).collect()
 }

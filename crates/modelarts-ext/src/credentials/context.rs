@@ -87,11 +87,7 @@ pub(crate) struct HttpClients {
 
 impl HttpClients {
     pub(crate) fn new(settings: HttpSettings) -> Self {
-        Self {
-            settings,
-            secure: OnceLock::new(),
-            raw: OnceLock::new(),
-        }
+        Self { settings, secure: OnceLock::new(), raw: OnceLock::new() }
     }
 }
 

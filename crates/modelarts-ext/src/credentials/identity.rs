@@ -71,10 +71,8 @@ pub(crate) async fn find_project(
 
 /// Returns the masked names and ids of projects, for messages.
 fn describe(projects: &[Project], mask: &Mask) -> String {
-    let mut texts: Vec<_> = projects
-        .iter()
-        .map(|project| format!("{} ({})", project.name, project.id))
-        .collect();
+    let mut texts: Vec<_> =
+        projects.iter().map(|project| format!("{} ({})", project.name, project.id)).collect();
     texts.sort();
     let text = texts.join(", ");
     mask.text(&text).unwrap_or(text)
@@ -97,12 +95,7 @@ async fn list_projects(
     };
     let reply = send(iam, context, credentials, signing, request).await?;
     if reply.status != StatusCode::OK {
-        return Err(refusal(
-            iam,
-            credentials,
-            &reply,
-            "does not list the projects",
-        ));
+        return Err(refusal(iam, credentials, &reply, "does not list the projects"));
     }
     let list: ProjectList = serde_json::from_slice(&reply.body)
         .map_err(|_| iam.unexpected("that is no list of projects"))?;
@@ -180,8 +173,7 @@ async fn send(
     let send = async |now| {
         let mut request = request()?;
         authenticate(&mut request, credentials, signing, None, now)?;
-        iam.send(context, request, TIMEOUT, &credentials.secrets())
-            .await
+        iam.send(context, request, TIMEOUT, &credentials.secrets()).await
     };
     let reply = send(context.clock.now()).await?;
     // As in calls, a rejected time is corrected once to that of the gateway.

@@ -307,10 +307,7 @@ mod tests {
             Credentials::token("TKSECRET"),
         ] {
             for text in [format!("{credentials:?}"), format!("{credentials:#?}")] {
-                assert!(
-                    !text.contains("SECRET") && !text.contains("ACCESS"),
-                    "{text}"
-                );
+                assert!(!text.contains("SECRET") && !text.contains("ACCESS"), "{text}");
             }
         }
     }

@@ -160,12 +160,8 @@ impl FetchCredentials for Oidc {
             let mut body = json!(self.request);
             body["id_token"] = token.as_str().into();
             let failure = format!("gives no keys for the agency {}", self.request.agency_urn);
-            let reply = self
-                .sts
-                .post(context, json_request(url, &body), Some(&token), &failure);
-            let reply = reply
-                .await
-                .map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
+            let reply = self.sts.post(context, json_request(url, &body), Some(&token), &failure);
+            let reply = reply.await.map_err(|error| error.with_login_advice(LOGIN_ADVICE))?;
             self.sts.keys(&reply)
         })
     }

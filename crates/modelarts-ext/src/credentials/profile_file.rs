@@ -40,16 +40,12 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     let place = path.display();
     let section = parse(&text).map_err(|error| Error::config(format!("{place}: {error}")))?;
     let Some((line, values)) = section else {
-        return Ok(Lookup::NotFound(format!(
-            "{place}: there is no section [{SECTION}]"
-        )));
+        return Ok(Lookup::NotFound(format!("{place}: there is no section [{SECTION}]")));
     };
     files::warn_if_open(&path);
     let get = |key| values.get(key).filter(|value| !value.is_empty()).cloned();
     let failed = |problem: &str| {
-        Error::config(format!(
-            "{place}: the section [{SECTION}], line {line}, {problem}"
-        ))
+        Error::config(format!("{place}: the section [{SECTION}], line {line}, {problem}"))
     };
     if get("idp_id").is_some() {
         return Err(failed(
@@ -64,10 +60,7 @@ pub(super) fn find(environment: &Environment, _: &Hints) -> Result<Lookup, Error
     let token = get("security_token");
     let credentials = Credentials::with_security_token(access_key, secret_key, token);
     Ok(Lookup::Found(FoundCredentials {
-        project: ProjectRef {
-            id: get("project_id"),
-            name: None,
-        },
+        project: ProjectRef { id: get("project_id"), name: None },
         iam: get("iam_endpoint"),
         ..FoundCredentials::new(&format!("{place}:"), credentials)?
     }))

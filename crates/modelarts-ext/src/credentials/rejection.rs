@@ -36,9 +36,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     let (code, message) = error_body::find(body)?;
     let message = message.unwrap_or_default();
     if let Some((_, server)) = message.split_once("server time:") {
-        return Some(Rejection::Clock {
-            server: parse_time(server)?,
-        });
+        return Some(Rejection::Clock { server: parse_time(server)? });
     }
     let code = ErrorCode::find(&code.unwrap_or_default(), status.as_u16());
     let expired = code.is_some_and(|row| row.retry(Effect::Read) == Retry::Token)
@@ -141,20 +139,13 @@ mod tests {
 
     fn rejection(status: u16, code: &str, message: &str) -> Option<Rejection> {
         let body = serde_json::json!({"error_code": code, "error_msg": message});
-        parse(
-            StatusCode::from_u16(status).unwrap(),
-            body.to_string().as_bytes(),
-        )
+        parse(StatusCode::from_u16(status).unwrap(), body.to_string().as_bytes())
     }
 
     #[test]
     fn the_time_of_the_gateway_is_read() {
         let server = SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_465_845);
-        for text in [
-            "20260115T083045Z",
-            "2026-01-15T08:30:45Z",
-            "2026-01-15T16:30:45+08:00",
-        ] {
+        for text in ["20260115T083045Z", "2026-01-15T08:30:45Z", "2026-01-15T16:30:45+08:00"] {
             let message = format!(
                 "Incorrect IAM authentication information: calc aksk signature fail:signature \
                  expired, signature time:20260115T073045Z,server time:{text}"
@@ -171,31 +162,15 @@ mod tests {
     #[test]
     fn only_expired_tokens_are_renewed() {
         let expired = Some(Rejection::Expired);
-        assert_eq!(
-            rejection(401, "APIGW.0307", "The token must be updated"),
-            expired
-        );
-        assert_eq!(
-            rejection(401, "APIG.0307", "The token must be updated"),
-            expired
-        );
+        assert_eq!(rejection(401, "APIGW.0307", "The token must be updated"), expired);
+        assert_eq!(rejection(401, "APIG.0307", "The token must be updated"), expired);
         assert_eq!(rejection(403, "ModelArts.2784", "invalid token"), expired);
         assert_eq!(
-            rejection(
-                401,
-                "APIGW.0301",
-                "token expires, expires_at:2026-01-15T08:30:45Z"
-            ),
+            rejection(401, "APIGW.0301", "token expires, expires_at:2026-01-15T08:30:45Z"),
             expired
         );
-        assert_eq!(
-            rejection(401, "APIGW.0301", "verify aksk signature fail"),
-            None
-        );
-        assert_eq!(
-            rejection(400, "APIGW.0307", "The token must be updated"),
-            None
-        );
+        assert_eq!(rejection(401, "APIGW.0301", "verify aksk signature fail"), None);
+        assert_eq!(rejection(400, "APIGW.0307", "The token must be updated"), None);
         assert_eq!(parse(StatusCode::UNAUTHORIZED, b"<html>"), None);
         // Plain text may come from any gateway; the service itself responds with JSON.
         for body in [
@@ -204,11 +179,7 @@ mod tests {
             "server time:20260115T083045Z",
             "[\"token expires\"]",
         ] {
-            assert_eq!(
-                parse(StatusCode::FORBIDDEN, body.as_bytes()),
-                None,
-                "{body}"
-            );
+            assert_eq!(parse(StatusCode::FORBIDDEN, body.as_bytes()), None, "{body}");
         }
         // IAM nests the error; a code counts even without a message.
         for body in [

@@ -65,11 +65,7 @@ impl TemporaryKeys {
     /// Creates a source of keys for the token of a provider. `iam` is the address of IAM, such as
     /// `https://iam.eu-de.otc.t-systems.com`. `http` is accepted only for this machine.
     pub fn new(iam: impl Into<String>, token: impl ProvideCredentials) -> Self {
-        Self {
-            iam: AuthServer::new("IAM", iam),
-            token: Arc::new(token),
-            duration: DURATION,
-        }
+        Self { iam: AuthServer::new("IAM", iam), token: Arc::new(token), duration: DURATION }
     }
 
     /// Sets the lifetime of the keys, in whole seconds: 15 minutes to 24 hours. Default one hour.

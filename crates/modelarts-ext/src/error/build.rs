@@ -44,9 +44,7 @@ impl Error {
         let message = match &violations[..] {
             [violation] => format!("{what} breaks a rule, so nothing was sent: {violation}"),
             violations => {
-                let lines = violations
-                    .iter()
-                    .map(|violation| format!("\n  {violation}"));
+                let lines = violations.iter().map(|violation| format!("\n  {violation}"));
                 let (count, lines) = (violations.len(), lines.collect::<String>());
                 format!("{what} breaks {count} rules, so nothing was sent:{lines}")
             }

@@ -6,17 +6,12 @@ use modelarts_api::{Effect, Retry, codes};
 use crate::error::{Error, ErrorKind};
 
 /// Service codes of objects that do not exist, regardless of the HTTP status.
-const NOT_FOUND: [&str; 3] = [
-    codes::TRAINING_JOB_NOT_FOUND,
-    codes::POOL_NOT_FOUND,
-    codes::IMAGE_SAVE_JOB_NOT_EXIST,
-];
+const NOT_FOUND: [&str; 3] =
+    [codes::TRAINING_JOB_NOT_FOUND, codes::POOL_NOT_FOUND, codes::IMAGE_SAVE_JOB_NOT_EXIST];
 /// Service codes of missing algorithms and experiments, which count only with HTTP 400. That of
 /// algorithms also reports another wrong value (SOURCES D-39).
-const OTHER_NOT_FOUND: [&str; 2] = [
-    codes::AI_ALGORITHM_NOT_FOUND,
-    codes::TRAINING_EXPERIMENT_NOT_FOUND,
-];
+const OTHER_NOT_FOUND: [&str; 2] =
+    [codes::AI_ALGORITHM_NOT_FOUND, codes::TRAINING_EXPERIMENT_NOT_FOUND];
 /// HTTP statuses after which the same call may succeed, regardless of the code.
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
@@ -70,10 +65,7 @@ impl Error {
                     // A wrong project or path is reported with 404 as well, but is not a missing
                     // object.
                     Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => false,
-                    _ if self
-                        .known_code()
-                        .is_some_and(|row| row.code == codes::API_NOT_FOUND) =>
-                    {
+                    _ if self.known_code().is_some_and(|row| row.code == codes::API_NOT_FOUND) => {
                         false
                     }
                     _ => self.status() == Some(404),
@@ -106,8 +98,7 @@ impl Error {
 
     /// Returns `true` for a code of the service itself, not of a gateway.
     fn is_of_service(&self) -> bool {
-        self.code()
-            .is_some_and(|code| code.starts_with("ModelArts."))
+        self.code().is_some_and(|code| code.starts_with("ModelArts."))
     }
 
     /// Returns `true` if the service throttles the client, which sent too many requests.
@@ -170,9 +161,7 @@ impl Error {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff
                 && !TRANSIENT.contains(&row.status)
-                && row
-                    .retry_only_with
-                    .is_none_or(|text| message.contains(text))
+                && row.retry_only_with.is_none_or(|text| message.contains(text))
         })
     }
 

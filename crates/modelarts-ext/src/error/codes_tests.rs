@@ -71,12 +71,7 @@ fn the_table_has_the_codes_that_the_client_acts_on() {
     );
     assert_eq!(
         codes(Retry::Token),
-        [
-            "APIG.0307",
-            "ModelArts.0202",
-            "ModelArts.0203",
-            "ModelArts.2784",
-        ]
+        ["APIG.0307", "ModelArts.0202", "ModelArts.0203", "ModelArts.2784",]
     );
     assert_eq!(
         codes(Retry::Backoff),
@@ -116,11 +111,7 @@ fn errors_say_of_every_code_what_the_table_says() {
     assert_eq!(ERROR_CODES.len(), 156);
     for row in ERROR_CODES {
         let error = error(row);
-        let actual = (
-            error.is_retryable(),
-            error.is_not_ready(),
-            is_expired_token(row),
-        );
+        let actual = (error.is_retryable(), error.is_not_ready(), is_expired_token(row));
         for effect in [Effect::Read, Effect::Idempotent, Effect::Create] {
             let expected = match row.retry(effect) {
                 Retry::Never => (may_have_been_made(row, effect), false, false),

@@ -91,9 +91,7 @@ impl Error {
             ("caused by", self.causes(headline)),
         ];
         let known = facts.into_iter();
-        known
-            .filter_map(|(name, value)| Some((name, value?)))
-            .collect()
+        known.filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
 

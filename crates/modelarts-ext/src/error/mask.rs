@@ -16,11 +16,7 @@ const MIN_SECRET: usize = 4;
 /// Maximum size of JSON that is masked string by string, in bytes. Longer JSON is masked as text.
 const MAX_JSON: usize = 64 << 10;
 /// All characters but those that are never encoded in an address (RFC 3986, 2.3).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Encoded forms of secrets, which the mask replaces in texts.
 pub(crate) struct Mask(Vec<String>);

@@ -190,9 +190,7 @@ impl Error {
     /// the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
-        self.solution()
-            .or(self.0.advice.as_deref())
-            .or_else(|| Some(self.known_code()?.advice))
+        self.solution().or(self.0.advice.as_deref()).or_else(|| Some(self.known_code()?.advice))
     }
 
     /// Returns the message of the service.

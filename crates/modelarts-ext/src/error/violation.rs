@@ -37,13 +37,7 @@ impl Violation {
         code: Option<&'static str>,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self {
-            field: field.into(),
-            actual,
-            rule: rule.into(),
-            code,
-            advice: advice.into(),
-        }
+        Self { field: field.into(), actual, rule: rule.into(), code, advice: advice.into() }
     }
 
     /// Returns the field, such as `spec.volumes[2].nfs.local_path`.

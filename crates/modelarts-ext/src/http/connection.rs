@@ -27,11 +27,7 @@ pub(crate) struct HttpSettings {
 
 impl Default for HttpSettings {
     fn default() -> Self {
-        Self {
-            connect_timeout: Duration::from_secs(10),
-            roots: Vec::new(),
-            program: None,
-        }
+        Self { connect_timeout: Duration::from_secs(10), roots: Vec::new(), program: None }
     }
 }
 
@@ -70,8 +66,7 @@ impl HttpSettings {
 }
 
 fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
-    http.build()
-        .map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
+    http.build().map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
 /// Returns the part of a message that names the proxy through which `url` is reached, without its
@@ -85,9 +80,9 @@ pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>
     let proxy = proxy.as_ref().map(|proxy| proxy.uri());
     let advice = match (proxy, url.host_str()) {
         _ if cause.contains("UnknownIssuer") => Some(UNKNOWN_ISSUER.to_owned()),
-        (Some(_), Some(host)) => Some(format!(
-            "check the proxy in HTTPS_PROXY, or add {host} to NO_PROXY"
-        )),
+        (Some(_), Some(host)) => {
+            Some(format!("check the proxy in HTTPS_PROXY, or add {host} to NO_PROXY"))
+        }
         _ => None,
     };
     let through = proxy.and_then(|proxy| {
@@ -130,16 +125,12 @@ fn configure_tls(
                     .with_source(error)
             })?;
             if certificates.is_empty() {
-                return Err(Error::config(
-                    "the root certificate holds no certificate in PEM form",
-                ));
+                return Err(Error::config("the root certificate holds no certificate in PEM form"));
             }
             extra.extend(certificates);
         }
         let verifier = Verifier::new_with_extra_roots(extra, provider).map_err(failed)?;
-        config
-            .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
+        config.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
     } else {
         // Unencrypted HTTP on loopback addresses must work on machines without certificates.
         config.with_root_certificates(RootCertStore::empty())
@@ -159,9 +150,7 @@ fn configure_tls(
             Error::config("the root certificate is cut off or is no valid PEM").with_source(error)
         })?;
         if certificates.is_empty() {
-            return Err(Error::config(
-                "the root certificate holds no certificate in PEM form",
-            ));
+            return Err(Error::config("the root certificate holds no certificate in PEM form"));
         }
         http = http.tls_certs_merge(certificates);
     }

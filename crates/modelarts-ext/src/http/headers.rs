@@ -11,9 +11,7 @@ static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 /// Returns the request id from the headers of a response. The id may echo a secret, so it must be
 /// masked before it is shown.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
-    [&REQUEST_ID, &TRACE_ID]
-        .into_iter()
-        .find_map(|name| headers.get(name)?.to_str().ok())
+    [&REQUEST_ID, &TRACE_ID].into_iter().find_map(|name| headers.get(name)?.to_str().ok())
 }
 
 /// Returns the delay in the header `Retry-After`, which is a number of seconds or a date.
@@ -53,18 +51,9 @@ mod tests {
             retry_after(&headers, || now)
         };
         assert_eq!(header("7"), Some(Duration::from_secs(7)));
-        assert_eq!(
-            header("99999999999999999999999"),
-            Some(Duration::from_secs(u64::MAX))
-        );
-        assert_eq!(
-            header("Sun, 06 Nov 1994 08:50:37 GMT"),
-            Some(Duration::from_secs(60))
-        );
-        assert_eq!(
-            header("Sun, 06 Nov 1994 08:00:00 GMT"),
-            Some(Duration::ZERO)
-        );
+        assert_eq!(header("99999999999999999999999"), Some(Duration::from_secs(u64::MAX)));
+        assert_eq!(header("Sun, 06 Nov 1994 08:50:37 GMT"), Some(Duration::from_secs(60)));
+        assert_eq!(header("Sun, 06 Nov 1994 08:00:00 GMT"), Some(Duration::ZERO));
         for text in ["soon", "", "-7", "7 s"] {
             assert_eq!(header(text), None, "{text}");
         }

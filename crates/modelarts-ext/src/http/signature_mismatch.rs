@@ -52,11 +52,8 @@ mod tests {
     #[test]
     fn the_first_difference_is_named() {
         let seen = |theirs: &str| {
-            explain(
-                &format!("verify aksk signature fail, canonicalRequest:{theirs}"),
-                OURS,
-            )
-            .unwrap()
+            explain(&format!("verify aksk signature fail, canonicalRequest:{theirs}"), OURS)
+                .unwrap()
         };
         let request = |text: &str| Mismatch::Request(text.to_owned());
         assert_eq!(

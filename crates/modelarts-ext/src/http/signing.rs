@@ -86,11 +86,7 @@ const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Characters that are encoded in queries: all except the unreserved characters (RFC 3986).
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// Characters that are encoded in paths: like [`RESERVED`], except for the slash, which separates
 /// segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
@@ -200,19 +196,9 @@ pub(crate) fn sign(
     };
     let signature = hex::encode(&hmac(&key, to_sign.as_bytes()));
     let names = canonical_request.get(names).unwrap_or_default();
-    let authorization = [
-        "SDK-HMAC-SHA256 ",
-        &credential,
-        ", SignedHeaders=",
-        names,
-        ", Signature=",
-        &signature,
-    ];
-    Signature {
-        authorization: authorization.concat(),
-        canonical_request,
-        query,
-    }
+    let authorization =
+        ["SDK-HMAC-SHA256 ", &credential, ", SignedHeaders=", names, ", Signature=", &signature];
+    Signature { authorization: authorization.concat(), canonical_request, query }
 }
 
 /// Formats the time of the signature, such as `20260115T083045Z`. Every call formats a time, so
@@ -229,9 +215,8 @@ pub(crate) fn date(time: SystemTime) -> String {
 
 fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
     // HMAC accepts keys of any length, so this cannot fail.
-    Hmac::<Sha256>::new_from_slice(key).map_or([0; 32], |mac| {
-        mac.chain_update(message).finalize().into_bytes().into()
-    })
+    Hmac::<Sha256>::new_from_slice(key)
+        .map_or([0; 32], |mac| mac.chain_update(message).finalize().into_bytes().into())
 }
 
 /// Appends the canonical path: decoded once, encoded again, with a trailing slash. The trailing
@@ -257,19 +242,14 @@ pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> Strin
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
     let encode = |text| Cow::from(utf8_percent_encode(text, RESERVED));
-    let mut query: Vec<_> = query
-        .into_iter()
-        .map(|(name, value)| (encode(name), encode(value)))
-        .collect();
+    let mut query: Vec<_> =
+        query.into_iter().map(|(name, value)| (encode(name), encode(value))).collect();
     if scoped {
         query.sort_by_cached_key(|(name, value)| {
             (name.to_ascii_lowercase(), name.clone(), value.clone())
         });
     }
-    let pairs: Vec<_> = query
-        .iter()
-        .map(|(name, value)| [name, "=", value].concat())
-        .collect();
+    let pairs: Vec<_> = query.iter().map(|(name, value)| [name, "=", value].concat()).collect();
     pairs.join("&")
 }
 
@@ -282,17 +262,11 @@ mod tests {
     use super::*;
 
     fn borrowed(headers: &[(String, String)]) -> Vec<(&str, Cow<'_, str>)> {
-        headers
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str().into()))
-            .collect()
+        headers.iter().map(|(name, value)| (name.as_str(), value.as_str().into())).collect()
     }
 
     fn cases(file: &str) -> Vec<Value> {
-        let file = format!(
-            "{}/../../openapi/vectors/{file}",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        let file = format!("{}/../../openapi/vectors/{file}", env!("CARGO_MANIFEST_DIR"));
         let mut file: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         serde_json::from_value(file["cases"].take()).unwrap()
     }
@@ -308,9 +282,8 @@ mod tests {
             headers.extend(some.unwrap_or_default());
         }
         let headers: Vec<_> = headers.into_iter().collect();
-        let body = case["body_base64"]
-            .as_str()
-            .map_or_else(|| text("body").as_bytes().to_vec(), base64);
+        let body =
+            case["body_base64"].as_str().map_or_else(|| text("body").as_bytes().to_vec(), base64);
         let mut query: Vec<(String, String)> =
             serde_json::from_value(case["query"].clone()).unwrap();
         // The order of query parameters must not affect the signature.
@@ -328,11 +301,7 @@ mod tests {
                 scheme,
             );
             let name = text("name");
-            assert_eq!(
-                signature.canonical_request,
-                text("canonical_request"),
-                "{name}"
-            );
+            assert_eq!(signature.canonical_request, text("canonical_request"), "{name}");
             assert_eq!(signature.authorization, text("authorization"), "{name}");
             query.reverse();
         }
@@ -372,10 +341,7 @@ mod tests {
     fn signing_known_answers_of_the_go_sdk() {
         let date = ("X-Sdk-Date".to_owned(), "20060102T150405Z".to_owned());
         let signature = |method, query: &[(&str, &str)], body: &[u8]| {
-            let query: Vec<_> = query
-                .iter()
-                .map(|(a, b)| ((*a).into(), (*b).into()))
-                .collect();
+            let query: Vec<_> = query.iter().map(|(a, b)| ((*a).into(), (*b).into())).collect();
             sign(
                 &Request {
                     method,
@@ -395,12 +361,8 @@ mod tests {
                 .ends_with("5a2ce64c865e0e6046321c6f3d5a77ba8413eeaf355c3166c03d58d02ac79624")
         );
         assert!(
-            signature(
-                "POST",
-                &[("key", "value")],
-                b"{\"Name\":\"test\",\"Id\":1}\n"
-            )
-            .ends_with("cecc2af119b18ab70b4d094c0750f3b42c02f254903179a0fc2cc72fc9db4f59")
+            signature("POST", &[("key", "value")], b"{\"Name\":\"test\",\"Id\":1}\n")
+                .ends_with("cecc2af119b18ab70b4d094c0750f3b42c02f254903179a0fc2cc72fc9db4f59")
         );
     }
 

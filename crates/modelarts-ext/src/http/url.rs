@@ -7,11 +7,7 @@ use crate::error::Error;
 /// Returns the address, with `https` added if it has no scheme.
 pub(crate) fn with_scheme(address: &str) -> String {
     let address = address.trim();
-    let scheme = if address.contains("://") {
-        ""
-    } else {
-        "https://"
-    };
+    let scheme = if address.contains("://") { "" } else { "https://" };
     format!("{scheme}{address}")
 }
 

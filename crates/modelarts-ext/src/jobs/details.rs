@@ -48,12 +48,8 @@ impl Job {
     /// Returns the exit codes of tasks, with the names of the tasks. Empty until a task has ended.
     /// The service lists only the first task that failed (`openapi/SOURCES.md`, T).
     pub fn exit_codes(&self) -> impl Iterator<Item = (&str, i64)> {
-        let statuses = self
-            .status()
-            .map_or(&[][..], |status| &status.task_statuses);
-        statuses
-            .iter()
-            .filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
+        let statuses = self.status().map_or(&[][..], |status| &status.task_statuses);
+        statuses.iter().filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
     }
 
     /// Returns the OBS directories for logs, if the job has any: the job's own, and those of the

@@ -8,10 +8,7 @@ const SIGNALS: [(&str, &str); 15] = [
     ("SIGILL", "invalid instruction"),
     ("SIGTRAP", ""),
     ("SIGABRT", "aborted by the program or a library"),
-    (
-        "SIGBUS",
-        "invalid memory access, often too little shared memory",
-    ),
+    ("SIGBUS", "invalid memory access, often too little shared memory"),
     ("SIGFPE", "arithmetic error"),
     ("SIGKILL", "often out of memory"),
     ("SIGUSR1", ""),
@@ -48,9 +45,7 @@ pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
 /// (SOURCES G). Of these codes, only those of fatal signals count, because scripts use others, such
 /// as 255.
 pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
-    const FATAL: [&str; 6] = [
-        "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM",
-    ];
+    const FATAL: [&str; 6] = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"];
     let number = match code {
         129..=143 => code - 128,
         241..=255 => 256 - code,

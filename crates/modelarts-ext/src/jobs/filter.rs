@@ -146,13 +146,7 @@ impl Filter {
         } else {
             None
         };
-        Self {
-            key,
-            operator,
-            values,
-            range: None,
-            problem,
-        }
+        Self { key, operator, values, range: None, problem }
     }
 
     /// Rejects an invalid condition. Blank values are invalid because the service ignores a
@@ -251,11 +245,7 @@ impl TimeKey {
         Filter {
             range: Some((start, end)),
             problem: (end < start).then(|| "the end is before the start".to_owned()),
-            ..Filter::raw(
-                self.0,
-                FilterOperator::Between,
-                [start.to_string(), end.to_string()],
-            )
+            ..Filter::raw(self.0, FilterOperator::Between, [start.to_string(), end.to_string()])
         }
     }
 
@@ -380,80 +370,35 @@ mod tests {
         let ids = |count: usize| (0..count).map(|id| id.to_string());
         let blank = "a blank value, which the service takes for no condition at all; leave the \
                      filter out to find everything";
-        let (time, period) = (
-            Filter::create_time,
-            "[2026-01-15T08:30:45Z,2026-01-15T08:30:46.5Z]",
-        );
+        let (time, period) = (Filter::create_time, "[2026-01-15T08:30:45Z,2026-01-15T08:30:46.5Z]");
         for (filter, expected) in [
-            (
-                Filter::phase().is_in([Phase::Running, Phase::Pending]),
-                "phase in [Running,Pending]",
-            ),
-            (
-                Filter::phase().is_not_in([Phase::Failed]),
-                "phase not [Failed]",
-            ),
-            (
-                Filter::kind().is_not(JobKind::HeteroJob),
-                "kind not [hetero_job]",
-            ),
+            (Filter::phase().is_in([Phase::Running, Phase::Pending]), "phase in [Running,Pending]"),
+            (Filter::phase().is_not_in([Phase::Failed]), "phase not [Failed]"),
+            (Filter::kind().is_not(JobKind::HeteroJob), "kind not [hetero_job]"),
             (Filter::name().like("bert"), "name like [bert]"),
             (Filter::name().is_not_in(["a", "b"]), "name not [a,b]"),
-            (
-                Filter::algorithm_name().like("res"),
-                "algorithm_name like [res]",
-            ),
-            (
-                time().between(start, end),
-                &format!("create_time between {period}"),
-            ),
-            (
-                time().between(end, start),
-                "filter create_time: the end is before the start",
-            ),
+            (Filter::algorithm_name().like("res"), "algorithm_name like [res]"),
+            (time().between(start, end), &format!("create_time between {period}")),
+            (time().between(end, start), "filter create_time: the end is before the start"),
             (Filter::id().is_in(["x", "y"]), "id in [x,y]"),
             (Filter::id().is_in(ids(10)), "id in [0,1,2,3,4,5,6,7,8,9]"),
-            (
-                Filter::id().is_in(ids(11)),
-                "filter id: 11 values; must be at most 10",
-            ),
-            (
-                raw("id", ids(11).collect()),
-                "id in [0,1,2,3,4,5,6,7,8,9,10]",
-            ),
+            (Filter::id().is_in(ids(11)), "filter id: 11 values; must be at most 10"),
+            (raw("id", ids(11).collect()), "id in [0,1,2,3,4,5,6,7,8,9,10]"),
             (raw("cluster", vec!["a".into()]), "cluster in [a]"),
-            (
-                raw("cluster", vec![String::new()]),
-                &format!("filter cluster: {blank}"),
-            ),
+            (raw("cluster", vec![String::new()]), &format!("filter cluster: {blank}")),
             (Filter::user_id().is("u"), "user_id in [u]"),
             (Filter::user_name().is("ann"), "user_name in [ann]"),
             (Filter::algorithm_id().is("a"), "algorithm_id in [a]"),
             (Filter::pool_id().is("p"), "pool_id in [p]"),
-            (
-                Filter::training_experiment_id().is("e"),
-                "training_experiment_id in [e]",
-            ),
-            (
-                Filter::runtime_type().is(RuntimeType::Debug),
-                "runtime_type in [debug]",
-            ),
+            (Filter::training_experiment_id().is("e"), "training_experiment_id in [e]"),
+            (Filter::runtime_type().is(RuntimeType::Debug), "runtime_type in [debug]"),
             (Filter::priority().is_in([1, 3]), "priority in [1,3]"),
-            (
-                Filter::priority().is_in([1, 4]),
-                "filter priority: 4; they are 1 to 3",
-            ),
-            (
-                Filter::phase().is_in([Phase::Running; 0]),
-                &format!("filter phase: {blank}"),
-            ),
+            (Filter::priority().is_in([1, 4]), "filter priority: 4; they are 1 to 3"),
+            (Filter::phase().is_in([Phase::Running; 0]), &format!("filter phase: {blank}")),
             (Filter::name().like(" "), &format!("filter name: {blank}")),
         ] {
             assert_eq!(sent(&filter), expected);
         }
-        assert_eq!(
-            sent(&time().between(start, start)).matches(":45Z").count(),
-            2
-        );
+        assert_eq!(sent(&time().between(start, start)).matches(":45Z").count(), 2);
     }
 }

@@ -14,10 +14,8 @@ use crate::{
 
 /// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
 /// just changed.
-const WRONG_PHASE_CODES: [&str; 2] = [
-    modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE,
-    modelarts_api::codes::JOB_STATUS_CHANGED,
-];
+const WRONG_PHASE_CODES: [&str; 2] =
+    [modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE, modelarts_api::codes::JOB_STATUS_CHANGED];
 
 /// A training job by its id. [`TrainingJobs::job`] makes one without a call; a [`Job`] has all its
 /// methods.
@@ -59,11 +57,7 @@ struct Answer {
 impl JobHandle {
     /// Creates a handle without a call.
     pub(super) fn new(client: Client, id: types::TrainingJobId) -> Self {
-        Self {
-            client,
-            id,
-            answer: None,
-        }
+        Self { client, id, answer: None }
     }
 
     /// Returns the id of the job.
@@ -138,9 +132,7 @@ impl JobHandle {
         let deadline = self.client.deadline();
         let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
         stopped.unwrap_or_else(|| {
-            Err(deadline
-                .timeout_error("the job was being stopped")
-                .with_uncertainty())
+            Err(deadline.timeout_error("the job was being stopped").with_uncertainty())
         })
     }
 
@@ -166,15 +158,12 @@ impl JobHandle {
             }
             Err(error) => error,
         };
-        let wrong_phase = rejection
-            .code()
-            .is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
+        let wrong_phase = rejection.code().is_some_and(|code| WRONG_PHASE_CODES.contains(&code));
         if !(wrong_phase && rejection.is_uncertain()) {
             return Err(rejection);
         }
         let job = self.get().await.ok();
-        job.filter(|job| job.phase() == Phase::Terminating || job.is_final())
-            .ok_or(rejection)
+        job.filter(|job| job.phase() == Phase::Terminating || job.is_final()).ok_or(rejection)
     }
 
     /// Deletes the job, its events and its logs, in any phase. Its output in OBS remains. If the
@@ -237,9 +226,7 @@ impl Job {
     /// Returns the name of the job.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.metadata()
-            .and_then(|metadata| metadata.name.as_deref())
-            .unwrap_or_default()
+        self.metadata().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default()
     }
 
     /// Returns the workspace of the job, if the service states it.
@@ -283,11 +270,7 @@ impl Job {
 
     /// Returns the fields of the job in the JSON of a wait.
     pub(super) fn summary(&self) -> JobSummary<'_> {
-        JobSummary {
-            id: self.id(),
-            name: self.name(),
-            phase: self.phase(),
-        }
+        JobSummary { id: self.id(), name: self.name(), phase: self.phase() }
     }
 
     /// Returns the creation time of the job.
@@ -383,9 +366,7 @@ impl Serialize for Job {
 
 impl fmt::Debug for JobHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobHandle")
-            .field("id", &self.id())
-            .finish_non_exhaustive()
+        f.debug_struct("JobHandle").field("id", &self.id()).finish_non_exhaustive()
     }
 }
 
@@ -402,16 +383,11 @@ impl fmt::Debug for Job {
 /// Returns the phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
-    status
-        .and_then(|status| status.phase.clone())
-        .map_or(Phase::Creating, Phase::canonical)
+    status.and_then(|status| status.phase.clone()).map_or(Phase::Creating, Phase::canonical)
 }
 
 /// Returns `true` for a final phase: one with an outcome in the waiter `TrainingJobEnded` of the
 /// description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
-    matches!(
-        phase,
-        Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
-    )
+    matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }

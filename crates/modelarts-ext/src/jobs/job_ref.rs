@@ -31,10 +31,7 @@ impl From<&JobHandle> for JobRef {
 
 impl From<JobHandle> for JobRef {
     fn from(job: JobHandle) -> Self {
-        Self {
-            id: job.id().to_owned(),
-            handle: Some(job),
-        }
+        Self { id: job.id().to_owned(), handle: Some(job) }
     }
 }
 

@@ -201,9 +201,7 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
     if count <= max {
         return Ok(());
     }
-    Err(Error::invalid(format!(
-        "{what}: {count} {unit}; must be at most {max}"
-    )))
+    Err(Error::invalid(format!("{what}: {count} {unit}; must be at most {max}")))
 }
 
 impl JobQuery {
@@ -300,9 +298,7 @@ impl JobQuery {
                     "tag {key}: it is there twice; give its values together"
                 )));
             }
-            let tag = types::TagFilterRequest::builder()
-                .key(key)
-                .values(values.clone());
+            let tag = types::TagFilterRequest::builder().key(key).values(values.clone());
             let tag = tag.try_into();
             tags.push(tag.map_err(|error| Error::invalid(format!("tag: {error}")))?);
         }

@@ -61,10 +61,7 @@ impl MetricSeries {
                 value: (value.is_finite() && value >= 0.0).then_some(value),
             })
         });
-        Self {
-            metric: metric.into(),
-            points: points.collect(),
-        }
+        Self { metric: metric.into(), points: points.collect() }
     }
 
     /// Returns the name of the metric, such as `gpuUtil`.
@@ -80,8 +77,7 @@ impl MetricSeries {
 
     /// Returns the values with their times. Gaps are omitted.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = (Timestamp, f64)> {
-        self.points()
-            .filter_map(|(time, value)| Some((time, value?)))
+        self.points().filter_map(|(time, value)| Some((time, value?)))
     }
 
     /// Returns the newest value, with its time.
@@ -99,11 +95,8 @@ impl MetricSeries {
     /// Returns the mean of the values. Gaps are ignored.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        let (count, sum) = self
-            .values()
-            .fold((0_u32, 0.0), |(count, sum), (_, value)| {
-                (count + 1, sum + value)
-            });
+        let (count, sum) =
+            self.values().fold((0_u32, 0.0), |(count, sum), (_, value)| (count + 1, sum + value));
         (count > 0).then(|| sum / f64::from(count))
     }
 
@@ -131,13 +124,7 @@ impl JobHandle {
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());
-        deadline
-            .limit(
-                &**self.client().clock(),
-                "metrics were being requested",
-                metrics,
-            )
-            .await
+        deadline.limit(&**self.client().clock(), "metrics were being requested", metrics).await
     }
 
     async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
@@ -186,10 +173,7 @@ mod tests {
                 (at(5), None),
             ]
         );
-        assert_eq!(
-            series.values().collect::<Vec<_>>(),
-            [(at(2), 3.5), (at(4), 0.0)]
-        );
+        assert_eq!(series.values().collect::<Vec<_>>(), [(at(2), 3.5), (at(4), 0.0)]);
         assert_eq!(series.metric(), "memUsage");
         assert_eq!(series.last(), Some((at(4), 0.0)));
         assert_eq!(series.max(), Some(3.5));
@@ -202,9 +186,6 @@ mod tests {
         let series = MetricSeries::new("npuUtil", Timestamp::UNIX_EPOCH, [-1.0; 5]);
         assert!(series.is_blank());
         assert_eq!(series.points().count(), 5);
-        assert_eq!(
-            (series.last(), series.max(), series.mean()),
-            (None, None, None)
-        );
+        assert_eq!((series.last(), series.max(), series.mean()), (None, None, None));
     }
 }

@@ -285,8 +285,7 @@ impl SubmitAllState {
         for job in self.wait.abandon() {
             let hint = format!("the job {} was submitted and continues", job.label());
             let index = self.submitted.remove(job.id());
-            self.errors
-                .extend(index.map(|index| (index, error.clone().with_hint(&hint))));
+            self.errors.extend(index.map(|index| (index, error.clone().with_hint(&hint))));
         }
         let hint = "the job was not submitted, because the wait for earlier jobs failed";
         self.fail_waiting(&error.clone().with_hint(hint));
@@ -295,7 +294,6 @@ impl SubmitAllState {
     /// Ends the jobs that have not been submitted with this error.
     fn fail_waiting(&mut self, error: &Error) {
         let jobs = self.waiting.drain(..);
-        self.errors
-            .extend(jobs.map(|(index, _)| (index, error.clone())));
+        self.errors.extend(jobs.map(|(index, _)| (index, error.clone())));
     }
 }

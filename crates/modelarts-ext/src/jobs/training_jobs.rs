@@ -10,9 +10,7 @@ impl Client {
     /// Returns the handle of the project's training jobs.
     #[must_use]
     pub fn training_jobs(&self) -> TrainingJobs {
-        TrainingJobs {
-            client: self.clone(),
-        }
+        TrainingJobs { client: self.clone() }
     }
 }
 

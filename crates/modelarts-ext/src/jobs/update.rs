@@ -115,9 +115,7 @@ impl TrainingJobs {
         };
         let deleted = deadline.run(&**client.clock(), batches).await;
         deleted.unwrap_or_else(|| {
-            Err(deadline
-                .timeout_error("jobs were being deleted")
-                .with_uncertainty())
+            Err(deadline.timeout_error("jobs were being deleted").with_uncertainty())
         })
     }
 }

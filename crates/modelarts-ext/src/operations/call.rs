@@ -44,12 +44,7 @@ pub struct OperationCall {
 
 impl OperationCall {
     pub(super) fn new(client: Client, operation: &'static Operation) -> Self {
-        Self {
-            client,
-            operation,
-            values: BTreeMap::new(),
-            body: None,
-        }
+        Self { client, operation, values: BTreeMap::new(), body: None }
     }
 
     /// Sets a path, query or header parameter by its name in the API. The project id defaults to

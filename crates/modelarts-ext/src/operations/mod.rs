@@ -58,9 +58,7 @@ impl Client {
                 Some(nearest) => format!("did you mean {nearest}?"),
                 None => "it must be one of modelarts_api::OPERATIONS".to_owned(),
             };
-            return Err(Error::invalid(format!(
-                "no operation is called {name}; {hint}"
-            )));
+            return Err(Error::invalid(format!("no operation is called {name}; {hint}")));
         };
         Ok(OperationCall::new(self.clone(), operation))
     }

@@ -117,9 +117,9 @@ impl OperationCall {
         }
         if parameter.location == ParameterLocation::Path {
             if ["", ".", ".."].contains(&value) {
-                return Err(self.invalid(format_args!(
-                    "{name} {value:?}: it must be a part of the path"
-                )));
+                return Err(
+                    self.invalid(format_args!("{name} {value:?}: it must be a part of the path"))
+                );
             }
             if let Some(limit) = limits::broken_limit(parameter.schema, "", value) {
                 return Err(self.invalid(format_args!("{name} {value:?}: it must be {limit}")));

@@ -106,9 +106,7 @@ impl Source for OperationRows {
                 return Err(answer.without("a list"));
             }
             let (mut answer, call) = answer.into_parts();
-            let total = pagination
-                .total
-                .and_then(|path| field(&mut answer, path)?.as_i64());
+            let total = pagination.total.and_then(|path| field(&mut answer, path)?.as_i64());
             let items = rows_at(pagination.items, &mut answer);
             Ok(RawPage {
                 items: items.map_err(|error| error.with_call(call.summary.clone()))?,
@@ -121,7 +119,6 @@ impl Source for OperationRows {
 
     fn key(&self, item: &Value) -> String {
         let mut ids = IDS.iter().filter_map(|id| item.pointer(id)?.as_str());
-        ids.find(|id| !id.is_empty())
-            .map_or_else(|| item.to_string(), str::to_owned)
+        ids.find(|id| !id.is_empty()).map_or_else(|| item.to_string(), str::to_owned)
     }
 }

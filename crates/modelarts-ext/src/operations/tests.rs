@@ -45,9 +45,7 @@ fn every_parameter_travels_where_the_description_says() {
     assert_eq!(request.headers()["accept"], "application/json");
 
     let stop = call("StopTrainingJob").unwrap();
-    let stop = stop
-        .parameter("training_job_id", "j-1")
-        .body(json!({"action_type": "terminate"}));
+    let stop = stop.parameter("training_job_id", "j-1").body(json!({"action_type": "terminate"}));
     let request = stop.request().unwrap();
     assert_eq!(request.method(), "POST");
     let body = request.body().and_then(reqwest::Body::as_bytes);
@@ -58,16 +56,10 @@ fn every_parameter_travels_where_the_description_says() {
 #[test]
 fn names_that_are_not_in_the_description_are_rejected() {
     let unknown = call("ListTrainingJob").map(line).unwrap_err().to_string();
-    assert_eq!(
-        unknown,
-        "no operation is called ListTrainingJob; did you mean ListTrainingJobs?"
-    );
+    assert_eq!(unknown, "no operation is called ListTrainingJob; did you mean ListTrainingJobs?");
     let events = || call("ListTrainingJobEvents").unwrap();
     let job = || events().parameter("training_job_id", "j-1");
-    assert_eq!(
-        line(events()),
-        "ListTrainingJobEvents: training_job_id must be given"
-    );
+    assert_eq!(line(events()), "ListTrainingJobEvents: training_job_id must be given");
     assert_eq!(
         line(job().parameter("limits", 7)),
         "ListTrainingJobEvents: no parameter is called limits; did you mean limit?"
@@ -76,10 +68,7 @@ fn names_that_are_not_in_the_description_are_rejected() {
         line(job().parameter("limit", "ten")),
         "ListTrainingJobEvents: limit \"ten\": it must be a whole number"
     );
-    assert_eq!(
-        line(job().body(json!({}))),
-        "ListTrainingJobEvents: it must have no body"
-    );
+    assert_eq!(line(job().body(json!({}))), "ListTrainingJobEvents: it must have no body");
     for wrong in ["", "..", "a/b"] {
         let text = line(events().parameter("training_job_id", wrong));
         assert!(text.contains("it must be"), "{text}");

@@ -40,11 +40,7 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
     pub(crate) fn new(query: Box<Q>) -> Self {
         let pagination = pagination_of(query.info().operation).ok();
         let limit = pagination.and_then(|pagination| pagination.max_limit);
-        Self {
-            options: ReadOptions::new(limit.unwrap_or(DEFAULT_LIMIT)),
-            query,
-            row: PhantomData,
-        }
+        Self { options: ReadOptions::new(limit.unwrap_or(DEFAULT_LIMIT)), query, row: PhantomData }
     }
 
     /// Sets the number of rows per request. Default: the maximum of the service. Lists that the
@@ -138,10 +134,8 @@ impl<T: Send + 'static, Q: Source<Item = T> + ?Sized> List<T, Q> {
             Some([search]) => {
                 let page = pager::page(&*search.source, pagination, &self.options, number);
                 let mut page = page.await?;
-                page.position.search = Some(SearchPosition {
-                    name: search.name.clone(),
-                    rows_before: 0,
-                });
+                page.position.search =
+                    Some(SearchPosition { name: search.name.clone(), rows_before: 0 });
                 Ok(page)
             }
             Some(searches) => Err(Error::invalid(format!(

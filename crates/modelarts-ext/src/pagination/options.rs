@@ -25,13 +25,7 @@ pub(crate) struct ReadOptions {
 
 impl ReadOptions {
     pub(crate) fn new(size: u32) -> Self {
-        Self {
-            size,
-            in_flight: IN_FLIGHT,
-            meaning: None,
-            resume: None,
-            allow_early_end: false,
-        }
+        Self { size, in_flight: IN_FLIGHT, meaning: None, resume: None, allow_early_end: false }
     }
 
     pub(crate) fn check(&self, list: &str, max: u32) -> Result<(), Error> {
@@ -43,10 +37,9 @@ impl ReadOptions {
             (Some(meaning), _) if !matches!(meaning, Offset::PageIndex | Offset::Record) => {
                 format!("offset_is {meaning:?}: the offset of {list} counts pages or records")
             }
-            (_, Some(position)) if position.list != list => format!(
-                "resume: the position is one in {}, and this is {list}",
-                position.list
-            ),
+            (_, Some(position)) if position.list != list => {
+                format!("resume: the position is one in {}, and this is {list}", position.list)
+            }
             (_, Some(position)) if position.read > MAX_ROWS => format!(
                 "resume: the position is damaged: `read` is {} and must be at most {MAX_ROWS}; \
                  read the list from its beginning",
@@ -61,9 +54,7 @@ impl ReadOptions {
 /// Rejects a blank string, which the service treats like an absent condition.
 pub(crate) fn require_not_blank(name: &str, text: &str) -> Result<(), Error> {
     if text.trim().is_empty() {
-        return Err(Error::invalid(format!(
-            "{name}: it is blank; leave it out instead"
-        )));
+        return Err(Error::invalid(format!("{name}: it is blank; leave it out instead")));
     }
     Ok(())
 }

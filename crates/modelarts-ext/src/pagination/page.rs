@@ -49,10 +49,7 @@ impl<T> Page<T> {
 
 /// Flattens a stream of pages into a stream of their rows.
 pub(crate) fn rows<T: Send + 'static>(pages: PageStream<Page<T>>) -> PageStream<T> {
-    pages
-        .map_ok(|page| stream::iter(page.items.into_iter().map(Ok)))
-        .try_flatten()
-        .boxed()
+    pages.map_ok(|page| stream::iter(page.items.into_iter().map(Ok))).try_flatten().boxed()
 }
 
 /// Returns a stream that fails with this error.

@@ -65,11 +65,7 @@ impl<S: Source + ?Sized> Pager<S> {
             };
             let (window, page) = answer?;
             let is_first = self.reader.is_first();
-            let keys = page
-                .items
-                .iter()
-                .map(|item| self.source.key(item))
-                .collect();
+            let keys = page.items.iter().map(|item| self.source.key(item)).collect();
             let step = self.reader.take(window, keys, page.skipped, &page.counts)?;
             if step.cancels {
                 self.pending = FuturesOrdered::new();

@@ -90,11 +90,7 @@ pub(super) struct Pass {
 impl Pass {
     /// Returns the second pass through a list.
     pub(super) fn second(position: Position, error: Option<Error>) -> Self {
-        Self {
-            ahead: 1,
-            first: Some((position, error)),
-            ..Self::default()
-        }
+        Self { ahead: 1, first: Some((position, error)), ..Self::default() }
     }
 
     /// Continues after the first `read` rows, with one request.
@@ -117,10 +113,7 @@ pub(super) struct Step {
 impl Reader {
     pub(super) fn new(info: ListInfo, pagination: Pagination, mut options: ReadOptions) -> Self {
         let mut history = RowHistory::new(info.unique);
-        let mut pass = Pass {
-            ahead: FIRST_AHEAD,
-            ..Pass::default()
-        };
+        let mut pass = Pass { ahead: FIRST_AHEAD, ..Pass::default() };
         let mut unit = options.meaning.and_then(OffsetUnit::of);
         let mut unknown_before = 0;
         if let Some(position) = options.resume.take() {
@@ -278,11 +271,7 @@ impl Reader {
         let rows = (keys.len() + skipped) as u64;
         // A service that states the requested limit could have returned as many rows.
         let has_limit = stated.limit.is_some_and(|limit| limit >= window.limit);
-        let page = if has_limit {
-            u64::from(window.limit)
-        } else {
-            rows
-        };
+        let page = if has_limit { u64::from(window.limit) } else { rows };
         self.budget.largest_page = self.budget.largest_page.max(page);
         let is_whole = window.offset == 0 && stated.total.or(stated.count) == Some(rows);
         let is_long = rows > u64::from(window.limit);
@@ -371,21 +360,13 @@ impl Reader {
             true => self.end(pass),
             false => State::Pass(pass),
         };
-        Step {
-            rows: Some((returned, position)),
-            matching: answer.counts.required,
-            cancels,
-        }
+        Step { rows: Some((returned, position)), matching: answer.counts.required, cancels }
     }
 
     /// Returns the step of a response after which another request is needed in this state.
     pub(super) fn again(&mut self, state: State) -> Step {
         self.state = state;
-        Step {
-            rows: None,
-            matching: None,
-            cancels: true,
-        }
+        Step { rows: None, matching: None, cancels: true }
     }
 
     fn settle_unit(&mut self) {

@@ -55,10 +55,7 @@ mod tests {
     use crate::pagination::window::WindowPlan;
 
     fn searched(start: u64, length: u64) -> Vec<u64> {
-        let plan = WindowPlan {
-            max: 10,
-            ..WindowPlan::default()
-        };
+        let plan = WindowPlan { max: 10, ..WindowPlan::default() };
         let mut search = Some(Search::new(start, true));
         let mut rows = Vec::new();
         while let Some(at) = search {

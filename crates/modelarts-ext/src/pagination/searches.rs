@@ -133,10 +133,7 @@ impl<T: Send + 'static> Reader<T> {
     fn begin(&mut self, search: Search<T>) -> Current<T> {
         let resume = self.resume.take();
         let rows = resume.as_ref().map_or(0, |position| position.read);
-        let options = ReadOptions {
-            resume,
-            ..self.options.clone()
-        };
+        let options = ReadOptions { resume, ..self.options.clone() };
         Current {
             name: search.name,
             includes: search.includes,

@@ -24,10 +24,7 @@ impl Reader {
         pass.go_to(pass.read);
         let (rows, start) = (answer.rows(), answer.window.start);
         let max = u64::from(self.plan.max);
-        let is_equal = answer
-            .hashes
-            .iter()
-            .any(|row| self.history.has_returned(*row));
+        let is_equal = answer.hashes.iter().any(|row| self.history.has_returned(*row));
         let is_complete = self.info.unique && !self.history.is_incomplete;
         let Some(mut search) = search else {
             pass.idle += 1;

@@ -30,11 +30,7 @@ impl Counts {
     pub(crate) fn new(total: Option<i64>, count: Option<i64>, limit: Option<i64>) -> Self {
         let [total, count] = [total, count].map(|number| u64::try_from(number?).ok());
         let limit = limit.and_then(|limit| u32::try_from(limit).ok());
-        Self {
-            total,
-            count,
-            limit,
-        }
+        Self { total, count, limit }
     }
 
     /// Returns the counts of a response that contains only the total.

@@ -43,10 +43,8 @@ pub(super) async fn read_response(
     let failed = status.as_u16() >= 300;
     let cap = if failed { ERROR_BODY_CAP } else { BODY_CAP };
     let body = body::read(&mut response, cap).await;
-    let body::Body {
-        bytes: mut body,
-        is_cut,
-    } = body.map_err(|error| attempt_error(error.into()))?;
+    let body::Body { bytes: mut body, is_cut } =
+        body.map_err(|error| attempt_error(error.into()))?;
     let mut headers = std::mem::take(response.headers_mut());
     if !status.is_success() {
         let mask = secrets.mask();
@@ -131,17 +129,11 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
         let address = place.replacen("https", "http", 1);
         format!("the server on this machine responds without TLS; set the endpoint to {address}")
     });
-    let mut error = Error::new(kind, message)
-        .with_source(source)
-        .with_advice(plain.or(advice));
+    let mut error = Error::new(kind, message).with_source(source).with_advice(plain.or(advice));
     if permanent {
         error = error.with_retryable(false);
     }
-    AttemptError {
-        result,
-        error,
-        permanent,
-    }
+    AttemptError { result, error, permanent }
 }
 
 /// Returns the scheme and host of a redirect target. Path and query are omitted, because they may
@@ -159,9 +151,7 @@ fn causes<'a>(
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
     iter::successors(Some(error), |error| {
         let error: &'a (dyn StdError + 'static) = *error;
-        let wrapped = error
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
         match wrapped {
             Some(wrapped) => Some(wrapped),
             None => error.source(),

@@ -82,10 +82,7 @@ impl CallInfo {
 
     /// Returns a copy without the body, so that a row does not keep the body of its page in memory.
     pub(crate) fn without_body(&self) -> Self {
-        Self {
-            body: Bytes::new(),
-            ..self.clone()
-        }
+        Self { body: Bytes::new(), ..self.clone() }
     }
 
     /// Returns the mask for the secrets of the call, which responses may echo.
@@ -97,8 +94,7 @@ impl CallInfo {
     /// clock was set forward before decoding began, a complete response does not count as late.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
-        self.answered_at
-            .is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))
+        self.answered_at.is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))
     }
 }
 

@@ -149,13 +149,7 @@ impl ReqwestConnector {
         secure: bool,
         direct: bool,
     ) -> Self {
-        Self {
-            http: RwLock::new(http),
-            background: RwLock::default(),
-            settings,
-            secure,
-            direct,
-        }
+        Self { http: RwLock::new(http), background: RwLock::default(), settings, secure, direct }
     }
 
     /// Returns a client like that of the service, with a separate connection pool.
@@ -165,10 +159,7 @@ impl ReqwestConnector {
 
     /// Returns the HTTP client of blocking calls.
     fn background(&self) -> Result<reqwest::Client, Error> {
-        let mut http = self
-            .background
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut http = self.background.write().unwrap_or_else(PoisonError::into_inner);
         match &*http {
             Some(http) => Ok(http.clone()),
             None => Ok(http.insert(self.make()?).clone()),
@@ -215,10 +206,7 @@ impl HttpConnector for ReqwestConnector {
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),
         }
         // The next blocking call creates another one.
-        *self
-            .background
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *self.background.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     fn requires_tokio(&self) -> bool {

@@ -24,11 +24,7 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     pub(crate) fn new(clock: &dyn Clock, timeout: Option<Duration>) -> Self {
-        Self {
-            started: clock.now(),
-            timeout,
-            timer: OnceLock::new(),
-        }
+        Self { started: clock.now(), timeout, timer: OnceLock::new() }
     }
 
     /// Returns the remaining time, or `None` if the deadline has no limit.

@@ -147,17 +147,11 @@ impl HttpTransport {
             self.await_permit().await;
         }
         let started = self.clock.now();
-        let mut call = CallInfo {
-            timeout: self.timeout,
-            ..CallInfo::default()
-        };
+        let mut call = CallInfo { timeout: self.timeout, ..CallInfo::default() };
         call.summary.operation = Some(operation.id);
         self.report(&call);
         let result = match ready {
-            Ok(()) => {
-                self.send_with_retries(request, operation, &mut call, started)
-                    .await
-            }
+            Ok(()) => self.send_with_retries(request, operation, &mut call, started).await,
             Err(error) => Err(error),
         };
         call.summary.elapsed = since(&*self.clock, started);
@@ -165,10 +159,7 @@ impl HttpTransport {
         span.record("attempts", call.attempts());
         span.record("status", call.status);
         span.record("request_id", call.request_id());
-        span.record(
-            "elapsed_ms",
-            u64::try_from(call.elapsed().as_millis()).unwrap_or(u64::MAX),
-        );
+        span.record("elapsed_ms", u64::try_from(call.elapsed().as_millis()).unwrap_or(u64::MAX));
         match result {
             Ok(mut response) => {
                 call.answered_at = Some(self.clock.now());
@@ -272,10 +263,6 @@ impl HttpTransport {
 /// Adds a positive or negative number of seconds to a time.
 fn add_seconds(time: SystemTime, seconds: i64) -> SystemTime {
     let distance = Duration::from_secs(seconds.unsigned_abs());
-    let sum = if seconds >= 0 {
-        time.checked_add(distance)
-    } else {
-        time.checked_sub(distance)
-    };
+    let sum = if seconds >= 0 { time.checked_add(distance) } else { time.checked_sub(distance) };
     sum.unwrap_or(time)
 }

@@ -128,20 +128,14 @@ mod tests {
         let limit = RateLimit::new(2.0, 1).unwrap();
         assert_eq!(limit.spacing(), Duration::from_millis(500));
         // Time without calls permits no burst.
-        assert_eq!(
-            pauses(&limit, &[0, 0, 600, 5000, 5100, 5500]),
-            [0, 500, 400, 0, 400, 500]
-        );
+        assert_eq!(pauses(&limit, &[0, 0, 600, 5000, 5100, 5500]), [0, 500, 400, 0, 400, 500]);
     }
 
     #[test]
     fn a_burst_is_possible_after_a_time_without_calls() {
         let limit = RateLimit::new(1.0, 3).unwrap();
         assert_eq!(
-            pauses(
-                &limit,
-                &[0, 0, 0, 0, 4000, 4000, 60_000, 60_000, 60_000, 60_000]
-            ),
+            pauses(&limit, &[0, 0, 0, 0, 4000, 4000, 60_000, 60_000, 60_000, 60_000]),
             [0, 0, 0, 1000, 0, 0, 0, 0, 0, 1000]
         );
     }
@@ -149,10 +143,7 @@ mod tests {
     #[test]
     fn a_clock_that_was_set_back_does_not_stop_the_calls() {
         let limit = RateLimit::new(1.0, 1).unwrap();
-        assert_eq!(
-            pauses(&limit, &[9_000_000, 9_000_000, 0, 0]),
-            [0, 1000, 0, 1000]
-        );
+        assert_eq!(pauses(&limit, &[9_000_000, 9_000_000, 0, 0]), [0, 1000, 0, 1000]);
     }
 
     #[test]

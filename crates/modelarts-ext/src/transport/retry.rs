@@ -79,10 +79,7 @@ impl RetryPolicy {
     /// or clock skew is still repeated once, with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
-        Self {
-            max_attempts: 1,
-            ..Self::default()
-        }
+        Self { max_attempts: 1, ..Self::default() }
     }
 
     /// Sets the maximum number of attempts of a request.
@@ -216,10 +213,8 @@ mod tests {
     #[test]
     fn a_delay_is_that_of_the_service_or_random_and_ends_with_the_policy() {
         const SECOND: Duration = Duration::from_secs(1);
-        let policy = RetryPolicy::default()
-            .max_attempts(3)
-            .max_elapsed(10 * SECOND)
-            .pauses(SECOND, SECOND);
+        let policy =
+            RetryPolicy::default().max_attempts(3).max_elapsed(10 * SECOND).pauses(SECOND, SECOND);
         for (retries, retry_after, elapsed, expected) in [
             (0, Some(4), 0, Some(4 * SECOND)),
             (1, Some(4), 5, Some(4 * SECOND)),

@@ -35,10 +35,7 @@ impl RetryBudget {
             per_second,
             // NaN and negative shares are replaced by zero.
             per_call: if per_call > 0.0 { per_call } else { 0.0 },
-            state: Mutex::new(State {
-                tokens: per_second * CAPACITY_SECONDS,
-                filled_at: now,
-            }),
+            state: Mutex::new(State { tokens: per_second * CAPACITY_SECONDS, filled_at: now }),
         }
     }
 
@@ -52,9 +49,7 @@ impl RetryBudget {
         let mut state = self.lock();
         // After the clock was set back, no tokens are added for the difference, and later tokens
         // are not delayed.
-        let passed = now
-            .duration_since(state.filled_at)
-            .unwrap_or(Duration::ZERO);
+        let passed = now.duration_since(state.filled_at).unwrap_or(Duration::ZERO);
         state.filled_at = now;
         self.add(&mut state, self.per_second * passed.as_secs_f64());
         let enough = state.tokens >= 1.0;

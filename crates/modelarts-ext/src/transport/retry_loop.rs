@@ -62,10 +62,7 @@ impl HttpTransport {
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
-                    let secrets = Secrets {
-                        credentials,
-                        authorization,
-                    };
+                    let secrets = Secrets { credentials, authorization };
                     call.secrets.push(secrets.clone());
                     call.summary.attempts += 1;
                     call.summary.uncertain = true;
@@ -140,10 +137,7 @@ impl HttpTransport {
                 continue;
             }
             let delay = (!permanent && may_retry(operation.effect, result))
-                .then(|| {
-                    self.retry
-                        .delay(retries, wait, since(&*self.clock, started))
-                })
+                .then(|| self.retry.delay(retries, wait, since(&*self.clock, started)))
                 .flatten()
                 .filter(|delay| *delay < self.left(started))
                 .filter(|_| self.take_retry());
@@ -202,10 +196,7 @@ impl HttpTransport {
                 let ahead = self.seconds_until(server);
                 self.shared.skew.store(ahead, Ordering::Relaxed);
                 self.shared.service_skew.store(ahead, Ordering::Relaxed);
-                tracing::warn!(
-                    seconds = ahead,
-                    "the clock of the service is ahead of this one"
-                );
+                tracing::warn!(seconds = ahead, "the clock of the service is ahead of this one");
                 // Compared with the skew of this attempt, because concurrent calls may have changed
                 // the shared skew.
                 !std::mem::replace(&mut fixes.clock, true) && skew != ahead
@@ -225,11 +216,7 @@ struct Fixes {
 /// reported like an unreachable service.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
-    AttemptError {
-        result: AttemptResult::NotSent,
-        permanent: !error.is_retryable(),
-        error,
-    }
+    AttemptError { result: AttemptResult::NotSent, permanent: !error.is_retryable(), error }
 }
 
 /// Returns `true` if the service may have executed a request with this result.

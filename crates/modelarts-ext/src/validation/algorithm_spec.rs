@@ -32,10 +32,7 @@ pub struct AlgorithmSpec {
 
 impl From<Algorithm> for AlgorithmSpec {
     fn from(algorithm: Algorithm) -> Self {
-        Self {
-            algorithm,
-            is_missing: false,
-        }
+        Self { algorithm, is_missing: false }
     }
 }
 
@@ -60,18 +57,12 @@ impl AlgorithmSpec {
             }
         }
         let decoded = decode::body::<Algorithm>(answer.to_string().as_bytes());
-        decoded
-            .map(|(algorithm, _)| algorithm)
-            .unwrap_or_default()
-            .into()
+        decoded.map(|(algorithm, _)| algorithm).unwrap_or_default().into()
     }
 
     /// Returns the spec of an algorithm that does not exist in the service.
     pub(crate) fn missing() -> Self {
-        Self {
-            is_missing: true,
-            ..Self::default()
-        }
+        Self { is_missing: true, ..Self::default() }
     }
 
     pub(crate) fn requirements(&self) -> &[ResourceRequirement] {
@@ -173,19 +164,11 @@ fn check_parameters(config: &AlgorithmJobConfig, list: &Located<'_>, report: &mu
                     format!("must be a hyper-parameter of the algorithm: {names}")
                 }
             };
-            report.add(
-                rule("job-fits-algorithm"),
-                &name,
-                requirement,
-                "leave it out",
-            );
+            report.add(rule("job-fits-algorithm"), &name, requirement, "leave it out");
         }
     }
     for (name, known) in known {
-        let is_given = parameters
-            .at(parameter::NAME)
-            .iter()
-            .any(|field| field.is(name));
+        let is_given = parameters.at(parameter::NAME).iter().any(|field| field.is(name));
         let constraint = known.constraint.as_ref();
         let is_required = constraint.is_some_and(|it| it.required == Some(true));
         if is_required && !is_given && given(known.value.as_deref()).is_none() {

@@ -165,30 +165,12 @@ mod tests {
             (job_engine::IMAGE_URL, &[task_engine::IMAGE_URL]),
             (job_resource::FLAVOR_ID, &[task_resource::FLAVOR_ID]),
             (job_resource::POOL_ID, &[task_resource::POOL_ID]),
-            (
-                input::NAME,
-                &[
-                    output::NAME,
-                    parameter::NAME,
-                    task_input::NAME,
-                    task_output::NAME,
-                ],
-            ),
-            (
-                input::LOCAL_DIR,
-                &[
-                    output::LOCAL_DIR,
-                    task_input::LOCAL_DIR,
-                    task_output::LOCAL_DIR,
-                ],
-            ),
+            (input::NAME, &[output::NAME, parameter::NAME, task_input::NAME, task_output::NAME]),
+            (input::LOCAL_DIR, &[output::LOCAL_DIR, task_input::LOCAL_DIR, task_output::LOCAL_DIR]),
             (input::ACCESS_METHOD, &[output::ACCESS_METHOD]),
             (input::REMOTE, &[task_input::REMOTE]),
             (input::remote::DATASET, &[task_input::remote::DATASET]),
-            (
-                input::remote::dataset::OBS_URL,
-                &[task_input::remote::dataset::OBS_URL],
-            ),
+            (input::remote::dataset::OBS_URL, &[task_input::remote::dataset::OBS_URL]),
             (
                 input::remote::obs::OBS_URL,
                 &[
@@ -198,10 +180,7 @@ mod tests {
                 ],
             ),
         ] {
-            assert!(
-                others.iter().all(|other| *other == name),
-                "{name}: {others:?}"
-            );
+            assert!(others.iter().all(|other| *other == name), "{name}: {others:?}");
         }
     }
 }

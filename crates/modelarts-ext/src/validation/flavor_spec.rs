@@ -76,15 +76,10 @@ impl FlavorSpec {
         if let Some((_, flavor)) = ids.iter().find(|(known, _)| *known == id) {
             return Some(Self::from(*flavor));
         }
-        let total = answer
-            .total_count
-            .and_then(|count| usize::try_from(count).ok());
+        let total = answer.total_count.and_then(|count| usize::try_from(count).ok());
         let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= answer.flavors.len());
         let ids = ids.into_iter().map(|(id, _)| id.to_owned());
-        is_whole.then(|| Self {
-            existing: Some(ids.collect()),
-            ..Self::default()
-        })
+        is_whole.then(|| Self { existing: Some(ids.collect()), ..Self::default() })
     }
 
     /// Returns the size of the disk at `/cache`, in GB.

@@ -34,9 +34,8 @@ impl<'a> Located<'a> {
     /// Returns the field at this path below the field, such as `nfs.local_path`.
     pub(crate) fn at(&self, path: &str) -> Self {
         let mut names = path.split('.');
-        let value = self
-            .value
-            .and_then(|value| names.try_fold(value, |value, name| value.get(name)));
+        let value =
+            self.value.and_then(|value| names.try_fold(value, |value, name| value.get(name)));
         Self::new(join(&self.path, path), value)
     }
 
@@ -312,10 +311,7 @@ mod tests {
         assert_eq!(path.path(), "spec.volumes[1].nfs.local_path");
         assert_eq!(path.text(), Some("/a"));
         assert_eq!(volume.at("nfs.x").value(), None);
-        assert_eq!(
-            volume.at("pfs.local_path").path(),
-            "spec.volumes[1].pfs.local_path"
-        );
+        assert_eq!(volume.at("pfs.local_path").path(), "spec.volumes[1].pfs.local_path");
         assert!(!volume.at("pfs").is_given());
         assert!(volume.is_given());
         assert!(!Located::root(&body).at("spec.volumes").items().0[0].is_given());
@@ -328,24 +324,15 @@ mod tests {
             general_name("tasks[12].algorithm.inputs[0].name"),
             "tasks[].algorithm.inputs[].name"
         );
-        assert_eq!(
-            general_name(r#"metadata.annotations["a]/\"b"]"#),
-            "metadata.annotations{}"
-        );
+        assert_eq!(general_name(r#"metadata.annotations["a]/\"b"]"#), "metadata.annotations{}");
     }
 
     #[test]
     fn values_of_variables_are_hidden() {
         let body = json!({"algorithm": {"environments": {"PASSWORD": "hunter2"}}});
-        let field = &Located::root(&body)
-            .at("algorithm.environments")
-            .entries()
-            .0[0];
+        let field = &Located::root(&body).at("algorithm.environments").entries().0[0];
         assert_eq!(field.path(), r#"algorithm.environments["PASSWORD"]"#);
         assert_eq!(field.actual(), Actual::Hidden);
-        assert_eq!(
-            format!("{:?}", field.actual()),
-            "`(its value is not shown)`"
-        );
+        assert_eq!(format!("{:?}", field.actual()), "`(its value is not shown)`");
     }
 }

@@ -107,11 +107,7 @@ fn find_unknown<'a>(engines: &'a [TrainingEngine], job: Draft<'a>) -> Option<Unk
     };
     let wanted = field.text()?;
     let is_unknown = !known.is_empty() && !known.contains(&wanted);
-    is_unknown.then_some(UnknownEngine {
-        field,
-        of_name,
-        known,
-    })
+    is_unknown.then_some(UnknownEngine { field, of_name, known })
 }
 
 /// Returns the texts that are not empty, each once, in their order.

@@ -39,10 +39,7 @@ pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
 
 /// The fields whose error code is not [`codes::INVALID_PARAM`].
 const CODES: &[(&str, &str)] = &[
-    (
-        algorithm::parameters::constraint::TYPE,
-        codes::PARAM_TYPE_ERROR,
-    ),
+    (algorithm::parameters::constraint::TYPE, codes::PARAM_TYPE_ERROR),
     (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
 ];
 
@@ -73,10 +70,7 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
 /// because responses contain it; documents list only its two values. For an invalid parameter type,
 /// the service defines the error code `ModelArts.2825`.
 const CLOSED_ENUMS: &[(&str, &str)] = &[
-    (
-        node_selector_requirement::SCHEMA,
-        node_selector_requirement::OPERATOR,
-    ),
+    (node_selector_requirement::SCHEMA, node_selector_requirement::OPERATOR),
     (retention_policy::SCHEMA, retention_policy::POLICY),
     (i18n_description::SCHEMA, i18n_description::LANGUAGE),
     (parameter_constraint::SCHEMA, parameter_constraint::TYPE),
@@ -88,16 +82,8 @@ const CHECK_SPELLING: &str =
 
 /// Patterns, each with a description in words, and the advice for a text with other characters.
 const PATTERNS_IN_WORDS: &[(&str, &str, &str)] = &[
-    (
-        "^[A-Za-z0-9_-]{1,64}$",
-        "1 to 64 letters, digits, _ and -",
-        "use letters, digits, _ and -",
-    ),
-    (
-        "^[-a-zA-Z0-9_./]+$",
-        "only letters, digits and -_./",
-        "use letters, digits and -_./",
-    ),
+    ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -", "use letters, digits, _ and -"),
+    ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./", "use letters, digits and -_./"),
 ];
 
 /// Adds a violation to the report for every field below `located` that exceeds a limit.
@@ -288,10 +274,8 @@ pub(crate) fn one_of(values: &[&str]) -> String {
 }
 
 /// Fields (schema and name) whose unit is hours.
-const TIMES: &[(&str, &str)] = &[
-    (auto_stop::SCHEMA, auto_stop::DURATION),
-    (reserved_time::SCHEMA, reserved_time::DURATION),
-];
+const TIMES: &[(&str, &str)] =
+    &[(auto_stop::SCHEMA, auto_stop::DURATION), (reserved_time::SCHEMA, reserved_time::DURATION)];
 
 /// Returns the limits of a field in words; empty for a field without limits.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
@@ -364,32 +348,14 @@ mod tests {
 
     #[test]
     fn limits_in_words() {
-        assert_eq!(
-            in_words("JobMetadataRequest", "name"),
-            "1 to 64 letters, digits, _ and -"
-        );
-        assert_eq!(
-            in_words("JobMetadataRequest", "description"),
-            "at most 256 characters"
-        );
+        assert_eq!(in_words("JobMetadataRequest", "name"), "1 to 64 letters, digits, _ and -");
+        assert_eq!(in_words("JobMetadataRequest", "description"), "at most 256 characters");
         assert_eq!(in_words("AutoStopRequest", "duration"), "1 to 72 hours");
         assert_eq!(in_words("JobResourceRequest", "node_count"), "1 or more");
-        assert_eq!(
-            in_words("ContainerFlavorRequest", "mem_size"),
-            "more than 0"
-        );
-        assert_eq!(
-            in_words("JobAlgorithmRequest", "environments"),
-            "at most 100 entries"
-        );
-        assert_eq!(
-            in_words("JobAlgorithmRequest", "environments{}"),
-            "at most 4096 characters"
-        );
-        assert_eq!(
-            in_words("ExecMetricsRequest", "command"),
-            "exactly 2 elements"
-        );
+        assert_eq!(in_words("ContainerFlavorRequest", "mem_size"), "more than 0");
+        assert_eq!(in_words("JobAlgorithmRequest", "environments"), "at most 100 entries");
+        assert_eq!(in_words("JobAlgorithmRequest", "environments{}"), "at most 4096 characters");
+        assert_eq!(in_words("ExecMetricsRequest", "command"), "exactly 2 elements");
         assert_eq!(
             in_words("ExecMetricsRequest", "command[]"),
             "1 to 256 characters, only letters, digits and -_./"

@@ -7,9 +7,7 @@ pub(crate) struct ObsPath<'a>(Vec<&'a str>);
 impl<'a> ObsPath<'a> {
     /// Parses an OBS path; returns `None` for any other string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        let rest = text
-            .strip_prefix("obs://")
-            .or_else(|| text.strip_prefix('/'))?;
+        let rest = text.strip_prefix("obs://").or_else(|| text.strip_prefix('/'))?;
         if rest.starts_with('/') || rest.chars().any(char::is_control) {
             return None;
         }
@@ -54,9 +52,8 @@ mod tests {
         assert!(directory.overlaps(&file) && file.overlaps(&directory));
         assert!(!directory.overlaps(&ObsPath::parse("/bucket/code2").unwrap()));
         assert!(ObsPath::parse("obs://bucket").unwrap().is_bucket());
-        for wrong in [
-            "", "bucket/a", "s3://b", "obs://", "obs:///a", "//a", "/", "/b/../c", "/b\n",
-        ] {
+        for wrong in ["", "bucket/a", "s3://b", "obs://", "obs:///a", "//a", "/", "/b/../c", "/b\n"]
+        {
             assert_eq!(ObsPath::parse(wrong), None, "{wrong:?}");
         }
     }

@@ -84,9 +84,7 @@ fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
         (algorithm::PARAMETERS, parameter::NAME),
     ] {
         let arguments = job.at(list).items();
-        let names = arguments
-            .filter(|field| !field.at(input::ACCESS_METHOD).is("env"))
-            .at(name);
+        let names = arguments.filter(|field| !field.at(input::ACCESS_METHOD).is("env")).at(name);
         warn(
             found,
             names.clone().texts(|name| earlier.contains(&name)),
@@ -168,10 +166,7 @@ fn highest_priority(job: Draft<'_>, found: &mut Vec<Warning>) {
 }
 
 fn derived_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
-    let datasets = job
-        .lists(job_algorithm::INPUTS)
-        .items()
-        .at(input::remote::dataset::OBS_URL);
+    let datasets = job.lists(job_algorithm::INPUTS).items().at(input::remote::dataset::OBS_URL);
     let fields = datasets.into_iter().chain([job.at(algorithm::NAME)]);
     warn(
         found,

@@ -60,11 +60,7 @@ impl Warning {
         actual: Actual,
         advice: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self {
-            field: field.into(),
-            actual,
-            advice: advice.into(),
-        }
+        Self { field: field.into(), actual, advice: advice.into() }
     }
 
     /// Creates a warning about a field, including the value of the field.

@@ -34,12 +34,7 @@ mod tests {
         ] {
             assert!(is_response_only(general), "{general}");
         }
-        for general in [
-            "metadata",
-            "metadata.name",
-            "status.phase",
-            "spec.resource.flavor_id",
-        ] {
+        for general in ["metadata", "metadata.name", "status.phase", "spec.resource.flavor_id"] {
             assert!(!is_response_only(general), "{general}");
         }
     }

@@ -45,9 +45,7 @@ fn use_client(site: &Site) {
     let found: Vec<String> = found.map(|job| job.unwrap().name().to_owned()).collect();
     assert_eq!(found, ["first"]);
     let project = site.client.project_id();
-    let quotas = site
-        .client
-        .call(|api| api.show_training_quotas().project_id(project).send());
+    let quotas = site.client.call(|api| api.show_training_quotas().project_id(project).send());
     assert_eq!(quotas.block().unwrap().call().attempts(), 1);
     let items = job.logs("worker-0").follow().blocking_iter();
     let items: Vec<LogItem> = items.map(Result::unwrap).collect();

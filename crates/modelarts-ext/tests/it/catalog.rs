@@ -52,43 +52,22 @@ fn streams(client: &Client, job: &Job) -> Vec<(&'static str, PageStream<()>)> {
         items.map_ok(|_| ()).boxed()
     }
     vec![
-        (
-            "ListTrainingJobs",
-            counted(client.training_jobs().list().stream()),
-        ),
+        ("ListTrainingJobs", counted(client.training_jobs().list().stream())),
         ("ListTrainingJobEvents", counted(job.events().stream())),
         ("ListTrainingJobTasks", counted(job.task_history().stream())),
         ("ListTrainingJobStages", counted(job.stages().stream())),
-        (
-            "ListEventCategories",
-            counted(client.event_categories().stream()),
-        ),
+        ("ListEventCategories", counted(client.event_categories().stream())),
         ("ShowTrainingJobEngines", counted(client.engines().stream())),
-        (
-            "ShowTrainingJobFlavors",
-            counted(client.flavors(None).stream()),
-        ),
+        ("ShowTrainingJobFlavors", counted(client.flavors(None).stream())),
         ("ShowTrainingQuotas", counted(client.quotas().stream())),
         ("ListAlgorithms", counted(client.algorithms().stream())),
-        (
-            "ShowSearchAlgorithms",
-            counted(client.hyperparameter_search_algorithms().stream()),
-        ),
+        ("ShowSearchAlgorithms", counted(client.hyperparameter_search_algorithms().stream())),
         ("ShowAutoSearchTrials", counted(job.trials().stream())),
-        (
-            "ShowAutoSearchYamlTemplatesInfo",
-            counted(client.search_templates().stream()),
-        ),
-        (
-            "ListTrainingExperiments",
-            counted(client.experiments().stream()),
-        ),
+        ("ShowAutoSearchYamlTemplatesInfo", counted(client.search_templates().stream())),
+        ("ListTrainingExperiments", counted(client.experiments().stream())),
         ("ShowTrainJobTags", counted(job.tags().stream())),
         ("ListTrainingJobTags", counted(client.job_tags().stream())),
-        (
-            "ListTrainingJobsByTags",
-            counted(client.jobs_by_tags([("a", ["b"])]).stream()),
-        ),
+        ("ListTrainingJobsByTags", counted(client.jobs_by_tags([("a", ["b"])]).stream())),
         ("ListFtArtifacts", counted(job.artifacts().stream())),
     ]
 }
@@ -100,11 +79,7 @@ fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value)
     let number = |name: Option<&str>| {
         let name = name?;
         let query = query.get(name).and_then(|text| text.parse().ok());
-        query.or_else(|| {
-            body[name]
-                .as_u64()
-                .and_then(|number| usize::try_from(number).ok())
-        })
+        query.or_else(|| body[name].as_u64().and_then(|number| usize::try_from(number).ok()))
     };
     let limit = number(how.limit_name).unwrap_or(ROWS);
     let offset = number(how.offset_name).unwrap_or(0);
@@ -112,9 +87,7 @@ fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value)
         Offset::PageIndex => offset * limit,
         _ => offset,
     };
-    let rows = (start..ROWS)
-        .take(limit)
-        .map(|number| row(operation.id, number));
+    let rows = (start..ROWS).take(limit).map(|number| row(operation.id, number));
     let mut answer = Value::Array(rows.collect());
     for name in how.items.rsplit('.').filter(|name| !name.is_empty()) {
         answer = json!({name: answer, "header": ["", "status"]});
@@ -129,9 +102,7 @@ fn answer(operation: &Operation, query: &BTreeMap<String, String>, body: &Value)
 fn fits(template: &str, path: &str) -> bool {
     let (template, path) = (template.split('/'), path.split('/'));
     template.clone().count() == path.clone().count()
-        && template
-            .zip(path)
-            .all(|(wanted, is)| wanted.starts_with('{') || wanted == is)
+        && template.zip(path).all(|(wanted, is)| wanted.starts_with('{') || wanted == is)
 }
 
 type Asked = Arc<Mutex<HashSet<&'static str>>>;
@@ -187,31 +158,19 @@ async fn algorithms_are_searched_and_sorted() {
         site.put("bucket/code/train.py", "");
         let body: modelarts_ext::types::AlgorithmRequest = serde_json::from_value(body).unwrap();
         let project = site.client.project_id();
-        let made = site
-            .client
-            .call(|api| api.create_algorithm().project_id(project).body(body).send());
+        let made =
+            site.client.call(|api| api.create_algorithm().project_id(project).body(body).send());
         made.await.unwrap();
         site.clock.advance(std::time::Duration::from_secs(1));
     }
     let names = |rows: Vec<modelarts_ext::types::Algorithm>| -> Vec<String> {
-        rows.into_iter()
-            .map(|row| row.metadata.unwrap().name.unwrap())
-            .collect()
+        rows.into_iter().map(|row| row.metadata.unwrap().name.unwrap()).collect()
     };
     let all = || site.client.algorithms();
-    assert_eq!(
-        names(all().collect(10).await.unwrap()),
-        ["resnet", "bert-a", "bert-b"]
-    );
-    assert_eq!(
-        names(all().name_like("bert").collect(10).await.unwrap()),
-        ["bert-a", "bert-b"]
-    );
+    assert_eq!(names(all().collect(10).await.unwrap()), ["resnet", "bert-a", "bert-b"]);
+    assert_eq!(names(all().name_like("bert").collect(10).await.unwrap()), ["bert-a", "bert-b"]);
     let sorted = all().sort_by("name").ascending().page_size(1);
-    assert_eq!(
-        names(sorted.collect(10).await.unwrap()),
-        ["bert-a", "bert-b", "resnet"]
-    );
+    assert_eq!(names(sorted.collect(10).await.unwrap()), ["bert-a", "bert-b", "resnet"]);
     let before = site.count("ListAlgorithms").0;
     for (list, text) in [
         (
@@ -223,10 +182,7 @@ async fn algorithms_are_searched_and_sorted() {
             "search name: the text is empty; leave the condition out to find all",
         ),
         (all().page_size(51), "page_size 51: must be 1 to 50"),
-        (
-            all().workspace(" "),
-            "workspace: it is blank; leave it out instead",
-        ),
+        (all().workspace(" "), "workspace: it is blank; leave it out instead"),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), text);
     }
@@ -238,18 +194,11 @@ async fn what_the_emulator_lists_is_read() {
     let site = Site::start().await;
     let job = site.run(site.script("listed", "")).await;
     let endless = job.trials().page_size(u32::MAX).collect(1).await;
-    assert_eq!(
-        message(&refused(endless)),
-        "page_size 4294967295: must be 1 to 1000"
-    );
+    assert_eq!(message(&refused(endless)), "page_size 4294967295: must be 1 to 1000");
     let flavors = site.client.flavors(None).collect(1000).await.unwrap();
     assert!(flavors.len() > 1);
     let engines = site.client.engines().collect(1000).await.unwrap();
-    assert!(
-        engines
-            .iter()
-            .any(|engine| engine.engine_name.as_deref() == Some("PyTorch"))
-    );
+    assert!(engines.iter().any(|engine| engine.engine_name.as_deref() == Some("PyTorch")));
     let history = job.task_history().collect(10).await.unwrap();
     assert_eq!(history[0].task.as_deref(), Some("worker-0"));
     assert_eq!(job.stages().collect(10).await.unwrap().len(), 1);
@@ -265,14 +214,10 @@ parser = argparse.ArgumentParser()
 parser.add_argument('--x')
 print('loss=' + parser.parse_known_args()[0].x)
 ";
-    let search = HyperparameterSearch::minimize("loss", r"loss=(\w+)")
-        .values("x", [4, 2, 3])
-        .algorithm(
+    let search =
+        HyperparameterSearch::minimize("loss", r"loss=(\w+)").values("x", [4, 2, 3]).algorithm(
             "anneal_search",
-            &[
-                ("num_samples", "6", "Integer"),
-                ("max_concurrent", "1", "Integer"),
-            ],
+            &[("num_samples", "6", "Integer"), ("max_concurrent", "1", "Integer")],
         );
     let job = site.script("searched", script).parameter("x", 4);
     let job = site.run(job.search(search)).await;

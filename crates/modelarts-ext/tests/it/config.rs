@@ -56,21 +56,14 @@ fn the_endpoint_or_the_region_is_taken() {
         assert_eq!(endpoint(&regions[at..=at]), urls[at]);
     }
     // Empty variables count as missing.
-    let empty = [
-        ("MODELARTS_ENDPOINT", ""),
-        ("MODELARTS_REGION", ""),
-        regions[2],
-    ];
+    let empty = [("MODELARTS_ENDPOINT", ""), ("MODELARTS_REGION", ""), regions[2]];
     assert_eq!(endpoint(&empty), urls[2]);
     let both = [&[ENDPOINT], &regions[..]].concat();
     assert_eq!(endpoint(&both), "https://modelarts.test/");
     for (text, url) in [
         ("modelarts.test", "https://modelarts.test/"),
         (" https://modelarts.test/ ", "https://modelarts.test/"),
-        (
-            "https://modelarts.test:8443",
-            "https://modelarts.test:8443/",
-        ),
+        ("https://modelarts.test:8443", "https://modelarts.test:8443/"),
         ("http://127.0.0.1:8080", "http://127.0.0.1:8080/"),
         ("http://localhost:8080", "http://localhost:8080/"),
         ("http://[::1]:8080", "http://[::1]:8080/"),
@@ -97,11 +90,7 @@ fn the_project_is_taken() {
 /// Returns three headers of the request that a client sends: access key, security token, and token.
 async fn sent(variables: &[(&str, &str)]) -> [Option<String>; 3] {
     let server = Server::start([json_answer("200 OK", "", r#"{"items":[]}"#)]).await;
-    let all = [
-        &[("MODELARTS_ENDPOINT", server.url.as_str()), PROJECT],
-        variables,
-    ]
-    .concat();
+    let all = [&[("MODELARTS_ENDPOINT", server.url.as_str()), PROJECT], variables].concat();
     let client = vars(&all).clock(TestClock::new()).build().unwrap();
     client.training_jobs().list().collect(1).await.unwrap();
     let request = server.requests().remove(0);
@@ -113,11 +102,7 @@ async fn sent(variables: &[(&str, &str)]) -> [Option<String>; 3] {
         let (_, rest) = value.split_once("Access=").unwrap();
         rest.split_once(',').unwrap().0.to_owned()
     });
-    [
-        access_key,
-        header("x-security-token"),
-        header("x-auth-token"),
-    ]
+    [access_key, header("x-security-token"), header("x-auth-token")]
 }
 
 #[tokio::test]
@@ -140,10 +125,7 @@ async fn credentials_are_taken() {
         (&[token], [None, None, some("TK1")]),
         (&[os_token], [None, None, some("TK2")]),
         (&[os_token, token], [None, None, some("TK1")]),
-        (
-            &[("OS_AUTH_TOKEN", ""), os_token],
-            [None, None, some("TK2")],
-        ),
+        (&[("OS_AUTH_TOKEN", ""), os_token], [None, None, some("TK2")]),
     ] {
         assert_eq!(sent(variables).await, expected, "{variables:?}");
     }
@@ -213,12 +195,7 @@ fn what_is_wrong_is_told() {
          me-east-1, sa-brazil-1, tr-west-1, or set the endpoint"
     );
     let endpoint = |text: &str| with(("MODELARTS_ENDPOINT", text));
-    for host in [
-        "modelarts.test",
-        "192.168.0.1",
-        "localhost.test",
-        "127.0.0.1.test",
-    ] {
+    for host in ["modelarts.test", "192.168.0.1", "localhost.test", "127.0.0.1.test"] {
         assert_eq!(
             endpoint(&format!("http://{host}")),
             format!(
@@ -262,10 +239,7 @@ fn what_is_wrong_is_told() {
         "the endpoint \"https://modelarts test\" from MODELARTS_ENDPOINT is wrong: invalid \
          international domain name"
     );
-    let region = (
-        "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE",
-        "ftp://modelarts.test",
-    );
+    let region = ("HUAWEICLOUD_SDK_REGION_MODELARTS_EU_DE", "ftp://modelarts.test");
     assert_eq!(
         problem(&[("MODELARTS_REGION", "eu-de"), region, PROJECT, ak, sk]),
         "the endpoint \"ftp://modelarts.test\" of the region \"eu-de\" has the scheme ftp; it must \
@@ -308,10 +282,7 @@ fn keys_of_two_families_are_not_mixed() {
         ("OS_ACCESS_KEY", "AK2"),
         ("OS_SECRET_KEY", "SK2"),
     ];
-    assert_eq!(
-        problem(&mixed),
-        "HUAWEICLOUD_SDK_AK is set but HUAWEICLOUD_SDK_SK is not"
-    );
+    assert_eq!(problem(&mixed), "HUAWEICLOUD_SDK_AK is set but HUAWEICLOUD_SDK_SK is not");
 }
 
 #[test]
@@ -343,22 +314,11 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
     let named = |name| ("MODELARTS_CLOUD", name);
     for (variables, builder, expected) in [
         (&[ENDPOINT][..], None, Cloud::Huawei),
-        (
-            &[("MODELARTS_ENDPOINT", "http://127.0.0.1:9")],
-            None,
-            Cloud::Huawei,
-        ),
+        (&[("MODELARTS_ENDPOINT", "http://127.0.0.1:9")], None, Cloud::Huawei),
         (&[otc], None, Cloud::Otc),
         (&[huawei], None, Cloud::Huawei),
         (&[ENDPOINT, otc], None, Cloud::Otc),
-        (
-            &[
-                ENDPOINT,
-                ("OS_AUTH_URL", "https://iam.eu-de.otc.t-systems.com/v3"),
-            ],
-            None,
-            Cloud::Otc,
-        ),
+        (&[ENDPOINT, ("OS_AUTH_URL", "https://iam.eu-de.otc.t-systems.com/v3")], None, Cloud::Otc),
         (&[otc, named("huawei")], None, Cloud::Huawei),
         (&[huawei, named("otc")], None, Cloud::Otc),
         (&[otc, named("Huawei")], None, Cloud::Huawei),
@@ -369,11 +329,7 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
         // The builder needs no variable.
         (&[otc, named("aws")], Some(Cloud::Huawei), Cloud::Huawei),
     ] {
-        assert_eq!(
-            cloud(variables, builder),
-            expected,
-            "{variables:?} {builder:?}"
-        );
+        assert_eq!(cloud(variables, builder), expected, "{variables:?} {builder:?}");
     }
     assert_eq!(
         problem(&[ENDPOINT, PROJECT, ak, sk, named("aws")]),
@@ -386,10 +342,7 @@ fn the_cloud_is_taken_from_the_builder_the_environment_or_the_endpoint() {
 fn the_origins_of_settings_are_returned() {
     let client = built(&[ENDPOINT, PROJECT, KEYS[0], KEYS[1]]);
     let origins = client.origins();
-    assert_eq!(
-        (origins.endpoint, origins.region),
-        ("MODELARTS_ENDPOINT", None)
-    );
+    assert_eq!((origins.endpoint, origins.region), ("MODELARTS_ENDPOINT", None));
     assert_eq!(origins.project, "HUAWEICLOUD_SDK_PROJECT_ID");
     let keys = "HUAWEICLOUD_SDK_AK, HUAWEICLOUD_SDK_SK";
     assert_eq!(origins.credentials, Some(keys));
@@ -398,10 +351,7 @@ fn the_origins_of_settings_are_returned() {
     assert_eq!(client.origins().region, Some("the endpoint"));
     let client = built(&[("OS_REGION_NAME", "eu-de"), PROJECT, KEYS[0], KEYS[1]]);
     let origins = client.origins();
-    assert_eq!(
-        (origins.endpoint, origins.region),
-        ("the region", Some("OS_REGION_NAME"))
-    );
+    assert_eq!((origins.endpoint, origins.region), ("the region", Some("OS_REGION_NAME")));
     let client = vars(&[])
         .endpoint(ENDPOINT.1)
         .region("eu-de")
@@ -410,12 +360,6 @@ fn the_origins_of_settings_are_returned() {
         .build()
         .unwrap();
     let origins = client.origins();
-    assert_eq!(
-        (origins.endpoint, origins.region),
-        ("endpoint()", Some("region()"))
-    );
-    assert_eq!(
-        (origins.project, origins.credentials),
-        ("project_id()", None)
-    );
+    assert_eq!((origins.endpoint, origins.region), ("endpoint()", Some("region()")));
+    assert_eq!((origins.project, origins.credentials), ("project_id()", None));
 }

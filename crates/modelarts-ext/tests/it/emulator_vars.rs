@@ -5,10 +5,9 @@ use modelarts_ext::{ClientBuilder, Error, config::Cloud};
 
 #[tokio::test]
 async fn a_client_takes_its_settings_from_the_variables_of_an_emulator() {
-    for (emulated, cloud) in [
-        (EmulatedCloud::Huawei, Cloud::Huawei),
-        (EmulatedCloud::Otc, Cloud::Otc),
-    ] {
+    for (emulated, cloud) in
+        [(EmulatedCloud::Huawei, Cloud::Huawei), (EmulatedCloud::Otc, Cloud::Otc)]
+    {
         let emulator = Emulator::builder().cloud(emulated).start().await.unwrap();
         let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
         let jobs = client.training_jobs().list().collect(1).await.unwrap();

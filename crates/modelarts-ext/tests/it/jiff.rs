@@ -7,11 +7,9 @@ use crate::support::site::Site;
 
 #[test]
 fn times_convert_to_jiff_and_back() {
-    for text in [
-        "2026-01-15T08:30:45.123456789Z",
-        "1970-01-01T00:00:00Z",
-        "1969-12-31T23:59:59.25Z",
-    ] {
+    for text in
+        ["2026-01-15T08:30:45.123456789Z", "1970-01-01T00:00:00Z", "1969-12-31T23:59:59.25Z"]
+    {
         let time: Timestamp = text.parse().unwrap();
         let converted = jiff::Timestamp::from(time);
         assert_eq!(converted, text.parse::<jiff::Timestamp>().unwrap());

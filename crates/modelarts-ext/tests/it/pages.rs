@@ -24,10 +24,7 @@ async fn site(settings: &[&str]) -> Site {
     }
     let site = Site::with(|builder| builder.quirks(quirks)).await;
     for number in 0..5 {
-        site.script(&format!("job-{number}"), "")
-            .submit()
-            .await
-            .unwrap();
+        site.script(&format!("job-{number}"), "").submit().await.unwrap();
     }
     site
 }
@@ -43,12 +40,7 @@ fn numbers(page: &Page<modelarts_ext::Job>) -> Vec<&str> {
 #[tokio::test]
 async fn a_page_has_the_rows_of_its_number() {
     let site = site(&[]).await;
-    for (number, rows) in [
-        (0, &["0", "1"][..]),
-        (1, &["2", "3"]),
-        (2, &["4"]),
-        (3, &[]),
-    ] {
+    for (number, rows) in [(0, &["0", "1"][..]), (1, &["2", "3"]), (2, &["4"]), (3, &[])] {
         let page = list(&site.client).page(number).await.unwrap();
         assert_eq!(numbers(&page), rows);
         assert_eq!((page.matching, page.total), (Some(5), Some(5)), "{number}");
@@ -110,16 +102,8 @@ async fn a_page_that_has_no_number_is_refused_before_sending() {
             "page 0: the list consists of 3 searches, whose pages have no numbers; use pages(), or \
              a range of at most 31 days",
         ),
-        (
-            list(&client).resume(position),
-            0,
-            "resume: must not be set for a page with a number",
-        ),
-        (
-            list(&client),
-            u64::MAX,
-            "page 18446744073709551615: must be at most 2147483647",
-        ),
+        (list(&client).resume(position), 0, "resume: must not be set for a page with a number"),
+        (list(&client), u64::MAX, "page 18446744073709551615: must be at most 2147483647"),
     ] {
         assert_eq!(message(&refused(list.page(number).await)), expected);
     }

@@ -104,10 +104,7 @@ async fn what_makes_no_sense_is_refused_before_sending() {
             "offset_is LineCursor: the offset of ListTrainingJobs counts pages or records",
         ),
         (list().page_size(51), "page_size 51: must be 1 to 50"),
-        (
-            list().workspace(""),
-            "workspace: it is blank; leave it out instead",
-        ),
+        (list().workspace(""), "workspace: it is blank; leave it out instead"),
     ] {
         assert_eq!(message(&refused(list.collect(1).await)), expected);
     }
@@ -185,21 +182,11 @@ async fn the_caller_can_say_what_the_offset_counts() {
     let server = Server::start([details(), events(150, 0..100), events(150, 84..150)]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = job(&client).await;
-    let all = job
-        .events()
-        .offset_is(Offset::PageIndex)
-        .collect(1000)
-        .await;
+    let all = job.events().offset_is(Offset::PageIndex).collect(1000).await;
     let all = all.unwrap();
     assert_eq!(all.len(), 150);
     assert_eq!(all[149].message(), "event 149");
-    assert_eq!(
-        queries(&server),
-        [
-            "limit=100&offset=0&order=asc",
-            "limit=84&offset=1&order=asc"
-        ]
-    );
+    assert_eq!(queries(&server), ["limit=100&offset=0&order=asc", "limit=84&offset=1&order=asc"]);
 }
 
 #[tokio::test]
@@ -268,10 +255,8 @@ async fn totals_as_text_are_numbers() {
     site.fault(2, LIST, Fault::TotalsAsText);
     let pages = site.client.training_jobs().list().page_size(2).pages();
     let pages: Vec<_> = pages.try_collect().await.unwrap();
-    let rows: Vec<_> = pages
-        .iter()
-        .map(|page| (page.items.len(), page.total, page.skipped))
-        .collect();
+    let rows: Vec<_> =
+        pages.iter().map(|page| (page.items.len(), page.total, page.skipped)).collect();
     assert_eq!(rows, [(2, Some(3), 0), (1, Some(3), 0)]);
     assert_eq!(site.emulator.faults().list(), []);
 }

@@ -80,19 +80,14 @@ fn files_that_others_can_read_are_warned_of() {
             .unwrap();
         assert!(!log.text().contains("s3cr3t"), "{}", log.text());
         let warnings = log.warnings();
-        warnings
-            .iter()
-            .map(|text| place.short(text))
-            .collect::<Vec<_>>()
+        warnings.iter().map(|text| place.short(text)).collect::<Vec<_>>()
     };
     let path = "home/.huaweicloud/credentials";
     let place = TestEnvironment::new().file(path, "[basic]\nak = AK\nsk = SK-s3cr3t\n");
     assert_eq!(warnings(&place, path, 0o600), [""; 0]);
     assert_eq!(
         warnings(&place, path, 0o644),
-        [format!(
-            "{path} holds secrets and others can use it (mode 644); run: chmod 600 {path}"
-        )]
+        [format!("{path} holds secrets and others can use it (mode 644); run: chmod 600 {path}")]
     );
     let path = "here/secure.yaml";
     let place = TestEnvironment::new()
@@ -103,9 +98,7 @@ fn files_that_others_can_read_are_warned_of() {
     assert_eq!(warnings(&place, path, 0o400), [""; 0]);
     assert_eq!(
         warnings(&place, path, 0o640),
-        [format!(
-            "{path} holds secrets and others can use it (mode 640); run: chmod 600 {path}"
-        )]
+        [format!("{path} holds secrets and others can use it (mode 640); run: chmod 600 {path}")]
     );
 }
 
@@ -116,10 +109,9 @@ async fn logs_show_no_secret() {
     }
     let log = CapturedLog::start();
     let mut signatures = Vec::new();
-    for credentials in [
-        Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN),
-        Credentials::token(TOKEN),
-    ] {
+    for credentials in
+        [Credentials::temporary_keys("AK", SECRET_KEY, SECURITY_TOKEN), Credentials::token(TOKEN)]
+    {
         let location = format!("location: https://elsewhere.test/{IN_LOCATION}\r\n");
         let server = Server::start([
             json_answer("503 Unavailable", "", "{}"),
@@ -134,11 +126,7 @@ async fn logs_show_no_secret() {
                 ),
             ),
             json_answer("302 Found", &location, ""),
-            json_answer(
-                "200 OK",
-                "",
-                &format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#),
-            ),
+            json_answer("200 OK", "", &format!(r#"{{"endpoints":"{JUPYTER_TOKEN}"}}"#)),
             // The wait receives this response, tolerates it and logs it.
             json_answer("200 OK", "", &format!(r#"{{"spec":"{JUPYTER_TOKEN}"}}"#)),
             job_answer("Completed"),
@@ -156,9 +144,7 @@ async fn logs_show_no_secret() {
         refused(create.submit().await);
         assert_eq!(server.left(), 0);
         for request in server.requests() {
-            let line = request
-                .lines()
-                .find(|line| line.starts_with("authorization"));
+            let line = request.lines().find(|line| line.starts_with("authorization"));
             signatures.extend(
                 line.and_then(|line| line.split_once("Signature="))
                     .map(|(_, signature)| signature.to_owned()),

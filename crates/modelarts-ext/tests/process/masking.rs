@@ -24,11 +24,7 @@ fn secrets_of(request: &reqwest::Request) -> Vec<String> {
         let (_, signature) = value.split_once("Signature=").unwrap();
         signature.to_owned()
     });
-    let sent = [
-        header("x-auth-token"),
-        header("x-security-token"),
-        signature,
-    ];
+    let sent = [header("x-auth-token"), header("x-security-token"), signature];
     let mut secrets: Vec<_> = sent.into_iter().flatten().collect();
     if header("authorization").is_some() {
         secrets.push(SECRET_KEY.to_owned());
@@ -37,9 +33,7 @@ fn secrets_of(request: &reqwest::Request) -> Vec<String> {
 }
 
 fn in_address(text: &str) -> String {
-    text.replace('/', "%2F")
-        .replace('+', "%2B")
-        .replace('=', "%3D")
+    text.replace('/', "%2F").replace('+', "%2B").replace('=', "%3D")
 }
 
 /// Function that returns a response with an echoed secret.
@@ -48,10 +42,7 @@ type Echo = fn(&str) -> NetworkReply;
 /// Paths by which text of a response gets into an error or a log.
 const ECHOES: &[(&str, Echo)] = &[
     ("message", |secret| {
-        reply(
-            400,
-            json!({"error_code": "ModelArts.1", "error_msg": format!("you sent {secret}")}),
-        )
+        reply(400, json!({"error_code": "ModelArts.1", "error_msg": format!("you sent {secret}")}))
     }),
     ("code, solution, id", |secret| {
         let all = json!({"error_code": secret, "error_msg": "m", "error_solution": secret,
@@ -59,86 +50,46 @@ const ECHOES: &[(&str, Echo)] = &[
         reply(403, all)
     }),
     ("escaped", |secret| {
-        let escaped: String = secret
-            .chars()
-            .map(|c| format!("\\u{:04x}", c as u32))
-            .collect();
-        reply(
-            400,
-            format!(r#"{{"error_code":"ModelArts.1","error_msg":"{escaped}"}}"#),
-        )
+        let escaped: String = secret.chars().map(|c| format!("\\u{:04x}", c as u32)).collect();
+        reply(400, format!(r#"{{"error_code":"ModelArts.1","error_msg":"{escaped}"}}"#))
     }),
     ("in an address", |secret| {
         let escaped = in_address(secret);
-        let small = escaped
-            .replace("%2F", "%2f")
-            .replace("%2B", "%2b")
-            .replace("%3D", "%3d");
+        let small = escaped.replace("%2F", "%2f").replace("%2B", "%2b").replace("%3D", "%3d");
         reply(404, format!("no /v2?token={small} and {escaped}"))
     }),
-    ("nested", |secret| {
-        reply(500, json!({"error": {"code": 5, "message": secret}}))
-    }),
-    ("another shape", |secret| {
-        reply(503, json!({"echo": {secret: [secret]}}))
-    }),
-    ("page", |secret| {
-        reply(502, format!("<html><title>{secret}</title></html>"))
-    }),
+    ("nested", |secret| reply(500, json!({"error": {"code": 5, "message": secret}}))),
+    ("another shape", |secret| reply(503, json!({"echo": {secret: [secret]}}))),
+    ("page", |secret| reply(502, format!("<html><title>{secret}</title></html>"))),
     ("text", |secret| reply(418, format!("headers: {secret}"))),
-    ("long text", |secret| {
-        reply(400, format!("{}{secret}", "x".repeat(2044)))
-    }),
+    ("long text", |secret| reply(400, format!("{}{secret}", "x".repeat(2044)))),
     ("refused signature", |secret| {
         let message = format!("verify aksk signature fail, canonicalRequest:GET|/|a:{secret}|x");
-        reply(
-            401,
-            json!({"error_code": "APIGW.0301", "error_msg": message}),
-        )
+        reply(401, json!({"error_code": "APIGW.0301", "error_msg": message}))
     }),
     ("no document", |secret| reply(600, secret)),
     ("redirect", |secret| {
         let target = format!("https://{secret}.test/{secret}");
-        Ok(answer(302)
-            .header("location", target)
-            .body(String::new())
-            .unwrap())
+        Ok(answer(302).header("location", target).body(String::new()).unwrap())
     }),
     ("id of the request", |secret| {
         let body = json!({"error_code": "ModelArts.1", "error_msg": "m"}).to_string();
-        Ok(answer(400)
-            .header("x-request-id", secret)
-            .body(body)
-            .unwrap())
+        Ok(answer(400).header("x-request-id", secret).body(body).unwrap())
     }),
     ("id of a good request", |secret| {
         let body = json!({"metadata": {"id": "other"}}).to_string();
-        Ok(answer(200)
-            .header("x-request-id", secret)
-            .body(body)
-            .unwrap())
+        Ok(answer(200).header("x-request-id", secret).body(body).unwrap())
     }),
-    ("not understood", |secret| {
-        reply(200, format!("{{\"metadata\":\"{secret}\""))
-    }),
+    ("not understood", |secret| reply(200, format!("{{\"metadata\":\"{secret}\""))),
     ("not understood, in a name", |secret| {
         reply(200, json!({"status": {"duration": {secret: 1}}, secret: 1}))
     }),
     ("not there yet", |secret| {
-        Ok(answer(204)
-            .header("x-request-id", secret)
-            .body(String::new())
-            .unwrap())
+        Ok(answer(204).header("x-request-id", secret).body(String::new()).unwrap())
     }),
-    ("another object", |secret| {
-        reply(200, json!({"metadata": {"id": secret}}))
-    }),
-    ("broken connection", |secret| {
-        Err(ConnectorError::Lost(format!("sent {secret}").into()))
-    }),
-    ("no connection", |secret| {
-        Err(ConnectorError::NotSent(format!("for {secret}").into()))
-    }),
+    ("another object", |secret| reply(200, json!({"metadata": {"id": secret}}))),
+    ("broken connection", |secret| Err(ConnectorError::Lost(format!("sent {secret}").into()))),
+    ("no connection", |secret| Err(ConnectorError::NotSent(format!("for {secret}").into()))),
 ];
 
 #[tokio::test]
@@ -208,10 +159,7 @@ async fn secrets_that_a_server_echoes_are_masked() {
                     let escaped = in_address(secret);
                     for form in [secret, &escaped, &secret.to_lowercase()] {
                         assert!(!all.contains(form), "{kind}, {name}, {at}: {form} in {all}");
-                        assert!(
-                            !logged.contains(form),
-                            "{kind}, {name}, {at}: {form} is logged"
-                        );
+                        assert!(!logged.contains(form), "{kind}, {name}, {at}: {form} is logged");
                     }
                 }
                 if !["no document", "not there yet", "id of a good request"].contains(name) {

@@ -33,18 +33,11 @@ fn proxy() -> (String, Arc<Mutex<Vec<String>>>) {
 }
 
 fn variables(proxy: &str) -> Vec<(&str, &str)> {
-    [
-        "HTTP_PROXY",
-        "http_proxy",
-        "HTTPS_PROXY",
-        "https_proxy",
-        "ALL_PROXY",
-        "all_proxy",
-    ]
-    .map(|name| (name, proxy))
-    .into_iter()
-    .chain([("NO_PROXY", ""), ("no_proxy", "")])
-    .collect()
+    ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+        .map(|name| (name, proxy))
+        .into_iter()
+        .chain([("NO_PROXY", ""), ("no_proxy", "")])
+        .collect()
 }
 
 #[tokio::test]
@@ -95,12 +88,6 @@ async fn other_hosts_are_reached_through_proxies() {
     }
     let (url, lines) = proxy();
     let url = url.replace("://", "://user:secret@");
-    child(
-        "proxy::other_hosts_are_reached_through_proxies",
-        &variables(&url),
-    );
-    assert_eq!(
-        *lines.lock().unwrap(),
-        ["CONNECT modelarts.invalid:443 HTTP/1.1\r\n"]
-    );
+    child("proxy::other_hosts_are_reached_through_proxies", &variables(&url));
+    assert_eq!(*lines.lock().unwrap(), ["CONNECT modelarts.invalid:443 HTTP/1.1\r\n"]);
 }

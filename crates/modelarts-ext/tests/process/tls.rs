@@ -58,9 +58,7 @@ async fn another_authority_is_refused_and_not_tried_again() {
     let place = format!("https://localhost:{}", server.port);
     let clients = [
         server.client("localhost"),
-        server
-            .client("localhost")
-            .root_certificate(Authority::new("another").pem),
+        server.client("localhost").root_certificate(Authority::new("another").pem),
     ];
     for (client, connections) in clients.into_iter().zip(1..) {
         let client = client.build().unwrap();
@@ -141,10 +139,7 @@ async fn a_log_behind_https_is_read_although_the_endpoint_is_http() {
     let details = json_answer("200 OK", "", &details.to_string());
     let service = Server::start([details, link]).await;
     let client = service.client(&TestClock::new());
-    let client = client
-        .root_certificate(authority.pem.clone())
-        .build()
-        .unwrap();
+    let client = client.root_certificate(authority.pem.clone()).build().unwrap();
     let job = client.training_jobs().get("j").await.unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
@@ -162,15 +157,7 @@ async fn a_certificate_for_another_name_is_refused() {
     let server = authority.server(&["elsewhere.test"]).await;
     let place = format!("https://localhost:{}", server.port);
     let client = server.client("localhost").root_certificate(authority.pem);
-    let error = refused(
-        client
-            .build()
-            .unwrap()
-            .training_jobs()
-            .list()
-            .collect(10)
-            .await,
-    );
+    let error = refused(client.build().unwrap().training_jobs().list().collect(10).await);
     assert_eq!(
         message(&error),
         format!(
@@ -197,15 +184,9 @@ fn an_invalid_root_certificate_is_reported() {
     let broken = good.replacen("MII", "M*I", 1);
     for (pem, text) in [
         ("", "the root certificate holds no certificate in PEM form"),
-        (
-            "hello",
-            "the root certificate holds no certificate in PEM form",
-        ),
+        ("hello", "the root certificate holds no certificate in PEM form"),
         (cut, "the root certificate is cut off or is no valid PEM"),
-        (
-            &broken,
-            "the root certificate is cut off or is no valid PEM",
-        ),
+        (&broken, "the root certificate is cut off or is no valid PEM"),
         (
             &KeyPair::generate().unwrap().serialize_pem(),
             "the root certificate holds no certificate in PEM form",
@@ -232,10 +213,7 @@ async fn http_on_loopback_needs_no_certificates() {
     }
     child(
         "tls::http_on_loopback_needs_no_certificates",
-        &[
-            ("SSL_CERT_FILE", "/nonexistent"),
-            ("SSL_CERT_DIR", "/nonexistent"),
-        ],
+        &[("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")],
     );
 }
 
@@ -253,9 +231,6 @@ async fn an_added_root_is_enough() {
     }
     child(
         "tls::an_added_root_is_enough",
-        &[
-            ("SSL_CERT_FILE", "/nonexistent"),
-            ("SSL_CERT_DIR", "/nonexistent"),
-        ],
+        &[("SSL_CERT_FILE", "/nonexistent"), ("SSL_CERT_DIR", "/nonexistent")],
     );
 }

@@ -35,10 +35,7 @@ impl Authority {
         params.distinguished_name.push(DnType::CommonName, name);
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let certificate = params.self_signed(&key).unwrap();
-        Self {
-            pem: certificate.pem(),
-            issuer: Issuer::new(params, key),
-        }
+        Self { pem: certificate.pem(), issuer: Issuer::new(params, key) }
     }
 
     /// Starts a server with a certificate for these names, which returns an empty list for every
@@ -80,11 +77,7 @@ impl Authority {
                 let _ = stream.shutdown().await;
             }
         });
-        TlsServer {
-            port,
-            handshakes,
-            connections,
-        }
+        TlsServer { port, handshakes, connections }
     }
 }
 
@@ -107,9 +100,6 @@ impl TlsServer {
 
     /// Returns the number of connections, and of complete handshakes.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        (
-            self.connections.load(Ordering::SeqCst),
-            self.handshakes.load(Ordering::SeqCst),
-        )
+        (self.connections.load(Ordering::SeqCst), self.handshakes.load(Ordering::SeqCst))
     }
 }

@@ -47,9 +47,7 @@ async fn open_line(network: &Network, path: &str, answer: &[u8]) -> Option<Strin
     let words: Vec<&str> = path.split('/').collect();
     let task = words.get(6)?.strip_prefix("worker-")?.parse().ok()?;
     let log = network.service.log(words.get(4)?, task).await?;
-    let text = answer["content"]
-        .as_str()
-        .filter(|text| log.ends_with(text))?;
+    let text = answer["content"].as_str().filter(|text| log.ends_with(text))?;
     let is_open = network.conditions.answers_null && answer["end_line"].is_string();
     answer["content"] = text.strip_suffix('\n').filter(|_| is_open)?.into();
     Some(answer.to_string())

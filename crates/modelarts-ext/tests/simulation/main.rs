@@ -76,10 +76,7 @@ fn run_safely(seed: u64) -> Run {
         Ok(Err(error)) => error.to_string(),
         Err(_) => "it panicked".to_owned(),
     };
-    Run {
-        failures: vec![error],
-        ..Run::default()
-    }
+    Run { failures: vec![error], ..Run::default() }
 }
 
 /// Runs the seed in `SIMULATION_SEED`, or as many seeds as `SIMULATION_SEEDS` says, beginning with
@@ -87,16 +84,10 @@ fn run_safely(seed: u64) -> Run {
 #[test]
 fn no_seed_breaks_a_rule() {
     if let Some(seed) = variable("SIMULATION_SEED") {
-        let Run {
-            failures, trace, ..
-        } = run_safely(seed);
+        let Run { failures, trace, .. } = run_safely(seed);
         println!("{}", trace.join("\n"));
         let count = failures.len();
-        assert!(
-            count == 0,
-            "{count} rules were broken:\n{}",
-            failures.join("\n")
-        );
+        assert!(count == 0, "{count} rules were broken:\n{}", failures.join("\n"));
         return;
     }
     let first = variable("SIMULATION_FIRST").unwrap_or(0);
@@ -112,10 +103,7 @@ fn no_seed_breaks_a_rule() {
             }
             let run = run_safely(seed);
             let (broken, counts) = &mut *total.lock().unwrap();
-            for (sum, count) in counts
-                .iter_mut()
-                .zip([1, run.requests, run.simulated.as_secs()])
-            {
+            for (sum, count) in counts.iter_mut().zip([1, run.requests, run.simulated.as_secs()]) {
                 *sum += count;
             }
             if !run.failures.is_empty() {

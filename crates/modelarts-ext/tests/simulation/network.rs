@@ -155,10 +155,7 @@ impl Network {
             }
         };
         sleep(course.there + course.back).await;
-        self.note(
-            &course,
-            &format!("{:?}, retry after {pause:?}", course.fate),
-        );
+        self.note(&course, &format!("{:?}, retry after {pause:?}", course.fate));
         (end, pause, result)
     }
 

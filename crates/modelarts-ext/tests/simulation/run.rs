@@ -25,10 +25,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 /// Runs one simulation on this thread.
 pub(crate) fn run(seed: u64) -> Result<Run, AnyError> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .start_paused(true)
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build()?;
     runtime.block_on(simulate(seed))
 }
 

@@ -63,10 +63,7 @@ impl Wish {
             5 => self.command = one(rng, &COMMANDS).to_owned(),
             6 => self.mode = owned(one(rng, &[None, Some("quick"), Some("slow")])),
             _ => {
-                self.output = owned(one(
-                    rng,
-                    &[None, Some("/bucket/out/"), Some("/bucket/other/")],
-                ))
+                self.output = owned(one(rng, &[None, Some("/bucket/out/"), Some("/bucket/other/")]))
             }
         }
     }

@@ -51,12 +51,7 @@ impl World {
     fn begin(&self, kind: Kind) -> Arc<Call> {
         let number = self.calls.fetch_add(1, Relaxed);
         let (begun, attempts) = (self.clock.elapsed(), Mutex::default());
-        Arc::new(Call {
-            number,
-            kind,
-            begun,
-            attempts,
-        })
+        Arc::new(Call { number, kind, begun, attempts })
     }
 
     /// Makes a call, and checks its requests.
@@ -95,20 +90,13 @@ impl World {
         let at = self.clock.elapsed();
         let error = result.as_ref().err();
         match error {
-            None => self
-                .trace
-                .note(format_args!("{what}: Ok after {:?}", at - call.begun)),
+            None => self.trace.note(format_args!("{what}: Ok after {:?}", at - call.begun)),
             Some(error) => self.trace.note(format_args!("{what}: {error}")),
         }
         for violation in call.violations(&self.conditions, error, at) {
             fail!(self; "{what}: {violation}");
         }
-        Ended {
-            what,
-            call,
-            result,
-            at,
-        }
+        Ended { what, call, result, at }
     }
 }
 

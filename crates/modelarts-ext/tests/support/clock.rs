@@ -75,10 +75,7 @@ impl TestClock {
         {
             let mut slept = self.0.slept.lock().unwrap();
             slept.push(duration);
-            assert!(
-                slept.len() < MOST,
-                "this does not come to an end: {slept:?}"
-            );
+            assert!(slept.len() < MOST, "this does not come to an end: {slept:?}");
         }
         tokio::task::yield_now().await;
         let step = self.0.steps.lock().unwrap().pop_front();

@@ -91,9 +91,7 @@ pub(crate) fn everything() -> CreateJob {
                 .description("Images")
                 .local_dir("/home/ma-user/data")
                 .from_env()
-                .constraint(read(
-                    json!({"data_type": "dataset", "attributes": "data_format"}),
-                )),
+                .constraint(read(json!({"data_type": "dataset", "attributes": "data_format"}))),
         )
         .add_input(Input::dataset("labels", "d", "v").proportion(50))
         .add_input(Input::asset_dataset("more", "d"))
@@ -136,13 +134,7 @@ pub(crate) fn everything() -> CreateJob {
         .log_export_config(read(json!({"version": "v1", "rotation_enabled": true})))
         .runtime_type(RuntimeType::Debug)
         .retention(read(json!({"policy": "enabled"})))
-        .notify(
-            "urn:smn",
-            [
-                NotificationEvent::JobFailed,
-                NotificationEvent::JobCompleted,
-            ],
-        )
+        .notify("urn:smn", [NotificationEvent::JobFailed, NotificationEvent::JobCompleted])
         .ssh(["mine"])
         .jupyter_lab()
         .tensorboard(["job-1"])

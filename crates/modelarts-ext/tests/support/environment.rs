@@ -15,10 +15,7 @@ pub(crate) struct TestEnvironment {
 
 impl TestEnvironment {
     pub(crate) fn new() -> Self {
-        Self {
-            root: tempfile::tempdir().unwrap(),
-            variables: Vec::new(),
-        }
+        Self { root: tempfile::tempdir().unwrap(), variables: Vec::new() }
     }
 
     pub(crate) fn variable(mut self, name: &str, value: impl Into<String>) -> Self {

@@ -10,10 +10,5 @@ pub(crate) const DELETE: &str = "DeleteTrainingJob";
 
 /// Returns a response fault with this status and without an error code.
 pub(crate) fn status(status: u16, retry_after: Option<u64>) -> Fault {
-    Fault::Status {
-        status,
-        retry_after,
-        error_code: None,
-        error_msg: None,
-    }
+    Fault::Status { status, retry_after, error_code: None, error_msg: None }
 }

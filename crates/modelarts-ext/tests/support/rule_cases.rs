@@ -28,14 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
         .map(|case| Case {
             name: text(case, "name"),
             breaks: patched(plain, &case["breaks"]),
-            message: text(
-                case,
-                if case["warning"].is_null() {
-                    "violation"
-                } else {
-                    "warning"
-                },
-            ),
+            message: text(case, if case["warning"].is_null() { "violation" } else { "warning" }),
             is_advice: !case["warning"].is_null(),
             keeps: patched(plain, &case["keeps"]),
         })

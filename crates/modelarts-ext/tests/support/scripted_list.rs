@@ -102,10 +102,9 @@ impl ScriptedLists {
 fn fill(template: &Value, name: &str) -> Value {
     match template {
         Value::String(text) => text.replace("{row}", name).into(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), fill(value, name)))
-            .collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), fill(value, name))).collect()
+        }
         other => other.clone(),
     }
 }

@@ -48,12 +48,7 @@ impl Server {
                 tokio::spawn(answer(stream, Arc::clone(&seen), Arc::clone(&script)));
             }
         });
-        Self {
-            url,
-            requests,
-            replies,
-            task,
-        }
+        Self { url, requests, replies, task }
     }
 
     /// Returns a client builder that is configured for this server.
@@ -103,9 +98,7 @@ pub(crate) fn json_answer(status: &str, headers: &str, body: &str) -> Reply {
 /// Returns the error message of the operating system for a connection that was reset.
 pub(crate) async fn words_for_a_reset() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut client = TcpStream::connect(listener.local_addr().unwrap())
-        .await
-        .unwrap();
+    let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, _) = listener.accept().await.unwrap();
     stream.set_zero_linger().unwrap();
     drop(stream);
@@ -123,11 +116,7 @@ async fn answer(
     seen.lock().unwrap().push(request);
     let reply = script.lock().unwrap().pop_front();
     let reply = reply.unwrap_or_else(|| {
-        json_answer(
-            "418 Not in the script",
-            "",
-            r#"{"error_msg":"not in the script"}"#,
-        )
+        json_answer("418 Not in the script", "", r#"{"error_msg":"not in the script"}"#)
     });
     // Clients may stop reading at any time, so errors are ignored.
     match reply {

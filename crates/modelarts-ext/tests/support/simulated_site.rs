@@ -114,12 +114,8 @@ impl SimulatedSite {
             .await
             .unwrap();
         let emulator = Arc::new(emulator);
-        let clock = EmulatorClock {
-            manual,
-            emulator: Arc::clone(&emulator),
-            limit,
-            turn: Arc::default(),
-        };
+        let clock =
+            EmulatorClock { manual, emulator: Arc::clone(&emulator), limit, turn: Arc::default() };
         let requests = Requests::default();
         let connector = InProcess {
             router: emulator.router(),
@@ -131,12 +127,7 @@ impl SimulatedSite {
             .connector(connector)
             .build()
             .unwrap();
-        Self {
-            emulator,
-            client,
-            clock,
-            requests,
-        }
+        Self { emulator, client, clock, requests }
     }
 
     /// Returns the builder of a job. The job is not submitted.

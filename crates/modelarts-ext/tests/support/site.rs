@@ -37,11 +37,7 @@ impl Site {
             .clock(Arc::new(clock.clone()));
         let emulator = Arc::new(set(builder).start().await.unwrap());
         let client = client(&emulator, &clock).build().unwrap();
-        Self {
-            emulator,
-            clock,
-            client,
-        }
+        Self { emulator, clock, client }
     }
 
     /// Returns the builder of another client for the same emulator.
@@ -94,9 +90,7 @@ impl Site {
     /// Returns the number of requests of an operation that were received, and the number that were
     /// executed successfully.
     pub(crate) fn count(&self, operation: &str) -> (u64, u64) {
-        let RequestCount {
-            received, executed, ..
-        } = self.emulator.requests()[operation];
+        let RequestCount { received, executed, .. } = self.emulator.requests()[operation];
         (received, executed)
     }
     /// Returns all jobs of the project.
@@ -110,10 +104,7 @@ fn client(emulator: &Emulator, clock: &TestClock) -> ClientBuilder {
     Client::builder()
         .endpoint(emulator.url())
         .project_id(emulator.project_id())
-        .credentials(Credentials::keys(
-            emulator.access_key(),
-            emulator.secret_key(),
-        ))
+        .credentials(Credentials::keys(emulator.access_key(), emulator.secret_key()))
         .clock(clock.clone())
         // The clock advances in jumps; the long limit prevents accidental timeouts.
         .timeout(Duration::from_secs(3600))

@@ -102,8 +102,7 @@ impl StageCode {
         for warning in code.report.clone().into_result("the code")? {
             tracing::warn!(%warning, "the code does not follow a recommendation");
         }
-        code.send(&self.staging, self.dry_run, &*self.on_progress)
-            .await
+        code.send(&self.staging, self.dry_run, &*self.on_progress).await
     }
 }
 
@@ -118,9 +117,7 @@ impl IntoFuture for StageCode {
 
 impl fmt::Debug for StageCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StageCode")
-            .field("directory", &self.directory)
-            .finish_non_exhaustive()
+        f.debug_struct("StageCode").field("directory", &self.directory).finish_non_exhaustive()
     }
 }
 
@@ -155,9 +152,7 @@ impl Code {
             if let Some(boot_file) = &boot_file {
                 require_sent(&directory.path, boot_file, &skipped)?;
             }
-            let sizes = listing
-                .iter()
-                .map(|(path, file)| (path.as_str(), file.stamp.size));
+            let sizes = listing.iter().map(|(path, file)| (path.as_str(), file.stamp.size));
             let report = CodeDir::from_files(sizes).check(boot_file.as_deref());
             // The files of a directory that exceeds a limit are not read, because they may be very
             // large.
@@ -231,11 +226,7 @@ impl Code {
             files: self.files.len() as u64,
             bytes: self.files.iter().map(|file| file.size).sum(),
         };
-        Summary {
-            unchanged,
-            skipped: self.skipped.clone(),
-            ..Summary::default()
-        }
+        Summary { unchanged, skipped: self.skipped.clone(), ..Summary::default() }
     }
 }
 
@@ -297,10 +288,7 @@ fn hash_files(
 ) -> Result<Vec<File>, Error> {
     let checksums = Checksums::of_directory(obs.cache_dir(), root);
     let file = |(path, file): (&String, &LocalFile)| {
-        let source = SourceItem::File {
-            path: file.path.clone(),
-            stamp: file.stamp,
-        };
+        let source = SourceItem::File { path: file.path.clone(), stamp: file.stamp };
         let sha256 = match checksums.find(path, &source) {
             Some(sha256) => sha256,
             None => {

@@ -80,8 +80,7 @@ impl StageData {
     async fn send(self) -> Result<StagedDir, Error> {
         let data = Data::find(&self.staging, &self.directory).await?;
         let changes = data.compare(&self.staging, None).await?;
-        data.send(&self.staging, changes, self.dry_run, &*self.on_progress)
-            .await
+        data.send(&self.staging, changes, self.dry_run, &*self.on_progress).await
     }
 }
 
@@ -96,9 +95,7 @@ impl IntoFuture for StageData {
 
 impl fmt::Debug for StageData {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StageData")
-            .field("directory", &self.directory)
-            .finish_non_exhaustive()
+        f.debug_struct("StageData").field("directory", &self.directory).finish_non_exhaustive()
     }
 }
 
@@ -132,10 +129,7 @@ impl Data {
         );
         let hash = &sha256(place.as_bytes())[..HASH_DIGITS];
         let path = root.join(&format!("data/{}/{hash}", user()))?;
-        Ok(Self {
-            path: path.join(&directory.name)?,
-            directory,
-        })
+        Ok(Self { path: path.join(&directory.name)?, directory })
     }
 
     /// Compares the directory with its objects, and changes nothing.

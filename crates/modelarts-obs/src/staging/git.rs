@@ -46,10 +46,7 @@ impl Revision {
             let index = Index::parse(&fs::read(git.join("index")).ok()?)?;
             Some(index.differs(root, directory, files))
         };
-        Some(Self {
-            commit: head(&git)?,
-            dirty: dirty(),
-        })
+        Some(Self { commit: head(&git)?, dirty: dirty() })
     }
 }
 
@@ -133,10 +130,7 @@ impl Index {
             // Entries are padded with 1 to 8 zero bytes to a multiple of 8.
             at += (start - at + length + 8) & !7;
         }
-        Some(Self {
-            entries,
-            is_committed: is_committed(bytes.get(at..)?)?,
-        })
+        Some(Self { entries, is_committed: is_committed(bytes.get(at..)?)? })
     }
 
     /// Returns `true` if files of the directory differ from the index or are not in it, if files of
@@ -284,10 +278,7 @@ mod tests {
         assert_eq!(repository.revision(&FILES[1..]), expect(false));
         repository.git(&["checkout", "--quiet", "README"]);
         // An untracked file is a difference.
-        assert_eq!(
-            repository.revision(&["lib/a.py", "new.py", "train.py"]),
-            expect(true)
-        );
+        assert_eq!(repository.revision(&["lib/a.py", "new.py", "train.py"]), expect(true));
         // Other contents of the same size are a difference, also after they are staged.
         repository.write("src/train.py", "5");
         assert_eq!(repository.revision(&FILES), expect(true));

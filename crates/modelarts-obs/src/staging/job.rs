@@ -230,12 +230,7 @@ impl StageJob {
             changes.push(directory.compare(staging, text("workspace_id")).await?);
         }
 
-        let mut staged = StagedJob {
-            job,
-            code: None,
-            data: Vec::new(),
-            outputs,
-        };
+        let mut staged = StagedJob { job, code: None, data: Vec::new(), outputs };
         let on_progress =
             |part: &StagedPart, progress: &Progress| (self.on_progress)(part, progress);
         if let Some(code) = code {
@@ -245,9 +240,7 @@ impl StageJob {
         for ((name, directory), changes) in data.into_iter().zip(changes) {
             let part = StagedPart::Data(name.clone());
             let on_progress = |progress: &Progress| on_progress(&part, progress);
-            let sent = directory
-                .send(staging, changes, dry_run, &on_progress)
-                .await?;
+            let sent = directory.send(staging, changes, dry_run, &on_progress).await?;
             staged.data.push((name.clone(), sent));
         }
         Ok(staged)
@@ -277,15 +270,9 @@ fn data_inside(code: &Path, data: &[(String, PathBuf)]) -> Vec<String> {
     };
     let inside = data.iter().filter_map(|(_, directory)| {
         let directory = directory.canonicalize().ok()?;
-        let steps: Option<Vec<&str>> = directory
-            .strip_prefix(&code)
-            .ok()?
-            .iter()
-            .map(|step| step.to_str())
-            .collect();
-        steps
-            .filter(|steps| !steps.is_empty())
-            .map(|steps| steps.join("/"))
+        let steps: Option<Vec<&str>> =
+            directory.strip_prefix(&code).ok()?.iter().map(|step| step.to_str()).collect();
+        steps.filter(|steps| !steps.is_empty()).map(|steps| steps.join("/"))
     });
     inside.collect()
 }

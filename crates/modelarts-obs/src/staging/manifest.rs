@@ -38,9 +38,7 @@ pub(super) struct File {
 impl Manifest {
     /// Creates the manifest of a directory. Blocks.
     pub(super) fn new(directory: LocalDir, files: Vec<File>, now: SystemTime) -> Self {
-        let modes = files
-            .iter()
-            .map(|file| (file.path.as_str(), file.executable));
+        let modes = files.iter().map(|file| (file.path.as_str(), file.executable));
         let modes: Vec<_> = modes.collect();
         let created = jiff::Timestamp::try_from(now).ok();
         Self {

@@ -145,12 +145,7 @@ impl Staging {
     /// Creates a staging with the bucket in the variable `MODELARTS_OBS_BUCKET` and the prefix in
     /// `MODELARTS_OBS_PREFIX`, by default `modelarts`. No request is sent.
     pub fn new(client: &Client) -> Self {
-        Self {
-            client: client.clone(),
-            obs: None,
-            bucket: None,
-            prefix: None,
-        }
+        Self { client: client.clone(), obs: None, bucket: None, prefix: None }
     }
 
     /// Sets the bucket, which must exist in the region of the jobs.
@@ -189,9 +184,8 @@ impl Staging {
         let bucket = self.bucket.clone().or_else(|| environment.variable(BUCKET));
         let bucket = bucket.ok_or_else(|| {
             let message = "no bucket for code, data and outputs";
-            Error::new(ErrorKind::Config, message).with_advice(Some(format!(
-                "set the variable {BUCKET}, or call Staging::bucket"
-            )))
+            Error::new(ErrorKind::Config, message)
+                .with_advice(Some(format!("set the variable {BUCKET}, or call Staging::bucket")))
         })?;
         let prefix = self.prefix.clone().or_else(|| environment.variable(PREFIX));
         ObsPath::new(&bucket, prefix.as_deref().unwrap_or(DEFAULT_PREFIX))
@@ -212,8 +206,7 @@ impl Staging {
     /// Returns a new address for the outputs of a job, with a random number.
     fn run_root(&self, name: &str) -> Result<ObsPath, Error> {
         let random = fastrand::u32(..);
-        self.root()?
-            .join(&format!("out/{}-{random:08x}", key_step(name)))
+        self.root()?.join(&format!("out/{}-{random:08x}", key_step(name)))
     }
 }
 
@@ -244,10 +237,7 @@ fn url(path: &ObsPath) -> String {
 /// are replaced by `-`.
 fn key_step(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let step: String = text
-        .chars()
-        .map(|c| if plain(c) { c } else { '-' })
-        .collect();
+    let step: String = text.chars().map(|c| if plain(c) { c } else { '-' }).collect();
     match step.trim_matches('.') {
         "" => "unnamed".to_owned(),
         step => step.to_owned(),

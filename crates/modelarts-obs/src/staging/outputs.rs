@@ -137,12 +137,7 @@ impl DownloadOutputs {
                 }
                 received => received?,
             };
-            downloaded.push(DownloadedOutput {
-                name: name.to_owned(),
-                path,
-                directory,
-                summary,
-            });
+            downloaded.push(DownloadedOutput { name: name.to_owned(), path, directory, summary });
         }
         Ok(downloaded)
     }

@@ -26,12 +26,7 @@ pub(super) async fn require_none(
     let mut found = BTreeSet::new();
     let other = workspace.filter(|id| *id != DEFAULT_WORKSPACE);
     for workspace in iter::once(None).chain(other.map(Some)) {
-        let ended = [
-            Phase::Completed,
-            Phase::Failed,
-            Phase::Terminated,
-            Phase::Abnormal,
-        ];
+        let ended = [Phase::Completed, Phase::Failed, Phase::Terminated, Phase::Abnormal];
         let jobs = client.training_jobs().list();
         let jobs = jobs.filter(Filter::phase().is_not_in(ended));
         let mut jobs = match workspace {
@@ -77,9 +72,7 @@ fn names_overlap(value: &Value, path: &ObsPath, is_source: bool) -> bool {
         Value::Object(members) => members.iter().any(|(name, member)| {
             names_overlap(member, path, is_source || SOURCES.contains(&name.as_str()))
         }),
-        Value::Array(items) => items
-            .iter()
-            .any(|item| names_overlap(item, path, is_source)),
+        Value::Array(items) => items.iter().any(|item| names_overlap(item, path, is_source)),
         Value::String(text) if is_source => {
             // Consecutive slashes count as one.
             let steps = text.strip_prefix("obs:/").unwrap_or(text).split('/');
@@ -115,11 +108,7 @@ mod tests {
         ] {
             assert!(reads(&input(url)), "{url}");
         }
-        for url in [
-            "/bucket/data/images2/",
-            "/other/data/images/",
-            "data/images",
-        ] {
+        for url in ["/bucket/data/images2/", "/other/data/images/", "data/images"] {
             assert!(!reads(&input(url)), "{url}");
         }
         let url = "/bucket/data/images/";

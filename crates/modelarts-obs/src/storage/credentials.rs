@@ -119,9 +119,6 @@ impl CredentialProvider for KeyProvider {
     async fn get_credential(&self) -> object_store::Result<Arc<AwsCredential>> {
         let keys = self.keys().await;
         keys.map(Arc::new)
-            .map_err(|error| object_store::Error::Generic {
-                store: "OBS",
-                source: Box::new(error),
-            })
+            .map_err(|error| object_store::Error::Generic { store: "OBS", source: Box::new(error) })
     }
 }

@@ -27,19 +27,14 @@ impl Directory {
     /// Opens a directory, which must exist.
     pub(super) fn open(path: &FilePath) -> Result<Self> {
         let root = fs::canonicalize(path).map_err(|failure| failed(path, failure))?;
-        Ok(Self {
-            files: LocalFileSystem::new_with_prefix(&root)?,
-            root,
-        })
+        Ok(Self { files: LocalFileSystem::new_with_prefix(&root)?, root })
     }
 
     /// Checks that the file of an object is in the directory. If the file does not exist, its
     /// nearest existing ancestor must be in the directory.
     fn check(&self, location: &Path) -> Result<()> {
         let path = self.files.path_to_filesystem(location)?;
-        let existing = path
-            .ancestors()
-            .find_map(|path| fs::canonicalize(path).ok());
+        let existing = path.ancestors().find_map(|path| fs::canonicalize(path).ok());
         match existing.filter(|real| !real.starts_with(&self.root)) {
             None => Ok(()),
             Some(real) => {
@@ -87,10 +82,7 @@ impl Directory {
 }
 
 fn failed(path: &FilePath, failure: io::Error) -> Error {
-    Error::PermissionDenied {
-        path: path.display().to_string(),
-        source: Box::new(failure),
-    }
+    Error::PermissionDenied { path: path.display().to_string(), source: Box::new(failure) }
 }
 
 impl fmt::Display for Directory {
@@ -129,10 +121,7 @@ impl ObjectStore for Directory {
         &self,
         locations: BoxStream<'static, Result<Path>>,
     ) -> BoxStream<'static, Result<Path>> {
-        let checks = Self {
-            files: self.files.clone(),
-            root: self.root.clone(),
-        };
+        let checks = Self { files: self.files.clone(), root: self.root.clone() };
         let locations = locations.and_then(move |location| {
             let checked = checks.check(&location);
             ready(checked.map(|()| location))
@@ -143,8 +132,7 @@ impl ObjectStore for Directory {
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
         let mut is_inside = self.filter();
         let all = self.files.list(prefix);
-        all.try_filter(move |object| ready(is_inside(object)))
-            .boxed()
+        all.try_filter(move |object| ready(is_inside(object))).boxed()
     }
 
     async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {

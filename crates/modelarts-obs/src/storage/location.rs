@@ -27,10 +27,7 @@ impl Location {
         };
         let wrong = |rule: &str| {
             let shown = without_user(address);
-            Error::new(
-                ErrorKind::Config,
-                format!("the address of OBS {shown:?} {rule}"),
-            )
+            Error::new(ErrorKind::Config, format!("the address of OBS {shown:?} {rule}"))
         };
         let url =
             Url::parse(&with_scheme).map_err(|error| wrong(&format!("is no URL: {error}")))?;
@@ -53,9 +50,7 @@ impl Location {
             None => return Err(wrong("has no host")),
         };
         if url.scheme() == "http" && !is_loopback {
-            return Err(wrong(
-                "must begin with https://, because it is not on this machine",
-            ));
+            return Err(wrong("must begin with https://, because it is not on this machine"));
         }
         let is_base = url.query().is_none() && url.fragment().is_none() && url.path() == "/";
         if !is_base || !url.username().is_empty() || url.password().is_some() {
@@ -63,10 +58,7 @@ impl Location {
                 "must be only a scheme and a host, such as https://obs.eu-de.otc.t-systems.com",
             ));
         }
-        Ok(Self::Service {
-            endpoint: url,
-            virtual_hosts: !is_ip,
-        })
+        Ok(Self::Service { endpoint: url, virtual_hosts: !is_ip })
     }
 }
 
@@ -74,11 +66,7 @@ impl Location {
     /// Returns the URL of a bucket on a server.
     pub(crate) fn bucket_url(&self, bucket: &str) -> Result<Url, Error> {
         let config = |message: String| Error::new(ErrorKind::Config, message);
-        let Self::Service {
-            endpoint,
-            virtual_hosts,
-        } = self
-        else {
+        let Self::Service { endpoint, virtual_hosts } = self else {
             return Err(config(format!("{self} is not a server")));
         };
         let mut url = endpoint.clone();

@@ -54,11 +54,7 @@ impl Connection {
 /// or longer than the maximum, and if a pause lasts thousands of years.
 fn backoff(policy: &RetryPolicy) -> BackoffConfig {
     let init_backoff = policy.base.clamp(PAUSES.0, PAUSES.1);
-    BackoffConfig {
-        init_backoff,
-        max_backoff: policy.cap.clamp(init_backoff, PAUSES.1),
-        base: 2.0,
-    }
+    BackoffConfig { init_backoff, max_backoff: policy.cap.clamp(init_backoff, PAUSES.1), base: 2.0 }
 }
 
 /// Objects of one bucket. Clones share connections.
@@ -153,9 +149,7 @@ impl Store {
         F: Future<Output = object_store::Result<T>>,
     {
         let attempt = async || operation(self.objects()?).await;
-        self.with_renewal(attempt)
-            .await
-            .map_err(|error| error::convert(&error, &doing()))
+        self.with_renewal(attempt).await.map_err(|error| error::convert(&error, &doing()))
     }
 
     /// Calls an operation, and once more with new keys if OBS rejects the keys as expired.
@@ -184,12 +178,9 @@ impl Store {
     pub(crate) async fn create_bucket(&self, bucket: &str) -> Result<(), Error> {
         let created = match self {
             Self::Service(service) => self.with_renewal(|| service.create_bucket()).await,
-            Self::Directory(path) => {
-                std::fs::create_dir_all(path).map_err(|error| object_store::Error::Generic {
-                    store: "OBS",
-                    source: Box::new(error),
-                })
-            }
+            Self::Directory(path) => std::fs::create_dir_all(path).map_err(|error| {
+                object_store::Error::Generic { store: "OBS", source: Box::new(error) }
+            }),
         };
         created.map_err(|error| error::convert(&error, &format!("creating the bucket {bucket}")))
     }
@@ -199,16 +190,10 @@ impl Service {
     /// Creates the bucket. In the AWS-compatible API of OBS, the request contains the region as
     /// `LocationConstraint` (`en-us_topic_0125560305`).
     async fn create_bucket(&self) -> object_store::Result<()> {
-        let failed =
-            |error: Box<dyn std::error::Error + Send + Sync>| object_store::Error::Generic {
-                store: "OBS",
-                source: error,
-            };
-        let keys = self
-            .keys
-            .keys()
-            .await
-            .map_err(|error| failed(error.into()))?;
+        let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
+            object_store::Error::Generic { store: "OBS", source: error }
+        };
+        let keys = self.keys.keys().await.map_err(|error| failed(error.into()))?;
         let body = match self.region.as_str() {
             DEFAULT_REGION => String::new(),
             region => format!(
@@ -224,11 +209,7 @@ impl Service {
             .parse()
             .map_err(|error: http::uri::InvalidUri| failed(error.into()))?;
         AwsAuthorizer::new(&keys, "s3", &self.region).try_authorize(&mut request, None)?;
-        let response = self
-            .http
-            .execute(request)
-            .await
-            .map_err(|e| failed(e.into()))?;
+        let response = self.http.execute(request).await.map_err(|e| failed(e.into()))?;
         let (parts, body) = response.into_parts();
         if parts.status.is_success() {
             return Ok(());

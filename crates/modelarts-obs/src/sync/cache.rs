@@ -142,10 +142,7 @@ mod tests {
     use super::*;
 
     fn record(etag: &str) -> ObjectRecord {
-        ObjectRecord {
-            etag: etag.to_owned(),
-            sha256: "00".to_owned(),
-        }
+        ObjectRecord { etag: etag.to_owned(), sha256: "00".to_owned() }
     }
 
     #[test]
@@ -160,16 +157,10 @@ mod tests {
         assert_eq!(second.get("a"), Some(record("1")));
         second.retain(|key| key == "b");
         drop(second);
-        assert_eq!(
-            (open().get("a"), open().get("b")),
-            (None, Some(record("2")))
-        );
+        assert_eq!((open().get("a"), open().get("b")), (None, Some(record("2"))));
         let other = Table::<ObjectRecord>::open(Some(cache.path()), "other");
         assert_eq!(other.get("b"), None);
-        assert_eq!(
-            fs::read_dir(cache.path().join("tables")).unwrap().count(),
-            1
-        );
+        assert_eq!(fs::read_dir(cache.path().join("tables")).unwrap().count(), 1);
     }
 
     #[test]

@@ -101,10 +101,7 @@ pub(crate) struct Checksums {
 
 impl Hasher {
     pub(crate) fn new(with_md5: bool) -> Self {
-        Self {
-            sha256: digest::Context::new(&digest::SHA256),
-            md5: with_md5.then(Md5::new),
-        }
+        Self { sha256: digest::Context::new(&digest::SHA256), md5: with_md5.then(Md5::new) }
     }
 
     pub(crate) fn update(&mut self, bytes: &[u8]) {
@@ -158,9 +155,7 @@ pub(crate) fn is_key_file(path: &Path, size: u64) -> io::Result<bool> {
         return Ok(false);
     }
     let mut head = Vec::with_capacity(KEY_HEAD);
-    File::open(path)?
-        .take(KEY_HEAD as u64)
-        .read_to_end(&mut head)?;
+    File::open(path)?.take(KEY_HEAD as u64).read_to_end(&mut head)?;
     Ok(is_private_key(&head, size))
 }
 
@@ -198,10 +193,7 @@ mod tests {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(sums.sha256, expected);
         assert_eq!(sha256(b"abc"), expected);
-        assert_eq!(
-            sums.md5.as_deref(),
-            Some("900150983cd24fb0d6963f7d28e17f72")
-        );
+        assert_eq!(sums.md5.as_deref(), Some("900150983cd24fb0d6963f7d28e17f72"));
         let etag = "\"900150983cd24fb0d6963f7d28e17f72\"";
         assert_eq!(md5_of_etag(etag), sums.md5.as_deref());
         assert_eq!(md5_of_etag("\"900150983cd24fb0d6963f7d28e17f72-2\""), None);
@@ -213,11 +205,9 @@ mod tests {
         assert!(is_private_key(key, 1_000));
         assert!(!is_private_key(key, MAX_KEY_FILE + 1));
         assert!(is_private_key(b"-----BEGIN PRIVATE KEY-----", 27));
-        for other in [
-            &b"-----BEGIN PUBLIC KEY-----\n"[..],
-            b"KEY = '-----BEGIN PRIVATE KEY-----'\n",
-            b"",
-        ] {
+        for other in
+            [&b"-----BEGIN PUBLIC KEY-----\n"[..], b"KEY = '-----BEGIN PRIVATE KEY-----'\n", b""]
+        {
             assert!(!is_private_key(other, other.len() as u64));
         }
     }
@@ -237,11 +227,7 @@ mod tests {
 
     #[test]
     fn a_stamp_is_settled_after_the_resolution_of_its_time() {
-        let at = |nanos: i128| Stamp {
-            size: 1,
-            modified: nanos,
-            inode: 1,
-        };
+        let at = |nanos: i128| Stamp { size: 1, modified: nanos, inode: 1 };
         let now = UNIX_EPOCH + Duration::from_secs(10);
         assert!(at(9_900_000_001).is_settled(now));
         assert!(!at(9_990_000_001).is_settled(now));

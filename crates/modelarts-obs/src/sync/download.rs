@@ -293,22 +293,12 @@ fn open_part(
         if hasher.read(&mut file, offset)? == offset {
             file.set_len(offset)?;
             file.seek(SeekFrom::Start(offset))?;
-            return Ok(PartialFile {
-                file,
-                hasher,
-                offset,
-                journal: Journal::resume(journal),
-            });
+            return Ok(PartialFile { file, hasher, offset, journal: Journal::resume(journal) });
         }
         hasher = Hasher::new(false);
     }
     let file = create(path)?;
-    Ok(PartialFile {
-        file,
-        hasher,
-        offset: 0,
-        journal: Journal::begin(journal, &header),
-    })
+    Ok(PartialFile { file, hasher, offset: 0, journal: Journal::begin(journal, &header) })
 }
 
 /// Appends a range to the file of a download.

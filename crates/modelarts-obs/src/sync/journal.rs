@@ -53,10 +53,7 @@ impl Journal {
             append(path)
         };
         let file = path.as_ref().and_then(open);
-        Self {
-            path,
-            file: Mutex::new(file),
-        }
+        Self { path, file: Mutex::new(file) }
     }
 
     /// Creates a journal. If the file cannot be written, nothing is recorded.
@@ -69,10 +66,7 @@ impl Journal {
             append(path)
         };
         let file = path.as_ref().and_then(create);
-        Self {
-            path,
-            file: Mutex::new(file),
-        }
+        Self { path, file: Mutex::new(file) }
     }
 
     /// Records a complete part with its entity tag.
@@ -122,11 +116,7 @@ mod tests {
         resumed.record(1, "b");
         // `begun` stands for another process, which continues to append.
         begun.record(2, "c");
-        let parts = BTreeMap::from([
-            (0, "a".to_owned()),
-            (1, "b".to_owned()),
-            (2, "c".to_owned()),
-        ]);
+        let parts = BTreeMap::from([(0, "a".to_owned()), (1, "b".to_owned()), (2, "c".to_owned())]);
         let read = Journal::read::<String>(Some(&path));
         assert_eq!(read, Some(("upload".to_owned(), parts)));
     }

@@ -43,9 +43,7 @@ impl Limits {
     /// Waits until a request may be sent.
     pub(crate) async fn request(&self) -> Permit {
         let permit = Arc::clone(&self.requests).acquire_owned().await;
-        Permit {
-            _permit: permit.ok(),
-        }
+        Permit { _permit: permit.ok() }
     }
 
     /// Waits until contents of this size may be held in memory. Contents larger than the limit wait
@@ -56,9 +54,7 @@ impl Limits {
     pub(crate) async fn bytes(&self, size: u64) -> Permit {
         let size = u32::try_from(size).unwrap_or(IN_FLIGHT).min(IN_FLIGHT);
         let permit = Arc::clone(&self.bytes).acquire_many_owned(size).await;
-        Permit {
-            _permit: permit.ok(),
-        }
+        Permit { _permit: permit.ok() }
     }
 }
 
@@ -93,10 +89,7 @@ impl Buffers {
                 Vec::with_capacity(capacity)
             }
         };
-        Buffer {
-            bytes,
-            buffers: Arc::clone(self),
-        }
+        Buffer { bytes, buffers: Arc::clone(self) }
     }
 }
 

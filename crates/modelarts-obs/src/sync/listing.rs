@@ -74,9 +74,7 @@ pub(crate) async fn remote_side(
     let open = blocking(move || Ok(Checksums::of_objects(cache.as_deref(), &service, &address)));
     let items = objects.into_iter();
     Ok(Side {
-        items: items
-            .map(|(name, object)| (name, SourceItem::Object(object)))
-            .collect(),
+        items: items.map(|(name, object)| (name, SourceItem::Object(object))).collect(),
         checksums: open.await?,
     })
 }
@@ -94,15 +92,12 @@ pub(crate) fn local_target(
         target::check_name(directory, name)?;
     }
     let failed = |failure: &io::Error| {
-        error::local("writing", directory, failure).with_advice(Some(
-            "the path must name a directory that can be written".to_owned(),
-        ))
+        error::local("writing", directory, failure)
+            .with_advice(Some("the path must name a directory that can be written".to_owned()))
     };
     if dry_run && !directory.exists() {
-        let side = Side {
-            items: BTreeMap::new(),
-            checksums: Checksums::of_directory(None, directory),
-        };
+        let side =
+            Side { items: BTreeMap::new(), checksums: Checksums::of_directory(None, directory) };
         return Ok((directory.to_owned(), side, Listing::default()));
     }
     fs::create_dir_all(directory).map_err(|failure| failed(&failure))?;
@@ -122,9 +117,7 @@ pub(crate) fn local_target(
         kept = files::list_for_deletion(&root)?;
         for (name, file) in std::mem::take(&mut kept.files) {
             let (path, stamp) = (file.path, file.stamp);
-            items
-                .entry(name)
-                .or_insert(SourceItem::File { path, stamp });
+            items.entry(name).or_insert(SourceItem::File { path, stamp });
         }
     }
     let checksums = Checksums::of_directory(cache, &root);

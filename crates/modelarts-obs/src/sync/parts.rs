@@ -68,9 +68,7 @@ mod tests {
             part_size: PART,
             sha256: None,
         };
-        let lengths: Vec<_> = (0..header.parts())
-            .map(|part| header.length(part))
-            .collect();
+        let lengths: Vec<_> = (0..header.parts()).map(|part| header.length(part)).collect();
         assert_eq!(lengths, [PART, PART, 1]);
     }
 }

@@ -38,10 +38,7 @@ pub(crate) fn plan(
         (name.clone(), action)
     };
     let surplus = target.keys().filter(|name| !source.contains_key(*name));
-    (
-        source.iter().map(action).collect(),
-        surplus.cloned().collect(),
-    )
+    (source.iter().map(action).collect(), surplus.cloned().collect())
 }
 
 /// Removes the objects that stand for directories, and returns their names. Such an object is
@@ -128,11 +125,7 @@ mod tests {
     #[test]
     fn a_name_with_names_below_is_a_marker_or_a_conflict() {
         let objects = |size| {
-            BTreeMap::from([
-                ("a".to_owned(), size),
-                ("a-b".to_owned(), 1),
-                ("a/b".to_owned(), 1),
-            ])
+            BTreeMap::from([("a".to_owned(), size), ("a-b".to_owned(), 1), ("a/b".to_owned(), 1)])
         };
         let mut markers = objects(0);
         assert_eq!(remove_markers(&mut markers, |size| *size), ["a"]);

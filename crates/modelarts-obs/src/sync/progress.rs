@@ -183,18 +183,12 @@ pub(crate) type Events = UnboundedReceiver<Result<Progress, Error>>;
 impl Reporter {
     /// Creates a reporter that sends no events, and only keeps the summary.
     pub(crate) fn silent() -> Self {
-        Self {
-            sender: None,
-            state: Mutex::default(),
-        }
+        Self { sender: None, state: Mutex::default() }
     }
 
     pub(crate) fn with_events() -> (Self, Events) {
         let (sender, events) = unbounded();
-        let reporter = Self {
-            sender: Some(sender),
-            state: Mutex::default(),
-        };
+        let reporter = Self { sender: Some(sender), state: Mutex::default() };
         (reporter, events)
     }
 
@@ -205,11 +199,7 @@ impl Reporter {
         if let Some(event) = change(&mut state)
             && let Some(sender) = &self.sender
         {
-            let progress = Progress {
-                event,
-                done: state.done,
-                total: state.total,
-            };
+            let progress = Progress { event, done: state.done, total: state.total };
             // The stream may have been dropped.
             let _ = sender.unbounded_send(Ok(progress));
         }
@@ -230,10 +220,7 @@ impl Reporter {
                 state.total.files -= 1;
                 state.total.bytes -= size;
             }
-            let skipped = Skipped {
-                path: path.to_owned(),
-                reason,
-            };
+            let skipped = Skipped { path: path.to_owned(), reason };
             state.summary.skipped.push(skipped.clone());
             Some(SyncEvent::Skipped(skipped))
         });
@@ -253,10 +240,7 @@ impl Reporter {
     pub(crate) fn advanced(&self, path: &str, bytes: u64) {
         self.report(|state| {
             state.done.bytes += bytes;
-            Some(SyncEvent::Advanced {
-                path: path.to_owned(),
-                bytes,
-            })
+            Some(SyncEvent::Advanced { path: path.to_owned(), bytes })
         });
     }
 
@@ -274,19 +258,14 @@ impl Reporter {
             state.done.files += 1;
             state.done.bytes += size - advanced;
             state.summary.transferred.add(size);
-            Some(SyncEvent::Transferred {
-                path: path.to_owned(),
-                bytes: size,
-            })
+            Some(SyncEvent::Transferred { path: path.to_owned(), bytes: size })
         });
     }
 
     pub(crate) fn deleted(&self, path: &str) {
         self.report(|state| {
             state.summary.deleted += 1;
-            Some(SyncEvent::Deleted {
-                path: path.to_owned(),
-            })
+            Some(SyncEvent::Deleted { path: path.to_owned() })
         });
     }
 

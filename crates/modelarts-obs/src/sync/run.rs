@@ -78,10 +78,7 @@ pub(crate) async fn up(
         let (path, stamp) = (file.path.clone(), file.stamp);
         (name.clone(), SourceItem::File { path, stamp })
     };
-    let source = Side {
-        items: listing.files.iter().map(file).collect(),
-        checksums,
-    };
+    let source = Side { items: listing.files.iter().map(file).collect(), checksums };
     let limits = Arc::new(Limits::new(options.transfers));
     let transfers = Transfers::Up(uploads(obs, bucket, address, &limits, reporter));
     let run = Synchronization {
@@ -90,10 +87,7 @@ pub(crate) async fn up(
         transfers,
         limits,
         reporter: Arc::clone(reporter),
-        options: Options {
-            delete: options.delete && is_dir,
-            ..options
-        },
+        options: Options { delete: options.delete && is_dir, ..options },
         is_single: !is_dir,
     };
     // Files that are left out exist at the source, so their objects are kept.
@@ -115,9 +109,8 @@ pub(crate) async fn down(
         let message = format!(
             "the object {address}/{name} cannot be a file, because there are objects below {name}/"
         );
-        return Err(invalid(message).with_advice(Some(
-            "rename the object, or read it with Bucket::get".to_owned(),
-        )));
+        return Err(invalid(message)
+            .with_advice(Some("rename the object, or read it with Bucket::get".to_owned())));
     }
     let delete = options.delete && is_directory;
     let cache = obs.cache_dir().map(Path::to_owned);
@@ -179,10 +172,7 @@ pub(crate) async fn copy(
         transfers: Transfers::Up(uploads(obs, target_bucket, to, &limits, reporter)),
         limits,
         reporter: Arc::clone(reporter),
-        options: Options {
-            delete: options.delete && is_directory,
-            ..options
-        },
+        options: Options { delete: options.delete && is_directory, ..options },
         is_single: !is_directory,
     };
     run.run(|_| true).await

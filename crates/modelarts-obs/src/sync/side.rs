@@ -99,10 +99,7 @@ impl Side {
     /// Returns the sizes and the cached checksums by name.
     pub(crate) fn listed(&self) -> BTreeMap<String, Listed> {
         let listed = |(name, item): (&String, &SourceItem)| {
-            let listed = Listed {
-                size: item.size(),
-                sha256: self.checksums.find(name, item),
-            };
+            let listed = Listed { size: item.size(), sha256: self.checksums.find(name, item) };
             (name.clone(), listed)
         };
         self.items.iter().map(listed).collect()
@@ -120,10 +117,7 @@ pub(crate) async fn list_objects(
     while let Some(info) = list.try_next().await? {
         let name = match address.key() {
             "" => Some(info.key()),
-            key => info
-                .key()
-                .strip_prefix(key)
-                .and_then(|name| name.strip_prefix('/')),
+            key => info.key().strip_prefix(key).and_then(|name| name.strip_prefix('/')),
         };
         // An object with contents takes precedence over one that stands for a directory.
         if let Some(name) = name

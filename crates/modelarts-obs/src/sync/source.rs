@@ -158,11 +158,7 @@ impl Object {
                 Ok(Content { bytes, sha256 })
             }
         };
-        let content = self
-            .bucket
-            .store()
-            .call(|| self.doing("reading"), get)
-            .await;
+        let content = self.bucket.store().call(|| self.doing("reading"), get).await;
         let content = content.map_err(|error| match error.status() {
             Some(412) => self.changed(),
             _ => error,
@@ -213,19 +209,14 @@ impl Object {
 
     fn changed(&self) -> Error {
         let message = format!("{}: the object changed meanwhile", self.doing("reading"));
-        Error::new(ErrorKind::Invalid, message).with_advice(Some(
-            "call again when nothing writes the object any more".to_owned(),
-        ))
+        Error::new(ErrorKind::Invalid, message)
+            .with_advice(Some("call again when nothing writes the object any more".to_owned()))
     }
 }
 
 /// Creates the error for a file that changed during its transfer.
 pub(crate) fn changed(path: &std::path::Path) -> Error {
-    let message = format!(
-        "the file {} must not change while it is sent, and did",
-        path.display()
-    );
-    Error::new(ErrorKind::Invalid, message).with_advice(Some(
-        "call again when nothing writes the file any more".to_owned(),
-    ))
+    let message = format!("the file {} must not change while it is sent, and did", path.display());
+    Error::new(ErrorKind::Invalid, message)
+        .with_advice(Some("call again when nothing writes the file any more".to_owned()))
 }

@@ -64,9 +64,8 @@ impl Synchronization {
             async move { run.item(&name, action).await }
         };
         // Files that are unchanged according to the cache need no task.
-        let (unchanged, rest): (Vec<_>, Vec<_>) = actions
-            .into_iter()
-            .partition(|(_, action)| *action == Action::Unchanged);
+        let (unchanged, rest): (Vec<_>, Vec<_>) =
+            actions.into_iter().partition(|(_, action)| *action == Action::Unchanged);
         for (name, _) in unchanged {
             let size = run.source.items.get(&name).map_or(0, SourceItem::size);
             run.reporter.unchanged(&name, size);
@@ -81,9 +80,7 @@ impl Synchronization {
         if result.is_ok() && !run.is_single {
             let exists = |name: &str| run.source.items.contains_key(name);
             run.source.checksums.retain(exists);
-            run.target
-                .checksums
-                .retain(|name| exists(name) || run.target.items.contains_key(name));
+            run.target.checksums.retain(|name| exists(name) || run.target.items.contains_key(name));
         }
         // Dropping the last reference saves the cache.
         blocking(move || {
@@ -156,8 +153,7 @@ impl Synchronization {
             // An object that stands for a directory is not found, because its key ends with a
             // slash, which the crate object_store removes.
             Err(error) if is_empty_object(source) && is_missing_object(&error) => {
-                self.reporter
-                    .skipped(name, SkipReason::DirectoryMarker, Some(0));
+                self.reporter.skipped(name, SkipReason::DirectoryMarker, Some(0));
                 return Ok(());
             }
             sent => sent?,
@@ -185,8 +181,7 @@ impl Synchronization {
     ) -> Result<(), Error> {
         match downloads.receive(name, object).await? {
             Received::Directory => {
-                self.reporter
-                    .skipped(name, SkipReason::DirectoryMarker, Some(object.size));
+                self.reporter.skipped(name, SkipReason::DirectoryMarker, Some(object.size));
             }
             Received::File { stamp, sha256 } => {
                 let source = &self.source.items[name];
@@ -209,8 +204,7 @@ impl Synchronization {
                 is_key_file(&path, size).map_err(|failure| error::local("reading", &path, &failure))
             });
             if is_key.await? {
-                self.reporter
-                    .skipped(name, SkipReason::PrivateKey, Some(size));
+                self.reporter.skipped(name, SkipReason::PrivateKey, Some(size));
                 return Ok(());
             }
         }

@@ -44,9 +44,7 @@ pub(crate) fn directory(root: &Path, name: &str) -> Result<PathBuf, Error> {
                         real.display(),
                         root.display()
                     ))
-                    .with_advice(Some(
-                        "remove the link, or choose another directory".to_owned(),
-                    )));
+                    .with_advice(Some("remove the link, or choose another directory".to_owned())));
                 }
                 if !real.is_dir() {
                     return Err(in_the_way(&path, name));
@@ -87,10 +85,8 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
 
 fn in_the_way(path: &Path, name: &str) -> Error {
     let path = path.display();
-    invalid(format!(
-        "the directory {name} needs {path}, which is a file"
-    ))
-    .with_advice(Some("remove it, or choose another directory".to_owned()))
+    invalid(format!("the directory {name} needs {path}, which is a file"))
+        .with_advice(Some("remove it, or choose another directory".to_owned()))
 }
 
 /// Checks that each segment of a name is a valid file name on this system.

@@ -50,10 +50,7 @@ pub(crate) struct Uploads {
 /// Result of an upload.
 pub(crate) enum Sent {
     /// The object was written.
-    Object {
-        sha256: Option<String>,
-        etag: Option<String>,
-    },
+    Object { sha256: Option<String>, etag: Option<String> },
     /// The contents are a private key, so nothing was sent.
     PrivateKey,
 }
@@ -101,8 +98,7 @@ impl Uploads {
         let sent = match self.store().parts() {
             Some(parts) => {
                 self.check_writable().await?;
-                self.send_in_parts(name, source, &path, sha256, &*parts)
-                    .await?
+                self.send_in_parts(name, source, &path, sha256, &*parts).await?
             }
             None => self.write_file(name, source, &path, sha256).await?,
         };
@@ -132,10 +128,7 @@ impl Uploads {
         };
         let doing = || format!("{} to {path}", object.doing("copying"));
         self.store().call(doing, copy).await?;
-        Ok(Some(Sent::Object {
-            sha256: None,
-            etag: None,
-        }))
+        Ok(Some(Sent::Object { sha256: None, etag: None }))
     }
 
     /// Uploads contents in one request. The returned checksum is that of the bytes that were sent.
@@ -168,20 +161,15 @@ impl Uploads {
         let sha256 = hasher.finish().sha256;
         let put = |objects: Arc<dyn ObjectStore>| {
             let bytes = bytes.clone();
-            let options = PutOptions {
-                attributes: self.attributes(Some(&sha256)),
-                ..PutOptions::default()
-            };
+            let options =
+                PutOptions { attributes: self.attributes(Some(&sha256)), ..PutOptions::default() };
             async move { objects.put_opts(path, bytes.into(), options).await }
         };
         let _permit = self.limits.request().await;
         let put = self.store().call(|| self.doing(path), put).await?;
         let _ = self.writable.set(());
         self.reporter.transferred(name, size, 0);
-        Ok(Sent::Object {
-            sha256: Some(sha256),
-            etag: put.e_tag,
-        })
+        Ok(Sent::Object { sha256: Some(sha256), etag: put.e_tag })
     }
 
     /// Returns the metadata of an object with this checksum.
@@ -235,10 +223,7 @@ impl Uploads {
             part_size: part_size(size),
             sha256,
         };
-        let sent = |etag| Sent::Object {
-            sha256: header.sha256.clone(),
-            etag,
-        };
+        let sent = |etag| Sent::Object { sha256: header.sha256.clone(), etag };
         let mut may_restart = true;
         loop {
             let upload = self.begin(&header, path, parts).await?;
@@ -248,9 +233,7 @@ impl Uploads {
             }
             let advanced = Arc::new(Mutex::new(resumed));
             let upload = Arc::new(Mutex::new(upload));
-            let result = self
-                .send_missing(name, source, path, &header, &upload, &advanced)
-                .await;
+            let result = self.send_missing(name, source, path, &header, &upload, &advanced).await;
             let mut is_rejected = false;
             let result = match result {
                 Ok(()) => {
@@ -336,11 +319,7 @@ impl Uploads {
         let created = self.store().with_renewal(create).await;
         drop(permit);
         let id = created.map_err(|error| error::convert(&error, &self.doing(path)))?;
-        Ok(Upload {
-            journal: Journal::begin(file, &(header, &id)),
-            id,
-            done: BTreeMap::new(),
-        })
+        Ok(Upload { journal: Journal::begin(file, &(header, &id)), id, done: BTreeMap::new() })
     }
 
     /// Uploads the missing parts.
@@ -394,9 +373,7 @@ impl Uploads {
             let parts = self
                 .store()
                 .parts()
-                .ok_or(object_store::Error::NotSupported {
-                    source: "uploads in parts".into(),
-                })?;
+                .ok_or(object_store::Error::NotSupported { source: "uploads in parts".into() })?;
             parts.put_part(path, id, part, bytes.clone().into()).await
         };
         let put = self.store().with_renewal(put).await;

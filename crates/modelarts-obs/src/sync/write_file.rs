@@ -51,9 +51,6 @@ impl Uploads {
         }
         let etag = written?.e_tag;
         self.reporter.transferred(name, size, size);
-        Ok(Sent::Object {
-            sha256: sha256.or_else(|| Some(hasher.finish().sha256)),
-            etag,
-        })
+        Ok(Sent::Object { sha256: sha256.or_else(|| Some(hasher.finish().sha256)), etag })
     }
 }

@@ -60,9 +60,7 @@ async fn properties_of_an_object_are_read_from_its_headers() {
     let sum = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
     let server = FakeServer::start(move |asked| {
         assert_eq!(asked.line(), "HEAD /my-bucket/a");
-        object("contents")
-            .with("content-length", "8")
-            .with("x-amz-meta-sha256", sum)
+        object("contents").with("content-length", "8").with("x-amz-meta-sha256", sum)
     })
     .await;
     let found = bucket(&server).head("a").await.unwrap();
@@ -78,9 +76,7 @@ async fn contents_are_not_decoded() {
     let encodings = ["gzip", "br", "zstd", "deflate"];
     let server = FakeServer::start(|asked| {
         let encoding = asked.target.rsplit('/').next().unwrap();
-        object("as stored")
-            .with("content-encoding", encoding)
-            .with("content-length", "9")
+        object("as stored").with("content-encoding", encoding).with("content-length", "9")
     })
     .await;
     let bucket = bucket(&server);
@@ -90,11 +86,7 @@ async fn contents_are_not_decoded() {
     }
     // A server may not compress what it has stored without an encoding.
     let requests = server.asked();
-    assert!(
-        requests
-            .iter()
-            .all(|it| it.header("accept-encoding").is_none())
-    );
+    assert!(requests.iter().all(|it| it.header("accept-encoding").is_none()));
 }
 
 #[tokio::test]
@@ -112,11 +104,7 @@ async fn one_object_is_deleted_with_one_request() {
     assert_eq!(error.code(), Some("AccessDenied"));
     assert_eq!(
         server.lines(),
-        [
-            "DELETE /my-bucket/there",
-            "DELETE /my-bucket/not-there",
-            "DELETE /my-bucket/other",
-        ]
+        ["DELETE /my-bucket/there", "DELETE /my-bucket/not-there", "DELETE /my-bucket/other",]
     );
     // A missing bucket is an error.
     let server = FakeServer::start(|_| rejection(404, "NoSuchBucket", "No such bucket.")).await;
@@ -158,10 +146,7 @@ async fn the_marker_of_a_directory_is_not_listed() {
     assert_eq!(objects.try_collect::<Vec<_>>().await.unwrap(), []);
     assert_eq!(
         server.lines()[2..],
-        [
-            "GET /my-bucket?list-type=2&prefix=data%2F",
-            "GET /my-bucket?list-type=2",
-        ]
+        ["GET /my-bucket?list-type=2&prefix=data%2F", "GET /my-bucket?list-type=2",]
     );
 }
 
@@ -179,10 +164,7 @@ async fn lists_that_cannot_be_read_are_reported() {
     let error = objects.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unexpected);
     let message = safe_message(&error);
-    assert!(
-        message.starts_with("listing obs://my-bucket/data: "),
-        "{message}"
-    );
+    assert!(message.starts_with("listing obs://my-bucket/data: "), "{message}");
     // Keys that other tools wrote may not be valid paths.
     let server = FakeServer::start(|_| reply(200, list(&["data/a//b"]))).await;
     let objects = bucket(&server).list("data").try_collect::<Vec<_>>().await;

@@ -7,10 +7,8 @@ use crate::support::{builder, safe_message};
 
 /// Returns the address for these variables, with `home` as the home directory.
 fn address(home: &std::path::Path, variables: &[(&'static str, &str)]) -> Result<String, String> {
-    let variables: Vec<_> = variables
-        .iter()
-        .map(|(name, value)| (*name, (*value).to_owned()))
-        .collect();
+    let variables: Vec<_> =
+        variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     let find = move |name: &str| {
         let found = variables.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.clone())
@@ -38,31 +36,18 @@ fn the_address_is_that_of_the_variables_or_of_the_region() {
         "https://obs.cn-north-4.myhuaweicloud.com"
     );
     // An address of ModelArts in one of the clouds contains the region.
-    let endpoint = (
-        "MODELARTS_ENDPOINT",
-        "https://modelarts.eu-nl.otc.t-systems.com",
-    );
+    let endpoint = ("MODELARTS_ENDPOINT", "https://modelarts.eu-nl.otc.t-systems.com");
     assert_eq!(of(&[endpoint]), "https://obs.eu-nl.otc.t-systems.com");
 
     let region = ("MODELARTS_REGION", "eu-de");
-    let of_region = (
-        "HUAWEICLOUD_SDK_REGION_OBS_EU_DE",
-        "https://obs-private.example.com",
-    );
+    let of_region = ("HUAWEICLOUD_SDK_REGION_OBS_EU_DE", "https://obs-private.example.com");
     let file = home.path().join(".huaweicloud/regions.yaml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(
-        &file,
-        "obs:\n- id: eu-de\n  endpoint: https://obs-file.example.com\n",
-    )
-    .unwrap();
+    std::fs::write(&file, "obs:\n- id: eu-de\n  endpoint: https://obs-file.example.com\n").unwrap();
     assert_eq!(of(&[region]), "https://obs-file.example.com");
     assert_eq!(of(&[region, of_region]), "https://obs-private.example.com");
     for (given, expected) in [
-        (
-            "https://obs.example.com:8443",
-            "https://obs.example.com:8443",
-        ),
+        ("https://obs.example.com:8443", "https://obs.example.com:8443"),
         ("obs.example.com/", "https://obs.example.com"),
         ("http://127.0.0.1:9000", "http://127.0.0.1:9000"),
         ("http://[::1]:9000/", "http://[::1]:9000"),
@@ -117,10 +102,7 @@ fn invalid_addresses_name_their_rule() {
             "the address of OBS \"https://obs.example.com\" must be only a scheme and a host, such \
              as https://obs.eu-de.otc.t-systems.com",
         ),
-        (
-            "https://user:s3cr3t@:1",
-            "the address of OBS \":1\" is no URL: empty host",
-        ),
+        ("https://user:s3cr3t@:1", "the address of OBS \":1\" is no URL: empty host"),
         ("", "the address of OBS \"\" is no URL: empty host"),
         (
             "file://data/obs",
@@ -152,12 +134,6 @@ fn names_of_buckets_are_checked() {
     let local = Obs::with_address(&client, "http://127.0.0.1:9000").unwrap();
     assert_eq!(local.bucket("my.bucket").unwrap().name(), "my.bucket");
     let bucket = obs.bucket("my-bucket").unwrap();
-    assert_eq!(
-        bucket.path("a/b").unwrap().to_string(),
-        "obs://my-bucket/a/b"
-    );
-    assert_eq!(
-        format!("{obs:?}"),
-        "Obs { address: \"https://obs.example.com\", .. }"
-    );
+    assert_eq!(bucket.path("a/b").unwrap().to_string(), "obs://my-bucket/a/b");
+    assert_eq!(format!("{obs:?}"), "Obs { address: \"https://obs.example.com\", .. }");
 }

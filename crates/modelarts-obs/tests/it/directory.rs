@@ -17,10 +17,7 @@ async fn a_directory_has_objects_like_a_server() {
     );
     let listed = bucket.list("").try_collect::<Vec<_>>().await;
     assert_eq!(listed.unwrap_err().code(), Some("NoSuchBucket"));
-    assert_eq!(
-        bucket.exists("a").await.unwrap_err().code(),
-        Some("NoSuchBucket")
-    );
+    assert_eq!(bucket.exists("a").await.unwrap_err().code(), Some("NoSuchBucket"));
 
     bucket.create().await.unwrap();
     bucket.create().await.unwrap();
@@ -48,10 +45,7 @@ async fn a_directory_has_objects_like_a_server() {
     bucket.delete("a b").await.unwrap();
     let error = bucket.get("a b").await.unwrap_err();
     assert!(error.is_not_found());
-    assert_eq!(
-        error.to_string(),
-        "reading obs://my-bucket/a b: no such object"
-    );
+    assert_eq!(error.to_string(), "reading obs://my-bucket/a b: no such object");
     assert!(!bucket.exists("a b").await.unwrap());
 }
 
@@ -64,10 +58,7 @@ async fn errors_of_the_file_system_name_the_object() {
     // In contrast to OBS, the key of an object cannot also be a directory of other keys.
     let error = bucket.put("a/b", "").await.unwrap_err();
     let message = error.to_string();
-    assert!(
-        message.starts_with("writing obs://my-bucket/a/b: "),
-        "{message}"
-    );
+    assert!(message.starts_with("writing obs://my-bucket/a/b: "), "{message}");
     let error = bucket.put("a#1", "").await.unwrap_err();
     assert_eq!(
         error.to_string(),

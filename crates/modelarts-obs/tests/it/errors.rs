@@ -55,12 +55,7 @@ async fn each_code_has_its_advice() {
             "The difference between the request time and the server's time is too large",
             "set the clock of this machine",
         ),
-        (
-            400,
-            "ExpiredToken",
-            "The provided token has expired.",
-            "request new temporary keys",
-        ),
+        (400, "ExpiredToken", "The provided token has expired.", "request new temporary keys"),
         (
             403,
             "InsufficientStorageSpace",
@@ -123,9 +118,7 @@ async fn a_bucket_of_another_region_names_its_place() {
     }
     // The response to a HEAD request is a redirect without a body.
     let server = FakeServer::start(|_| {
-        reply(301, "")
-            .with("x-amz-bucket-region", "eu-nl")
-            .with("x-amz-request-id", "8")
+        reply(301, "").with("x-amz-bucket-region", "eu-nl").with("x-amz-request-id", "8")
     })
     .await;
     let error = bucket(&server).head("a").await.unwrap_err();
@@ -146,14 +139,8 @@ async fn responses_without_a_body_have_their_request_id() {
              policies of the user and of the bucket admit this request; an IAM policy for OBS \
              takes up to 15 minutes to apply",
         ),
-        (
-            404,
-            "reading obs://my-bucket/a: no such object (HTTP 404, request id 9)",
-        ),
-        (
-            400,
-            "reading obs://my-bucket/a: the server gave no reason (HTTP 400, request id 9)",
-        ),
+        (404, "reading obs://my-bucket/a: no such object (HTTP 404, request id 9)"),
+        (400, "reading obs://my-bucket/a: the server gave no reason (HTTP 400, request id 9)"),
     ] {
         let server =
             FakeServer::start(move |_| reply(status, "").with("x-obs-request-id", "9")).await;
@@ -240,10 +227,7 @@ async fn invalid_keys_are_not_sent() {
     let bucket = bucket(&server);
     for (key, rule) in [
         ("", "must not be empty"),
-        (
-            "a//b",
-            "must not begin or end with a slash, nor contain two slashes in a row",
-        ),
+        ("a//b", "must not begin or end with a slash, nor contain two slashes in a row"),
         ("a/../b", "must not contain the steps . and .."),
         ("a\nb", "must not contain control characters"),
     ] {

@@ -116,10 +116,7 @@ async fn rejected_keys_are_renewed_once() {
     // If OBS also rejects the new keys, the result is the second rejection.
     let server = FakeServer::start(|_| expired()).await;
     let keys = Numbered::default().into_provider();
-    let error = bucket_with(builder().credentials(keys), &server.url)
-        .create()
-        .await
-        .unwrap_err();
+    let error = bucket_with(builder().credentials(keys), &server.url).create().await.unwrap_err();
     assert_eq!(
         safe_message(&error),
         "creating the bucket my-bucket: The access key does not exist (InvalidAccessKeyId, HTTP \
@@ -215,9 +212,7 @@ async fn cloud(rejected: usize, failures: usize) -> FakeServer {
     let count = AtomicUsize::new(0);
     FakeServer::start(move |asked| {
         if asked.target != "/v3.0/OS-CREDENTIAL/securitytokens" {
-            let rejected: Vec<_> = (1..=rejected)
-                .map(|number| format!("AK-{number}"))
-                .collect();
+            let rejected: Vec<_> = (1..=rejected).map(|number| format!("AK-{number}")).collect();
             return match rejected.contains(&access_key(asked)) {
                 true => expired(),
                 false => object("contents"),
@@ -249,10 +244,7 @@ async fn a_token_is_exchanged_for_temporary_keys() {
     let bucket = bucket_with(token().iam_endpoint(&server.url), &server.url);
     assert_eq!(bucket.get("a").await.unwrap(), "contents");
     assert_eq!(bucket.get("b").await.unwrap(), "contents");
-    assert_eq!(
-        server.lines(),
-        [EXCHANGE, "GET /my-bucket/a", "GET /my-bucket/b"]
-    );
+    assert_eq!(server.lines(), [EXCHANGE, "GET /my-bucket/a", "GET /my-bucket/b"]);
     let asked = server.asked().remove(1);
     assert_eq!(access_key(&asked), "AK-1");
     assert_eq!(asked.header("x-amz-security-token"), Some("ST-s3cr3t-1"));

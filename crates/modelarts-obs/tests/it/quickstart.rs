@@ -49,10 +49,7 @@ fn by_hand(sample: &Path) -> (String, String) {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    (
-        read(&out.path().join("model.json")),
-        read(&out.path().join("metrics.json")),
-    )
+    (read(&out.path().join("model.json")), read(&out.path().join("metrics.json")))
 }
 
 /// Returns the model, metrics and log of the quick-start job.
@@ -67,11 +64,7 @@ async fn by_job(sample: &Path) -> (String, String, Vec<LogItem>) {
     let out = site.path("out");
     job.download_outputs(&out).obs(site.obs()).await.unwrap();
     let model = out.join("train_url");
-    (
-        read(&model.join("model.json")),
-        read(&model.join("metrics.json")),
-        lines,
-    )
+    (read(&model.join("model.json")), read(&model.join("metrics.json")), lines)
 }
 
 #[tokio::test]
@@ -80,10 +73,7 @@ async fn the_accuracy_is_what_python_computes() {
     let (model_by_hand, metrics_by_hand) = by_hand(&sample());
     assert_eq!((&model, &metrics), (&model_by_hand, &metrics_by_hand));
     // The model classifies 109 of 120 rows correctly.
-    assert_eq!(
-        metrics,
-        "{\n  \"accuracy\": 0.9083333333333333,\n  \"test_rows\": 120\n}"
-    );
+    assert_eq!(metrics, "{\n  \"accuracy\": 0.9083333333333333,\n  \"test_rows\": 120\n}");
     assert_eq!(lines.len(), 42);
     let line = |text: &str| LogItem::Line(text.into());
     assert_eq!(lines[0], line("400 rows, 4 features"));
@@ -111,8 +101,5 @@ async fn other_data_gives_another_accuracy() {
     let (model_by_hand, metrics_by_hand) = by_hand(other.path());
     assert_eq!((&model, &metrics), (&model_by_hand, &metrics_by_hand));
     // The model classifies 11 of 120 rows correctly.
-    assert_eq!(
-        metrics,
-        "{\n  \"accuracy\": 0.09166666666666666,\n  \"test_rows\": 120\n}"
-    );
+    assert_eq!(metrics, "{\n  \"accuracy\": 0.09166666666666666,\n  \"test_rows\": 120\n}");
 }

@@ -53,10 +53,7 @@ async fn a_response_must_begin_within_a_minute() {
     let (limit, error) = limit(bucket.get("a"), server.arrived(1)).await;
     assert!(is_near(limit, 60), "{limit:?}");
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(
-        safe_message(&error),
-        "reading obs://my-bucket/a: no response in time"
-    );
+    assert_eq!(safe_message(&error), "reading obs://my-bucket/a: no response in time");
     assert!(error.is_retryable());
 }
 
@@ -100,8 +97,5 @@ async fn a_response_that_stops_is_an_error() {
     let (limit, error) = limit(bucket.get("a"), sent.notified()).await;
     assert!(is_near(limit, 60), "{limit:?}");
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(
-        safe_message(&error),
-        "reading obs://my-bucket/a: no response in time"
-    );
+    assert_eq!(safe_message(&error), "reading obs://my-bucket/a: no response in time");
 }

@@ -123,10 +123,7 @@ async fn request_in_a_child(name: &'static str, local: bool) {
     );
     let requests = requests.lock().unwrap();
     let lines = |index: usize| requests[index].lines();
-    assert_eq!(
-        lines(0).next(),
-        Some(format!("CONNECT {HOST}:443 HTTP/1.1").as_str())
-    );
+    assert_eq!(lines(0).next(), Some(format!("CONNECT {HOST}:443 HTTP/1.1").as_str()));
     assert_eq!(lines(1).next(), Some("GET /data/a%20b HTTP/1.1"));
     assert!(lines(1).any(|line| line == format!("host: {HOST}")));
     let signed = |line: &str| line.contains("/eu-de/s3/aws4_request") && line.contains("host;");

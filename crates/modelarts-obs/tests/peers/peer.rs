@@ -27,12 +27,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     match (*command, arguments) {
         ("make", [bucket]) => obs.bucket(bucket)?.create().await?,
         ("send", [directory, bucket, prefix]) => {
-            obs.sync_up(directory, format!("obs://{bucket}/{prefix}"))
-                .await?;
+            obs.sync_up(directory, format!("obs://{bucket}/{prefix}")).await?;
         }
         ("receive", [bucket, prefix, directory]) => {
-            obs.sync_down(format!("obs://{bucket}/{prefix}"), directory)
-                .await?;
+            obs.sync_down(format!("obs://{bucket}/{prefix}"), directory).await?;
         }
         ("list", [bucket, prefix]) => {
             let bucket = obs.bucket(bucket)?;

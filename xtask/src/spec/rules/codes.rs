@@ -20,11 +20,7 @@ pub fn table(document: &Document, report: &mut Report) {
         report.sentence(join(&place, "meaning"), &row.meaning);
         report.sentence(join(&place, "advice"), &row.advice);
         for (holds, key, message) in [
-            (
-                is_code(&row.code),
-                "code",
-                "must be ModelArts. or APIG. with at least four digits",
-            ),
+            (is_code(&row.code), "code", "must be ModelArts. or APIG. with at least four digits"),
             (
                 // The codes for a result that is not ready yet have the status 204.
                 match row.status {
@@ -64,9 +60,7 @@ pub fn table(document: &Document, report: &mut Report) {
 }
 
 fn is_code(code: &str) -> bool {
-    let number = code
-        .strip_prefix("ModelArts.")
-        .or(code.strip_prefix("APIG."));
+    let number = code.strip_prefix("ModelArts.").or(code.strip_prefix("APIG."));
     number.is_some_and(|digits| digits.len() >= 4 && digits.bytes().all(|b| b.is_ascii_digit()))
 }
 

@@ -36,11 +36,7 @@ pub fn check(document: &Document, report: &mut Report) {
         let (name, pattern) = (&placeholder.name, &placeholder.pattern);
         report.sentence(place("description"), &placeholder.description);
         let is_name = matches("^[a-z_]+$", name);
-        report.must(
-            is_name,
-            place("name"),
-            "must be of small letters and underscores",
-        );
+        report.must(is_name, place("name"), "must be of small letters and underscores");
         report.must(
             matches(PATTERN, pattern),
             place("pattern"),
@@ -60,37 +56,23 @@ pub fn check(document: &Document, report: &mut Report) {
             rest = rest.replace(&format!("{{{}}}", placeholder.name), "");
         }
         let holds = !text.is_empty() && !rest.contains(['{', '}']);
-        report.must(
-            holds,
-            place,
-            "must be text with only placeholders in braces",
-        );
+        report.must(holds, place, "must be text with only placeholders in braces");
     }
     let values = |schema: &str| document.values(schema).collect::<Vec<_>>();
     let (levels, sources) = (values("KnownEventLevel"), values("KnownEventSource"));
     for (place, kind) in kinds() {
         report.sentence(format!("{place}/when"), &kind.when);
         let name = kind.kind.to_upper_camel_case();
-        report.must(
-            name == kind.kind,
-            format!("{place}/kind"),
-            "must be in PascalCase",
-        );
+        report.must(name == kind.kind, format!("{place}/kind"), "must be in PascalCase");
         let has_text = !kind.texts.guide.is_empty() || !kind.texts.api.is_empty();
         report.must(has_text, format!("{place}/texts"), "must have a text");
         let source = "must be a value of KnownEventSource";
         let is_known = sources.contains(&kind.source.as_str());
         report.must(is_known, format!("{place}/source"), source);
         let is_known = levels.contains(&kind.level.as_str());
-        report.must(
-            is_known,
-            format!("{place}/level"),
-            "must be a value of KnownEventLevel",
-        );
+        report.must(is_known, format!("{place}/level"), "must be a value of KnownEventLevel");
         for (index, example) in kind.examples.iter().enumerate() {
-            let is_known = sources
-                .iter()
-                .any(|it| it.eq_ignore_ascii_case(&example.source));
+            let is_known = sources.iter().any(|it| it.eq_ignore_ascii_case(&example.source));
             let place = format!("{place}/examples/{index}/source");
             report.must(is_known, place, format!("{source}, in any case"));
         }

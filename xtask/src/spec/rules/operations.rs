@@ -55,10 +55,9 @@ pub fn clouds(document: &Document, report: &mut Report) {
             "must be [huawei], [otc] or [huawei, otc]",
         );
         let said = text(operation.inner.definition, "description").unwrap_or_default();
-        for (cloud, sentence) in [
-            (Cloud::Huawei, "Huawei Cloud only."),
-            (Cloud::Otc, "Open Telekom Cloud only."),
-        ] {
+        for (cloud, sentence) in
+            [(Cloud::Huawei, "Huawei Cloud only."), (Cloud::Otc, "Open Telekom Cloud only.")]
+        {
             let is_only = clouds == [cloud];
             let word = if is_only { "must" } else { "must not" };
             report.must(

@@ -77,11 +77,7 @@ fn of(
         // Strict clients could otherwise not decode a page whose rows are null (D-111).
         let rows = field.filter(|field| key == "items" && is_list(field) && !path.is_empty());
         let admits_null = rows.is_none_or(|rows| is_true(rows, "nullable"));
-        report.must(
-            admits_null,
-            join(at, key),
-            format!("must be nullable in the answer: {path}"),
-        );
+        report.must(admits_null, join(at, key), format!("must be nullable in the answer: {path}"));
     }
     // Without a maximum of the parameter, any value is admitted, because some sources state a
     // number but no limit.

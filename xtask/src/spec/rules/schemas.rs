@@ -27,12 +27,7 @@ pub fn version(document: &Document, report: &mut Report) {
 pub fn component_names(document: &Document, report: &mut Report) {
     let mut seen = BTreeMap::new();
     for (section, components) in members(document.root, "components") {
-        for name in components
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, _)| name)
-        {
+        for name in components.as_object().into_iter().flatten().map(|(name, _)| name) {
             let place = join(&join("/components", section), name);
             if let Some(other) = seen.insert(name.to_lowercase(), place.clone()) {
                 report.add(place, format!("must have another name than {other}"));
@@ -46,10 +41,7 @@ pub fn property_names(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         let mut seen = BTreeMap::new();
         let properties = object.get("properties").and_then(Value::as_object);
-        for name in properties
-            .into_iter()
-            .flat_map(|properties| properties.keys())
-        {
+        for name in properties.into_iter().flat_map(|properties| properties.keys()) {
             if let Some(other) = seen.insert(name.to_snake_case(), name) {
                 let place = join(&join(place, "properties"), name);
                 report.add(place, format!("must differ from {other} in snake_case"));
@@ -76,11 +68,7 @@ pub fn lists(document: &Document, report: &mut Report) {
 pub fn references(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
         let holds = !object.get("$ref").is_some_and(Value::is_string) || object.len() == 1;
-        report.must(
-            holds,
-            join(place, "$ref"),
-            "must be alone; wrap it: allOf: [$ref]",
-        );
+        report.must(holds, join(place, "$ref"), "must be alone; wrap it: allOf: [$ref]");
     }
 }
 
@@ -88,11 +76,7 @@ pub fn references(document: &Document, report: &mut Report) {
 /// There are no other extensions below operations, because a misspelt one would have no effect.
 pub fn open_enums(document: &Document, report: &mut Report) {
     for (place, object) in &document.objects {
-        if document
-            .operations
-            .iter()
-            .any(|operation| operation.place == *place)
-        {
+        if document.operations.iter().any(|operation| operation.place == *place) {
             continue;
         }
         for (key, value) in object.iter().filter(|(key, _)| key.starts_with("x-")) {
@@ -111,13 +95,8 @@ pub fn open_enums(document: &Document, report: &mut Report) {
 /// reference and users of generated clients see a string.
 pub fn known_values(document: &Document, report: &mut Report) {
     for (place, parameter) in document.parameters() {
-        let known = parameter["schema"]
-            .get("x-open-enum")
-            .and_then(Value::as_str);
-        let said = parameter
-            .get("description")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
+        let known = parameter["schema"].get("x-open-enum").and_then(Value::as_str);
+        let said = parameter.get("description").and_then(Value::as_str).unwrap_or_default();
         for value in known.into_iter().flat_map(|known| document.values(known)) {
             report.must(
                 said.contains(&format!("`{value}`")),
@@ -129,16 +108,8 @@ pub fn known_values(document: &Document, report: &mut Report) {
 }
 
 /// Words in the names of fields, separated by underscores, that denote a quantity with a unit.
-const AMOUNTS: [&str; 8] = [
-    "time",
-    "timestamp",
-    "duration",
-    "period",
-    "size",
-    "mem",
-    "memory",
-    "at",
-];
+const AMOUNTS: [&str; 8] =
+    ["time", "timestamp", "duration", "period", "size", "mem", "memory", "at"];
 
 /// Words that denote a unit, or a format that includes a unit.
 const UNITS: [&str; 17] = [
@@ -186,9 +157,7 @@ pub fn units(document: &Document, report: &mut Report) {
         // Objects and enumerations, which are references, are not quantities.
         let is_amount = matches!(text(schema, "type"), Some("integer" | "number" | "string"))
             || reference(schema) == Some("IntegerOrText");
-        let said = text(described, "description")
-            .unwrap_or_default()
-            .to_lowercase();
+        let said = text(described, "description").unwrap_or_default().to_lowercase();
         report.must(
             !is_named || !is_amount || UNITS.iter().any(|unit| said.contains(unit)),
             join(&place, "description"),

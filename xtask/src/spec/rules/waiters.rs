@@ -17,10 +17,7 @@ pub fn check(document: &Document, report: &mut Report) {
         report.sentence(place("description"), &waiter.description);
         let begins = waiter.description.starts_with("Waits until ");
         report.must(begins, place("description"), "must begin with: Waits until");
-        let succeeds = waiter
-            .outcomes
-            .iter()
-            .any(|it| it.outcome == OutcomeKind::Success);
+        let succeeds = waiter.outcomes.iter().any(|it| it.outcome == OutcomeKind::Success);
         report.must(succeeds, place("outcomes"), "must have a success");
         let (id, path) = (&waiter.operation, &waiter.field);
         let mut operations = document.operations.iter();
@@ -29,10 +26,7 @@ pub fn check(document: &Document, report: &mut Report) {
             continue;
         };
         let Some(schema) = document.field(operation, path) else {
-            report.add(
-                place("field"),
-                format!("must be a field of the answer of {id}: {path}"),
-            );
+            report.add(place("field"), format!("must be a field of the answer of {id}: {path}"));
             continue;
         };
         let known = document.known_values(schema);
@@ -45,10 +39,7 @@ pub fn check(document: &Document, report: &mut Report) {
                 ),
                 (None, Some(code)) => {
                     let is_known = rows.iter().any(|row| row.code == *code);
-                    (
-                        is_known,
-                        format!("must have a code of x-error-table: {code}"),
-                    )
+                    (is_known, format!("must have a code of x-error-table: {code}"))
                 }
                 _ => (false, "must have either value or error".to_owned()),
             };
@@ -56,10 +47,7 @@ pub fn check(document: &Document, report: &mut Report) {
         }
         let conditions = waiter.outcomes.iter().enumerate().map(|(index, it)| {
             let condition = it.value.as_deref().or(it.error.as_deref());
-            (
-                place(&format!("outcomes/{index}")),
-                condition.unwrap_or_default(),
-            )
+            (place(&format!("outcomes/{index}")), condition.unwrap_or_default())
         });
         report.unique(conditions);
     }

@@ -159,20 +159,13 @@ fn typed(shape: Shape, text: &str) -> Result<Value, String> {
     let (value, rule) = match shape {
         Shape::Text | Shape::OneOf(_) => return Ok(text.into()),
         Shape::Any => return Ok(json().unwrap_or_else(|| text.into())),
-        Shape::Integer => (
-            json().filter(|value| value.is_i64() || value.is_u64()),
-            "a whole number",
-        ),
+        Shape::Integer => {
+            (json().filter(|value| value.is_i64() || value.is_u64()), "a whole number")
+        }
         Shape::Number => (json().filter(Value::is_number), "a number"),
         Shape::Boolean => (json().filter(Value::is_boolean), "true or false"),
-        Shape::List(_) => (
-            json().filter(Value::is_array),
-            "a list in JSON, such as [\"a\"]",
-        ),
-        _ => (
-            json().filter(Value::is_object),
-            "an object in JSON, or the path must continue",
-        ),
+        Shape::List(_) => (json().filter(Value::is_array), "a list in JSON, such as [\"a\"]"),
+        _ => (json().filter(Value::is_object), "an object in JSON, or the path must continue"),
     };
     value.ok_or_else(|| format!("{text:?} must be {rule}"))
 }
@@ -220,22 +213,13 @@ mod tests {
     #[test]
     fn wrong_fields_name_the_rule() {
         for (field, message) in [
-            (
-                "metadata.nam=a",
-                "--field metadata.nam: no field is called nam; did you mean name?",
-            ),
+            ("metadata.nam=a", "--field metadata.nam: no field is called nam; did you mean name?"),
             (
                 "spec.resource.node_count=two",
                 "--field spec.resource.node_count: \"two\" must be a whole number",
             ),
-            (
-                "metadata.name.first=a",
-                "--field metadata.name.first: first must follow an object",
-            ),
-            (
-                "metadata[0]=a",
-                "--field metadata[0]: [0] must follow a list",
-            ),
+            ("metadata.name.first=a", "--field metadata.name.first: first must follow an object"),
+            ("metadata[0]=a", "--field metadata[0]: [0] must follow a list"),
             (
                 "algorithm.parameters.name=a",
                 "--field algorithm.parameters.name: name must follow an index, such as [0]",

@@ -134,10 +134,7 @@ impl OperationDetails {
         Self {
             row: OperationRow::new(operation),
             description: text(&documented["description"]),
-            parameters: parameters
-                .into_iter()
-                .map(OperationParameter::new)
-                .collect(),
+            parameters: parameters.into_iter().map(OperationParameter::new).collect(),
             fields,
             example: examples.find_map(|(_, example)| example.get("value").cloned()),
             error_codes: operation.own_error_codes,
@@ -147,10 +144,7 @@ impl OperationDetails {
     /// Returns a call that can be adapted.
     fn call(&self) -> String {
         let mut call = format!("modelarts api {}", self.row.id);
-        let needed = self
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.required);
+        let needed = self.parameters.iter().filter(|parameter| parameter.required);
         for parameter in needed.filter(|parameter| parameter.name != "project_id") {
             call += &format!(" {}=…", parameter.name);
         }
@@ -234,18 +228,14 @@ impl Document for OperationDetails {
         let row = &self.row;
         let mut lines = vec![
             format!("{}  {} {}", heading(row.id), row.method, row.path),
-            wrapped(
-                &or_dash(self.description.as_ref().or(row.summary.as_ref())),
-                width,
-            ),
+            wrapped(&or_dash(self.description.as_ref().or(row.summary.as_ref())), width),
             String::new(),
             format!("Effect  {}", row.effect),
             format!("Call    {}", self.call()),
         ];
-        for (name, parameters) in [
-            ("Parameters", &self.parameters),
-            ("Fields of the body", &self.fields),
-        ] {
+        for (name, parameters) in
+            [("Parameters", &self.parameters), ("Fields of the body", &self.fields)]
+        {
             if parameters.is_empty() {
                 continue;
             }
@@ -255,9 +245,7 @@ impl Document for OperationDetails {
             lines.extend(parameters.iter().map(|parameter| {
                 let name = &parameter.name;
                 let note = match parameter {
-                    OperationParameter {
-                        required: false, ..
-                    } => "",
+                    OperationParameter { required: false, .. } => "",
                     _ if name == "project_id" => "  default: that of the client",
                     _ => "  required",
                 };
@@ -265,11 +253,7 @@ impl Document for OperationDetails {
             }));
         }
         if let Some(example) = &self.example {
-            lines.extend([
-                String::new(),
-                heading("Example of a body"),
-                format!("{example:#}"),
-            ]);
+            lines.extend([String::new(), heading("Example of a body"), format!("{example:#}")]);
         }
         lines.join("\n")
     }

@@ -83,9 +83,7 @@ impl Api {
         }
         let parameters = self.parameters(operation)?;
         let mut body = body::read(operation, self.body.as_deref(), &self.fields)?;
-        let takes_body = operation
-            .parameters()
-            .any(|parameter| parameter.name == "body");
+        let takes_body = operation.parameters().any(|parameter| parameter.name == "body");
         // The conditions of a search are optional, but its body is not.
         if body.is_none() && takes_body && operation.effect == Effect::Read {
             body = Some(Value::Object(Map::new()));
@@ -170,8 +168,7 @@ impl Api {
             match session.output.format {
                 Format::Id => session.output.ids(rows.iter().map(id))?,
                 Format::Ndjson => {
-                    rows.into_iter()
-                        .try_for_each(|row| session.output.foreign(row))?;
+                    rows.into_iter().try_for_each(|row| session.output.foreign(row))?;
                 }
                 _ => all.append(&mut rows),
             }
@@ -267,11 +264,7 @@ mod tests {
 
     #[test]
     fn operations_are_found_by_id_and_by_method() {
-        for name in [
-            "ShowTrainingQuotas",
-            "showtrainingquotas",
-            "show_training_quotas",
-        ] {
+        for name in ["ShowTrainingQuotas", "showtrainingquotas", "show_training_quotas"] {
             assert_eq!(find(name).unwrap().id, "ShowTrainingQuotas");
         }
         assert_eq!(

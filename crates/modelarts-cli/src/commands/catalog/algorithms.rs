@@ -112,9 +112,7 @@ fn engine(engine: &AlgorithmEngine) -> Option<String> {
         (Some(name), Some(version)) => Some(format!("{name} {version}")),
         (name, version) => name.or(version),
     };
-    preset
-        .or_else(|| text(engine.engine_id.as_ref()))
-        .or_else(|| text(engine.image_url.as_ref()))
+    preset.or_else(|| text(engine.engine_id.as_ref())).or_else(|| text(engine.image_url.as_ref()))
 }
 
 impl AlgorithmRow {
@@ -152,16 +150,8 @@ impl AlgorithmDetails {
             code_dir: text(config.code_dir.as_ref()),
             boot_file: text(config.boot_file.as_ref()),
             command: text(config.command.as_ref()),
-            inputs: config
-                .inputs
-                .iter()
-                .filter_map(|input| input.name.clone())
-                .collect(),
-            outputs: config
-                .outputs
-                .iter()
-                .filter_map(|output| output.name.clone())
-                .collect(),
+            inputs: config.inputs.iter().filter_map(|input| input.name.clone()).collect(),
+            outputs: config.outputs.iter().filter_map(|output| output.name.clone()).collect(),
             parameters: parameters.collect(),
         })
     }
@@ -260,11 +250,7 @@ impl Algorithms {
 async fn show(session: &Session, name: &str) -> Result<ExitStatus, Failure> {
     let client = session.client().await?;
     let is_id = name.len() == 36 && name.bytes().all(|c| c == b'-' || c.is_ascii_hexdigit());
-    let id = if is_id {
-        name.to_owned()
-    } else {
-        find(session, name).await?
-    };
+    let id = if is_id { name.to_owned() } else { find(session, name).await? };
     let found = client
         .call(|api| {
             let call = api.show_algorithm_by_uuid().project_id(client.project_id());
@@ -286,12 +272,7 @@ async fn show(session: &Session, name: &str) -> Result<ExitStatus, Failure> {
 
 /// Returns the id of the algorithm with this name.
 async fn find(session: &Session, name: &str) -> Result<String, Failure> {
-    let mut rows = session
-        .client()
-        .await?
-        .algorithms()
-        .name_like(name)
-        .stream();
+    let mut rows = session.client().await?.algorithms().name_like(name).stream();
     let mut similar = Vec::new();
     while let Some(algorithm) = rows.try_next().await? {
         let Some(row) = AlgorithmRow::new(&algorithm) else {
@@ -306,7 +287,5 @@ async fn find(session: &Session, name: &str) -> Result<String, Failure> {
         [] => "`modelarts algorithms` lists all".to_owned(),
         names => format!("did you mean {}?", names.join(", ")),
     };
-    Err(Failure::NotFound(format!(
-        "no algorithm is called {name:?}; {hint}"
-    )))
+    Err(Failure::NotFound(format!("no algorithm is called {name:?}; {hint}")))
 }

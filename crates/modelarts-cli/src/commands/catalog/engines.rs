@@ -63,10 +63,7 @@ impl EngineRow {
         let images = engine.image_info.as_ref();
         let cpu_image = images.and_then(|images| text(&images.cpu_image_url));
         let gpu_image = images.and_then(|images| text(&images.gpu_image_url));
-        let kinds = [
-            cpu_image.as_ref().map(|_| Kind::Cpu),
-            gpu_image.as_ref().map(|_| Kind::Gpu),
-        ];
+        let kinds = [cpu_image.as_ref().map(|_| Kind::Cpu), gpu_image.as_ref().map(|_| Kind::Gpu)];
         let tags = engine.tags.iter().filter_map(|tag| tag.key.clone());
         Some(Self {
             id: text(&engine.engine_id)?,

@@ -121,9 +121,7 @@ impl FlavorRow {
             card_memory: card.and_then(|(.., memory)| memory.clone()),
             disk: disk.and_then(|disk| disk.size),
             disk_unit: disk.and_then(|disk| disk.unit.clone()),
-            max_nodes: flavor
-                .max_num
-                .or_else(|| info.and_then(|info| info.max_num)),
+            max_nodes: flavor.max_num.or_else(|| info.and_then(|info| info.max_num)),
             billing_code: billing.and_then(|billing| billing.code.clone()),
             billing_units: billing.and_then(|billing| billing.unit_num),
         })
@@ -141,9 +139,7 @@ impl Row for FlavorRow {
         Column::key("ID", |row| row.id.clone()),
         Column::new("KIND", |row| or_dash(row.kind.clone())),
         Column::new("CORES", |row| or_dash(row.cores)),
-        Column::new("MEMORY", |row| {
-            with_unit(row.memory, row.memory_unit.as_deref())
-        }),
+        Column::new("MEMORY", |row| with_unit(row.memory, row.memory_unit.as_deref())),
         Column::new("CARDS", |row| match (row.cards, &row.card) {
             (0, _) => "-".to_owned(),
             (count, Some(name)) => format!("{count} x {name}"),

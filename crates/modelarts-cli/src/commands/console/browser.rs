@@ -28,9 +28,7 @@ pub(super) fn open(link: &str) -> Option<TempPath> {
         open::that_detached(&file)?;
         Ok(file)
     });
-    opened
-        .inspect_err(|error| note!("no browser has opened: {error}"))
-        .ok()
+    opened.inspect_err(|error| note!("no browser has opened: {error}")).ok()
 }
 
 /// Writes a page that leads to the link. Only this user can read it.
@@ -61,15 +59,9 @@ mod tests {
         let link = "http://127.0.0.1:8900/login?token=0a";
         let file = write(link, &state).unwrap();
         assert_eq!(file.parent(), Some(&*state));
-        assert_eq!(
-            fs::metadata(&file).unwrap().permissions().mode() & 0o777,
-            0o600
-        );
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let page = fs::read_to_string(&file).unwrap();
-        assert!(
-            page.contains(&format!("content=\"0; url={link}\"")),
-            "{page}"
-        );
+        assert!(page.contains(&format!("content=\"0; url={link}\"")), "{page}");
         assert!(page.contains(&format!("<a href=\"{link}\">")), "{page}");
         drop(file);
         assert_eq!(fs::read_dir(&state).unwrap().count(), 0);

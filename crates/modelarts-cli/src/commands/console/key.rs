@@ -21,8 +21,7 @@ const LENGTH: usize = 32;
 pub(super) fn stored() -> Option<Vec<u8>> {
     let path = state_directory()?.join(FILE);
     let key = read(&path).map_or_else(|| create(&path), Ok);
-    key.inspect_err(|error| tracing::debug!(%error, "sessions end with the page"))
-        .ok()
+    key.inspect_err(|error| tracing::debug!(%error, "sessions end with the page")).ok()
 }
 
 /// Returns the key in a file. `None` if it has none, or if other users could have read it.

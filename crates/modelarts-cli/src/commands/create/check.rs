@@ -204,11 +204,7 @@ pub(crate) async fn check_draft(draft: &Draft, client: &Client) -> Result<Checke
     }
     let mut report = job.check();
     let code = check_code(draft, client, &mut report).await?;
-    Ok(Checked {
-        violations: report.violations,
-        warnings: report.warnings,
-        code,
-    })
+    Ok(Checked { violations: report.violations, warnings: report.warnings, code })
 }
 
 /// Adds the findings about the code directory.
@@ -229,10 +225,7 @@ async fn check_code(
     if let Some(boot_file) = boot_file {
         stage = stage.boot_file(boot_file);
     }
-    let inside = draft
-        .data
-        .iter()
-        .filter_map(|(_, data)| path_below(data, directory));
+    let inside = draft.data.iter().filter_map(|(_, data)| path_below(data, directory));
     for data in inside.filter(|path| !path.is_empty()) {
         stage = stage.exclude(data);
     }
@@ -266,9 +259,7 @@ async fn check_code(
 fn offline_client(session: &Session) -> Result<Client, Failure> {
     let builder = || -> Result<ClientBuilder, Failure> {
         let builder = ClientBuilder::default().environment(session.selection.environment()?);
-        Ok(builder
-            .credentials(Credentials::token("unused"))
-            .project_id("unused"))
+        Ok(builder.credentials(Credentials::token("unused")).project_id("unused"))
     };
     match builder()?.build() {
         Ok(client) => Ok(client),
@@ -304,10 +295,7 @@ impl Document for CheckResult {
             };
             lines.push(format!(
                 "code: {}{left_out}",
-                amount(Amount {
-                    files: code.files,
-                    bytes: code.bytes
-                })
+                amount(Amount { files: code.files, bytes: code.bytes })
             ));
         }
         lines.push(match self.violations.len() {

@@ -34,10 +34,7 @@ pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Resul
 pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), Failure> {
     let engines = client.engines().collect(MAX_ROWS).await?;
     let named = engines.iter().filter_map(|engine| {
-        let (name, version) = (
-            engine.engine_name.as_deref()?,
-            engine.engine_version.as_deref()?,
-        );
+        let (name, version) = (engine.engine_name.as_deref()?, engine.engine_version.as_deref()?);
         Some((name, version, engine.v1_compatible == Some(true)))
     });
     let of_default = named.clone().filter(|(name, ..)| *name == DEFAULT_ENGINE);
@@ -46,9 +43,8 @@ pub(crate) async fn default_engine(client: &Client) -> Result<(String, String), 
     if let Some((name, version, _)) = newest {
         return Ok((name.to_owned(), version.to_owned()));
     }
-    let known: Vec<String> = named
-        .map(|(name, version, _)| format!("\n  {name}:{version}"))
-        .collect();
+    let known: Vec<String> =
+        named.map(|(name, version, _)| format!("\n  {name}:{version}")).collect();
     Err(Failure::usage(format_args!(
         "--engine is missing, and no engine is named {DEFAULT_ENGINE}; it must be one of:{}",
         known.concat()
@@ -60,10 +56,7 @@ fn numbers(version: &str) -> Vec<u64> {
     let digits = version.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.');
     let digits = &digits[..end.unwrap_or(digits.len())];
-    digits
-        .split('.')
-        .filter_map(|number| number.parse().ok())
-        .collect()
+    digits.split('.').filter_map(|number| number.parse().ok()).collect()
 }
 
 /// Returns the error for a job without a flavor, with the flavors of the service.
@@ -71,9 +64,7 @@ async fn missing_flavor(client: &Client) -> Failure {
     let rule = "--flavor is missing, and neither the file nor the context has a flavor or a pool";
     match client.flavors(None).collect(MAX_ROWS).await {
         Ok(flavors) if !flavors.is_empty() => {
-            let ids = flavors
-                .iter()
-                .filter_map(|flavor| flavor.flavor_id.as_deref());
+            let ids = flavors.iter().filter_map(|flavor| flavor.flavor_id.as_deref());
             let width = ids.map(str::len).max().unwrap_or_default();
             let lines = flavors.iter().filter_map(|flavor| {
                 let id = flavor.flavor_id.as_deref()?;

@@ -90,9 +90,7 @@ impl Draft {
         for mount in &flags.volume {
             draft.edit(|job| job.volume(mount.0.clone()));
         }
-        draft.set(&flags.notify, |job, topic| {
-            job.notify(topic.urn, topic.events)
-        });
+        draft.set(&flags.notify, |job, topic| job.notify(topic.urn, topic.events));
         for set in &flags.set {
             let job = draft.job.set_field(&set.name, &set.value);
             draft.job = job.map_err(|error| {
@@ -172,13 +170,8 @@ impl Draft {
             return Ok(());
         };
         if is_address(script) {
-            let parent = script
-                .rsplit_once('/')
-                .map_or(script.as_str(), |(dir, _)| dir);
-            let code_dir = flags
-                .code_dir
-                .clone()
-                .unwrap_or_else(|| format!("{parent}/"));
+            let parent = script.rsplit_once('/').map_or(script.as_str(), |(dir, _)| dir);
+            let code_dir = flags.code_dir.clone().unwrap_or_else(|| format!("{parent}/"));
             self.edit(|job| job.code_dir(code_dir).boot_file(script));
             return Ok(());
         }
@@ -279,10 +272,7 @@ impl Draft {
                 )));
             }
         }
-        let given = [
-            ("--pass-by-env", &flags.pass_by_env),
-            ("--predownload", &flags.predownload),
-        ];
+        let given = [("--pass-by-env", &flags.pass_by_env), ("--predownload", &flags.predownload)];
         for (flag, given) in given {
             if let Some(unknown) = given.iter().find(|name| !names.contains(name)) {
                 return Err(Failure::usage(format_args!(
@@ -341,10 +331,7 @@ fn output_channel(text: &str) -> Result<Channel, Failure> {
              outputs into a directory here"
         )));
     }
-    Ok(Channel {
-        name: name.map(str::to_owned),
-        place: place.to_owned(),
-    })
+    Ok(Channel { name: name.map(str::to_owned), place: place.to_owned() })
 }
 
 /// Returns a name that is probably free: that of the script, and random characters.
@@ -360,11 +347,7 @@ pub(super) fn generated_name(flags: &JobFlags) -> String {
         c if c.is_ascii_alphanumeric() || c == '_' => c,
         _ => '-',
     };
-    let stem: String = stem
-        .iter()
-        .flat_map(|stem| stem.chars())
-        .map(plain)
-        .collect();
+    let stem: String = stem.iter().flat_map(|stem| stem.chars()).map(plain).collect();
     // A name that begins with a hyphen would be a flag of other commands.
     let stem = match stem.trim_matches('-') {
         "" => "job".to_owned(),
@@ -404,11 +387,7 @@ fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Fai
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let wanted = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut near: Vec<(f64, String)> = entries
         .filter(|entry| fits(&entry.path()))
@@ -428,8 +407,5 @@ fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Fai
         true => "check the path".to_owned(),
         false => format!("did you mean {}?", names.join(" or ")),
     };
-    Failure::usage(format_args!(
-        "{subject} {} does not exist; {advice}",
-        path.display()
-    ))
+    Failure::usage(format_args!("{subject} {} does not exist; {advice}", path.display()))
 }

@@ -41,21 +41,10 @@ pub(crate) struct JobFlags {
     #[arg(long, value_name = "PATH", help_heading = "Code")]
     pub(crate) boot_file: Option<String>,
     /// Hyper-parameter: epochs=20; may be repeated.
-    #[arg(
-        short,
-        long,
-        value_name = "NAME=VALUE",
-        help_heading = "Code",
-        display_order = 200
-    )]
+    #[arg(short, long, value_name = "NAME=VALUE", help_heading = "Code", display_order = 200)]
     pub(crate) param: Vec<Pair>,
     /// Environment variable: SEED=1, or API_KEY for its value here; may be repeated.
-    #[arg(
-        long,
-        value_name = "NAME[=VALUE]",
-        help_heading = "Code",
-        display_order = 201
-    )]
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Code", display_order = 201)]
     pub(crate) env: Vec<Variable>,
 
     /// Input: a directory here, or obs://BUCKET/DIR/; NAME is data_url by default; may be repeated.
@@ -70,20 +59,10 @@ pub(crate) struct JobFlags {
     pub(crate) out: Vec<String>,
     /// Inputs and outputs whose directory the script finds in a variable of their name, not in an
     /// argument.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "NAMES",
-        help_heading = "Data"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
     pub(crate) pass_by_env: Vec<String>,
     /// Outputs whose files are copied into the container before the start, to continue a run.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "NAMES",
-        help_heading = "Data"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", help_heading = "Data")]
     pub(crate) predownload: Vec<String>,
     /// Mounted file system: SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or
     /// obs://BUCKET/DIR:/PATH; :ro at the end makes it read-only; may be repeated.
@@ -109,10 +88,7 @@ pub(crate) struct ParameterFlags(Vec<(&'static Parameter, String)>);
 impl ParameterFlags {
     /// Returns the value of a flag.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        let (_, text) = self
-            .0
-            .iter()
-            .find(|(parameter, _)| parameter.name == name)?;
+        let (_, text) = self.0.iter().find(|(parameter, _)| parameter.name == name)?;
         Some(text)
     }
 
@@ -174,10 +150,7 @@ impl Args for ParameterFlags {
 impl FromArgMatches for ParameterFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let values = table().filter_map(|(parameter, _)| {
-            Some((
-                parameter,
-                matches.get_one::<String>(parameter.name)?.clone(),
-            ))
+            Some((parameter, matches.get_one::<String>(parameter.name)?.clone()))
         });
         Ok(Self(values.collect()))
     }

@@ -35,11 +35,7 @@ impl JobFile {
             true => jobs.from_json(&text),
             false => jobs.from_yaml(&text),
         };
-        let mut file = Self {
-            fields: fields(&text),
-            name,
-            violations: Vec::new(),
-        };
+        let mut file = Self { fields: fields(&text), name, violations: Vec::new() };
         match parsed {
             Ok(job) => Ok((file, job)),
             Err(error) if error.violations().is_empty() => {
@@ -222,10 +218,7 @@ fn remove(document: &mut Value, path: &str) {
             }
         }
         (Value::Array(items), is_last) => {
-            let item = step
-                .parse()
-                .ok()
-                .and_then(|index: usize| items.get_mut(index));
+            let item = step.parse().ok().and_then(|index: usize| items.get_mut(index));
             match (item, is_last) {
                 (Some(item), true) => *item = Value::Null,
                 (Some(item), false) => remove(item, rest),

@@ -22,10 +22,7 @@ const FLAVOR: &str = "modelarts.vm.cpu.8u";
 /// Flavor in place of those of dedicated pools.
 const POOL_FLAVOR: &str = "modelarts.pool.visual.xlarge";
 /// Engine in place of those that the emulator does not have.
-const ENGINE: (&str, &str) = (
-    "PyTorch",
-    "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-);
+const ENGINE: (&str, &str) = ("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64");
 /// Number of nodes of the pool of a job that names no number.
 const POOL_NODES: u32 = 16;
 
@@ -57,12 +54,7 @@ impl LocalService {
         let obs = obs.with_cache_dir(emulator.data_dir().join("checksums"));
         let staging = Staging::new(&client).bucket(BUCKET).obs(obs.clone());
         obs.bucket(BUCKET)?.create().await?;
-        Ok(Self {
-            emulator,
-            client,
-            staging,
-            obs,
-        })
+        Ok(Self { emulator, client, staging, obs })
     }
 
     /// Fails if this machine lacks what the job needs.
@@ -83,11 +75,8 @@ impl LocalService {
         let pool = resource["pool_id"].as_str();
         let flavor = resource["flavor_id"].as_str();
         let flavors = self.client.flavors(None).collect(100).await?;
-        let is_known = |id: &str| {
-            flavors
-                .iter()
-                .any(|flavor| flavor.flavor_id.as_deref() == Some(id))
-        };
+        let is_known =
+            |id: &str| flavors.iter().any(|flavor| flavor.flavor_id.as_deref() == Some(id));
         match (pool, flavor) {
             (Some(_), Some(POOL_FLAVOR)) => {}
             (Some(_), _) => draft.edit(|job| job.flavor(POOL_FLAVOR)),
@@ -101,13 +90,8 @@ impl LocalService {
                 draft.edit(|job| job.flavor(FLAVOR));
             }
         }
-        self.adapt_engine(draft, &body["algorithm"]["engine"])
-            .await?;
-        for output in body["algorithm"]["outputs"]
-            .as_array()
-            .into_iter()
-            .flatten()
-        {
+        self.adapt_engine(draft, &body["algorithm"]["engine"]).await?;
+        for output in body["algorithm"]["outputs"].as_array().into_iter().flatten() {
             // All outputs get addresses in the embedded OBS.
             if let Some(name) = output["name"].as_str()
                 && !draft.outputs.iter().any(|known| known == name)
@@ -115,11 +99,9 @@ impl LocalService {
                 draft.outputs.push(name.to_owned());
             }
         }
-        for field in [
-            "spec.log_export_path",
-            "spec.notification",
-            "metadata.training_experiment_reference",
-        ] {
+        for field in
+            ["spec.log_export_path", "spec.notification", "metadata.training_experiment_reference"]
+        {
             draft.edit(|job| job.without_field(field));
         }
         Ok(())
@@ -173,9 +155,7 @@ fn require_local(body: &Value) -> Result<(), Failure> {
         ));
     }
     let is_remote = |value: &Value| {
-        value
-            .as_str()
-            .is_some_and(|text| is_address(text) && !text.starts_with("obs://staged/"))
+        value.as_str().is_some_and(|text| is_address(text) && !text.starts_with("obs://staged/"))
     };
     for (field, what) in [("code_dir", "the code"), ("boot_file", "the script")] {
         if is_remote(&algorithm[field]) {

@@ -84,9 +84,7 @@ fn chosen_outputs(draft: &Draft) -> Vec<ChosenOutput> {
             owner: None,
         })
     });
-    outputs
-        .filter(|output| !draft.outputs.contains(&output.name))
-        .collect()
+    outputs.filter(|output| !draft.outputs.contains(&output.name)).collect()
 }
 
 /// Finds the newest job with each output, in the default workspace and in that of the job.
@@ -107,10 +105,8 @@ async fn find_owners(
         while outputs.iter().any(|output| output.owner.is_none())
             && let Some(job) = jobs.try_next().await?
         {
-            let paths: Vec<ObsPath> = job
-                .outputs()
-                .filter_map(|(_, path)| path.parse().ok())
-                .collect();
+            let paths: Vec<ObsPath> =
+                job.outputs().filter_map(|(_, path)| path.parse().ok()).collect();
             let same = outputs
                 .iter_mut()
                 .filter(|output| output.owner.is_none() && paths.contains(&output.path));

@@ -137,11 +137,8 @@ fn body(arguments: &str) -> Value {
 fn each_parameter_of_the_console_sets_its_field() {
     let mut numbers = BTreeSet::new();
     let mut flags = BTreeSet::new();
-    for row in PARAMETERS
-        .trim()
-        .split("\n")
-        .collect::<Vec<_>>()
-        .chunk_by(|_, line| line.starts_with(' '))
+    for row in
+        PARAMETERS.trim().split("\n").collect::<Vec<_>>().chunk_by(|_, line| line.starts_with(' '))
     {
         let (number, arguments) = row[0].split_once(": ").unwrap();
         numbers.insert(number.parse::<u8>().unwrap());
@@ -171,11 +168,8 @@ fn the_name_of_a_job_begins_with_that_of_its_script() {
 
 #[test]
 fn the_context_gives_flavor_and_pool_unless_one_is_given() {
-    let context = Context {
-        flavor: Some("f".to_owned()),
-        pool: Some("p".to_owned()),
-        ..Context::default()
-    };
+    let context =
+        Context { flavor: Some("f".to_owned()), pool: Some("p".to_owned()), ..Context::default() };
     let client = Client::builder()
         .endpoint("https://modelarts.example.com")
         .project_id("p")
@@ -183,18 +177,9 @@ fn the_context_gives_flavor_and_pool_unless_one_is_given() {
         .build()
         .unwrap();
     for (arguments, expected) in [
-        (
-            vec!["test", SCRIPT],
-            json!({"flavor_id": "f", "pool_id": "p", "node_count": 1}),
-        ),
-        (
-            vec!["test", SCRIPT, "--flavor", "g"],
-            json!({"flavor_id": "g", "node_count": 1}),
-        ),
-        (
-            vec!["test", SCRIPT, "--pool", "q"],
-            json!({"pool_id": "q", "node_count": 1}),
-        ),
+        (vec!["test", SCRIPT], json!({"flavor_id": "f", "pool_id": "p", "node_count": 1})),
+        (vec!["test", SCRIPT, "--flavor", "g"], json!({"flavor_id": "g", "node_count": 1})),
+        (vec!["test", SCRIPT, "--pool", "q"], json!({"pool_id": "q", "node_count": 1})),
     ] {
         let program = Program::try_parse_from(arguments).unwrap();
         let draft = Draft::new(&program.flags, &client.training_jobs(), &context).unwrap();
@@ -213,9 +198,6 @@ fn a_generated_name_is_no_flag() {
         let script = format!("obs://bucket/code/{script}");
         let program = Program::try_parse_from(["test", &script]).unwrap();
         let name = generated_name(&program.flags);
-        assert!(
-            name.starts_with(stem) && name.len() == stem.len() + 4,
-            "{script}: {name}"
-        );
+        assert!(name.starts_with(stem) && name.len() == stem.len() + 4, "{script}: {name}");
     }
 }

@@ -42,10 +42,7 @@ pub(crate) async fn print_plan(
                 files.push((path.clone(), *bytes));
             }
         });
-        let staged = stage
-            .dry_run()
-            .await
-            .map_err(|error| draft.refusal(error))?;
+        let staged = stage.dry_run().await.map_err(|error| draft.refusal(error))?;
         if let Some(directory) = &staged.code {
             print_directory("code", directory);
         }

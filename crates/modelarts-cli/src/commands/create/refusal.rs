@@ -22,20 +22,15 @@ impl Draft {
             1 => "a rule".to_owned(),
             count => format!("{count} rules"),
         };
-        let lines: String = all
-            .iter()
-            .map(|violation| format!("\n  {}", self.located(violation)))
-            .collect();
+        let lines: String =
+            all.iter().map(|violation| format!("\n  {}", self.located(violation))).collect();
         let text = format!("the job breaks {rules}, so nothing was sent:{lines}");
         Failure::Unchecked(text, all)
     }
 
     /// Returns the mistakes of the file, and the violations of the check that they do not explain.
     pub(crate) fn all_violations(&self, checked: &[Violation]) -> Vec<Violation> {
-        let mut all = self
-            .file
-            .as_ref()
-            .map_or_else(Vec::new, |file| file.violations.clone());
+        let mut all = self.file.as_ref().map_or_else(Vec::new, |file| file.violations.clone());
         let in_file = all.len();
         for violation in checked {
             let field = violation.field();

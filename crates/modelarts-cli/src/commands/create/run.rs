@@ -158,9 +158,7 @@ mod unix {
                 self.container,
             )
             .await?;
-            let result = self
-                .run_on(&service, session, printer, &mut interrupt)
-                .await;
+            let result = self.run_on(&service, session, printer, &mut interrupt).await;
             service.stop().await;
             result
         }
@@ -186,10 +184,7 @@ mod unix {
                 is_local: true,
             };
             let name = draft.name();
-            let bucketless = Draft {
-                bucket: None,
-                ..draft
-            };
+            let bucketless = Draft { bucket: None, ..draft };
             if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
                 ignore_outputs();
             }

@@ -83,10 +83,7 @@ impl Draft {
         bars.clear();
         let staged = staged.map_err(|error| self.refusal(error))?;
         print_staged(&staged);
-        Ok(Staged {
-            code: staged.code.as_ref().map(StagedDir::url),
-            job: staged.job,
-        })
+        Ok(Staged { code: staged.code.as_ref().map(StagedDir::url), job: staged.job })
     }
 }
 
@@ -122,10 +119,7 @@ fn sent(directory: &StagedDir) -> String {
 /// Returns the files at the target of a synchronization, and their size.
 pub(crate) fn total(summary: &Summary) -> Amount {
     let (sent, unchanged) = (summary.transferred, summary.unchanged);
-    Amount {
-        files: sent.files + unchanged.files,
-        bytes: sent.bytes + unchanged.bytes,
-    }
+    Amount { files: sent.files + unchanged.files, bytes: sent.bytes + unchanged.bytes }
 }
 
 /// Bars of the directories of a job. Clones share the screen.
@@ -137,10 +131,7 @@ pub(crate) struct Bars {
 
 impl Bars {
     pub(crate) fn new(terminal: Terminal) -> Self {
-        Self {
-            screen: ProgressBars::new(terminal, true),
-            by_name: Arc::default(),
-        }
+        Self { screen: ProgressBars::new(terminal, true), by_name: Arc::default() }
     }
 
     fn show(&self, part: &StagedPart, progress: &Progress) {
@@ -154,9 +145,7 @@ impl Bars {
     /// Shows the progress of a directory.
     pub(crate) fn update(&self, label: &str, progress: &Progress) {
         let mut bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
-        let bar = bars
-            .entry(label.to_owned())
-            .or_insert_with(|| self.screen.transfer(label));
+        let bar = bars.entry(label.to_owned()).or_insert_with(|| self.screen.transfer(label));
         bar.update(progress);
         if let SyncEvent::Finished(_) = progress.event {
             bar.clear();

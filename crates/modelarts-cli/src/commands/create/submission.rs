@@ -113,44 +113,21 @@ impl Target<'_> {
         printer.links = directory.and_then(|code| SourceLinks::new(terminal, &job, code));
         let body = job.details();
         let algorithm = body.algorithm.as_deref();
-        let inputs = algorithm
-            .map(|algorithm| algorithm.inputs.iter())
-            .into_iter()
-            .flatten();
+        let inputs = algorithm.map(|algorithm| algorithm.inputs.iter()).into_iter().flatten();
         let inputs = inputs.filter_map(|input| {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
             Some((input.name.clone()?, address(obs.obs_url.as_deref()?)))
         });
-        let resource = body
-            .spec
-            .as_deref()
-            .and_then(|spec| spec.resource.as_deref());
-        let flavor = resource.and_then(|resource| {
-            resource
-                .pool_id
-                .as_deref()
-                .or(resource.flavor_id.as_deref())
-        });
-        let nodes = resource
-            .and_then(|resource| resource.node_count)
-            .unwrap_or(1);
+        let resource = body.spec.as_deref().and_then(|spec| spec.resource.as_deref());
+        let flavor = resource
+            .and_then(|resource| resource.pool_id.as_deref().or(resource.flavor_id.as_deref()));
+        let nodes = resource.and_then(|resource| resource.node_count).unwrap_or(1);
         let place = match self.is_local {
             true => "on this machine".to_owned(),
-            false => format!(
-                "{}  on {} ×{nodes}",
-                job.id(),
-                flavor.unwrap_or("the public pool")
-            ),
+            false => format!("{}  on {} ×{nodes}", job.id(), flavor.unwrap_or("the public pool")),
         };
         let name = Terminal::styled(job.name(), Emphasis::Bold);
-        done(
-            if self.is_local {
-                "Started"
-            } else {
-                "Submitted"
-            },
-            &format!("{name}  {place}"),
-        );
+        done(if self.is_local { "Started" } else { "Submitted" }, &format!("{name}  {place}"));
         printer.print_item(&Item::Submitted {
             job: JobName::new(&job),
             local: self.is_local,
@@ -209,10 +186,7 @@ impl Target<'_> {
             let downloaded = interrupt.unless(self.download(job, directory)).await;
             let Some(downloaded) = downloaded else {
                 note!("interrupted; `modelarts sync` receives the other files");
-                return Ok(Followed {
-                    end,
-                    status: ExitStatus::Interrupted,
-                });
+                return Ok(Followed { end, status: ExitStatus::Interrupted });
             };
             end.downloaded = downloaded?;
         }
@@ -227,9 +201,9 @@ impl Target<'_> {
             Outcome::Terminated { .. } => ("■", Emphasis::Dim),
             _ => ("✗", Emphasis::Bad),
         };
-        let time = job.time_run().map_or_else(String::new, |time| {
-            format!(" after {}", output::duration(time))
-        });
+        let time = job
+            .time_run()
+            .map_or_else(String::new, |time| format!(" after {}", output::duration(time)));
         let sign = Terminal::styled(sign, emphasis);
         note!("{sign} {} {outcome}{time}", job.name());
     }
@@ -281,10 +255,7 @@ impl Target<'_> {
         if !self.is_local {
             note!("{}", self.way_back(job));
         }
-        Followed {
-            end: JobEnd::new(job).ended_early(outcome, &summary),
-            status,
-        }
+        Followed { end: JobEnd::new(job).ended_early(outcome, &summary), status }
     }
 
     fn way_back(&self, job: &Job) -> String {

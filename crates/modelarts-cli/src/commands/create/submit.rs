@@ -58,9 +58,7 @@ impl Submit {
         let client = session.client().await?;
         let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
         let mode = match (self.dry_run, self.detach) {
-            (true, _) => Mode::Plan {
-                show_secrets: self.show_secrets,
-            },
+            (true, _) => Mode::Plan { show_secrets: self.show_secrets },
             (false, true) => Mode::Detach,
             (false, false) => Mode::Follow(&self.follow),
         };
@@ -95,13 +93,7 @@ pub(crate) async fn submit(
         return print_plan(session, client, &staging, draft, show_secrets).await;
     }
     let mut interrupt = Interrupt::new();
-    let target = Target {
-        session,
-        client,
-        staging,
-        obs: None,
-        is_local: false,
-    };
+    let target = Target { session, client, staging, obs: None, is_local: false };
     let mut printer = printer(session, false);
     let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
     let job = &submitted.job;
@@ -115,13 +107,8 @@ pub(crate) async fn submit(
     if session.output.format == Format::Id {
         session.output.document(&JobEnd::new(job))?;
     }
-    note!(
-        "  Ctrl-C leaves the job running; come back with: modelarts logs -f {}",
-        job.name()
-    );
-    let followed = target
-        .follow(&submitted, flags, &mut printer, &mut interrupt)
-        .await?;
+    note!("  Ctrl-C leaves the job running; come back with: modelarts logs -f {}", job.name());
+    let followed = target.follow(&submitted, flags, &mut printer, &mut interrupt).await?;
     followed.print(session, printer)
 }
 

@@ -25,10 +25,9 @@ impl FromStr for Pair {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok(Self {
-                name: name.to_owned(),
-                value: value.to_owned(),
-            }),
+            Some((name, value)) if !name.is_empty() => {
+                Ok(Self { name: name.to_owned(), value: value.to_owned() })
+            }
             _ => Err("it must be NAME=VALUE".to_owned()),
         }
     }
@@ -50,19 +49,13 @@ impl FromStr for Variable {
         if let Some((name, value)) = text.split_once('=') {
             return match name {
                 "" => Err("it must be NAME=VALUE or NAME".to_owned()),
-                name => Ok(Self {
-                    name: name.to_owned(),
-                    value: value.to_owned(),
-                    is_inherited: false,
-                }),
+                name => {
+                    Ok(Self { name: name.to_owned(), value: value.to_owned(), is_inherited: false })
+                }
             };
         }
         match std::env::var(text) {
-            Ok(value) => Ok(Self {
-                name: text.to_owned(),
-                value,
-                is_inherited: true,
-            }),
+            Ok(value) => Ok(Self { name: text.to_owned(), value, is_inherited: true }),
             Err(_) => Err(format!(
                 "the environment must have the variable {text}, or the value must be given: \
                  {text}=VALUE"
@@ -99,10 +92,7 @@ impl FromStr for Channel {
         };
         match place {
             "" => Err("it must be DIR or NAME=DIR".to_owned()),
-            place => Ok(Self {
-                name,
-                place: place.to_owned(),
-            }),
+            place => Ok(Self { name, place: place.to_owned() }),
         }
     }
 }
@@ -124,11 +114,7 @@ impl FromStr for DataSet {
             Some((id, version)) => (id, Some(version.to_owned())),
             None => (pair.value.as_str(), None),
         };
-        Ok(Self {
-            name: pair.name,
-            id: id.to_owned(),
-            version,
-        })
+        Ok(Self { name: pair.name, id: id.to_owned(), version })
     }
 }
 
@@ -193,10 +179,9 @@ impl FromStr for Topic {
         // The service of notifications forms the URN of a topic of these parts.
         let parts: Vec<&str> = urn.split(':').collect();
         match parts.as_slice() {
-            ["urn", "smn", rest @ ..] if rest.len() == 3 && !rest.contains(&"") => Ok(Self {
-                urn: urn.to_owned(),
-                events,
-            }),
+            ["urn", "smn", rest @ ..] if rest.len() == 3 && !rest.contains(&"") => {
+                Ok(Self { urn: urn.to_owned(), events })
+            }
             _ => Err(format!(
                 "the topic {urn:?} must be a URN of SMN: urn:smn:REGION:PROJECT_ID:TOPIC"
             )),
@@ -212,10 +197,7 @@ fn notification_event(name: &str) -> Result<NotificationEvent, String> {
             let known = NotificationEvent::KNOWN;
             let hint = nearest(name, known.iter().copied())
                 .map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            Err(format!(
-                "the event {name:?} must be one of {}{hint}",
-                known.join(", ")
-            ))
+            Err(format!("the event {name:?} must be one of {}{hint}", known.join(", ")))
         }
         event => Ok(event),
     }
@@ -259,19 +241,13 @@ mod tests {
             let arguments: Vec<String> = text.split(' ').map(str::to_owned).collect();
             script_parameters(&arguments).map(|pairs| {
                 let pairs = pairs.into_iter();
-                pairs
-                    .map(|pair| (pair.name, pair.value))
-                    .collect::<Vec<_>>()
+                pairs.map(|pair| (pair.name, pair.value)).collect::<Vec<_>>()
             })
         };
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             parameters("--epochs 20 --lr=1e-3 --shift -1"),
-            Ok(vec![
-                pair("epochs", "20"),
-                pair("lr", "1e-3"),
-                pair("shift", "-1")
-            ])
+            Ok(vec![pair("epochs", "20"), pair("lr", "1e-3"), pair("shift", "-1")])
         );
         for (arguments, rule) in [
             ("--amp --epochs 20", "\"--amp\" after -- must have a value"),
@@ -293,10 +269,7 @@ mod tests {
         let urn = "urn:smn:eu-de:0c1f3b6a2d9e4f588a7b6c5d4e3f2a1b:training";
         assert_eq!(
             topic(urn),
-            Ok((
-                urn.to_owned(),
-                "JobCompleted JobFailed JobTerminated".to_owned()
-            ))
+            Ok((urn.to_owned(), "JobCompleted JobFailed JobTerminated".to_owned()))
         );
         assert_eq!(
             topic(&format!("{urn}=JobFailed,jobhanged")),

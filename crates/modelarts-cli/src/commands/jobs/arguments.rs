@@ -28,9 +28,7 @@ const TOO_LARGE: &str = "the number is too large";
 /// Returns the parser of a phase, which ignores case if the argument does.
 pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
     PossibleValuesParser::new(PHASES).map(|name| {
-        let known = PHASES
-            .iter()
-            .find(|known| known.eq_ignore_ascii_case(&name));
+        let known = PHASES.iter().find(|known| known.eq_ignore_ascii_case(&name));
         Phase::from(known.map_or(name.as_str(), |known| known))
     })
 }
@@ -133,14 +131,8 @@ mod tests {
     #[test]
     fn a_time_is_a_span_before_now_or_a_date() {
         let text = |text: &str| moment(text).map(|time| time.to_string());
-        assert_eq!(
-            text("2026-01-15T08:30:00Z").unwrap(),
-            "2026-01-15T08:30:00Z"
-        );
-        assert_eq!(
-            text("2026-01-15T08:30:00+08:00").unwrap(),
-            "2026-01-15T00:30:00Z"
-        );
+        assert_eq!(text("2026-01-15T08:30:00Z").unwrap(), "2026-01-15T08:30:00Z");
+        assert_eq!(text("2026-01-15T08:30:00+08:00").unwrap(), "2026-01-15T00:30:00Z");
         for local in ["2026-01-15", "2026-01-15T08:30", "2026-01-15 08:30:00"] {
             assert!(text(local).is_ok(), "{local}");
         }

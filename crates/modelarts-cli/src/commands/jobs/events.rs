@@ -141,10 +141,7 @@ struct Start {
 impl Start {
     /// Creates the start for the last `tail` of the existing events, given at least the newest one.
     fn new(last: Vec<Event>, tail: usize) -> Self {
-        Self {
-            event: last.into_iter().next(),
-            is_included: tail > 0,
-        }
+        Self { event: last.into_iter().next(), is_included: tail > 0 }
     }
 
     /// Returns `true` if the next event, in the order of their times, is printed.
@@ -266,14 +263,8 @@ impl Events {
 
     fn selects(&self, event: &Event) -> bool {
         self.is_in_time(event)
-            && self
-                .level
-                .as_ref()
-                .is_none_or(|level| level == event.level())
-            && self
-                .source
-                .as_ref()
-                .is_none_or(|source| source == event.source())
+            && self.level.as_ref().is_none_or(|level| level == event.level())
+            && self.source.as_ref().is_none_or(|source| source == event.source())
     }
 
     /// Prints events as they arrive. Returns their number.

@@ -112,10 +112,10 @@ fn local_text(evidence: &Evidence) -> String {
 
 impl DiagnosisDocument {
     fn new(diagnosis: &Diagnosis) -> Self {
-        let links = diagnosis.links.iter().map(|link| LinkItem {
-            title: link.title.to_owned(),
-            url: link.url.to_owned(),
-        });
+        let links = diagnosis
+            .links
+            .iter()
+            .map(|link| LinkItem { title: link.title.to_owned(), url: link.url.to_owned() });
         Self {
             id: diagnosis.id.clone(),
             name: diagnosis.name.clone(),
@@ -154,9 +154,7 @@ impl Document for DiagnosisDocument {
         let evidence: Vec<&str> = self.evidence.iter().map(|it| it.text.as_str()).collect();
         let advice: Vec<&str> = self.advice.iter().map(String::as_str).collect();
         let links = self.links.iter();
-        let links: Vec<String> = links
-            .map(|it| format!("{}: {}", it.title, it.url))
-            .collect();
+        let links: Vec<String> = links.map(|it| format!("{}: {}", it.title, it.url)).collect();
         let links: Vec<&str> = links.iter().map(String::as_str).collect();
         for (title, lines) in [("Evidence", evidence), ("Advice", advice), ("See", links)] {
             if !lines.is_empty() {
@@ -179,9 +177,7 @@ impl Explain {
         let client = session.client().await?;
         let job = self.job.find(client).await?;
         let diagnosis = job.explain().await?;
-        session
-            .output
-            .document(&DiagnosisDocument::new(&diagnosis))?;
+        session.output.document(&DiagnosisDocument::new(&diagnosis))?;
         Ok(ExitStatus::Success)
     }
 }

@@ -89,14 +89,10 @@ impl JobRow {
             nodes: resource.and_then(|resource| resource.node_count),
             flavor: resource.and_then(|resource| resource.flavor_id.clone()),
             pool: resource.and_then(|resource| resource.pool_id.clone()),
-            user: details
-                .metadata
-                .as_deref()
-                .and_then(|metadata| metadata.user_name.clone()),
+            user: details.metadata.as_deref().and_then(|metadata| metadata.user_name.clone()),
             why: job.status_reason(),
-            seconds_old: created.map_or(0, |created| {
-                Timestamp::from(now).duration_since(created).as_secs()
-            }),
+            seconds_old: created
+                .map_or(0, |created| Timestamp::from(now).duration_since(created).as_secs()),
             typed_phase: job.phase(),
         }
     }
@@ -104,8 +100,7 @@ impl JobRow {
 
 /// Returns the text, or `-`.
 fn or_dash(text: Option<String>) -> String {
-    text.filter(|text| !text.is_empty())
-        .unwrap_or_else(|| "-".to_owned())
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
 }
 
 impl Row for JobRow {
@@ -115,20 +110,11 @@ impl Row for JobRow {
         // Prefixes of ids are accepted by all commands.
         Column::new("ID", |row| row.id.chars().take(8).collect()),
         Column::new("PHASE", |row| output::phase(&row.typed_phase)),
-        Column::new("NODES", |row| {
-            or_dash(row.nodes.map(|nodes| nodes.to_string()))
-        }),
-        Column::new("FLAVOR/POOL", |row| {
-            or_dash(row.pool.clone().or_else(|| row.flavor.clone()))
-        }),
-        Column::new("AGE", |row| {
-            output::age(Duration::from_secs(row.seconds_old))
-        }),
+        Column::new("NODES", |row| or_dash(row.nodes.map(|nodes| nodes.to_string()))),
+        Column::new("FLAVOR/POOL", |row| or_dash(row.pool.clone().or_else(|| row.flavor.clone()))),
+        Column::new("AGE", |row| output::age(Duration::from_secs(row.seconds_old))),
         Column::new("RAN", |row| {
-            or_dash(
-                row.seconds_run
-                    .map(|seconds| output::duration(Duration::from_secs(seconds))),
-            )
+            or_dash(row.seconds_run.map(|seconds| output::duration(Duration::from_secs(seconds))))
         }),
         Column::new("USER", |row| or_dash(row.user.clone())),
         Column::wide("SECONDARY", |row| or_dash(row.secondary_phase.clone())),
@@ -150,9 +136,8 @@ impl Ls {
         if let Some(since) = self.since {
             list = list.filter(Filter::create_time().after(since));
         }
-        let limit = self.limit.map_or(usize::MAX, |limit| {
-            usize::try_from(limit).unwrap_or(usize::MAX)
-        });
+        let limit =
+            self.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let now = SystemTime::now();
         let rows = first(list, selection, limit).map_ok(move |jobs| {
             let jobs = jobs.iter();

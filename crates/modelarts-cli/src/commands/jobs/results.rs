@@ -70,12 +70,7 @@ impl JobResult {
             Err(error) if error.status().is_none() => return Err(error),
             Err(error) => ("failed", Some(error.to_string())),
         };
-        Ok(Self {
-            id: job.id().to_owned(),
-            name: job.name().to_owned(),
-            result,
-            error,
-        })
+        Ok(Self { id: job.id().to_owned(), name: job.name().to_owned(), result, error })
     }
 }
 
@@ -116,10 +111,7 @@ pub(super) async fn print_results(
         for result in &results {
             if let Some(error) = &result.error {
                 failed += 1;
-                note(format_args!(
-                    "error: {} ({}): {error}",
-                    result.name, result.id
-                ));
+                note(format_args!("error: {} ({}): {error}", result.name, result.id));
             }
         }
         if only_ids {

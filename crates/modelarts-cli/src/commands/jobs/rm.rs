@@ -31,12 +31,7 @@ const CONCURRENT: usize = 4;
 const ACCEPTED: &str = "deleting";
 
 /// Phases of the jobs that are deleted if the user selects none.
-const ENDED: [Phase; 4] = [
-    Phase::Completed,
-    Phase::Failed,
-    Phase::Abnormal,
-    Phase::Terminated,
-];
+const ENDED: [Phase; 4] = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
 
 /// Explanation below the arguments.
 const NOTES: &str = "\

@@ -22,12 +22,7 @@ pub(super) struct JobConditions {
     #[arg(long)]
     mine: bool,
     /// Only jobs of the users with these names.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "NAMES",
-        conflicts_with = "mine"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "NAMES", conflicts_with = "mine")]
     user: Vec<String>,
     /// Only jobs whose name contains this text.
     #[arg(long, value_name = "TEXT")]
@@ -142,11 +137,7 @@ mod tests {
     fn the_values_of_a_tag_are_sent_together() {
         let arguments = ["team=nlp", "gpu", "team=cv", "a=b=c"].map(str::to_owned);
         let tags = tags(&arguments).unwrap();
-        let expected = [
-            ("team", vec!["nlp", "cv"]),
-            ("gpu", vec![]),
-            ("a", vec!["b=c"]),
-        ];
+        let expected = [("team", vec!["nlp", "cv"]), ("gpu", vec![]), ("a", vec!["b=c"])];
         assert_eq!(tags, expected);
     }
 

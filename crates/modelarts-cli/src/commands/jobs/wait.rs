@@ -83,9 +83,7 @@ impl WaitRow {
         let json = serde_json::to_value(outcome).unwrap_or_default();
         let (exit_code, task) = match outcome {
             Outcome::Completed => (Some(0), None),
-            Outcome::Failed {
-                exit_code, task, ..
-            } => (*exit_code, task.clone()),
+            Outcome::Failed { exit_code, task, .. } => (*exit_code, task.clone()),
             _ => (None, None),
         };
         Self {
@@ -121,9 +119,7 @@ impl Row for WaitRow {
             seconds.map_or_else(|| "-".to_owned(), output::duration)
         }),
         Column::wide("FULL-ID", |row| row.id.clone()),
-        Column::new("OUTCOME", |row| {
-            Terminal::styled(&row.summary, row.emphasis)
-        }),
+        Column::new("OUTCOME", |row| Terminal::styled(&row.summary, row.emphasis)),
     ];
 
     fn id(&self) -> Option<&str> {
@@ -166,9 +162,7 @@ impl Wait {
             return Ok(first.unwrap_or(ExitStatus::Success));
         }
         // The first job in the order of the arguments that did not complete.
-        let in_order = jobs
-            .iter()
-            .filter_map(|job| statuses.get(job.id()).copied());
+        let in_order = jobs.iter().filter_map(|job| statuses.get(job.id()).copied());
         let mut failed = in_order.filter(|status| *status != ExitStatus::Success);
         Ok(failed.next().unwrap_or(ExitStatus::Success))
     }
@@ -186,9 +180,7 @@ impl Wait {
             wait = wait.timeout(timeout);
         }
         if Session::is_local(client) {
-            wait = wait
-                .interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1)
-                .rate_limit(f64::INFINITY);
+            wait = wait.interval(LOCAL_PAUSES.0, LOCAL_PAUSES.1).rate_limit(f64::INFINITY);
         }
         wait.stream()
     }

@@ -61,10 +61,7 @@ fn compare(call: &Value, add: &mut Add<'_>) {
         return add("/operation", "is not described".into());
     };
     // Nothing more can be said about a call without a response.
-    let Some(status) = call["status"]
-        .as_u64()
-        .and_then(|it| u16::try_from(it).ok())
-    else {
+    let Some(status) = call["status"].as_u64().and_then(|it| u16::try_from(it).ok()) else {
         return;
     };
     let (request, body) = (&call["request"], &call["response"]);

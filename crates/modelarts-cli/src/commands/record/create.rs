@@ -64,11 +64,7 @@ impl Create {
         let limit = output::duration(self.timeout);
         let cost = format!("1 x {id} ({hardware}) for at most {limit}, charged as {code}");
         let place = Session::place(client);
-        confirm(
-            session.terminal,
-            self.yes,
-            format!("create a job in {place}: {cost}"),
-        )?;
+        confirm(session.terminal, self.yes, format!("create a job in {place}: {cost}"))?;
         let job = client.training_jobs().create_unnamed().flavor(id);
         let job = job.preset_image(name, version).command("echo started");
         Ok(Some(job.auto_stop(AUTO_STOP)))
@@ -130,9 +126,7 @@ async fn delete(recorder: &mut Recorder<'_>, job: &JobHandle) -> Result<(), Fail
         sleep(CHECKS.1).await;
     }
     let advice = format!("`modelarts rm {}` deletes it", job.id());
-    Err(Failure::local(format!(
-        "the job still exists, and may cost money; {advice}"
-    )))
+    Err(Failure::local(format!("the job still exists, and may cost money; {advice}")))
 }
 
 /// Returns the order of a flavor by price, which the service does not tell: free ones, those

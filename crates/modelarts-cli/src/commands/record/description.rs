@@ -23,8 +23,7 @@ pub(super) fn request(operation: &Operation) -> &'static Value {
 /// Returns the schema of a response; `None` for a status that is not described.
 pub(super) fn response(operation: &Operation, status: u16) -> Option<&'static Value> {
     let mut keys = [status.to_string(), format!("{}XX", status / 100)].into_iter();
-    keys.find_map(|key| documented(operation)["responses"].get(key))
-        .map(content)
+    keys.find_map(|key| documented(operation)["responses"].get(key)).map(content)
 }
 
 fn content(body: &'static Value) -> &'static Value {

@@ -109,9 +109,7 @@ impl Recorder<'_> {
             }
             // Other errors are part of the recording. Five rejected signatures in a row lock a key.
             if let Err(error) = self.call(operation.id, values, body).await
-                && error
-                    .status()
-                    .map_or(error.kind() != ErrorKind::Timeout, |it| it == 401)
+                && error.status().map_or(error.kind() != ErrorKind::Timeout, |it| it == 401)
             {
                 return Err(error.into());
             }

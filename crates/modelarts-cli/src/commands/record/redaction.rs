@@ -33,9 +33,7 @@ impl Redactor {
         let Some(operation) = OPERATIONS.iter().find(|it| call["operation"] == it.id) else {
             return Value::Null;
         };
-        let status = call["status"]
-            .as_u64()
-            .and_then(|it| u16::try_from(it).ok());
+        let status = call["status"].as_u64().and_then(|it| u16::try_from(it).ok());
         let response = status.and_then(|status| description::response(operation, status));
         for (name, value) in call["parameters"].as_object_mut().into_iter().flatten() {
             *value = self.value(name, description::parameter(operation, name), value);

@@ -45,11 +45,7 @@ enum Action {
     /// Selects the context of commands without --context.
     Use {
         /// Name of the context.
-        #[arg(
-            value_name = "NAME",
-            required_unless_present = "none",
-            conflicts_with = "none"
-        )]
+        #[arg(value_name = "NAME", required_unless_present = "none", conflicts_with = "none")]
         name: Option<String>,
         /// Selects no context: settings are those of the variables and files of the SDK.
         #[arg(long)]
@@ -101,8 +97,7 @@ impl ContextRow {
     fn settings(&self) -> Vec<(&'static str, String)> {
         let values = serde_json::to_value(&self.settings).unwrap_or_default();
         let set = fields::FIELDS.iter();
-        set.filter_map(|(name, _)| Some((*name, values.get(name)?.as_str()?.to_owned())))
-            .collect()
+        set.filter_map(|(name, _)| Some((*name, values.get(name)?.as_str()?.to_owned()))).collect()
     }
 }
 
@@ -114,9 +109,7 @@ fn or_dash(value: Option<&String>) -> String {
 impl Row for ContextRow {
     const LIST: &'static str = "contexts";
     const COLUMNS: &'static [Column<Self>] = &[
-        Column::new("CURRENT", |row| {
-            if row.current { "*" } else { "" }.to_owned()
-        }),
+        Column::new("CURRENT", |row| if row.current { "*" } else { "" }.to_owned()),
         Column::new("NAME", |row| row.name.clone()),
         Column::new("KIND", |row| {
             let is_emulator = row.settings.data_dir.is_some();
@@ -189,14 +182,11 @@ async fn list(session: &Session) -> Result<(), Failure> {
     let file = ConfigFile::read(&path)?;
     let selected = session.selection.requested().map(str::to_owned);
     let selected = selected.or(file.current);
-    let rows = file
-        .contexts
-        .into_iter()
-        .map(|(name, settings)| ContextRow {
-            current: Some(&name) == selected.as_ref(),
-            name,
-            settings,
-        });
+    let rows = file.contexts.into_iter().map(|(name, settings)| ContextRow {
+        current: Some(&name) == selected.as_ref(),
+        name,
+        settings,
+    });
     let rows: Vec<ContextRow> = rows.collect();
     let has_selected = selected.is_none() || rows.iter().any(|row| row.current);
     let count = session.output.list(stream::iter([Ok(rows)])).await?;
@@ -210,10 +200,7 @@ async fn list(session: &Session) -> Result<(), Failure> {
         );
     }
     if !has_selected {
-        note!(
-            "no context is named {:?}, which is selected",
-            selected.unwrap_or_default()
-        );
+        note!("no context is named {:?}, which is selected", selected.unwrap_or_default());
     }
     Ok(())
 }
@@ -289,14 +276,8 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
     }
     edit.save()?;
     let is_new = !file.contexts.contains_key(name);
-    note!(
-        "{} context {name}",
-        if is_new { "created" } else { "changed" }
-    );
-    if settings
-        .iter()
-        .any(|setting| setting.starts_with("region="))
-    {
+    note!("{} context {name}", if is_new { "created" } else { "changed" });
+    if settings.iter().any(|setting| setting.starts_with("region=")) {
         warn_of_region(&path, name)?;
     }
     let selected = session.selection.requested();
@@ -346,10 +327,7 @@ fn delete(name: &str) -> Result<(), Failure> {
         note!("it was the current one: no context is selected now");
     }
     if let Some(directory) = &context.data_dir {
-        note!(
-            "the data of its emulator remains in {}",
-            directory.display()
-        );
+        note!("the data of its emulator remains in {}", directory.display());
     }
     Ok(())
 }

@@ -1,9 +1,6 @@
 //! `modelarts dev`.
 
-#![cfg_attr(
-    not(unix),
-    allow(dead_code, reason = "the emulator runs jobs as processes of Unix")
-)]
+#![cfg_attr(not(unix), allow(dead_code, reason = "the emulator runs jobs as processes of Unix"))]
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -219,9 +216,9 @@ mod unix {
         pub(super) fn withdraw(&self) -> Result<(), Failure> {
             let path = self.directory.join(CONNECTION_FILE);
             match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Failure::local(
-                    format_args!("cannot delete {}: {error}", path.display()),
-                )),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(Failure::local(format_args!("cannot delete {}: {error}", path.display())))
+                }
                 _ => Ok(()),
             }
         }
@@ -280,11 +277,7 @@ mod unix {
         };
         let variables = emulator.envs();
         let objects = Obs::directory(emulator.obs_root());
-        let mut running = Running {
-            emulator,
-            page: None,
-            directory,
-        };
+        let mut running = Running { emulator, page: None, directory };
         let announced = async {
             objects.bucket(&ready.bucket)?.create().await?;
             write_connection(&running.directory, &variables)?;
@@ -326,16 +319,8 @@ mod unix {
         on_stop: OnStop,
     ) -> Result<(), Failure> {
         let name = &ready.context;
-        note!(
-            "ModelArts emulator on {}, OBS on {}",
-            ready.url,
-            ready.obs_url
-        );
-        note!(
-            "Data in {}, bucket {}",
-            ready.data_dir.display(),
-            ready.bucket
-        );
+        note!("ModelArts emulator on {}, OBS on {}", ready.url, ready.obs_url);
+        note!("Data in {}, bucket {}", ready.data_dir.display(), ready.bucket);
         if let Some(page) = page {
             note!("Web page, by a link that is valid once:");
             note!("  {}", page.login_url());

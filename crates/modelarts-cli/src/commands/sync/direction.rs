@@ -70,10 +70,9 @@ fn address(name: &str, text: &str) -> Result<Option<ObsPath>, Failure> {
         };
     };
     match scheme {
-        "obs" => text
-            .parse()
-            .map(Some)
-            .map_err(|error| Failure::usage(format_args!("{name}: {error}"))),
+        "obs" => {
+            text.parse().map(Some).map_err(|error| Failure::usage(format_args!("{name}: {error}")))
+        }
         _ => Err(Failure::usage(format_args!(
             "{name} {text}: it must be a path of this machine or an obs:// address, such as \
              obs://{path}"

@@ -88,9 +88,7 @@ impl Sync {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let direction = Direction::new(&self.source, &self.target)?;
         if self.gitignore && !matches!(direction, Direction::Up(..)) {
-            return Err(Failure::usage(
-                "--gitignore: SOURCE must be a directory of this machine",
-            ));
+            return Err(Failure::usage("--gitignore: SOURCE must be a directory of this machine"));
         }
         if self.delete && !self.dry_run && !self.yes && !session.terminal.interactive {
             // Nothing can be counted for a question that is not possible.

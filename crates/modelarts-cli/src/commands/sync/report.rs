@@ -130,10 +130,7 @@ pub(crate) enum SyncLine {
 
 impl From<Amount> for FilesAndBytes {
     fn from(amount: Amount) -> Self {
-        Self {
-            files: amount.files,
-            bytes: amount.bytes,
-        }
+        Self { files: amount.files, bytes: amount.bytes }
     }
 }
 
@@ -145,11 +142,7 @@ impl LeftOut {
             Ok(Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
             _ => String::new(),
         };
-        Self {
-            path: skipped.path.clone(),
-            reason,
-            detail: skipped.reason.to_string(),
-        }
+        Self { path: skipped.path.clone(), reason, detail: skipped.reason.to_string() }
     }
 }
 
@@ -159,22 +152,14 @@ impl SyncLine {
         let (done, total) = (progress.done.into(), progress.total.into());
         Some(match &progress.event {
             SyncEvent::Skipped(skipped) if skipped.reason == SkipReason::Unchanged => return None,
-            SyncEvent::Skipped(skipped) => Self::LeftOut {
-                left_out: LeftOut::new(skipped),
-            },
+            SyncEvent::Skipped(skipped) => Self::LeftOut { left_out: LeftOut::new(skipped) },
             SyncEvent::Planned => Self::Planned { total },
-            SyncEvent::Advanced { path, bytes } => Self::Advanced {
-                path: path.clone(),
-                bytes: *bytes,
-                done,
-                total,
-            },
-            SyncEvent::Transferred { path, bytes } => Self::Transferred {
-                path: path.clone(),
-                bytes: *bytes,
-                done,
-                total,
-            },
+            SyncEvent::Advanced { path, bytes } => {
+                Self::Advanced { path: path.clone(), bytes: *bytes, done, total }
+            }
+            SyncEvent::Transferred { path, bytes } => {
+                Self::Transferred { path: path.clone(), bytes: *bytes, done, total }
+            }
             SyncEvent::Deleted { path } => Self::Deleted { path: path.clone() },
             SyncEvent::Finished(summary) => Self::Finished {
                 transferred: summary.transferred.into(),
@@ -205,19 +190,11 @@ impl SyncReport {
     }
 
     pub(super) fn transferred(&mut self, path: String, bytes: u64) {
-        self.changes.push(Change {
-            path,
-            action: "transfer",
-            bytes: Some(bytes),
-        });
+        self.changes.push(Change { path, action: "transfer", bytes: Some(bytes) });
     }
 
     pub(super) fn deleted(&mut self, path: String) {
-        self.changes.push(Change {
-            path,
-            action: "delete",
-            bytes: None,
-        });
+        self.changes.push(Change { path, action: "delete", bytes: None });
     }
 
     pub(super) fn finish(&mut self, summary: Summary) {
@@ -242,11 +219,7 @@ impl Document for SyncReport {
                     _ => format!("{verb:8}"),
                 };
                 let size = change.bytes.map(|size| format!("  {}", bytes(size)));
-                lines.push(format!(
-                    "{action}  {}{}",
-                    change.path,
-                    size.unwrap_or_default()
-                ));
+                lines.push(format!("{action}  {}{}", change.path, size.unwrap_or_default()));
             }
         }
         for left_out in self.left_out.iter().take(MAX_LEFT_OUT) {

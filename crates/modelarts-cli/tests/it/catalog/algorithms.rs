@@ -20,15 +20,10 @@ const ALGORITHM: &str = r#"{
 
 async fn with_algorithm() -> (Fixture, String) {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("obs://my-bucket/code/train.py", "")
-        .unwrap();
+    fixture.emulator.put("obs://my-bucket/code/train.py", "").unwrap();
     fixture.write("algorithm.json", ALGORITHM);
-    let created = fixture
-        .run("api CreateAlgorithm --body algorithm.json --jq .metadata.id")
-        .await
-        .code(0);
+    let created =
+        fixture.run("api CreateAlgorithm --body algorithm.json --jq .metadata.id").await.code(0);
     let id = String::from_utf8(created.get_output().stdout.clone()).unwrap();
     (fixture, id.trim().to_owned())
 }
@@ -36,14 +31,8 @@ async fn with_algorithm() -> (Fixture, String) {
 #[tokio::test(flavor = "multi_thread")]
 async fn algorithms_are_listed_and_shown() {
     let (fixture, id) = with_algorithm().await;
-    let output = fixture
-        .run("algorithms --columns name,id,engine")
-        .await
-        .code(0);
-    output.stdout_eq(format!(
-        "NAME    ID{:34}  ENGINE\nresnet  {id}  pytorch-cp36-1.4.0-v2\n",
-        ""
-    ));
+    let output = fixture.run("algorithms --columns name,id,engine").await.code(0);
+    output.stdout_eq(format!("NAME    ID{:34}  ENGINE\nresnet  {id}  pytorch-cp36-1.4.0-v2\n", ""));
     let output = fixture.run("algorithms --name bert").await.code(0);
     output.stdout_eq("").stderr_eq("no algorithms\n");
 
@@ -57,14 +46,8 @@ async fn algorithms_are_listed_and_shown() {
     assert_eq!(json_of(&by_name.code(0), "algorithm"), by_id);
     let text = fixture.run("algorithms show resnet").await.code(0);
     let text = String::from_utf8(text.get_output().stdout.clone()).unwrap();
-    assert!(
-        text.starts_with(&format!("resnet\n  Id           {id}\n")),
-        "{text}"
-    );
-    assert!(
-        text.contains("    epochs = 3  Integer, required\n"),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("resnet\n  Id           {id}\n")), "{text}");
+    assert!(text.contains("    epochs = 3  Integer, required\n"), "{text}");
     assert!(text.contains("    key = -  String"), "{text}");
 }
 

@@ -8,10 +8,7 @@ use crate::support::{Fixture, assert, error_of, json_of, lines_of};
 /// Returns arguments with a value for every required parameter of an operation.
 fn arguments(operation: &Operation) -> Vec<String> {
     let mut arguments = vec!["api".to_owned(), operation.id.to_owned()];
-    for parameter in operation
-        .parameters()
-        .filter(|parameter| parameter.required)
-    {
+    for parameter in operation.parameters().filter(|parameter| parameter.required) {
         let value = match parameter.name {
             "project_id" => continue,
             "body" => {
@@ -38,10 +35,7 @@ async fn every_operation_is_reached() {
     let fixture = Fixture::start().await;
     for operation in OPERATIONS {
         let arguments = arguments(operation);
-        let command = fixture
-            .command("--output json")
-            .args(&arguments)
-            .arg("--dry-run");
+        let command = fixture.command("--output json").args(&arguments).arg("--dry-run");
         let request = json_of(&assert(command).await.code(0), "request");
         assert_eq!(request["method"], operation.method);
         let url = request["url"].as_str().unwrap();
@@ -55,21 +49,14 @@ async fn every_operation_is_reached() {
         let has_body = operation
             .parameters()
             .any(|parameter| parameter.location == ParameterLocation::Body && parameter.required);
-        assert!(
-            !has_body || request["body"] == json!({}),
-            "{}",
-            operation.id
-        );
+        assert!(!has_body || request["body"] == json!({}), "{}", operation.id);
     }
     // A dry run sends nothing.
     assert_eq!(received(&fixture), 0);
 
     let mut rejected = Vec::new();
     for operation in OPERATIONS {
-        let command = fixture
-            .command("-o json")
-            .args(arguments(operation))
-            .arg("--yes");
+        let command = fixture.command("-o json").args(arguments(operation)).arg("--yes");
         let output = assert(command).await;
         let output = output.get_output();
         // The service decides, so that errors are those of the service.
@@ -102,13 +89,8 @@ async fn operations_are_listed_and_described_without_settings() {
         let output = run(&format!("api {} --describe -o json", operation.id)).await;
         let details = json_of(&output.code(0), "operation");
         assert!(details["description"].is_string(), "{}", operation.id);
-        let names = operation
-            .parameters()
-            .filter(|parameter| parameter.name != "body");
-        assert_eq!(
-            details["parameters"].as_array().unwrap().len(),
-            names.count()
-        );
+        let names = operation.parameters().filter(|parameter| parameter.name != "body");
+        assert_eq!(details["parameters"].as_array().unwrap().len(), names.count());
     }
     let output = run("api CreateTrainingExperiment --describe").await.code(0);
     output.stdout_eq(
@@ -153,9 +135,7 @@ async fn the_body_comes_from_fields_a_file_and_stdin() {
         .command(&format!("{create} --body - -f metadata.description=d"))
         .stdin("{\"metadata\": {\"name\": \"c\"}}");
     assert(stdin).await.code(0).stdout_eq("c\n");
-    let names = fixture
-        .run("api ListTrainingExperiments --all --jq .items[].metadata.name")
-        .await;
+    let names = fixture.run("api ListTrainingExperiments --all --jq .items[].metadata.name").await;
     let names = String::from_utf8(names.code(0).get_output().stdout.clone()).unwrap();
     let mut names: Vec<&str> = names.lines().collect();
     names.sort_unstable();
@@ -165,43 +145,21 @@ async fn the_body_comes_from_fields_a_file_and_stdin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn all_pages_of_a_list_are_read() {
     let fixture = Fixture::start().await;
-    let jobs: Vec<Value> = (0..120)
-        .map(|n| json!({"name": format!("job-{n}")}))
-        .collect();
+    let jobs: Vec<Value> = (0..120).map(|n| json!({"name": format!("job-{n}")})).collect();
     fixture.seed(jobs.into()).await;
     let page = fixture.run("api ListTrainingJobs -o json").await.code(0);
     let page: Value = serde_json::from_slice(&page.get_output().stdout).unwrap();
     assert!(page.get("schema_version").is_none());
     assert!(page["items"].as_array().unwrap().len() < 120);
-    let all = fixture
-        .run("api ListTrainingJobs --all -o json")
-        .await
-        .code(0);
+    let all = fixture.run("api ListTrainingJobs --all -o json").await.code(0);
     let all: Value = serde_json::from_slice(&all.get_output().stdout).unwrap();
     assert_eq!(all["items"].as_array().unwrap().len(), 120);
-    let ids = fixture
-        .run("api ListTrainingJobs --all -o id")
-        .await
-        .code(0);
+    let ids = fixture.run("api ListTrainingJobs --all -o id").await.code(0);
     let ids = String::from_utf8(ids.get_output().stdout.clone()).unwrap();
     assert_eq!(ids.lines().count(), 120);
-    assert_eq!(
-        ids.lines().next().unwrap(),
-        all["items"][0]["metadata"]["id"]
-    );
-    let lines = fixture
-        .run("api ListTrainingJobs --all -o ndjson")
-        .await
-        .code(0);
-    assert_eq!(
-        lines
-            .get_output()
-            .stdout
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count(),
-        120
-    );
+    assert_eq!(ids.lines().next().unwrap(), all["items"][0]["metadata"]["id"]);
+    let lines = fixture.run("api ListTrainingJobs --all -o ndjson").await.code(0);
+    assert_eq!(lines.get_output().stdout.iter().filter(|byte| **byte == b'\n').count(), 120);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -212,10 +170,7 @@ async fn wrong_arguments_are_refused_with_a_suggestion() {
             "ShowTrainingQuota",
             "no operation is called ShowTrainingQuota; did you mean ShowTrainingQuotas?",
         ),
-        (
-            "Xyz",
-            "no operation is called Xyz; `modelarts api` lists all",
-        ),
+        ("Xyz", "no operation is called Xyz; `modelarts api` lists all"),
         (
             "ListTrainingJobEvents training_jobid=1",
             "ListTrainingJobEvents has no parameter training_jobid; did you mean training_job_id?",
@@ -224,10 +179,7 @@ async fn wrong_arguments_are_refused_with_a_suggestion() {
             "ListTrainingJobEvents training_job_id",
             "\"training_job_id\": a parameter must be KEY=VALUE, such as training_job_id=ID",
         ),
-        (
-            "ListTrainingJobEvents",
-            "ListTrainingJobEvents: training_job_id must be given",
-        ),
+        ("ListTrainingJobEvents", "ListTrainingJobEvents: training_job_id must be given"),
         (
             "ListTrainingJobEvents training_job_id=1 limit=many",
             "ListTrainingJobEvents: limit \"many\": it must be a whole number",
@@ -256,9 +208,7 @@ async fn wrong_arguments_are_refused_with_a_suggestion() {
         ),
     ] {
         let output = fixture.run(&format!("api {arguments}")).await.code(2);
-        output
-            .stdout_eq("")
-            .stderr_eq(format!("error: {message}\n"));
+        output.stdout_eq("").stderr_eq(format!("error: {message}\n"));
     }
     assert_eq!(received(&fixture), 0);
 }
@@ -278,10 +228,7 @@ async fn an_error_of_the_service_has_its_facts_in_json() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_deletions_need_a_confirmation() {
     let fixture = Fixture::start().await;
-    for operation in OPERATIONS
-        .iter()
-        .filter(|operation| operation.effect == Effect::Read)
-    {
+    for operation in OPERATIONS.iter().filter(|operation| operation.effect == Effect::Read) {
         let command = fixture.command("").args(arguments(operation));
         let output = assert(command).await;
         let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
@@ -290,11 +237,7 @@ async fn only_deletions_need_a_confirmation() {
     let id = fixture.seed(json!([{"name": "leaves"}])).await.remove(0);
     let delete = format!("api DeleteTrainingJob training_job_id={id}");
     fixture.run(&delete).await.code(2);
-    fixture
-        .run(&format!("{delete} --yes"))
-        .await
-        .code(0)
-        .stdout_eq("");
+    fixture.run(&format!("{delete} --yes")).await.code(0).stdout_eq("");
     let rest = fixture.run("ls -o ndjson").await.code(0);
     assert!(lines_of(&rest, "jobs.line").is_empty());
 }

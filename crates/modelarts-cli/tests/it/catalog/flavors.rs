@@ -31,10 +31,7 @@ async fn flavors_are_filtered() {
         let output = fixture.run(&format!("flavors -o id {arguments}")).await;
         let output = output.code(0);
         let ids = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-        assert_eq!(
-            ids.split_whitespace().collect::<Vec<_>>().join(" "),
-            expected
-        );
+        assert_eq!(ids.split_whitespace().collect::<Vec<_>>().join(" "), expected);
     }
     let output = fixture.run("flavors --min-cards 2").await.code(0);
     output.stdout_eq("").stderr_eq("no flavors\n");
@@ -84,10 +81,7 @@ NAME             KINDS  VERSION                                ID
 XGBoost-Sklearn  cpu    XGBoost-0.80-Sklearn-0.18.1-python3.6  xgboost-sklearn-python3.6
 ",
     );
-    let output = fixture
-        .run("engines --name xgboost --kind gpu")
-        .await
-        .code(0);
+    let output = fixture.run("engines --name xgboost --kind gpu").await.code(0);
     output.stdout_eq("").stderr_eq("no engines\n");
     let output = fixture.run("engines -o json --jq .engines[0].kinds").await;
     output.code(0).stdout_eq("[\n  \"cpu\",\n  \"gpu\"\n]\n");
@@ -97,26 +91,10 @@ XGBoost-Sklearn  cpu    XGBoost-0.80-Sklearn-0.18.1-python3.6  xgboost-sklearn-p
 async fn wrong_numbers_name_the_rule() {
     let fixture = Fixture::start().await;
     for (argument, value, rule) in [
-        (
-            "--min-cards <CARDS>",
-            "x",
-            "it must be a whole number, 0 or more",
-        ),
-        (
-            "--min-cards <CARDS>",
-            "-1",
-            "it must be a whole number, 0 or more",
-        ),
-        (
-            "--min-cores <CORES>",
-            "1.5",
-            "it must be a whole number, 0 or more",
-        ),
-        (
-            "--nodes <NODES>",
-            "0",
-            "it must be a whole number, 1 or more",
-        ),
+        ("--min-cards <CARDS>", "x", "it must be a whole number, 0 or more"),
+        ("--min-cards <CARDS>", "-1", "it must be a whole number, 0 or more"),
+        ("--min-cores <CORES>", "1.5", "it must be a whole number, 0 or more"),
+        ("--nodes <NODES>", "0", "it must be a whole number, 1 or more"),
         ("--nodes <NODES>", "99999999999", "the number is too large"),
     ] {
         let flag = argument.split(' ').next().unwrap();

@@ -9,10 +9,7 @@ use crate::support::{Fixture, json_of, lines_of};
 /// Returns an emulator with a bucket, and a directory with files that are sent and others.
 async fn with_data() -> Fixture {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("obs://my-bucket/other.txt", "x")
-        .unwrap();
+    fixture.emulator.put("obs://my-bucket/other.txt", "x").unwrap();
     fixture.write("data/a.csv", "1,2\n");
     fixture.write("data/sub/b.csv", "3,4,5\n");
     fixture.write("data/.env", "KEY=hunter2");
@@ -27,47 +24,28 @@ async fn a_directory_is_sent_and_received() {
         "left out  .env: may hold credentials\n\
          data → obs://my-bucket/in  2 files, 10 B sent, 1 left out\n",
     );
-    assert_eq!(
-        fixture
-            .emulator
-            .get("obs://my-bucket/in/sub/b.csv")
-            .unwrap(),
-        b"3,4,5\n"
-    );
+    assert_eq!(fixture.emulator.get("obs://my-bucket/in/sub/b.csv").unwrap(), b"3,4,5\n");
     assert!(fixture.emulator.get("obs://my-bucket/in/.env").is_err());
     let output = fixture.run("sync data obs://my-bucket/in").await.code(0);
     output.stdout_eq(
         "left out  .env: may hold credentials\n\
          data → obs://my-bucket/in  nothing sent, 2 unchanged, 1 left out\n",
     );
-    let output = fixture
-        .run("sync obs://my-bucket/in back -o wide")
-        .await
-        .code(0);
+    let output = fixture.run("sync obs://my-bucket/in back -o wide").await.code(0);
     output.stdout_eq(
         "receive   a.csv  4 B\n\
          receive   sub/b.csv  6 B\n\
          obs://my-bucket/in → back  2 files, 10 B received\n",
     );
-    assert_eq!(
-        fs::read(fixture.path().join("back/sub/b.csv")).unwrap(),
-        b"3,4,5\n"
-    );
-    let output = fixture
-        .run("sync obs://my-bucket/in obs://my-bucket/copy")
-        .await;
-    output
-        .code(0)
-        .stdout_eq("obs://my-bucket/in → obs://my-bucket/copy  2 files, 10 B copied\n");
+    assert_eq!(fs::read(fixture.path().join("back/sub/b.csv")).unwrap(), b"3,4,5\n");
+    let output = fixture.run("sync obs://my-bucket/in obs://my-bucket/copy").await;
+    output.code(0).stdout_eq("obs://my-bucket/in → obs://my-bucket/copy  2 files, 10 B copied\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn json_has_each_change() {
     let fixture = with_data().await;
-    let output = fixture
-        .run("sync data obs://my-bucket/in -o json")
-        .await
-        .code(0);
+    let output = fixture.run("sync data obs://my-bucket/in -o json").await.code(0);
     let report = json_of(&output, "sync");
     assert_eq!(report["transferred"], json!({"files": 2, "bytes": 10}));
     assert_eq!(
@@ -78,33 +56,16 @@ async fn json_has_each_change() {
         ])
     );
     assert_eq!(report["left_out"][0]["reason"], "credentials");
-    assert_eq!(
-        (&report["direction"], &report["dry_run"]),
-        (&json!("upload"), &json!(false))
-    );
+    assert_eq!((&report["direction"], &report["dry_run"]), (&json!("upload"), &json!(false)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ndjson_has_each_event_and_the_end_last() {
     let fixture = with_data().await;
-    let output = fixture
-        .run("sync data obs://my-bucket/in -o ndjson --transfers 1")
-        .await;
+    let output = fixture.run("sync data obs://my-bucket/in -o ndjson --transfers 1").await;
     let lines = lines_of(&output.code(0), "sync.line");
-    let kinds: Vec<&str> = lines
-        .iter()
-        .map(|line| line["type"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        kinds,
-        [
-            "left_out",
-            "planned",
-            "transferred",
-            "transferred",
-            "finished"
-        ]
-    );
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["left_out", "planned", "transferred", "transferred", "finished"]);
     assert_eq!(lines[1]["total"], json!({"files": 2, "bytes": 10}));
     assert_eq!(lines[3]["done"], json!({"files": 2, "bytes": 10}));
     assert_eq!(lines[4]["left_out"], 1);
@@ -113,21 +74,13 @@ async fn ndjson_has_each_event_and_the_end_last() {
 #[tokio::test(flavor = "multi_thread")]
 async fn files_that_the_source_does_not_have_are_deleted_only_with_a_confirmation() {
     let fixture = with_data().await;
-    fixture
-        .emulator
-        .put("obs://my-bucket/in/old.csv", "x")
-        .unwrap();
-    let output = fixture
-        .run("sync data obs://my-bucket/in --delete")
-        .await
-        .code(2);
+    fixture.emulator.put("obs://my-bucket/in/old.csv", "x").unwrap();
+    let output = fixture.run("sync data obs://my-bucket/in --delete").await.code(2);
     output.stdout_eq("").stderr_eq(
         "error: this would delete files at obs://my-bucket/in; without a terminal to ask on, \
          --yes must be given\n",
     );
-    let output = fixture
-        .run("sync data obs://my-bucket/in --delete --dry-run")
-        .await;
+    let output = fixture.run("sync data obs://my-bucket/in --delete --dry-run").await;
     output.code(0).stdout_eq(
         "send      a.csv  4 B\n\
          delete    old.csv\n\
@@ -137,10 +90,7 @@ async fn files_that_the_source_does_not_have_are_deleted_only_with_a_confirmatio
     );
     assert!(fixture.emulator.get("obs://my-bucket/in/old.csv").is_ok());
     assert!(fixture.emulator.get("obs://my-bucket/in/a.csv").is_err());
-    let output = fixture
-        .run("sync data obs://my-bucket/in --delete --yes")
-        .await
-        .code(0);
+    let output = fixture.run("sync data obs://my-bucket/in --delete --yes").await.code(0);
     output.stdout_eq(
         "left out  .env: may hold credentials\n\
          data → obs://my-bucket/in  2 files, 10 B sent, 1 deleted, 1 left out\n",
@@ -182,9 +132,7 @@ async fn the_number_of_requests_has_its_rule() {
 async fn git_ignores_only_on_request() {
     let fixture = with_data().await;
     fixture.write("data/.gitignore", "*.csv\n!a.csv\n");
-    let output = fixture
-        .run("sync data obs://my-bucket/in --gitignore -n -o json")
-        .await;
+    let output = fixture.run("sync data obs://my-bucket/in --gitignore -n -o json").await;
     let report = json_of(&output.code(0), "sync");
     let left_out: Vec<&str> = report["left_out"]
         .as_array()
@@ -193,13 +141,8 @@ async fn git_ignores_only_on_request() {
         .map(|file| file["path"].as_str().unwrap())
         .collect();
     assert_eq!(left_out, [".env", "sub/b.csv"]);
-    assert_eq!(
-        report["left_out"][1]["detail"],
-        "the pattern *.csv of .gitignore matches"
-    );
-    let output = fixture
-        .run("sync data obs://my-bucket/in -n --jq .transferred.files")
-        .await;
+    assert_eq!(report["left_out"][1]["detail"], "the pattern *.csv of .gitignore matches");
+    let output = fixture.run("sync data obs://my-bucket/in -n --jq .transferred.files").await;
     output.code(0).stdout_eq("3\n");
 }
 
@@ -244,17 +187,9 @@ async fn wrong_addresses_name_the_rule() {
         ),
     ] {
         let output = fixture.run(&format!("sync {arguments}")).await.code(code);
-        output
-            .stdout_eq("")
-            .stderr_eq(format!("error: {message}\n"));
+        output.stdout_eq("").stderr_eq(format!("error: {message}\n"));
     }
-    let output = fixture
-        .run("sync data obs://no-such-bucket/in")
-        .await
-        .code(4);
+    let output = fixture.run("sync data obs://no-such-bucket/in").await.code(4);
     let stderr = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-    assert!(
-        stderr.contains("(NoSuchBucket, HTTP 404, request id "),
-        "{stderr}"
-    );
+    assert!(stderr.contains("(NoSuchBucket, HTTP 404, request id "), "{stderr}");
 }

@@ -41,9 +41,7 @@ async fn five_mistakes_of_a_file_are_found_at_once_with_their_lines() {
          no good breaks 5 rules\n",
     );
     // A submission of the file lists the same, and sends nothing.
-    let output = support::assert(site.command("submit -f job.yaml"))
-        .await
-        .code(3);
+    let output = support::assert(site.command("submit -f job.yaml")).await.code(3);
     let text = super::fixtures::stderr(&output);
     assert!(
         text.starts_with("error: the job breaks 5 rules, so nothing was sent:\n  job.yaml:9: "),
@@ -96,10 +94,7 @@ async fn a_file_that_cannot_be_parsed_is_2_with_the_line() {
     let command = support::isolated(site.fixture.path()).args(["check", "-f", "job.yaml"]);
     let output = support::assert(command).await.code(2);
     let text = super::fixtures::stderr(&output);
-    assert!(
-        text.starts_with("error: job.yaml: not YAML: ") && text.contains("line "),
-        "{text}"
-    );
+    assert!(text.starts_with("error: job.yaml: not YAML: ") && text.contains("line "), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -144,13 +139,8 @@ async fn the_service_is_asked_only_on_request() {
     site.script("");
     let arguments = "check code/train.py --flavor modelarts.vm.cpu.9u";
     support::assert(site.command(arguments)).await.code(0);
-    assert_eq!(
-        site.fixture.emulator.requests()["ShowTrainingJobFlavors"].received,
-        0
-    );
-    let output = support::assert(site.command(&format!("{arguments} --service")))
-        .await
-        .code(3);
+    assert_eq!(site.fixture.emulator.requests()["ShowTrainingJobFlavors"].received, 0);
+    let output = support::assert(site.command(&format!("{arguments} --service"))).await.code(3);
     assert!(
         stdout(&output).contains("did you mean modelarts.vm.cpu.8u?"),
         "{:?}",

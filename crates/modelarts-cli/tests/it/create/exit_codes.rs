@@ -13,9 +13,8 @@ use super::fixtures::{ENDLESS, FLAVOR, Running, Site, items, stderr};
 /// Submits a job that goes on, and returns its id when its code runs.
 async fn submit_endless(site: &Site, arguments: &str) -> (Running, String) {
     site.script(ENDLESS);
-    let running = site.spawn(&format!(
-        "submit code/train.py --flavor {FLAVOR} -o ndjson {arguments}"
-    ));
+    let running =
+        site.spawn(&format!("submit code/train.py --flavor {FLAVOR} -o ndjson {arguments}"));
     tokio::task::spawn_blocking(move || {
         let submitted = running.item(|item| item["type"] == "submitted");
         running.item(|item| item["line"] == "ready");
@@ -45,9 +44,7 @@ async fn a_job_that_the_service_refuses_is_1() {
     site.script("");
     let fault = Fault::error(403, "ModelArts.0404", "No permission.");
     let faults = site.fixture.emulator.faults();
-    faults
-        .add(FaultRule::always("CreateTrainingJob", fault))
-        .unwrap();
+    faults.add(FaultRule::always("CreateTrainingJob", fault)).unwrap();
     let output = site.submit("").await.code(1);
     assert!(
         stderr(&output).contains("CreateTrainingJob: No permission (ModelArts.0404, HTTP 403, "),
@@ -71,15 +68,9 @@ async fn a_script_that_does_not_exist_is_2_with_similar_names() {
 async fn a_job_that_breaks_rules_is_3_and_nothing_is_sent() {
     let site = Site::start().await;
     site.script("");
-    let output = site
-        .submit("--name a.b --restarts 500 --auto-stop 90m --data code")
-        .await
-        .code(3);
+    let output = site.submit("--name a.b --restarts 500 --auto-stop 90m --data code").await.code(3);
     let text = stderr(&output);
-    assert!(
-        text.contains("the job breaks 3 rules, so nothing was sent:\n"),
-        "{text}"
-    );
+    assert!(text.contains("the job breaks 3 rules, so nothing was sent:\n"), "{text}");
     for field in [
         "metadata.name = \"a.b\"",
         "spec.auto_stop.duration = 1.5",
@@ -143,10 +134,7 @@ async fn a_time_limit_is_124_and_the_job_continues() {
     let items = items(&output);
     assert_eq!(items.last().unwrap()["outcome"], "timed_out");
     let text = stderr(&output);
-    assert!(
-        text.contains("the time limit passed: the job continues\n"),
-        "{text}"
-    );
+    assert!(text.contains("the time limit passed: the job continues\n"), "{text}");
     let id = items[0]["job"]["id"].as_str().unwrap();
     let job = site.client().training_jobs().get(id).await.unwrap();
     assert!(!job.is_final());
@@ -196,10 +184,7 @@ async fn a_bucket_or_a_pool_that_does_not_exist_is_1_because_no_job_is_missing()
     );
     let command = site.command("submit code/train.py --pool no-such-pool");
     let text = stderr(&crate::support::assert(command).await.code(1));
-    assert!(
-        text.contains("Pool (no-such-pool) does not exist"),
-        "{text}"
-    );
+    assert!(text.contains("Pool (no-such-pool) does not exist"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -223,18 +208,13 @@ async fn a_service_that_cannot_be_reached_is_1_with_advice() {
 async fn the_json_error_of_a_refused_job_lists_the_rules() {
     let site = Site::start().await;
     site.script("");
-    let output = site
-        .submit("--name a.b --auto-stop 90m -o json")
-        .await
-        .code(3);
+    let output = site.submit("--name a.b --auto-stop 90m -o json").await.code(3);
     let text = stderr(&output);
     let error = text.lines().find(|line| line.starts_with('{')).unwrap();
     let document: serde_json::Value = serde_json::from_str(error).unwrap();
     crate::support::assert_schema(&document, "error");
     let violations = document["error"]["violations"].as_array().unwrap().iter();
-    let fields: Vec<_> = violations
-        .map(|violation| violation["field"].as_str().unwrap())
-        .collect();
+    let fields: Vec<_> = violations.map(|violation| violation["field"].as_str().unwrap()).collect();
     assert_eq!(fields, ["metadata.name", "spec.auto_stop.duration"]);
 }
 

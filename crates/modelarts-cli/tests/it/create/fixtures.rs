@@ -206,9 +206,7 @@ fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
 /// Returns the items of `ndjson` on stdout.
 pub(super) fn items(output: &OutputAssert) -> Vec<Value> {
     let stdout = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-    let items = stdout
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap());
+    let items = stdout.lines().map(|line| serde_json::from_str(line).unwrap());
     items.collect()
 }
 

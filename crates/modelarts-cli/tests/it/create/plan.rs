@@ -10,10 +10,7 @@ async fn the_body_is_that_of_the_submission_and_nothing_is_sent() {
     let site = Site::start().await;
     site.script("");
     let arguments = "--data code --name plan -p epochs=2 --auto-stop 2h";
-    let output = site
-        .submit(&format!("{arguments} --dry-run -o json"))
-        .await
-        .code(0);
+    let output = site.submit(&format!("{arguments} --dry-run -o json")).await.code(0);
     let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!((site.created(), site.objects()), (0, Vec::new()));
     let text = stderr(&output);
@@ -23,9 +20,7 @@ async fn the_body_is_that_of_the_submission_and_nothing_is_sent() {
 
     site.submit(&format!("{arguments} --detach")).await.code(0);
     let sent = site.fixture.emulator.last_requests();
-    let sent = sent
-        .iter()
-        .find(|request| request.operation == "CreateTrainingJob");
+    let sent = sent.iter().find(|request| request.operation == "CreateTrainingJob");
     assert_eq!(sent.unwrap().body, body);
 }
 
@@ -45,17 +40,11 @@ async fn settings_of_channels_remain_when_they_are_staged() {
     let input = &body["algorithm"]["inputs"][0];
     assert_eq!(input["access_method"], "env");
     let address = input["remote"]["obs"]["obs_url"].as_str().unwrap();
-    assert!(
-        address.starts_with("obs://team/modelarts/data/"),
-        "{address}"
-    );
+    assert!(address.starts_with("obs://team/modelarts/data/"), "{address}");
     let output = &body["algorithm"]["outputs"][0];
     assert_eq!(output["prefetch_to_local"], true);
     let address = output["remote"]["obs"]["obs_url"].as_str().unwrap();
-    assert!(
-        address.starts_with("obs://team/modelarts/out/"),
-        "{address}"
-    );
+    assert!(address.starts_with("obs://team/modelarts/out/"), "{address}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -67,17 +56,11 @@ async fn values_of_the_environment_are_masked_and_the_default_is_yaml() {
     let command = site.command(&arguments).env("API_KEY", "a-secret-key");
     let output = support::assert(command).await.code(0);
     let text = stdout(&output);
-    assert!(
-        text.contains("  environments:\n    API_KEY: '***'\n    SEED: '1'\n"),
-        "{text}"
-    );
+    assert!(text.contains("  environments:\n    API_KEY: '***'\n    SEED: '1'\n"), "{text}");
     assert!(!text.contains("a-secret-key") && !stderr(&output).contains("a-secret-key"));
     let command = site.command(&arguments);
     let text = stderr(&support::assert(command).await.code(2));
-    assert!(
-        text.contains("the environment must have the variable API_KEY"),
-        "{text}"
-    );
+    assert!(text.contains("the environment must have the variable API_KEY"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -106,18 +89,15 @@ async fn secrets_of_flags_and_of_the_file_are_masked_unless_they_are_requested()
         "{}",
         stderr(&output)
     );
-    let output = support::assert(site.command(&format!("{arguments} --show-secrets")))
-        .await
-        .code(0);
+    let output =
+        support::assert(site.command(&format!("{arguments} --show-secrets"))).await.code(0);
     let body: Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(
         body["algorithm"]["environments"],
         json!({"DB_PASSWORD": "of-the-file", "HOST": "db", "HF_TOKEN": "of-the-flag", "SEED": "1"})
     );
     assert!(!stderr(&output).contains("***"));
-    support::assert(site.command("submit -f job.yaml --show-secrets"))
-        .await
-        .code(2);
+    support::assert(site.command("submit -f job.yaml --show-secrets")).await.code(2);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -125,21 +105,13 @@ async fn a_plan_can_be_submitted_as_a_file() {
     let site = Site::start().await;
     site.script("print('planned')");
     let emulator = &site.fixture.emulator;
-    emulator
-        .put("team/code/train.py", "print('planned')\n")
-        .unwrap();
+    emulator.put("team/code/train.py", "print('planned')\n").unwrap();
     let arguments =
         format!("submit obs://team/code/train.py --flavor {FLAVOR} --name planned --dry-run");
     let plan = support::assert(site.command(&arguments)).await.code(0);
     site.fixture.write("plan.yaml", &stdout(&plan));
-    let output = support::assert(site.command("submit -f plan.yaml"))
-        .await
-        .code(0);
-    assert!(
-        stdout(&output).contains("worker-0 │ planned\n"),
-        "{:?}",
-        output.get_output()
-    );
+    let output = support::assert(site.command("submit -f plan.yaml")).await.code(0);
+    assert!(stdout(&output).contains("worker-0 │ planned\n"), "{:?}", output.get_output());
     assert_eq!(
         emulator
             .last_requests()

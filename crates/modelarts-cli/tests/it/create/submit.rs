@@ -15,22 +15,14 @@ async fn code_and_data_are_sent_and_the_log_is_on_stdout() {
          print('epochs', a.epochs, os.environ['SEED'], sorted(os.listdir(a.data_url)))\n",
     );
     site.fixture.write("code/data/rows.csv", "1,2\n");
-    let output = site
-        .submit("--data code/data --env SEED=7 --name leaves -- --epochs 3")
-        .await
-        .code(0);
+    let output =
+        site.submit("--data code/data --env SEED=7 --name leaves -- --epochs 3").await.code(0);
     let text = stdout(&output);
-    assert!(
-        text.contains("          worker-0 │ epochs 3 7 ['rows.csv']\n"),
-        "{text}"
-    );
+    assert!(text.contains("          worker-0 │ epochs 3 7 ['rows.csv']\n"), "{text}");
     let text = stderr(&output);
     // Data in the code directory is sent once.
     assert!(text.contains("✓ Code         1 file, "), "{text}");
-    assert!(
-        text.contains("✓ data_url     1 file, 4 B → obs://team/modelarts/data/"),
-        "{text}"
-    );
+    assert!(text.contains("✓ data_url     1 file, 4 B → obs://team/modelarts/data/"), "{text}");
     assert!(text.contains("✓ leaves completed after "), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
 
@@ -57,44 +49,22 @@ async fn a_script_in_the_home_directory_is_sent_without_hidden_files() {
 async fn items_begin_with_the_submission_and_end_with_the_outcome() {
     let site = Site::start().await;
     site.script("print('hello')");
-    let output = site
-        .submit("--out train_url --name leaves -o ndjson")
-        .await
-        .code(0);
+    let output = site.submit("--out train_url --name leaves -o ndjson").await.code(0);
     let items = items(&output);
     assert!(items.iter().all(|item| item["schema_version"] == 1));
     let first = &items[0];
-    assert_eq!(
-        (&first["type"], &first["job"]["name"]),
-        (&json!("submitted"), &json!("leaves"))
-    );
+    assert_eq!((&first["type"], &first["job"]["name"]), (&json!("submitted"), &json!("leaves")));
     let address = first["outputs"]["train_url"].as_str().unwrap();
-    assert!(
-        address.starts_with("obs://team/modelarts/out/leaves-"),
-        "{address}"
-    );
+    assert!(address.starts_with("obs://team/modelarts/out/leaves-"), "{address}");
     assert!(items.iter().any(|item| *item
         == json!({
             "schema_version": 1, "type": "log", "task": "worker-0", "line": "hello",
         })));
-    assert!(
-        items
-            .iter()
-            .any(|item| item["type"] == "phase" && item["phase"] == "Completed")
-    );
-    let finished = items
-        .iter()
-        .find(|item| item["kind"] == "task_finished")
-        .unwrap();
-    assert_eq!(
-        (&finished["task"], &finished["exit_code"]),
-        (&json!("worker-0"), &json!(0))
-    );
+    assert!(items.iter().any(|item| item["type"] == "phase" && item["phase"] == "Completed"));
+    let finished = items.iter().find(|item| item["kind"] == "task_finished").unwrap();
+    assert_eq!((&finished["task"], &finished["exit_code"]), (&json!("worker-0"), &json!(0)));
     let end = items.last().unwrap();
-    assert_eq!(
-        (&end["type"], &end["outcome"]),
-        (&json!("end"), &json!("completed"))
-    );
+    assert_eq!((&end["type"], &end["outcome"]), (&json!("end"), &json!("completed")));
     assert_eq!(end["exit_code"], 0);
     assert_eq!(end["outputs"]["train_url"], address);
 }
@@ -107,11 +77,7 @@ async fn json_is_one_document_and_ids_are_alone_on_stdout() {
     let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(document["job"]["name"], "one");
     assert_eq!(document["outcome"], "completed");
-    assert!(
-        stderr(&output).contains("worker-0 │ hello"),
-        "{:?}",
-        output.get_output()
-    );
+    assert!(stderr(&output).contains("worker-0 │ hello"), "{:?}", output.get_output());
 
     let output = site.submit("-o id --name two").await.code(0);
     let client = site.client();
@@ -137,26 +103,18 @@ async fn outputs_are_received_after_the_end() {
     site.script(
         "import sys\nopen(sys.argv[1].split('=')[1] + '/model.bin', 'w').write('weights')\n",
     );
-    let output = site
-        .submit("--out train_url --download ./out -o json")
-        .await
-        .code(0);
+    let output = site.submit("--out train_url --download ./out -o json").await.code(0);
     let model = std::fs::read_to_string(site.fixture.path().join("out/train_url/model.bin"));
     assert_eq!(model.unwrap(), "weights");
     let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(
-        document["downloaded"],
-        json!({"train_url": "./out/train_url"})
-    );
+    assert_eq!(document["downloaded"], json!({"train_url": "./out/train_url"}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_flavor_is_2_with_those_of_the_service() {
     let site = Site::start().await;
     site.script("");
-    let output = support::assert(site.command("submit code/train.py"))
-        .await
-        .code(2);
+    let output = support::assert(site.command("submit code/train.py")).await.code(2);
     let text = stderr(&output);
     let flavor = "\n  modelarts.vm.cpu.8u             8 CPU cores, 32 GB of memory\n";
     assert!(text.starts_with("error: --flavor is missing"), "{text}");
@@ -179,9 +137,7 @@ async fn a_misspelt_flavor_is_3_with_the_most_similar_one() {
 async fn a_missing_bucket_is_2_with_the_settings_that_name_one() {
     let site = Site::start().await;
     site.script("");
-    let command = site
-        .fixture
-        .command(&format!("submit code/train.py --flavor {FLAVOR}"));
+    let command = site.fixture.command(&format!("submit code/train.py --flavor {FLAVOR}"));
     let output = support::assert(command).await.code(2);
     output.stdout_eq("").stderr_eq(
         "error: no bucket for code, data and outputs; --bucket, the variable MODELARTS_OBS_BUCKET \
@@ -204,10 +160,7 @@ async fn a_file_describes_the_job_and_flags_take_precedence() {
          algorithm.parameters[2].value=3 --set spec.resource.node_count=2",
     ));
     let text = stdout(&output.await.code(0));
-    assert!(
-        text.contains("worker-1 │ ['--k=3', '--lr=1e-05', '--n=2']\n"),
-        "{text}"
-    );
+    assert!(text.contains("worker-1 │ ['--k=3', '--lr=1e-05', '--n=2']\n"), "{text}");
     let job = site.client().training_jobs().get_by_name("from-file").await;
     assert!(job.unwrap().is_completed());
 }
@@ -221,10 +174,7 @@ async fn a_wrong_path_is_2_with_the_most_similar_field() {
         "error: --set spec.resource.nod_count=4: spec.resource.nod_count: there is no such field; \
          did you mean node_count?\n",
     );
-    let output = site
-        .submit("--set spec.resource.node_count=four")
-        .await
-        .code(2);
+    let output = site.submit("--set spec.resource.node_count=four").await.code(2);
     output.stderr_eq(
         "error: --set spec.resource.node_count=four: spec.resource.node_count = \"four\": must be \
          a \
@@ -237,9 +187,7 @@ async fn a_lost_response_creates_no_second_job() {
     let site = Site::start().await;
     site.script("print('once')");
     let faults = site.fixture.emulator.faults();
-    faults
-        .add(FaultRule::once("CreateTrainingJob", Fault::LostAnswer))
-        .unwrap();
+    faults.add(FaultRule::once("CreateTrainingJob", Fault::LostAnswer)).unwrap();
     site.submit("").await.code(0);
     assert_eq!(site.created(), 1);
 }

@@ -23,26 +23,17 @@ async fn with_events() -> Fixture {
 #[tokio::test(flavor = "multi_thread")]
 async fn events_are_a_table_oldest_first() {
     let fixture = with_events().await;
-    let output = fixture
-        .run("events leaves --columns level,source,message")
-        .await;
+    let output = fixture.run("events leaves --columns level,source,message").await;
     output.code(0).stderr_eq("").stdout_eq(
         "LEVEL  SOURCE  MESSAGE\n\
          Info   Job     Training job created.\n\
          Info   Task    [worker-0] Training finished. Exit code 137.\n\
          Error  Job     Training job failed.\n",
     );
-    let output = fixture
-        .run("events leaves --raw --level error")
-        .await
-        .code(0);
+    let output = fixture.run("events leaves --raw --level error").await.code(0);
     output.stdout_eq("2026-01-15T16:30:10+08:00 Error   Job  Training job failed.\n");
-    let output = fixture
-        .run("events leaves --source Task --columns kind,task,exit-code")
-        .await;
-    output
-        .code(0)
-        .stdout_eq("KIND           TASK      EXIT-CODE\ntask_finished  worker-0  137\n");
+    let output = fixture.run("events leaves --source Task --columns kind,task,exit-code").await;
+    output.code(0).stdout_eq("KIND           TASK      EXIT-CODE\ntask_finished  worker-0  137\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,10 +83,7 @@ async fn the_last_events_are_in_the_order_of_their_times() {
     output.stdout_eq("2026-01-15T16:30:10+08:00 Error   Job  Training job failed.\n");
     let output = fixture.run("events leaves --tail -1").await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        stderr.contains("it must be a whole number, 0 or more"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("it must be a whole number, 0 or more"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,19 +97,11 @@ async fn only_the_end_of_the_events_is_read_for_the_last_ones() {
         .collect();
     let seeds = json!([{"name": "leaves", "created": "2026-01-15T08:00:00Z", "events": events}]);
     fixture.seed(seeds).await;
-    let output = fixture
-        .run("events leaves --tail 2 --jq .events[].message")
-        .await;
-    output
-        .code(0)
-        .stdout_eq("[Pod: p] event 248\n[Pod: p] event 249\n");
+    let output = fixture.run("events leaves --tail 2 --jq .events[].message").await;
+    output.code(0).stdout_eq("[Pod: p] event 248\n[Pod: p] event 249\n");
     assert_eq!(fixture.received()["ListTrainingJobEvents"], 1);
-    let output = fixture
-        .run("events leaves --tail 120 --jq .events[0,-1].message")
-        .await;
-    output
-        .code(0)
-        .stdout_eq("[Pod: p] event 130\n[Pod: p] event 249\n");
+    let output = fixture.run("events leaves --tail 120 --jq .events[0,-1].message").await;
+    output.code(0).stdout_eq("[Pod: p] event 130\n[Pod: p] event 249\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,9 +109,7 @@ async fn only_new_events_follow_the_last_ones() {
     let fixture = Fixture::start().await;
     let seeds = json!([{"name": "running", "phase": "Running", "created": "2026-01-15T08:30:00Z"}]);
     let id = fixture.seed(seeds).await.remove(0);
-    let output = fixture
-        .run("events running --tail 1 --columns message")
-        .await;
+    let output = fixture.run("events running --tail 1 --columns message").await;
     let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     let last = stdout.lines().last().unwrap().to_owned();
     let mut program = fixture.spawn("events -f --tail 1 --columns message running");
@@ -158,19 +136,12 @@ async fn the_sources_are_those_of_the_service() {
     }]);
     fixture.seed(seeds).await;
     for arguments in ["--source K8S", "--source K8s", "--source k8s --follow"] {
-        let output = fixture
-            .run(&format!("events leaves --columns message {arguments}"))
-            .await;
-        output
-            .code(0)
-            .stdout_eq("MESSAGE\n[Pod: a] one\n[Pod: a] two\n");
+        let output = fixture.run(&format!("events leaves --columns message {arguments}")).await;
+        output.code(0).stdout_eq("MESSAGE\n[Pod: a] one\n[Pod: a] two\n");
     }
     let output = fixture.run("events leaves --source Cluster").await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        stderr.contains("[possible values: Job, Task, K8S]"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("[possible values: Job, Task, K8S]"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -178,10 +149,7 @@ async fn a_wrong_level_is_refused() {
     let fixture = Fixture::start().await;
     let output = fixture.run("events leaves --level Eror").await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        stderr.contains("a similar value exists: 'Error'"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("a similar value exists: 'Error'"), "{stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,10 +177,7 @@ async fn a_document_has_the_followed_events_before_an_error() {
         // The first response has the existing events.
         let rules = [
             FaultRule::once(operation, Fault::Delay { ms: 0 }),
-            FaultRule::always(
-                operation,
-                Fault::error(403, "ModelArts.0404", "No permission."),
-            ),
+            FaultRule::always(operation, Fault::error(403, "ModelArts.0404", "No permission.")),
         ];
         for rule in rules {
             fixture.emulator.faults().add(rule).unwrap();
@@ -220,10 +185,7 @@ async fn a_document_has_the_followed_events_before_an_error() {
         let arguments = format!("events -f -o {format} running");
         let output = fixture.run(&arguments).await.code(1);
         let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
-        assert!(
-            stdout.contains("Training job created."),
-            "{format}: {stdout}"
-        );
+        assert!(stdout.contains("Training job created."), "{format}: {stdout}");
         let error = crate::support::error_of(&output);
         assert_eq!(error["code"], "ModelArts.0404");
         fixture.emulator.faults().clear();

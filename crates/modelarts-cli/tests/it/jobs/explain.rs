@@ -18,10 +18,7 @@ async fn the_cause_of_a_failure_is_explained_with_evidence() {
     let lines: Vec<&str> = stdout.lines().collect();
     assert!(lines[0].starts_with("leaves  ✗ Failed: "), "{stdout}");
     assert_eq!(lines[1], "Cause     missing_module (certain)", "{stdout}");
-    assert!(
-        lines.contains(&"Evidence") && lines.contains(&"Advice"),
-        "{stdout}"
-    );
+    assert!(lines.contains(&"Evidence") && lines.contains(&"Advice"), "{stdout}");
     let output = fixture.run("explain leaves -o json").await.code(0);
     let document = json_of(&output, "diagnosis");
     assert_eq!(document["cause"], "missing_module");
@@ -68,10 +65,5 @@ async fn times_are_those_of_the_user() {
     let output = assert(in_zone("explain leaves -o json")).await.code(0);
     let document = json_of(&output, "diagnosis");
     let evidence = document["evidence"].as_array().unwrap();
-    assert!(
-        evidence
-            .iter()
-            .any(|fact| fact["time"] == "2026-01-15T08:30:09Z"),
-        "{document:#}"
-    );
+    assert!(evidence.iter().any(|fact| fact["time"] == "2026-01-15T08:30:09Z"), "{document:#}");
 }

@@ -74,24 +74,15 @@ async fn lines_are_selected_by_end_time_pattern_and_origin() {
         ("-n 0", ""),
         ("--tail 99", log),
         ("--no-system --tail 99", &log[27..]),
-        (
-            "--grep loss=",
-            "2026-01-15T08:30:01Z loss=1\n2026-01-15T08:30:03Z loss=2\n",
-        ),
+        ("--grep loss=", "2026-01-15T08:30:01Z loss=1\n2026-01-15T08:30:03Z loss=2\n"),
         ("--grep loss= --tail 1", "2026-01-15T08:30:03Z loss=2\n"),
         (
             "--since 2026-01-15T08:30:02Z",
             "2026-01-15T08:30:02Z x\n2026-01-15T08:30:03Z loss=2\nlast\n",
         ),
-        (
-            "--since 2026-01-15T08:30:02Z --grep s",
-            "2026-01-15T08:30:03Z loss=2\nlast\n",
-        ),
+        ("--since 2026-01-15T08:30:02Z --grep s", "2026-01-15T08:30:03Z loss=2\nlast\n"),
         // The lines before the first time count with it.
-        (
-            "--since 2026-01-15T08:30:01Z --grep up",
-            "[ModelArts Service Log] up\n",
-        ),
+        ("--since 2026-01-15T08:30:01Z --grep up", "[ModelArts Service Log] up\n"),
     ] {
         let output = fixture.run(&format!("logs leaves {arguments}")).await;
         let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
@@ -103,11 +94,7 @@ async fn lines_are_selected_by_end_time_pattern_and_origin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_end_of_a_log_is_read_for_the_last_lines() {
     let (fixture, _) = with_logs("Completed", &["one\ntwo\nthree\n"]).await;
-    fixture
-        .run("logs leaves --tail 1")
-        .await
-        .code(0)
-        .stdout_eq("three\n");
+    fixture.run("logs leaves --tail 1").await.code(0).stdout_eq("three\n");
     let requests = fixture.received();
     assert_eq!(requests["ShowTrainingJobLogsPreview"], 1);
     assert!(!requests.contains_key("ShowObsUrlOfTrainingJobLogs"));
@@ -120,10 +107,7 @@ async fn lines_have_their_numbers_as_json() {
         "schema_version": 1, "type": "log", "task": "worker-0", "line": "two", "number": 2,
     });
     for arguments in ["", "--tail 1", "--grep two", "-f --grep two"] {
-        let output = fixture
-            .run(&format!("logs leaves -o ndjson {arguments}"))
-            .await
-            .code(0);
+        let output = fixture.run(&format!("logs leaves -o ndjson {arguments}")).await.code(0);
         let lines = lines_of(&output, "lines.line");
         assert_eq!(lines.last(), Some(&two), "{arguments}");
     }
@@ -147,9 +131,7 @@ async fn a_wrong_expression_is_refused_before_anything_is_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_that_has_not_started_has_no_log_yet() {
     let fixture = Fixture::start().await;
-    fixture
-        .seed(json!([{"name": "waiting", "phase": "Pending"}]))
-        .await;
+    fixture.seed(json!([{"name": "waiting", "phase": "Pending"}])).await;
     let output = fixture.run("logs waiting").await.code(0);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
     assert!(stderr.contains("no log yet"), "{stderr}");
@@ -171,24 +153,14 @@ async fn a_log_is_followed_to_the_end_of_the_job() {
     let job = fixture.client().training_jobs().job(&id).unwrap();
     job.terminate().await.unwrap();
     let (code, stdout, stderr) = program.end();
-    assert_eq!(
-        (code, stdout.as_str(), stderr.as_str()),
-        (Some(0), "two\nthree\n", "")
-    );
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(0), "two\nthree\n", ""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_exit_code_after_following_is_that_of_the_outcome_only_on_request() {
     let (fixture, _) = with_logs("Failed", &["one\n"]).await;
-    fixture
-        .run("logs -f leaves")
-        .await
-        .code(0)
-        .stdout_eq("one\n");
-    fixture
-        .run("logs -f leaves --exit-code outcome")
-        .await
-        .code(10);
+    fixture.run("logs -f leaves").await.code(0).stdout_eq("one\n");
+    fixture.run("logs -f leaves --exit-code outcome").await.code(10);
     fixture.run("logs -f leaves --exit-code task").await.code(1);
     fixture.run("logs leaves --exit-code task").await.code(2);
 }
@@ -268,10 +240,7 @@ async fn lines_before_an_error_are_a_document() {
     let lines = documents[0]["lines"].as_array().unwrap();
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0]["line"], "one");
-    assert_eq!(
-        (&lines[1]["line"], &lines[1]["number"]),
-        (&json!("two"), &json!(2))
-    );
+    assert_eq!((&lines[1]["line"], &lines[1]["number"]), (&json!("two"), &json!(2)));
     assert_eq!(documents[0], documents[1]);
 
     fixture.emulator.faults().clear();

@@ -73,10 +73,7 @@ async fn the_reason_of_a_failure_is_in_the_list_without_a_call_for_each_row() {
          fine    ✓ Completed\n\
          killed  ✗ Failed     worker-0 exit code 137: likely out of memory\n",
     );
-    assert_eq!(
-        fixture.received(),
-        BTreeMap::from([("ListTrainingJobs", 1)])
-    );
+    assert_eq!(fixture.received(), BTreeMap::from([("ListTrainingJobs", 1)]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,17 +101,12 @@ async fn the_conditions_are_those_of_the_service() {
         ("--since 2026-01-16", "running-1\nfailed-1\n"),
         ("--since 2026-01-01 --tag team=nlp", "failed-1\n"),
         ("--since 2026-01-01 --tag team", "running-1\nfailed-1\n"),
-        (
-            "--since 2026-01-01 --tag team=nlp --tag team=cv",
-            "running-1\nfailed-1\n",
-        ),
+        ("--since 2026-01-01 --tag team=nlp --tag team=cv", "running-1\nfailed-1\n"),
         ("--user ann", "running-1\nfailed-1\nold-1\n"),
         ("--user bo", ""),
         ("-n 2", "running-1\nfailed-1\n"),
     ] {
-        let output = fixture
-            .run(&format!("ls --jq .jobs[].name {arguments}"))
-            .await;
+        let output = fixture.run(&format!("ls --jq .jobs[].name {arguments}")).await;
         let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert_eq!(stdout, names, "{arguments}");
         output.code(0);
@@ -137,9 +129,7 @@ async fn one_s_own_jobs_are_those_of_the_user_of_the_credentials() {
     ann.project_id = "0123456789abcdef0123456789abcdef".to_owned();
     bo.project_id.clone_from(&ann.project_id);
     let fixture = Fixture::with(|builder| builder.user(ann).user(bo)).await;
-    fixture
-        .seed(json!([{"name": "hers", "user": "ann"}, {"name": "his", "user": "bo"}]))
-        .await;
+    fixture.seed(json!([{"name": "hers", "user": "ann"}, {"name": "his", "user": "bo"}])).await;
     let output = fixture.run("ls --mine --jq .jobs[].name").await.code(0);
     output.stdout_eq("hers\n");
     let all = fixture.run("ls --jq .jobs[].name").await.code(0);
@@ -152,20 +142,14 @@ async fn a_wrong_condition_is_refused_before_anything_is_sent() {
     let fixture = Fixture::start().await;
     let output = fixture.run("ls --phase Runing").await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        stderr.contains("a similar value exists: 'Running'"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("a similar value exists: 'Running'"), "{stderr}");
     for (arguments, message) in [
         (
             "--since yesterday",
             "it must be a time such as 4d, 12h or 90m before now, or 2026-01-15 or \
              2026-01-15T08:30:00Z",
         ),
-        (
-            "--tag =nlp",
-            "--tag \"=nlp\": it must be a key, or a key and a value such as team=nlp",
-        ),
+        ("--tag =nlp", "--tag \"=nlp\": it must be a key, or a key and a value such as team=nlp"),
         ("--name=", "filter name: a blank value"),
         ("-n 0", "it must be a whole number, 1 or more"),
         ("-n -1", "it must be a whole number, 1 or more"),
@@ -182,9 +166,7 @@ async fn a_wrong_condition_is_refused_before_anything_is_sent() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pages_behind_the_limit_are_not_read() {
     let fixture = Fixture::start().await;
-    fixture
-        .seed(json!([{"name": "many-{n}", "count": 130}]))
-        .await;
+    fixture.seed(json!([{"name": "many-{n}", "count": 130}])).await;
     for (limit, requests) in [(10, 1), (50, 1), (60, 2)] {
         let before = requests_of(&fixture, "ListTrainingJobs");
         let output = fixture.run(&format!("ls -o id -n {limit}")).await.code(0);
@@ -212,9 +194,7 @@ async fn the_first_page_is_printed_before_the_second_arrives() {
     });
     let fixture =
         Fixture::with(|builder| builder.observe(move |exchange| hold(exchange.operation))).await;
-    fixture
-        .seed(json!([{"name": "many-{n}", "count": 60}]))
-        .await;
+    fixture.seed(json!([{"name": "many-{n}", "count": 60}])).await;
     let mut program = fixture.spawn("ls --columns name");
     assert_eq!(program.line(), "NAME");
     assert_eq!(program.line(), "many-59");

@@ -63,10 +63,7 @@ async fn an_argument_that_fits_several_jobs_lists_them() {
 async fn an_unknown_job_is_an_error_with_a_suggestion() {
     let fixture = three_jobs().await;
     for (argument, message) in [
-        (
-            "laeves-7",
-            "no job is named \"laeves-7\"; did you mean leaves-7?",
-        ),
+        ("laeves-7", "no job is named \"laeves-7\"; did you mean leaves-7?"),
         (
             "unheard-of",
             "no job is named \"unheard-of\", and no id begins with it; `modelarts ls` lists jobs, \
@@ -94,10 +91,7 @@ async fn an_argument_that_no_job_can_have_is_refused_before_anything_is_sent() {
     let fixture = three_jobs().await;
     for (argument, message) in [
         ("@first", "@first: a job must be @last, a name or an id"),
-        (
-            "leaves.7",
-            "the job \"leaves.7\": a name must consist of letters, digits, _ and -",
-        ),
+        ("leaves.7", "the job \"leaves.7\": a name must consist of letters, digits, _ and -"),
     ] {
         let output = fixture.run(&format!("show {argument}")).await.code(2);
         output.stderr_eq(format!("error: {message}\n"));
@@ -116,11 +110,7 @@ async fn the_last_job_is_that_of_the_directory_and_the_project() {
         fixture.write("state/last.json", &json!({"jobs": [job]}).to_string());
     };
     last(IDS[2], &project);
-    fixture
-        .run("show -o id @last")
-        .await
-        .code(0)
-        .stdout_eq(format!("{}\n", IDS[2]));
+    fixture.run("show -o id @last").await.code(0).stdout_eq(format!("{}\n", IDS[2]));
     last(IDS[2], "another project");
     fixture.run("show @last").await.code(4);
     last("00000000-63b1-4219-b717-708a2665100b", &project);
@@ -150,15 +140,8 @@ async fn ids_are_read_from_stdin() {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_ids_take_few_calls() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "many-{n}", "count": 25}]))
-        .await;
-    let output = fixture
-        .run_with_stdin("stop -o id --yes -", &ids.join("\n"))
-        .await;
+    let ids = fixture.seed(json!([{"name": "many-{n}", "count": 25}])).await;
+    let output = fixture.run_with_stdin("stop -o id --yes -", &ids.join("\n")).await;
     output.code(0).stdout_eq(format!("{}\n", ids.join("\n")));
-    assert_eq!(
-        fixture.received(),
-        BTreeMap::from([("ListTrainingJobs", 3)])
-    );
+    assert_eq!(fixture.received(), BTreeMap::from([("ListTrainingJobs", 3)]));
 }

@@ -34,10 +34,7 @@ async fn even_one_job_needs_a_confirmation() {
     ));
     assert_eq!(names(&fixture).await, "done");
     let output = fixture.run("rm done --yes").await.code(0);
-    output.stdout_eq(format!(
-        "NAME  ID        RESULT\ndone  {}  deleting\n",
-        &ids[0][..8]
-    ));
+    output.stdout_eq(format!("NAME  ID        RESULT\ndone  {}  deleting\n", &ids[0][..8]));
     fixture.emulator.wait_until_gone(&ids[0]).await;
     fixture.run("rm done --yes").await.code(4);
 }
@@ -61,10 +58,7 @@ async fn conditions_select_old_jobs_that_have_ended() {
         {"name": "new-done"},
     ]);
     let ids = fixture.seed(seeds).await;
-    let output = fixture
-        .run("rm --older-than 72h --phase terminated --yes -o id")
-        .await
-        .code(0);
+    let output = fixture.run("rm --older-than 72h --phase terminated --yes -o id").await.code(0);
     output
         .stdout_eq(format!("{}\n", ids[1]))
         .stderr_eq(format!("  old-stopped ({}): Terminated\n", ids[1]));
@@ -92,9 +86,7 @@ async fn jobs_and_conditions_exclude_each_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_on_stdin_are_deleted_in_batches() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "many-{n}", "count": 120}]))
-        .await;
+    let ids = fixture.seed(json!([{"name": "many-{n}", "count": 120}])).await;
     let stdin = ids.join("\n");
     let output = fixture.run_with_stdin("rm -", &stdin).await.code(2);
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
@@ -115,13 +107,10 @@ async fn ids_on_stdin_are_deleted_in_batches() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_batch_is_deleted_one_by_one() {
     let fixture = Fixture::start().await;
-    fixture
-        .seed(json!([{"name": "a"}, {"name": "b"}, {"name": "c"}]))
-        .await;
-    for (operation, code) in [
-        ("BatchDeleteTrainingJob", "ModelArts.2788"),
-        ("DeleteTrainingJob", "ModelArts.0105"),
-    ] {
+    fixture.seed(json!([{"name": "a"}, {"name": "b"}, {"name": "c"}])).await;
+    for (operation, code) in
+        [("BatchDeleteTrainingJob", "ModelArts.2788"), ("DeleteTrainingJob", "ModelArts.0105")]
+    {
         let refusal = Fault::error(400, code, "No permission");
         let rule = FaultRule::once(operation, refusal);
         fixture.emulator.faults().add(rule).unwrap();
@@ -130,9 +119,7 @@ async fn a_refused_batch_is_deleted_one_by_one() {
     let document = json_of(&output, "results");
     let count = |result: &str| {
         let rows = document["results"].as_array().unwrap();
-        rows.iter()
-            .filter(|row: &&Value| row["result"] == result)
-            .count()
+        rows.iter().filter(|row: &&Value| row["result"] == result).count()
     };
     assert_eq!((count("deleting"), count("failed")), (2, 1));
     let stderr = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
@@ -142,9 +129,7 @@ async fn a_refused_batch_is_deleted_one_by_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn results_before_a_lost_connection_are_printed() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "many-{n}", "count": 101}]))
-        .await;
+    let ids = fixture.seed(json!([{"name": "many-{n}", "count": 101}])).await;
     for rule in [
         FaultRule::once("BatchDeleteTrainingJob", Fault::delay(Duration::ZERO)),
         FaultRule::always("BatchDeleteTrainingJob", Fault::Reset),

@@ -72,10 +72,7 @@ worker-0     exit code 137  exit with 137
 async fn the_document_has_no_secrets() {
     let (fixture, id) = with_settings().await;
     for format in ["json", "yaml", "wide", "ndjson"] {
-        let output = fixture
-            .run(&format!("show leaves -o {format}"))
-            .await
-            .code(0);
+        let output = fixture.run(&format!("show leaves -o {format}")).await.code(0);
         let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         assert!(!stdout.contains("hunter2"), "{stdout}");
     }
@@ -83,16 +80,10 @@ async fn the_document_has_no_secrets() {
     let document = json_of(&output, "job");
     assert_eq!(document["id"], id);
     assert_eq!(document["phase"], "Failed");
-    assert_eq!(
-        document["why"],
-        "worker-0 exit code 137: likely out of memory"
-    );
+    assert_eq!(document["why"], "worker-0 exit code 137: likely out of memory");
     assert_eq!(document["seconds_queued"], 9);
     assert_eq!(document["seconds_run"], 120);
-    assert_eq!(
-        document["settings"]["environment"],
-        json!({"DB_PASSWORD": "***", "MODE": "fast"})
-    );
+    assert_eq!(document["settings"]["environment"], json!({"DB_PASSWORD": "***", "MODE": "fast"}));
     assert_eq!(document["settings"]["parameters"], json!({"epochs": "20"}));
     assert_eq!(document["tasks"][0]["exit_code"], 137);
     let phases = document["phases"].as_array().unwrap();

@@ -8,15 +8,10 @@ use crate::support::{Fixture, json_of};
 #[tokio::test(flavor = "multi_thread")]
 async fn one_job_is_stopped_without_a_question() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "running", "phase": "Running"}]))
-        .await;
+    let ids = fixture.seed(json!([{"name": "running", "phase": "Running"}])).await;
     let output = fixture.run("stop running").await.code(0);
     output
-        .stdout_eq(format!(
-            "NAME     ID        RESULT\nrunning  {}  stopping\n",
-            &ids[0][..8]
-        ))
+        .stdout_eq(format!("NAME     ID        RESULT\nrunning  {}  stopping\n", &ids[0][..8]))
         .stderr_eq("");
     fixture.emulator.wait_until_settled(&ids[0]).await;
     fixture.run("wait running").await.code(12);

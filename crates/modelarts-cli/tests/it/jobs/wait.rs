@@ -11,12 +11,7 @@ async fn the_exit_code_is_the_outcome() {
     let fixture = Fixture::start().await;
     for (name, phase, code, outcome) in [
         ("done", "Completed", 0, "completed"),
-        (
-            "killed",
-            "Failed",
-            10,
-            "failed with exit code 1 in worker-0",
-        ),
+        ("killed", "Failed", 10, "failed with exit code 1 in worker-0"),
         ("lost", "Abnormal", 11, "abnormal"),
         ("stopped", "Terminated", 12, "terminated by a user"),
     ] {
@@ -25,10 +20,7 @@ async fn the_exit_code_is_the_outcome() {
         let output = fixture.run(&format!("wait {name}")).await;
         let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
         let row = stdout.lines().nth(1).unwrap_or_default();
-        assert!(
-            row.starts_with(&format!("{name}  {}", &id[..8])),
-            "{stdout}"
-        );
+        assert!(row.starts_with(&format!("{name}  {}", &id[..8])), "{stdout}");
         assert!(row.contains(outcome), "{stdout}");
         output.code(code).stderr_eq("");
     }
@@ -45,10 +37,7 @@ async fn several_jobs_have_the_code_of_the_first_that_did_not_complete() {
     fixture.seed(seeds).await;
     fixture.run("wait a b a").await.code(0);
     fixture.run("wait a killed stopped").await.code(10);
-    fixture
-        .run("wait --exit-code task a killed")
-        .await
-        .code(137);
+    fixture.run("wait --exit-code task a killed").await.code(137);
     fixture.run("wait a stopped killed").await.code(12);
     let output = fixture.run("wait -o ndjson a killed").await.code(10);
     let ends = lines_of(&output, "ends.line");
@@ -69,28 +58,19 @@ async fn the_first_end_suffices_with_any() {
         {"name": "stopped", "phase": "Terminated"},
     ]);
     let ids = fixture.seed(seeds).await;
-    let output = fixture
-        .run("wait --any -o id running stopped")
-        .await
-        .code(12);
+    let output = fixture.run("wait --any -o id running stopped").await.code(12);
     output.stdout_eq(format!("{}\n", ids[1]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_time_limit_ends_the_wait_and_the_job_continues() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "running", "phase": "Running"}]))
-        .await;
+    let ids = fixture.seed(json!([{"name": "running", "phase": "Running"}])).await;
     for arguments in ["", "--for Completed", "--any"] {
         let output = fixture
-            .run(&format!(
-                "wait --timeout 100ms --columns name,outcome {arguments} running"
-            ))
+            .run(&format!("wait --timeout 100ms --columns name,outcome {arguments} running"))
             .await;
-        output
-            .code(124)
-            .stdout_eq("NAME     OUTCOME\nrunning  timed out: the job continues\n");
+        output.code(124).stdout_eq("NAME     OUTCOME\nrunning  timed out: the job continues\n");
     }
     let job = fixture.client().training_jobs().get(&ids[0]).await.unwrap();
     assert!(!job.is_final());
@@ -116,23 +96,17 @@ async fn a_phase_is_waited_for_until_the_end() {
         let output = fixture.run(&format!("wait {arguments}")).await;
         assert_eq!(output.get_output().status.code(), Some(code), "{arguments}");
     }
-    let output = fixture
-        .run("wait --for Running --columns outcome running")
-        .await;
+    let output = fixture.run("wait --for Running --columns outcome running").await;
     output.stdout_eq("OUTCOME\nreached Running\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_phase_of_many_jobs_is_waited_for_with_few_calls() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{"name": "job-{n}", "phase": "Running", "count": 30}]))
-        .await;
+    let ids = fixture.seed(json!([{"name": "job-{n}", "phase": "Running", "count": 30}])).await;
     let before = fixture.received();
-    let output = fixture
-        .run_with_stdin("wait --for Running -o id -", &ids.join("\n"))
-        .await
-        .code(0);
+    let output =
+        fixture.run_with_stdin("wait --for Running -o id -", &ids.join("\n")).await.code(0);
     let stdout = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert_eq!(stdout.lines().count(), 30);
     let count = |operation| {
@@ -163,10 +137,7 @@ async fn with_searches() -> (Fixture, mpsc::Receiver<()>, String) {
         })
     })
     .await;
-    let id = fixture
-        .seed(json!([{"name": "running", "phase": "Running"}]))
-        .await
-        .remove(0);
+    let id = fixture.seed(json!([{"name": "running", "phase": "Running"}])).await.remove(0);
     (fixture, searched, id)
 }
 
@@ -207,11 +178,7 @@ async fn a_job_that_is_deleted_meanwhile_has_vanished() {
     let (code, stdout, stderr) = program.end();
     assert_eq!(
         (code, stdout.as_str(), stderr.as_str()),
-        (
-            Some(13),
-            "NAME     OUTCOME\nrunning  vanished: the job was deleted\n",
-            ""
-        )
+        (Some(13), "NAME     OUTCOME\nrunning  vanished: the job was deleted\n", "")
     );
 }
 

@@ -12,10 +12,7 @@ use crate::support::Fixture;
 
 /// Returns a program with the environment of `modelarts` in a test, which it finds by this name.
 fn program(fixture: &Fixture, name: &str) -> Command {
-    let bin = cargo_bin!("modelarts")
-        .parent()
-        .map(Path::to_owned)
-        .unwrap();
+    let bin = cargo_bin!("modelarts").parent().map(Path::to_owned).unwrap();
     let mut path = bin.into_os_string();
     path.push(":");
     path.push(std::env::var_os("PATH").unwrap_or_default());

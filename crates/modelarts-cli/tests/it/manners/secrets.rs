@@ -92,11 +92,7 @@ async fn no_command_prints_a_secret() {
     );
     let commands = [
         (0, "submit", format!("code/train.py {job} --dry-run")),
-        (
-            0,
-            "submit",
-            format!("code/train.py {job} --dry-run -o json"),
-        ),
+        (0, "submit", format!("code/train.py {job} --dry-run -o json")),
         (0, "submit", "-f job.yaml --dry-run".to_owned()),
         (0, "submit", format!("code/train.py {job} -d")),
         (0, "submit", format!("code/train.py {job} -o ndjson")),
@@ -119,25 +115,13 @@ async fn no_command_prints_a_secret() {
         (0, "rm", "deleted[VERBOSITY] --yes".to_owned()),
         (0, "explain", "bert -o json".to_owned()),
         (0, "sync", "data obs://my-bucket/data".to_owned()),
-        (
-            4,
-            "sync",
-            "data obs://no-such-bucket/data -o json".to_owned(),
-        ),
+        (4, "sync", "data obs://no-such-bucket/data -o json".to_owned()),
         (0, "flavors", "-o json".to_owned()),
         (0, "engines", "-o json".to_owned()),
         (0, "algorithms", "-o json".to_owned()),
         (0, "api", format!("ShowTrainingJobDetails {show}")),
-        (
-            0,
-            "api",
-            format!("ShowObsUrlOfTrainingJobLogs {show} task_id=worker-0"),
-        ),
-        (
-            0,
-            "api",
-            format!("ShowTrainingJobDetails {show} --dry-run -o json"),
-        ),
+        (0, "api", format!("ShowObsUrlOfTrainingJobLogs {show} task_id=worker-0")),
+        (0, "api", format!("ShowTrainingJobDetails {show} --dry-run -o json")),
         (0, "api", "ListTrainingJobs --all -o ndjson".to_owned()),
         (
             0,
@@ -170,11 +154,7 @@ async fn no_command_prints_a_secret() {
     // The tests below, and the help.
     tested.extend(["console", "dev", "help"]);
     for command in modelarts_cli::command().get_subcommands() {
-        assert!(
-            tested.contains(command.get_name()),
-            "{} is not tested",
-            command.get_name()
-        );
+        assert!(tested.contains(command.get_name()), "{} is not tested", command.get_name());
     }
 }
 
@@ -202,10 +182,7 @@ fn the_emulator_of_dev_prints_no_secret() {
     let data_dir = process.ready["data_dir"].as_str().unwrap();
     let path = std::path::Path::new(data_dir).join("connection.json");
     let connection: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    let secret = connection["HUAWEICLOUD_SDK_SK"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let secret = connection["HUAWEICLOUD_SDK_SK"].as_str().unwrap().to_owned();
     let secrets = Secrets(vec![secret]);
     secrets.assert_absent("dev", process.ready.to_string().as_bytes());
     let (_, stderr) = process.end("TERM");

@@ -57,25 +57,13 @@ fn text(output: &OutputAssert) -> String {
 async fn tables_fit_on_a_terminal_of_forty_columns() {
     let fixture = Fixture::start().await;
     let name = "a-very-long-name-of-a-job-that-nobody-can-read";
-    fixture
-        .seed(json!([{"name": name}, {"name": "leaves"}]))
-        .await;
-    for command in [
-        "ls",
-        "ls -o wide",
-        "flavors",
-        "engines",
-        "engines -o wide",
-        "api",
-    ] {
+    fixture.seed(json!([{"name": name}, {"name": "leaves"}])).await;
+    for command in ["ls", "ls -o wide", "flavors", "engines", "engines -o wide", "api"] {
         for columns in [40, 80, 200] {
             let output = on_terminal(&fixture, columns, "", &[("NO_COLOR", "1")], command).await;
             let text = text(&output.code(0));
             let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
-            assert!(
-                widest <= usize::from(columns),
-                "{command} on {columns}:\n{text}"
-            );
+            assert!(widest <= usize::from(columns), "{command} on {columns}:\n{text}");
         }
     }
     let output = on_terminal(&fixture, 40, "", &[("NO_COLOR", "1")], "flavors").await;
@@ -98,10 +86,7 @@ async fn columns_that_are_chosen_are_not_left_out() {
     let arguments = "flavors --kind cpu --columns id,kind,cores,memory,max-nodes";
     let output = on_terminal(&fixture, 40, "", &[("NO_COLOR", "1")], arguments).await;
     let text = text(&output.code(0));
-    assert!(
-        text.lines().next().unwrap().ends_with("MAX-NODES"),
-        "{text}"
-    );
+    assert!(text.lines().next().unwrap().ends_with("MAX-NODES"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,14 +98,8 @@ async fn a_terminal_has_colours_unless_they_are_off() {
         (&[("TERM", "dumb")], false),
         (&[("CLICOLOR", "0")], false),
     ] {
-        let output = on_terminal(&fixture, 100, "", variables, "flavors")
-            .await
-            .code(0);
-        assert_eq!(
-            text(&output).contains('\u{1b}'),
-            is_coloured,
-            "{variables:?}"
-        );
+        let output = on_terminal(&fixture, 100, "", variables, "flavors").await.code(0);
+        assert_eq!(text(&output).contains('\u{1b}'), is_coloured, "{variables:?}");
     }
 }
 
@@ -128,14 +107,9 @@ async fn a_terminal_has_colours_unless_they_are_off() {
 async fn the_variable_columns_has_precedence() {
     let fixture = Fixture::start().await;
     let variables = [("NO_COLOR", "1"), ("COLUMNS", "30")];
-    let output = on_terminal(&fixture, 200, "", &variables, "flavors")
-        .await
-        .code(0);
+    let output = on_terminal(&fixture, 200, "", &variables, "flavors").await.code(0);
     let text = text(&output);
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 30),
-        "{text}"
-    );
+    assert!(text.lines().all(|line| line.chars().count() <= 30), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,17 +117,12 @@ async fn what_destroys_asks_on_a_terminal() {
     let fixture = Fixture::start().await;
     let id = fixture.seed(json!([{"name": "leaves"}])).await.remove(0);
     let delete = format!("api DeleteTrainingJob training_job_id={id}");
-    let output = on_terminal(&fixture, 200, "n\n", &[], &delete)
-        .await
-        .code(1);
+    let output = on_terminal(&fixture, 200, "n\n", &[], &delete).await.code(1);
     let seen = text(&output);
     let question =
         format!("This will call DeleteTrainingJob training_job_id={id}. Continue? [y/N]");
     assert!(seen.contains(&question), "{seen}");
-    assert!(
-        seen.contains("error: cancelled; nothing was changed"),
-        "{seen}"
-    );
+    assert!(seen.contains("error: cancelled; nothing was changed"), "{seen}");
     // Ctrl-D is the end of input.
     for answer in ["\n", "maybe\n", "\u{4}"] {
         let output = on_terminal(&fixture, 200, answer, &[], &delete).await;
@@ -161,9 +130,7 @@ async fn what_destroys_asks_on_a_terminal() {
     }
     let rest = fixture.run("ls -o ndjson").await.code(0);
     assert_eq!(lines_of(&rest, "jobs.line").len(), 1);
-    on_terminal(&fixture, 200, "Yes\n", &[], &delete)
-        .await
-        .code(0);
+    on_terminal(&fixture, 200, "Yes\n", &[], &delete).await.code(0);
     let rest = fixture.run("ls -o ndjson").await.code(0);
     assert!(lines_of(&rest, "jobs.line").is_empty());
 }
@@ -172,10 +139,7 @@ async fn what_destroys_asks_on_a_terminal() {
 async fn a_question_of_sync_has_the_number_of_files() {
     let fixture = Fixture::start().await;
     for name in ["a", "b"] {
-        fixture
-            .emulator
-            .put(&format!("obs://my-bucket/in/{name}"), "x")
-            .unwrap();
+        fixture.emulator.put(&format!("obs://my-bucket/in/{name}"), "x").unwrap();
     }
     fixture.write("data/c", "y");
     let sync = "sync data obs://my-bucket/in --delete";
@@ -184,14 +148,9 @@ async fn a_question_of_sync_has_the_number_of_files() {
     let question = "This will delete 2 files at obs://my-bucket/in. Continue? [y/N]";
     assert!(seen.contains(question), "{seen}");
     assert!(fixture.emulator.get("obs://my-bucket/in/a").is_ok());
-    let output = on_terminal(&fixture, 100, "y\n", &[("NO_COLOR", "1")], sync)
-        .await
-        .code(0);
+    let output = on_terminal(&fixture, 100, "y\n", &[("NO_COLOR", "1")], sync).await.code(0);
     let seen = text(&output);
-    assert!(
-        seen.ends_with("data → obs://my-bucket/in  1 file, 1 B sent, 2 deleted\n"),
-        "{seen}"
-    );
+    assert!(seen.ends_with("data → obs://my-bucket/in  1 file, 1 B sent, 2 deleted\n"), "{seen}");
     assert!(fixture.emulator.get("obs://my-bucket/in/a").is_err());
 }
 
@@ -203,10 +162,7 @@ async fn tracebacks_link_to_the_code_of_the_user_on_a_terminal_only() {
     let frame = format!("  File \"{path}\", line 3, in <module>");
     let file = fixture.write("code/train.py", &format!("print('{frame}')\n"));
     let file = file.canonicalize().unwrap();
-    let target = format!(
-        "{}\u{1b}\\{path}\u{1b}]8;;\u{1b}\\\", line 3",
-        file.display()
-    );
+    let target = format!("{}\u{1b}\\{path}\u{1b}]8;;\u{1b}\\\", line 3", file.display());
     let submit = "submit code/train.py --flavor modelarts.vm.cpu.2u --name leaves";
     let bucket = [("MODELARTS_OBS_BUCKET", "team")];
     for command in [submit, "logs -f leaves", "logs leaves"] {
@@ -217,10 +173,9 @@ async fn tracebacks_link_to_the_code_of_the_user_on_a_terminal_only() {
     }
     let output = on_terminal(&fixture, 200, "", &[("NO_COLOR", "1")], "logs leaves").await;
     assert!(text(&output).contains(&frame), "{:?}", text(&output));
-    for (command, line) in [
-        ("logs leaves", frame.clone()),
-        ("logs leaves -o json", json!(frame).to_string()),
-    ] {
+    for (command, line) in
+        [("logs leaves", frame.clone()), ("logs leaves -o json", json!(frame).to_string())]
+    {
         let text = text(&fixture.run(command).await.code(0));
         assert!(text.contains(&line) && !text.contains("8;;"), "{text:?}");
     }

@@ -22,11 +22,7 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     fn compare(&self, old: &Value, new: &Value, path: &str, breaks: &mut Vec<String>) {
         let (old, new) = (resolve(self.old, old), resolve(self.new, new));
-        let place = if path.is_empty() {
-            "the document"
-        } else {
-            path
-        };
+        let place = if path.is_empty() { "the document" } else { path };
         if types(old) != types(new) {
             let (old, new) = (types(old), types(new));
             breaks.push(format!("{place} was {old:?} and is {new:?}"));
@@ -79,10 +75,7 @@ impl Comparison<'_> {
 
 /// Follows a reference to a definition of the document.
 fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
-    match schema["$ref"]
-        .as_str()
-        .and_then(|path| path.strip_prefix('#'))
-    {
+    match schema["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
         Some(path) => document.pointer(path).unwrap_or(schema),
         None => schema,
     }
@@ -146,10 +139,7 @@ fn additions_are_compatible() {
             new["required"] = json!(["id", "tasks", "nodes", "why"]);
             new["properties"]["phase"]["enum"] = json!(["Running", "Failed", "Pending"]);
             let event = json!({"type": "object", "properties": {"type": {"const": "phase"}}});
-            new["properties"]["event"]["oneOf"]
-                .as_array_mut()
-                .unwrap()
-                .insert(0, event);
+            new["properties"]["event"]["oneOf"].as_array_mut().unwrap().insert(0, event);
         }),
         none
     );
@@ -166,10 +156,7 @@ fn additions_are_compatible() {
 
 #[test]
 fn a_removed_field_is_a_break() {
-    assert_eq!(
-        breaks_of(|new| remove(&mut new["properties"], "nodes")),
-        [".nodes was removed"]
-    );
+    assert_eq!(breaks_of(|new| remove(&mut new["properties"], "nodes")), [".nodes was removed"]);
     assert_eq!(
         breaks_of(|new| remove(&mut new["$defs"]["Task"]["properties"], "name")),
         [".tasks[].name was removed"]
@@ -212,10 +199,7 @@ fn a_removed_kind_is_a_break() {
     );
     assert_eq!(
         breaks_of(|new| {
-            new["properties"]["event"]["oneOf"]
-                .as_array_mut()
-                .unwrap()
-                .pop();
+            new["properties"]["event"]["oneOf"].as_array_mut().unwrap().pop();
         }),
         ["variant 1 of .event has changed"]
     );

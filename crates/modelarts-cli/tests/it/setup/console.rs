@@ -60,15 +60,7 @@ async fn get(fixture: &Fixture, url: &str, cookie: &str) -> (u16, Option<String>
     let response = http.get(url).header("cookie", cookie).send().await.unwrap();
     let status = response.status().as_u16();
     let set = response.headers().get("set-cookie");
-    let set = set.map(|cookie| {
-        cookie
-            .to_str()
-            .unwrap()
-            .split(';')
-            .next()
-            .unwrap()
-            .to_owned()
-    });
+    let set = set.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
     (status, set, response.text().await.unwrap())
 }
 
@@ -82,14 +74,8 @@ async fn the_page_is_served_until_ctrl_c() {
     let fixture = Fixture::start().await;
     fixture.seed(json!([{ "name": "shown" }])).await;
     let page = ConsoleProcess::start(&fixture, "--listen 127.0.0.1:0");
-    let (url, login) = (
-        page.text("url").to_owned(),
-        page.text("login_url").to_owned(),
-    );
-    let (endpoint, project) = (
-        page.text("endpoint").to_owned(),
-        fixture.emulator.project_id(),
-    );
+    let (url, login) = (page.text("url").to_owned(), page.text("login_url").to_owned());
+    let (endpoint, project) = (page.text("endpoint").to_owned(), fixture.emulator.project_id());
     assert_eq!(
         page.ready,
         json!({
@@ -106,10 +92,7 @@ async fn the_page_is_served_until_ctrl_c() {
     let cookie = log_in(&fixture, &page).await;
     let (status, _, jobs) = get(&fixture, &format!("{url}/jobs"), &cookie).await;
     assert_eq!(status, 200);
-    assert!(
-        jobs.contains(">shown</a>") && jobs.contains(project),
-        "{jobs}"
-    );
+    assert!(jobs.contains(">shown</a>") && jobs.contains(project), "{jobs}");
     let stderr = page.end();
     let next = stderr.rsplit_once("token=").unwrap().1.trim();
     assert_eq!(
@@ -209,19 +192,14 @@ async fn a_session_survives_a_restart_for_the_same_project_only() {
     let cookie = log_in(&fixture, &page).await;
     page.end();
     let key = fixture.path().join("state/console.key");
-    assert_eq!(
-        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     let listen = format!("--listen {}", url.replace("http://", ""));
     let page = ConsoleProcess::start(&fixture, &listen);
     assert_eq!(get(&fixture, &jobs, &cookie).await.0, 200);
     page.end();
     // A page for another project at the same address does not take changes of the old one.
-    let other = Fixture {
-        emulator: Fixture::with(|builder| builder.id_seed(2)).await.emulator,
-        ..fixture
-    };
+    let other =
+        Fixture { emulator: Fixture::with(|builder| builder.id_seed(2)).await.emulator, ..fixture };
     let page = ConsoleProcess::start(&other, &listen);
     assert_eq!(get(&other, &jobs, &cookie).await.0, 401);
     page.end();
@@ -237,10 +215,7 @@ async fn a_key_that_others_could_read_is_replaced() {
     fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
     ConsoleProcess::start(&fixture, "--listen 127.0.0.1:0").end();
     assert_ne!(fs::read(&key).unwrap(), weak);
-    assert_eq!(
-        fs::metadata(&key).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
     // A state directory that cannot be written only shortens sessions.
     fs::remove_dir_all(fixture.path().join("state")).unwrap();
     fs::write(fixture.path().join("state"), "no directory").unwrap();
@@ -291,10 +266,7 @@ async fn wrong_addresses_are_refused() {
     }
     let output = fixture.run("console --listen 8900").await.code(2);
     let text = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(
-        text.contains("invalid value '8900' for '--listen"),
-        "{text}"
-    );
+    assert!(text.contains("invalid value '8900' for '--listen"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -344,14 +316,9 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     let output = assert(command).await.code(130);
     let text = String::from_utf8(output.get_output().stdout.clone()).unwrap();
     let (opened, printed) = text.split_once("</a>").unwrap();
-    let link = printed
-        .split_whitespace()
-        .find(|word| word.contains("/login?token="));
+    let link = printed.split_whitespace().find(|word| word.contains("/login?token="));
     let link = link.unwrap();
-    assert!(
-        opened.contains(&format!("content=\"0; url={link}\"")),
-        "{text}"
-    );
+    assert!(opened.contains(&format!("content=\"0; url={link}\"")), "{text}");
     // The file with the link is deleted at the end.
     let files = fs::read_dir(fixture.path().join("state")).unwrap();
     let names: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();

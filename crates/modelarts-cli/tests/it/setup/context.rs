@@ -80,14 +80,8 @@ fn the_list_marks_the_selected_context() {
             ],
         })
     );
-    settings
-        .run("context list -o id")
-        .code(0)
-        .stdout_eq("lab\nteam\n");
-    settings
-        .run("context ls -o id")
-        .code(0)
-        .stdout_eq("lab\nteam\n");
+    settings.run("context list -o id").code(0).stdout_eq("lab\nteam\n");
+    settings.run("context ls -o id").code(0).stdout_eq("lab\nteam\n");
 }
 
 #[test]
@@ -98,11 +92,7 @@ fn a_list_without_contexts_states_how_to_create_one() {
         "no contexts in {}; `modelarts context set NAME region=…` creates one\n",
         path.display()
     );
-    settings
-        .run("context")
-        .code(0)
-        .stdout_eq("")
-        .stderr_eq(expected);
+    settings.run("context").code(0).stdout_eq("").stderr_eq(expected);
     let output = settings.run("context -o json --context lab").code(0);
     let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert_eq!(document, json!({"schema_version": 1, "contexts": []}));
@@ -155,23 +145,14 @@ fn set_keeps_comments_and_order() {
     let settings = Settings::new(FILE);
     let output =
         settings.run("context set team region=cn-north-4 bucket= flavor=modelarts.vm.cpu.8u");
-    output
-        .code(0)
-        .stdout_eq("")
-        .stderr_eq("changed context team\n");
+    output.code(0).stdout_eq("").stderr_eq("changed context team\n");
     let expected = FILE
         .replace("\"eu-de\" # Germany\n", "\"cn-north-4\" # Germany\n")
-        .replace(
-            "bucket = \"team-bucket\"\n",
-            "flavor = \"modelarts.vm.cpu.8u\"\n",
-        );
+        .replace("bucket = \"team-bucket\"\n", "flavor = \"modelarts.vm.cpu.8u\"\n");
     assert_eq!(settings.file(), expected);
-    settings
-        .run("context set new region=eu-de")
-        .code(0)
-        .stderr_eq(
-            "created context new\n`modelarts context use new` selects it for all commands\n",
-        );
+    settings.run("context set new region=eu-de").code(0).stderr_eq(
+        "created context new\n`modelarts context use new` selects it for all commands\n",
+    );
     let expected = format!("{expected}\n[context.new]\nregion = \"eu-de\"\n");
     assert_eq!(settings.file(), expected);
 }
@@ -200,9 +181,12 @@ fn commands_at_the_same_time_lose_no_context() {
 fn set_creates_the_file_and_makes_paths_absolute() {
     let directory = TempDir::new().unwrap();
     let config = directory.path().join("settings/config.toml");
-    let command = isolated(directory.path())
-        .env("MODELARTS_CONFIG", &config)
-        .args(["context", "set", "lab", "credentials_file=keys/lab"]);
+    let command = isolated(directory.path()).env("MODELARTS_CONFIG", &config).args([
+        "context",
+        "set",
+        "lab",
+        "credentials_file=keys/lab",
+    ]);
     command.assert().code(0);
     let keys = directory.path().canonicalize().unwrap().join("keys/lab");
     assert_eq!(
@@ -217,13 +201,7 @@ fn set_refuses_secrets_and_unknown_settings() {
     let no_secrets = "a context holds no secrets: keys belong in the variables HUAWEICLOUD_SDK_AK \
                       and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
                       another one that credentials_file names";
-    for name in [
-        "access_key",
-        "sk",
-        "SECRET_KEY",
-        "security_token",
-        "password",
-    ] {
+    for name in ["access_key", "sk", "SECRET_KEY", "security_token", "password"] {
         assert_eq!(
             settings.refusal(&format!("context set team {name}=S3CRET")),
             format!("error: {name:?} is no setting of a context; {no_secrets}\n")
@@ -278,18 +256,13 @@ fn a_region_that_is_not_known_is_stored_with_a_warning() {
         "region=eu-xx endpoint=https://modelarts.example.com",
         "bucket=other",
     ] {
-        let output = settings
-            .run(&format!("context set team {arguments}"))
-            .code(0);
+        let output = settings.run(&format!("context set team {arguments}")).code(0);
         output.stderr_eq("changed context team\n");
     }
     settings.run("context set team endpoint=").code(0);
     // A region of the file of regions, or of a variable, is known.
     let command = isolated(settings.path())
-        .env(
-            "HUAWEICLOUD_SDK_REGION_MODELARTS_EU_XX",
-            "https://modelarts.example.com",
-        )
+        .env("HUAWEICLOUD_SDK_REGION_MODELARTS_EU_XX", "https://modelarts.example.com")
         .args(["context", "set", "team", "region=eu-xx"]);
     command.assert().code(0).stderr_eq("changed context team\n");
 }
@@ -299,11 +272,7 @@ fn delete_keeps_the_comments_of_the_file() {
     let text = format!("# Mine.\n\n# A test.\n[context.old]\nregion = \"eu-de\"\n\n{FILE}")
         .replace("current = \"team\"   # used every day\n\n", "");
     let settings = Settings::new(&text);
-    settings
-        .run("context delete old")
-        .code(0)
-        .stdout_eq("")
-        .stderr_eq("deleted context old\n");
+    settings.run("context delete old").code(0).stdout_eq("").stderr_eq("deleted context old\n");
     let expected = text.replace("# A test.\n[context.old]\nregion = \"eu-de\"\n\n", "");
     assert_eq!(settings.file(), expected);
     let settings = Settings::new(FILE);
@@ -311,10 +280,7 @@ fn delete_keeps_the_comments_of_the_file() {
         .run("context rm team")
         .code(0)
         .stderr_eq("deleted context team\nit was the current one: no context is selected now\n");
-    settings
-        .run("context list -o id")
-        .code(0)
-        .stdout_eq("lab\n");
+    settings.run("context list -o id").code(0).stdout_eq("lab\n");
     assert_eq!(
         settings.refusal("context delete team"),
         "error: no context is named \"team\" in [DIR]/config.toml; it must be one of: lab\n"
@@ -325,10 +291,7 @@ fn delete_keeps_the_comments_of_the_file() {
 fn the_path_is_that_of_the_variable_or_of_the_user() {
     let settings = Settings::new("");
     let path = settings.path().join("config.toml");
-    settings
-        .run("context path")
-        .code(0)
-        .stdout_eq(format!("{}\n", path.display()));
+    settings.run("context path").code(0).stdout_eq(format!("{}\n", path.display()));
     let command = isolated(settings.path()).env("MODELARTS_CONFIG", "");
     let output = command.args(["context", "path"]).assert().code(0);
     let path = settings.path().join(".config/modelarts/config.toml");
@@ -382,10 +345,6 @@ fn a_link_to_the_file_stays_a_link() {
         assert!(link.is_symlink());
         let mode = fs::metadata(&real).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o640);
-        assert!(
-            fs::read_to_string(&real)
-                .unwrap()
-                .contains("current = \"lab\"")
-        );
+        assert!(fs::read_to_string(&real).unwrap().contains("current = \"lab\""));
     }
 }

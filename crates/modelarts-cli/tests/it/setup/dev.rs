@@ -65,9 +65,7 @@ impl DevProcess {
     }
 
     fn signal(&self, name: &str) {
-        let kill = Command::new("kill")
-            .args(["-s", name, &self.child.id().to_string()])
-            .status();
+        let kill = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
         assert!(kill.unwrap().success());
     }
 
@@ -90,9 +88,7 @@ impl Drop for DevProcess {
 }
 
 fn run(directory: &Path, arguments: &str) -> OutputAssert {
-    isolated(directory)
-        .args(arguments.split_whitespace())
-        .assert()
+    isolated(directory).args(arguments.split_whitespace()).assert()
 }
 
 /// Returns the message of a command that fails with this exit code.
@@ -147,9 +143,7 @@ fn another_shell_uses_the_emulator_by_its_context() {
     let output = command.assert().code(0);
     let document: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
     assert_eq!(document, json!({"schema_version": 1, "jobs": []}));
-    run(home.path(), "context show dev -o json --jq .current")
-        .code(0)
-        .stdout_eq("false\n");
+    run(home.path(), "context show dev -o json --jq .current").code(0).stdout_eq("false\n");
 
     let (code, stderr) = dev.end("INT");
     assert_eq!(code, Some(130));
@@ -212,10 +206,7 @@ fn keys_project_and_settings_survive_a_restart() {
     let (project, key) = (dev.ready["project_id"].clone(), keys(home.path()));
     assert_eq!(dev.end("TERM").0, Some(130));
     run(home.path(), "context set lab flavor= prefix=mine").code(0);
-    let dev = DevProcess::start(
-        home.path(),
-        "--data-dir emulator --name lab --on-stop leave",
-    );
+    let dev = DevProcess::start(home.path(), "--data-dir emulator --name lab --on-stop leave");
     assert_eq!(dev.ready["project_id"], project);
     assert_eq!(dev.ready["bucket"], "mine");
     assert_eq!(keys(home.path()), key);
@@ -297,16 +288,10 @@ fn wrong_settings_are_refused_before_the_start() {
          only, for example 127.0.0.1:0\n"
     );
     for (arguments, expected) in [
-        (
-            "dev --speed 0",
-            "it must be a number above 0, such as 4 or 0.5",
-        ),
+        ("dev --speed 0", "it must be a number above 0, such as 4 or 0.5"),
         ("dev --speed 4 --timing quick", "cannot be used with"),
         ("dev --bucket A_b --name lab", "A_b"),
-        (
-            "dev --no-console --console-listen 127.0.0.1:0",
-            "cannot be used with",
-        ),
+        ("dev --no-console --console-listen 127.0.0.1:0", "cannot be used with"),
         (
             "dev --name lab --console-listen 10.0.0.1:80",
             "--console-listen 10.0.0.1:80: it must be a loopback address",
@@ -316,15 +301,9 @@ fn wrong_settings_are_refused_before_the_start() {
         let output = message.assert();
         let code = output.get_output().status.code().unwrap();
         let message = String::from_utf8(output.get_output().stderr.clone()).unwrap();
-        assert!(
-            message.contains(expected) && code > 0,
-            "{arguments}: {message}"
-        );
+        assert!(message.contains(expected) && code > 0, "{arguments}: {message}");
     }
-    assert_eq!(
-        fs::read_to_string(home.path().join("config.toml")).unwrap(),
-        file
-    );
+    assert_eq!(fs::read_to_string(home.path().join("config.toml")).unwrap(), file);
     fs::write(home.path().join("config.toml"), "[context.dev").unwrap();
     assert_eq!(
         refusal(home.path(), "dev", 2),
@@ -375,9 +354,7 @@ fn an_address_of_the_page_that_is_taken_ends_the_emulator() {
     let expected = format!("error: --console-listen: cannot listen on {address} for the page: ");
     assert!(message.contains(&expected), "{message}");
     // The files of the emulator are withdrawn.
-    let connection = home
-        .path()
-        .join(".local/share/modelarts/dev/connection.json");
+    let connection = home.path().join(".local/share/modelarts/dev/connection.json");
     assert!(!connection.exists());
 }
 
@@ -386,11 +363,7 @@ fn start_job(home: &Path) {
     let work = home.join("work");
     fs::create_dir_all(&work).unwrap();
     fs::write(work.join("train.py"), "import time\ntime.sleep(3600)\n").unwrap();
-    run(
-        home,
-        "--context dev submit work/train.py --name long --detach",
-    )
-    .code(0);
+    run(home, "--context dev submit work/train.py --name long --detach").code(0);
     wait_until_running(home);
 }
 

@@ -44,10 +44,8 @@ impl Report {
     fn from(output: &OutputAssert) -> Self {
         let report: Value = serde_json::from_slice(&output.get_output().stdout).unwrap();
         let checks = report["checks"].as_array().unwrap();
-        let names: Vec<&str> = checks
-            .iter()
-            .map(|check| check["check"].as_str().unwrap())
-            .collect();
+        let names: Vec<&str> =
+            checks.iter().map(|check| check["check"].as_str().unwrap()).collect();
         assert_eq!(names, CHECKS);
         for (field, status) in [("problems", "problem"), ("warnings", "warning")] {
             let found = checks.iter().filter(|check| check["status"] == status);
@@ -65,10 +63,7 @@ impl Report {
     fn check(&self, name: &str) -> (&str, &str) {
         let index = CHECKS.iter().position(|known| *known == name).unwrap();
         let check = &self.0["checks"][index];
-        (
-            check["status"].as_str().unwrap(),
-            check["found"].as_str().unwrap(),
-        )
+        (check["status"].as_str().unwrap(), check["found"].as_str().unwrap())
     }
 
     fn advice(&self, name: &str) -> &str {
@@ -80,9 +75,7 @@ impl Report {
     fn with_status(&self, status: &str) -> Vec<&str> {
         let checks = CHECKS.into_iter();
         // Not every machine has a container view.
-        checks
-            .filter(|name| *name != "container" && self.check(name).0 == status)
-            .collect()
+        checks.filter(|name| *name != "container" && self.check(name).0 == status).collect()
     }
 }
 
@@ -140,10 +133,7 @@ async fn nothing_is_configured() {
     let report = Report::of(isolated(home.path()), 1).await;
     assert_eq!(report.with_status("problem"), ["endpoint", "credentials"]);
     assert_eq!(report.with_status("ok"), ["settings", "files", "python"]);
-    assert_eq!(
-        report.check("endpoint").1,
-        "neither a region nor an endpoint is set"
-    );
+    assert_eq!(report.check("endpoint").1, "neither a region nor an endpoint is set");
     assert_eq!(
         report.advice("endpoint"),
         "set MODELARTS_REGION, such as eu-de, or create a context: `modelarts context set NAME \
@@ -185,15 +175,8 @@ async fn a_wrong_project_is_a_problem_of_the_project() {
     let report = Report::of(command, 1).await;
     assert_eq!(report.with_status("problem"), ["project"]);
     let (_, found) = report.check("project");
-    assert!(
-        found.contains(other) && found.contains("ModelArts.2786"),
-        "{found}"
-    );
-    assert!(
-        report
-            .advice("project")
-            .contains("HUAWEICLOUD_SDK_PROJECT_ID")
-    );
+    assert!(found.contains(other) && found.contains("ModelArts.2786"), "{found}");
+    assert!(report.advice("project").contains("HUAWEICLOUD_SDK_PROJECT_ID"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -242,10 +225,7 @@ async fn a_clock_that_is_off_is_a_warning_and_then_a_problem() {
     assert!(expected.is_match(found), "{found}");
     let report = with_skew(-3630, 1).await;
     let (status, found) = report.check("clock");
-    assert_eq!(
-        (status, found),
-        ("problem", "1h0m ahead of that of the service")
-    );
+    assert_eq!((status, found), ("problem", "1h0m ahead of that of the service"));
     assert!(report.advice("clock").contains("timedatectl set-ntp true"));
     // The client adopts the time of the service, so other calls succeed.
     assert_eq!(report.with_status("problem"), ["clock"]);
@@ -257,11 +237,7 @@ async fn a_missing_bucket_is_a_warning_and_a_wrong_one_a_problem() {
     let report = Report::of(fixture.command(""), 0).await;
     assert_eq!(report.with_status("warning"), ["bucket"]);
     assert_eq!(report.with_status("skipped"), ["upload"]);
-    assert!(
-        report
-            .advice("bucket")
-            .starts_with("set MODELARTS_OBS_BUCKET")
-    );
+    assert!(report.advice("bucket").starts_with("set MODELARTS_OBS_BUCKET"));
     let command = fixture.command("").env("MODELARTS_OBS_BUCKET", "other");
     let report = Report::of(command, 1).await;
     assert_eq!(report.with_status("problem"), ["upload"]);
@@ -284,10 +260,7 @@ async fn an_endpoint_that_is_down_is_a_problem_of_the_service() {
     assert_eq!(report.with_status("problem"), ["service"]);
     assert_eq!(report.with_status("skipped"), ["clock"]);
     let advice = report.advice("service");
-    assert!(
-        advice.ends_with(&format!("and the endpoint {url}")),
-        "{advice}"
-    );
+    assert!(advice.ends_with(&format!("and the endpoint {url}")), "{advice}");
     // The other checks do not need the service.
     assert_eq!(report.check("upload").0, "ok");
     assert_eq!(report.check("credentials").0, "ok");
@@ -297,17 +270,12 @@ async fn an_endpoint_that_is_down_is_a_problem_of_the_service() {
 async fn files_that_others_can_read_are_a_warning() {
     let fixture = Fixture::start().await;
     let emulator = &fixture.emulator;
-    let text = format!(
-        "[basic]\nak = {}\nsk = {}\n",
-        emulator.access_key(),
-        emulator.secret_key()
-    );
+    let text = format!("[basic]\nak = {}\nsk = {}\n", emulator.access_key(), emulator.secret_key());
     let file = fixture.write(".huaweicloud/credentials", &text);
     let report = async |mode| {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        let command = with_bucket(&fixture)
-            .env_remove("HUAWEICLOUD_SDK_AK")
-            .env_remove("HUAWEICLOUD_SDK_SK");
+        let command =
+            with_bucket(&fixture).env_remove("HUAWEICLOUD_SDK_AK").env_remove("HUAWEICLOUD_SDK_SK");
         Report::of(command, 0).await
     };
     let path = file.display().to_string();
@@ -336,18 +304,12 @@ async fn settings_of_a_context_are_named_as_such() {
     assert_eq!(report.check("endpoint"), ("ok", expected.as_str()));
     assert_eq!(report.check("bucket"), ("ok", "obs://lab/modelarts"));
     let (_, found) = report.check("settings");
-    assert!(
-        found.ends_with("/config.toml; context lab (the current one)"),
-        "{found}"
-    );
+    assert!(found.ends_with("/config.toml; context lab (the current one)"), "{found}");
     fixture.write("config.toml", "[context.lab]\naccess_key = \"S3CRET\"\n");
     let report = Report::of(fixture.command(""), 1).await;
     assert_eq!(report.with_status("problem"), ["settings"]);
     assert_eq!(report.with_status("ok"), ["python"]);
     let (_, found) = report.check("settings");
-    assert!(
-        found.contains("config.toml, line 2: unknown field \"access_key\""),
-        "{found}"
-    );
+    assert!(found.contains("config.toml, line 2: unknown field \"access_key\""), "{found}");
     assert!(!report.0.to_string().contains("S3CRET"));
 }

@@ -23,9 +23,8 @@ fn each_command_has_a_page() {
     }
     add(&modelarts_cli::command(), "modelarts", &mut expected);
     let files = fs::read_dir(&pages).unwrap();
-    let mut names: Vec<String> = files
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     names.sort_unstable();
     expected.sort_unstable();
     assert_eq!(names, expected);
@@ -37,10 +36,7 @@ fn the_page_of_the_program_is_printed() {
     let directory = TempDir::new().unwrap();
     let output = isolated(directory.path()).arg("man").assert().code(0);
     let page = String::from_utf8(output.get_output().stdout.clone()).unwrap();
-    let headings: Vec<&str> = page
-        .lines()
-        .filter(|line| line.starts_with(".SH"))
-        .collect();
+    let headings: Vec<&str> = page.lines().filter(|line| line.starts_with(".SH")).collect();
     assert_eq!(
         headings,
         [
@@ -86,9 +82,7 @@ fn the_page_of_the_program_is_printed() {
                     "{plain}"
                 );
             }
-            _ => report_skipped(&format!(
-                "the page in {program}: {program} is not installed"
-            )),
+            _ => report_skipped(&format!("the page in {program}: {program} is not installed")),
         }
     }
 }

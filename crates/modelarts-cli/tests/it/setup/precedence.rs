@@ -103,9 +103,7 @@ async fn a_selected_context_is_not_mixed_with_the_addresses_of_the_shell() {
     );
     // A context without an address has that of the shell.
     let command = both.command("--context project ls -v");
-    let output = assert(command.env("MODELARTS_OBS_ENDPOINT", ""))
-        .await
-        .code(1);
+    let output = assert(command.env("MODELARTS_OBS_ENDPOINT", "")).await.code(1);
     let text = String::from_utf8(output.get_output().stderr.clone()).unwrap();
     assert!(text.contains("ModelArts.2786"), "{text}");
 }
@@ -120,9 +118,5 @@ async fn doctor_shows_which_address_applies_and_why() {
     let (shell, dev) = (both.shell.emulator.url(), both.dev.emulator.url());
     let end =
         format!("; {dev} of the context dev applies, and {shell} of MODELARTS_ENDPOINT does not");
-    assert_eq!(
-        (&settings["status"], found.ends_with(&end)),
-        (&json!("warning"), true),
-        "{found}"
-    );
+    assert_eq!((&settings["status"], found.ends_with(&end)), (&json!("warning"), true), "{found}");
 }

@@ -47,9 +47,7 @@ impl LogCounts {
         Self {
             epoch: format!("{:x}", log.epoch),
             lines: log.lines(),
-            tasks: tasks
-                .map(|TaskLines { task, lines }| TaskCount { task, lines })
-                .collect(),
+            tasks: tasks.map(|TaskLines { task, lines }| TaskCount { task, lines }).collect(),
             has_ended: log.has_ended,
         }
     }
@@ -116,20 +114,13 @@ pub(super) async fn read(
     let view = query.view(&log.spool)?;
     let (epoch, tasks) = (format!("{:x}", log.state.epoch), log.spool.tasks());
     let (lines, found) = log
-        .read(move |spool| {
-            Ok((
-                spool.lines(view),
-                spool.window(view, from, count, MAX_SHOWN)?,
-            ))
-        })
+        .read(move |spool| Ok((spool.lines(view), spool.window(view, from, count, MAX_SHOWN)?)))
         .await?;
     let search = search.as_ref().map(|search| &search.0);
     let rows = found.into_iter();
     Ok(Json(LogWindow {
         epoch,
         lines,
-        rows: rows
-            .map(|line| LogRow::new(line, &tasks, view, search))
-            .collect(),
+        rows: rows.map(|line| LogRow::new(line, &tasks, view, search)).collect(),
     }))
 }

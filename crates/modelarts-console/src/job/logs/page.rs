@@ -125,15 +125,9 @@ pub(super) async fn show(
     let (lines, rows) = window(&log, view, query.line).await?;
     let tasks = log.spool.tasks();
     let pattern = pattern.map(|search| &search.0);
-    let rows = rows
-        .into_iter()
-        .map(|line| LogRow::new(line, &tasks, view, pattern));
+    let rows = rows.into_iter().map(|line| LogRow::new(line, &tasks, view, pattern));
     let (layout, frame) = JobFrame::of(&state, &visitor, &followed.job, Tab::Logs).await?;
-    let problem = followed
-        .state
-        .interruption
-        .as_ref()
-        .or(log.state.problem.as_ref());
+    let problem = followed.state.interruption.as_ref().or(log.state.problem.as_ref());
     let page = LogsPage {
         layout,
         frame,

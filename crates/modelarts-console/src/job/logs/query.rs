@@ -69,9 +69,7 @@ impl LogQuery {
 pub(super) fn number(fields: &Fields, name: &str) -> Result<Option<NonZeroU64>, Problem> {
     let parsed = fields.get(name).map(str::parse);
     parsed.transpose().map_err(|_| {
-        Problem::invalid(format!(
-            "`{name}` must be the number of a line, counted from 1"
-        ))
+        Problem::invalid(format!("`{name}` must be the number of a line, counted from 1"))
     })
 }
 
@@ -90,11 +88,7 @@ impl FollowedLog {
         let watch = state.watches.log(job);
         let known = watch.loaded().await;
         match (known.spool.clone(), &known.problem) {
-            (Some(spool), _) => Ok(Self {
-                watch,
-                state: known,
-                spool,
-            }),
+            (Some(spool), _) => Ok(Self { watch, state: known, spool }),
             (None, Some(problem)) => Err(problem.clone()),
             (None, None) => Err(Problem::not_found("the job was deleted")),
         }

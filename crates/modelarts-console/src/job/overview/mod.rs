@@ -64,9 +64,7 @@ struct Parts {
 }
 
 pub(crate) fn routes() -> Router<State> {
-    Router::new()
-        .route("/jobs/{id}", get(overview))
-        .route("/jobs/{id}/parts", get(parts))
+    Router::new().route("/jobs/{id}", get(overview)).route("/jobs/{id}/parts", get(parts))
 }
 
 async fn overview(
@@ -78,11 +76,7 @@ async fn overview(
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
     let settings = render_settings(&state, &visitor, &job, &fields).await?;
-    Ok(Page(OverviewPage {
-        layout,
-        frame,
-        settings,
-    }))
+    Ok(Page(OverviewPage { layout, frame, settings }))
 }
 
 async fn parts(

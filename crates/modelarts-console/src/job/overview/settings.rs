@@ -80,10 +80,7 @@ impl Settings {
     }
 
     fn group(self, title: &'static str) -> Option<Group> {
-        (!self.0.is_empty()).then_some(Group {
-            title,
-            settings: self.0,
-        })
+        (!self.0.is_empty()).then_some(Group { title, settings: self.0 })
     }
 }
 
@@ -102,8 +99,7 @@ pub(crate) fn groups(job: &Job, algorithm: &JobAlgorithm, tags: &[Tag]) -> Vec<G
     let groups = [
         basic(job, tags).group("Basic settings"),
         code(algorithm).group("Algorithm"),
-        spec.map_or_else(Settings::default, resources)
-            .group("Resources"),
+        spec.map_or_else(Settings::default, resources).group("Resources"),
         run(job).group("Run"),
         access(job).group("Access"),
     ];
@@ -121,10 +117,7 @@ fn basic(job: &Job, tags: &[Tag]) -> Settings {
     let span = |time: Option<_>| time.map(display::duration);
     settings.text("Waited", span(job.time_queued()));
     settings.text("Ran", span(job.time_run()));
-    let codes: Vec<_> = job
-        .exit_codes()
-        .map(|(task, code)| format!("{task}: {code}"))
-        .collect();
+    let codes: Vec<_> = job.exit_codes().map(|(task, code)| format!("{task}: {code}")).collect();
     settings.text("Exit codes", Some(codes.join(", ")));
     let restarts = job.restarts().filter(|restarts| *restarts > 0);
     settings.text("Restarts", restarts.map(|restarts| restarts.to_string()));
@@ -178,10 +171,7 @@ fn preset_image(engine: &JobEngine) -> Option<String> {
     let version = engine.engine_version.as_deref().filter(|it| !it.is_empty());
     match (name, version) {
         (Some(name), Some(version)) => Some(format!("{name} {version}")),
-        (name, version) => name
-            .or(version)
-            .map(str::to_owned)
-            .or(engine.engine_id.clone()),
+        (name, version) => name.or(version).map(str::to_owned).or(engine.engine_id.clone()),
     }
 }
 
@@ -190,10 +180,7 @@ fn resources(spec: &JobSpec) -> Settings {
     if let Some(resource) = spec.resource.as_deref() {
         let pool = resource.pool_name.clone().or(resource.pool_id.clone());
         let pool = pool.filter(|pool| !pool.is_empty());
-        settings.text(
-            "Resource pool",
-            Some(pool.unwrap_or("Public pool".to_owned())),
-        );
+        settings.text("Resource pool", Some(pool.unwrap_or("Public pool".to_owned())));
         settings.code("Specifications", resource.flavor_id.clone());
         let flavor = resource.flavor_detail.as_ref();
         let info = flavor.and_then(|flavor| flavor.flavor_info.as_deref());
@@ -224,11 +211,7 @@ fn mount(volume: &Volume) -> Option<String> {
     };
     let is_read_only = volume.nfs.as_ref().and_then(|nfs| nfs.read_only) == Some(true);
     let end = if is_read_only { " (read-only)" } else { "" };
-    Some(format!(
-        "{} → {}{end}",
-        source.as_deref()?,
-        path.as_deref()?
-    ))
+    Some(format!("{} → {}{end}", source.as_deref()?, path.as_deref()?))
 }
 
 fn run(job: &Job) -> Settings {
@@ -247,15 +230,9 @@ fn run(job: &Job) -> Settings {
     let annotations = details.metadata.as_deref().map(|it| &it.annotations);
     let annotation = |key: &str| annotations.and_then(|all| all.get(key).cloned());
     settings.text("Auto restart", annotation("fault-tolerance/job-retry-num"));
-    settings.text(
-        "Restart of a hanging job",
-        annotation("fault-tolerance/hang-retry"),
-    );
+    settings.text("Restart of a hanging job", annotation("fault-tolerance/hang-retry"));
     let notified = spec.and_then(|spec| spec.notification.as_ref());
-    settings.code(
-        "Notified topic",
-        notified.and_then(|it| it.topic_urn.clone()),
-    );
+    settings.code("Notified topic", notified.and_then(|it| it.topic_urn.clone()));
     let events = notified.map_or(&[][..], |it| &it.events).iter();
     let events: Vec<String> = events.map(ToString::to_string).collect();
     settings.text("Notified events", Some(events.join(", ")));
@@ -277,9 +254,7 @@ fn access(job: &Job) -> Settings {
     });
     for (label, endpoint) in tools {
         // The query of an address may contain a token.
-        let url = endpoint
-            .as_ref()
-            .and_then(|endpoint| endpoint.url.as_deref());
+        let url = endpoint.as_ref().and_then(|endpoint| endpoint.url.as_deref());
         let url = url.map(|url| url.split(['?', '#']).next().unwrap_or_default());
         settings.code(label, url);
     }
@@ -339,17 +314,13 @@ fn obtained(method: Option<&AccessMethod>) -> &'static str {
 pub(crate) fn parameters(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let parameters = algorithm.parameters.iter();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    parameters
-        .map(|it| (text(&it.name), text(&it.value)))
-        .collect()
+    parameters.map(|it| (text(&it.name), text(&it.value))).collect()
 }
 
 /// Returns the environment variables of a job.
 pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let variables = algorithm.environments.iter();
-    variables
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    variables.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Returns the runs of a job that was restarted.

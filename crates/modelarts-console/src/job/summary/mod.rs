@@ -98,10 +98,8 @@ fn view(job: &Job, summary: Option<&Summary>, now: SystemTime, is_open: bool) ->
 impl DiagnosisView {
     /// Returns `None` for a diagnosis that says no more than the phase.
     fn new(diagnosis: &Diagnosis) -> Option<Self> {
-        let is_plain = matches!(
-            diagnosis.cause,
-            Cause::Running | Cause::Completed | Cause::Terminating
-        );
+        let is_plain =
+            matches!(diagnosis.cause, Cause::Running | Cause::Completed | Cause::Terminating);
         if is_plain {
             return None;
         }
@@ -127,10 +125,7 @@ impl DiagnosisView {
 impl EvidenceView {
     fn new(evidence: &Evidence) -> Self {
         Self {
-            time: evidence
-                .time
-                .map(|time| time.to_string())
-                .unwrap_or_default(),
+            time: evidence.time.map(|time| time.to_string()).unwrap_or_default(),
             task: evidence.task.clone().unwrap_or_default(),
             text: evidence.fact.to_string(),
             is_log: matches!(evidence.fact, Fact::Log { .. }),

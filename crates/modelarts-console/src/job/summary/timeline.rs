@@ -63,10 +63,7 @@ pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<Jo
         let is_last = index + 1 == last;
         if is_last && job.is_final() && !spans.last().is_some_and(|span| span.is_end) {
             let end = spans.last().and_then(|span| span.end);
-            spans.push(Span {
-                is_end: true,
-                ..Span::new("", end, end)
-            });
+            spans.push(Span { is_end: true, ..Span::new("", end, end) });
         }
         let reason = job.runs().get(index).and_then(|run| run.end_reason.clone());
         JobRun {
@@ -80,12 +77,7 @@ pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<Jo
 
 impl Span {
     fn new(name: &str, start: Option<Timestamp>, end: Option<Timestamp>) -> Self {
-        Self {
-            name: name.to_owned(),
-            is_end: false,
-            start,
-            end,
-        }
+        Self { name: name.to_owned(), is_end: false, start, end }
     }
 }
 
@@ -127,10 +119,8 @@ fn spans_of_times(job: &Job) -> Vec<Span> {
     let (created, started) = (job.created_at(), job.started_at());
     // The start is cut to whole seconds, and may lie before the creation.
     let started = started.map(|started| created.map_or(started, |created| created.max(started)));
-    let ended = started
-        .zip(job.time_run())
-        .map(|(start, ran)| start + ran)
-        .filter(|_| job.is_final());
+    let ended =
+        started.zip(job.time_run()).map(|(start, ran)| start + ran).filter(|_| job.is_final());
     let mut spans = vec![Span::new("Waiting", created, started)];
     if started.is_some() {
         spans.push(Span::new("Running", started, ended));
@@ -159,11 +149,7 @@ fn steps(job: &Job, spans: Vec<Span>, is_last_run: bool, now: SystemTime) -> Vec
             name,
             style,
             symbol,
-            start: span
-                .start
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
+            start: span.start.as_ref().map(ToString::to_string).unwrap_or_default(),
             duration: shown.map(display::duration).unwrap_or_default(),
             seconds: shown.unwrap_or_default().as_secs(),
         }

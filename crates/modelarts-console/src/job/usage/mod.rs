@@ -108,10 +108,7 @@ async fn data(
 ) -> Result<Json<UsageData>, Problem> {
     let job = load_shared(&state, &id).await?;
     let selection = select(&state, &job, &fields).await?;
-    Ok(Json(UsageData {
-        charts: selection.charts,
-        tables: selection.tables,
-    }))
+    Ok(Json(UsageData { charts: selection.charts, tables: selection.tables }))
 }
 
 /// Returns all values as a file of comma-separated values.
@@ -138,10 +135,8 @@ async fn file(
         }
     }
     let name = attachment(&format!("usage-{}.csv", job.id()));
-    let headers = [
-        (CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-        (CONTENT_DISPOSITION, name),
-    ];
+    let headers =
+        [(CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (CONTENT_DISPOSITION, name)];
     Ok((headers, text).into_response())
 }
 
@@ -173,10 +168,7 @@ fn tasks(job: &Job, choice: Option<&str>) -> Result<(String, Vec<String>), Probl
         ))),
         _ => {
             let first = known.first().cloned();
-            Ok((
-                first.clone().unwrap_or_default(),
-                first.into_iter().collect(),
-            ))
+            Ok((first.clone().unwrap_or_default(), first.into_iter().collect()))
         }
     }
 }
@@ -220,9 +212,5 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, 
         minutes: charts.iter().map(Chart::minutes_of_rows).max().unwrap_or(1),
         charts: &charts,
     })?;
-    Ok(UsageView {
-        choice,
-        charts,
-        tables,
-    })
+    Ok(UsageView { choice, charts, tables })
 }

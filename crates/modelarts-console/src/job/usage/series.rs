@@ -60,11 +60,7 @@ pub(crate) fn charts(
         };
         let index = charts.iter().position(|chart| chart.title == title);
         let index = index.unwrap_or_else(|| {
-            charts.push(Chart {
-                title,
-                times: Vec::new(),
-                series: Vec::new(),
-            });
+            charts.push(Chart { title, times: Vec::new(), series: Vec::new() });
             charts.len() - 1
         });
         charts[index].add(label, one);
@@ -125,24 +121,20 @@ impl Chart {
     /// Returns the rows of the table of values, newest first.
     pub(crate) fn rows(&self) -> Vec<ValueRow> {
         let minutes = self.minutes_of_rows();
-        let rows = self
-            .times
-            .chunks(minutes)
-            .enumerate()
-            .map(|(index, times)| {
-                let start = index * minutes;
-                let values = self.series.iter().map(|series| {
-                    let values = series.values.iter().skip(start).take(minutes).flatten();
-                    let (count, sum) =
-                        values.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
-                    (count > 0).then(|| percent(sum / f64::from(count)))
-                });
-                let first = times.first().copied().unwrap_or_default();
-                ValueRow {
-                    time: Timestamp::from_epoch_millis(first.saturating_mul(1000)).to_string(),
-                    values: values.collect(),
-                }
+        let rows = self.times.chunks(minutes).enumerate().map(|(index, times)| {
+            let start = index * minutes;
+            let values = self.series.iter().map(|series| {
+                let values = series.values.iter().skip(start).take(minutes).flatten();
+                let (count, sum) =
+                    values.fold((0_u32, 0.0), |(count, sum), value| (count + 1, sum + value));
+                (count > 0).then(|| percent(sum / f64::from(count)))
             });
+            let first = times.first().copied().unwrap_or_default();
+            ValueRow {
+                time: Timestamp::from_epoch_millis(first.saturating_mul(1000)).to_string(),
+                values: values.collect(),
+            }
+        });
         let mut rows: Vec<_> = rows.collect();
         rows.reverse();
         rows
@@ -162,11 +154,7 @@ mod tests {
         let cpu = series("cpuUsage", [-1.0, 10.0, -1.0, 30.0]);
         let memory = series("memUsage", [5.0]);
         let npu = series("npuUtil", [-1.0; 4]);
-        let all = [
-            ("worker-0", &cpu),
-            ("worker-0", &memory),
-            ("worker-0", &npu),
-        ];
+        let all = [("worker-0", &cpu), ("worker-0", &memory), ("worker-0", &npu)];
         let (charts, blank) = charts(&all, false);
         assert_eq!(blank, ["NPU"]);
         let [chart] = charts.as_slice() else {
@@ -177,10 +165,7 @@ mod tests {
         assert_eq!(chart.series[0].values, [None, Some(10.0), None, Some(30.0)]);
         assert_eq!(chart.series[1].values, [Some(5.0), None, None, None]);
         let cpu = &chart.series[0];
-        assert_eq!(
-            (&*cpu.last, &*cpu.mean, &*cpu.max),
-            ("30.0", "20.0", "30.0")
-        );
+        assert_eq!((&*cpu.last, &*cpu.mean, &*cpu.max), ("30.0", "20.0", "30.0"));
         let rows = chart.rows();
         assert_eq!(rows[0].time, "1970-01-01T00:03:00Z");
         assert_eq!(rows[0].values, [Some("30.0".to_owned()), None]);
@@ -191,11 +176,7 @@ mod tests {
     fn each_metric_of_several_workers_has_a_chart() {
         let (one, other) = (series("gpuUtil", [50.0]), series("gpuUtil", [-1.0]));
         let memory = series("gpuMemUsage", [20.0]);
-        let all = [
-            ("worker-0", &one),
-            ("worker-0", &memory),
-            ("worker-1", &other),
-        ];
+        let all = [("worker-0", &one), ("worker-0", &memory), ("worker-1", &other)];
         let (charts, blank) = charts(&all, true);
         let titles: Vec<_> = charts.iter().map(|chart| chart.title.as_str()).collect();
         assert_eq!(titles, ["GPU", "GPU memory"]);
@@ -210,9 +191,6 @@ mod tests {
         assert_eq!(charts[0].minutes_of_rows(), 72);
         let rows = charts[0].rows();
         assert_eq!(rows.len(), 60);
-        assert!(
-            rows.iter()
-                .all(|row| row.values == [Some("0.5".to_owned())])
-        );
+        assert!(rows.iter().all(|row| row.values == [Some("0.5".to_owned())]));
     }
 }

@@ -30,34 +30,14 @@ pub(crate) struct KeyHelp {
 }
 
 const fn help(key: Key, name: &'static str, example: &'static str, finds: &'static str) -> KeyHelp {
-    KeyHelp {
-        key,
-        name,
-        finds,
-        example,
-    }
+    KeyHelp { key, name, finds, example }
 }
 
 /// All keys, in the order of the help.
 pub(crate) const KEYS: [KeyHelp; 15] = [
-    help(
-        Key::Name,
-        "name",
-        "name:bert",
-        "The name contains this text. The key may be omitted.",
-    ),
-    help(
-        Key::Phase,
-        "phase",
-        "phase:Running,Pending",
-        "The job is in one of these phases.",
-    ),
-    help(
-        Key::Mine,
-        "mine",
-        "mine",
-        "The job was created by the user of these credentials.",
-    ),
+    help(Key::Name, "name", "name:bert", "The name contains this text. The key may be omitted."),
+    help(Key::Phase, "phase", "phase:Running,Pending", "The job is in one of these phases."),
+    help(Key::Mine, "mine", "mine", "The job was created by the user of these credentials."),
     help(
         Key::User,
         "user",
@@ -72,12 +52,7 @@ pub(crate) const KEYS: [KeyHelp; 15] = [
         "The job was created since then, on this day, or in this range (2026-01-01..2026-01-31) of \
          at most 31 days.",
     ),
-    help(
-        Key::Pool,
-        "pool",
-        "pool:pool-7a1b",
-        "The job runs in the dedicated pool with this id.",
-    ),
+    help(Key::Pool, "pool", "pool:pool-7a1b", "The job runs in the dedicated pool with this id."),
     help(
         Key::Tag,
         "tag",
@@ -91,30 +66,10 @@ pub(crate) const KEYS: [KeyHelp; 15] = [
         "algorithm:resnet",
         "The name of the algorithm contains this text.",
     ),
-    help(
-        Key::Id,
-        "id",
-        "id:cf63aba9-63b1-4219-b717-708a2665100b",
-        "The job has one of these ids.",
-    ),
-    help(
-        Key::Kind,
-        "kind",
-        "kind:visualization_job",
-        "The job is of this kind.",
-    ),
-    help(
-        Key::Runtime,
-        "runtime",
-        "runtime:debug",
-        "The job has this runtime type.",
-    ),
-    help(
-        Key::Priority,
-        "priority",
-        "priority:3",
-        "The job has this priority in its pool, 1 to 3.",
-    ),
+    help(Key::Id, "id", "id:cf63aba9-63b1-4219-b717-708a2665100b", "The job has one of these ids."),
+    help(Key::Kind, "kind", "kind:visualization_job", "The job is of this kind."),
+    help(Key::Runtime, "runtime", "runtime:debug", "The job has this runtime type."),
+    help(Key::Priority, "priority", "priority:3", "The job has this priority in its pool, 1 to 3."),
     help(
         Key::Experiment,
         "experiment",
@@ -151,10 +106,7 @@ impl Key {
 
     /// Returns `true` if a value may be a list with commas.
     pub(crate) fn has_list(self) -> bool {
-        !matches!(
-            self,
-            Self::Name | Self::Algorithm | Self::Created | Self::Workspace | Self::Mine
-        )
+        !matches!(self, Self::Name | Self::Algorithm | Self::Created | Self::Workspace | Self::Mine)
     }
 
     /// Returns `true` if a search may have the condition once only.

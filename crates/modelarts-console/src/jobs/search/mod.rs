@@ -84,10 +84,7 @@ impl Search {
         let is_own = matches!(key, Key::Name | Key::Algorithm);
         let known = self.terms.iter().position(|term| term.key == key);
         let Some(known) = known.filter(|_| !is_own) else {
-            self.terms.push(Term {
-                key,
-                values: Vec::new(),
-            });
+            self.terms.push(Term { key, values: Vec::new() });
             return self.extend(self.terms.len() - 1, values);
         };
         if key.is_single() {
@@ -108,9 +105,7 @@ impl Search {
         }
         if term.values.len() > MAX_VALUES {
             let (name, count) = (term.key.help().name, term.values.len());
-            return Err(format!(
-                "{name} has {count} values, and must have at most {MAX_VALUES}"
-            ));
+            return Err(format!("{name} has {count} values, and must have at most {MAX_VALUES}"));
         }
         Ok(())
     }
@@ -138,18 +133,13 @@ impl Search {
     /// Returns the search without a condition.
     pub(crate) fn without(&self, key: Key) -> Self {
         let terms = self.terms.iter().filter(|term| term.key != key);
-        Self {
-            terms: terms.cloned().collect(),
-        }
+        Self { terms: terms.cloned().collect() }
     }
 
     /// Returns the search for this phase alone.
     pub(crate) fn with_only(&self, phase: &Phase) -> Self {
         let mut search = self.without(Key::Phase);
-        search.terms.push(Term {
-            key: Key::Phase,
-            values: vec![phase.to_string()],
-        });
+        search.terms.push(Term { key: Key::Phase, values: vec![phase.to_string()] });
         search
     }
 
@@ -164,9 +154,7 @@ impl Search {
         if term.values.len() == count {
             term.values.push(phase.to_string());
         }
-        search
-            .terms
-            .retain(|term| term.key == Key::Mine || !term.values.is_empty());
+        search.terms.retain(|term| term.key == Key::Mine || !term.values.is_empty());
         search
     }
 
@@ -176,10 +164,7 @@ impl Search {
             return self.without(Key::Mine);
         }
         let mut search = self.without(Key::User);
-        search.terms.push(Term {
-            key: Key::Mine,
-            values: Vec::new(),
-        });
+        search.terms.push(Term { key: Key::Mine, values: Vec::new() });
         search
     }
 
@@ -259,10 +244,7 @@ impl Search {
 fn unknown_key(word: &str, name: &str) -> String {
     let keys = KEYS.iter().filter(|help| help.key != Key::Mine);
     let keys: Vec<&str> = keys.map(|help| help.name).collect();
-    format!(
-        "{word}: the key {name} is not known; it must be one of {}",
-        keys.join(", ")
-    )
+    format!("{word}: the key {name} is not known; it must be one of {}", keys.join(", "))
 }
 
 /// Checks the values of a condition, and writes phases as the service does.
@@ -337,16 +319,10 @@ mod tests {
             ("", ""),
             ("  bert ", "bert"),
             ("name:mine mine mine", "name:mine mine"),
-            (
-                "phase:running phase:Pending,Running",
-                "phase:Running,Pending",
-            ),
+            ("phase:running phase:Pending,Running", "phase:Running,Pending"),
             ("a b name:\"c d\"", "a b \"c d\""),
             ("tag:team=nlp,gpu created:7d", "tag:team=nlp,gpu created:7d"),
-            (
-                "created:2026-01-15T08:30:00Z",
-                "created:\"2026-01-15T08:30:00Z\"",
-            ),
+            ("created:2026-01-15T08:30:00Z", "created:\"2026-01-15T08:30:00Z\""),
         ] {
             let search = parse(text).unwrap();
             assert_eq!(search.text(), canonical);
@@ -359,28 +335,13 @@ mod tests {
         let phases = "Creating, Pending, Running, Terminating, Completed, Failed, Abnormal, \
                       Terminated";
         for (text, error) in [
-            (
-                "a phase:Runing",
-                &*format!("phase:Runing: phase must be one of {phases}"),
-            ),
-            (
-                "phase:",
-                "phase:: phase must have a value, such as phase:Running,Pending",
-            ),
-            (
-                "pool:a,,b",
-                "pool:a,,b: pool must have a value, such as pool:pool-7a1b",
-            ),
+            ("a phase:Runing", &*format!("phase:Runing: phase must be one of {phases}")),
+            ("phase:", "phase:: phase must have a value, such as phase:Running,Pending"),
+            ("pool:a,,b", "pool:a,,b: pool must have a value, such as pool:pool-7a1b"),
             ("priority:4", "priority:4: priority must be 1, 2 or 3"),
             ("host:here", "host:here: host must be an IP address"),
-            (
-                "tag:=x",
-                "tag:=x: tag must be a key, or a key and a value such as team=nlp",
-            ),
-            (
-                "created:1d created:2d",
-                "created:2d: created must occur once",
-            ),
+            ("tag:=x", "tag:=x: tag must be a key, or a key and a value such as team=nlp"),
+            ("created:1d created:2d", "created:2d: created must occur once"),
             (
                 "mine:yes",
                 "mine:yes: the key mine is not known; it must be one of name, phase, user, \
@@ -412,10 +373,7 @@ mod tests {
         assert_eq!(search.toggle_mine().text(), "bert phase:Running mine");
         assert_eq!(search.toggle_mine().toggle_mine(), search);
         let of_user = parse("user:0123 mine").unwrap();
-        assert_eq!(
-            of_user.toggle_phase(&Phase::Failed).text(),
-            "user:0123 mine phase:Failed"
-        );
+        assert_eq!(of_user.toggle_phase(&Phase::Failed).text(), "user:0123 mine phase:Failed");
         assert_eq!(parse("user:0123").unwrap().toggle_mine().text(), "mine");
     }
 }

@@ -34,11 +34,7 @@ impl Header {
 
     fn read(reader: &mut impl Read) -> io::Result<Self> {
         let flags = read_u64(reader)?;
-        Ok(Self {
-            task: (flags & 0xffff) as u16,
-            is_gap: flags >> 16 != 0,
-            len: read_u64(reader)?,
-        })
+        Ok(Self { task: (flags & 0xffff) as u16, is_gap: flags >> 16 != 0, len: read_u64(reader)? })
     }
 }
 
@@ -73,12 +69,7 @@ impl Cursor {
             true => Some(Files::open(lines, positions, from)?),
             false => None,
         };
-        Ok(Self {
-            files,
-            next: from,
-            end,
-            text: Vec::new(),
-        })
+        Ok(Self { files, next: from, end, text: Vec::new() })
     }
 
     /// Reads the next line, up to `max` bytes of it. Returns its number and its header.
@@ -117,10 +108,6 @@ impl Files {
     fn open(lines: &Path, positions: &Path, from: u64) -> io::Result<Self> {
         let mut positions = BufReader::new(File::open(positions)?);
         positions.seek(SeekFrom::Start(from * POSITION))?;
-        Ok(Self {
-            lines: BufReader::with_capacity(BUFFER, File::open(lines)?),
-            at: 0,
-            positions,
-        })
+        Ok(Self { lines: BufReader::with_capacity(BUFFER, File::open(lines)?), at: 0, positions })
     }
 }

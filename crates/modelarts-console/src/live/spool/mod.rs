@@ -94,10 +94,7 @@ impl Spool {
     /// Creates an empty spool.
     pub(crate) fn create() -> io::Result<Self> {
         let dir = temporary::directory("modelarts-logs-")?;
-        Ok(Self {
-            dir,
-            index: RwLock::default(),
-        })
+        Ok(Self { dir, index: RwLock::default() })
     }
 
     /// Adds tasks that may have no line yet.
@@ -133,10 +130,7 @@ impl Spool {
     fn write(&self, batch: &mut Batch) -> io::Result<()> {
         let tasks = (0..).zip(&batch.tasks);
         let tasks = tasks.map(|(task, positions)| (self.path(Some(task)), positions));
-        let files = [
-            (self.lines_path(), &batch.lines),
-            (self.path(None), &batch.all),
-        ];
+        let files = [(self.lines_path(), &batch.lines), (self.path(None), &batch.all)];
         for (path, contents) in files.into_iter().chain(tasks) {
             if !contents.is_empty() {
                 let mut file = OpenOptions::new().create(true).append(true).open(path)?;
@@ -211,10 +205,7 @@ impl Index {
     fn task(&mut self, name: &str) -> u16 {
         let known = self.tasks.iter().position(|known| known.task == name);
         let at = known.unwrap_or_else(|| {
-            self.tasks.push(TaskLines {
-                task: name.to_owned(),
-                lines: 0,
-            });
+            self.tasks.push(TaskLines { task: name.to_owned(), lines: 0 });
             self.tasks.len() - 1
         });
         // A job has far fewer tasks.
@@ -224,11 +215,7 @@ impl Index {
     /// Adds a line to a batch.
     fn add(&mut self, task: u16, is_gap: bool, text: &str, batch: &mut Batch) {
         let text = printable(text);
-        let header = Header {
-            task,
-            is_gap,
-            len: text.len() as u64,
-        };
+        let header = Header { task, is_gap, len: text.len() as u64 };
         batch.lines.extend(header.to_bytes());
         batch.lines.extend(text.as_bytes());
         let position = self.len.to_le_bytes();
@@ -256,10 +243,7 @@ mod tests {
 
     fn texts(spool: &Spool, view: View, from: u64, count: u64) -> Vec<String> {
         let lines = spool.window(view, from, count, MAX_SHOWN).unwrap();
-        lines
-            .into_iter()
-            .map(|line| format!("{} {}", line.number, line.text))
-            .collect()
+        lines.into_iter().map(|line| format!("{} {}", line.number, line.text)).collect()
     }
 
     #[test]
@@ -270,9 +254,7 @@ mod tests {
         let first = vec![line("worker-0", "a"), line("worker-1", "b")];
         spool.append(first).unwrap();
         let gap = ("worker-0".to_owned(), LogItem::Gap { bytes: Some(7) });
-        spool
-            .append(vec![line("worker-1", ""), gap, line("worker-2", "ü")])
-            .unwrap();
+        spool.append(vec![line("worker-1", ""), gap, line("worker-2", "ü")]).unwrap();
         assert_eq!(
             texts(&spool, None, 0, 10),
             ["0 a", "1 b", "2 ", "3 7 bytes are missing", "4 ü"]
@@ -293,9 +275,7 @@ mod tests {
     fn a_long_line_is_cut_between_characters_and_keeps_its_length() {
         let spool = Spool::create().unwrap();
         let text = "ü".repeat(5_000_000);
-        spool
-            .append(vec![line("worker-0", &text), line("worker-0", "next")])
-            .unwrap();
+        spool.append(vec![line("worker-0", &text), line("worker-0", "next")]).unwrap();
         let lines = spool.window(None, 0, 2, MAX_SHOWN + 1).unwrap();
         assert_eq!(lines[0].text, "ü".repeat(2048));
         assert_eq!(lines[0].len, 10_000_000);

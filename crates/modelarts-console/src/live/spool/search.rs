@@ -172,10 +172,7 @@ impl Spool {
         &self,
         view: View,
         search: &Search,
-        Range {
-            start: from,
-            end: mut to,
-        }: Range<u64>,
+        Range { start: from, end: mut to }: Range<u64>,
         caller: &Caller,
     ) -> io::Result<Option<u64>> {
         while from < to {
@@ -240,10 +237,7 @@ mod tests {
         assert_eq!(find(&spool, None, None, next), Some((99, false)));
         assert_eq!(find(&spool, None, Some(99), next), Some((199, false)));
         assert_eq!(find(&spool, None, Some(9_999), next), Some((99, true)));
-        assert_eq!(
-            find(&spool, None, Some(9_000), previous),
-            Some((8_999, false))
-        );
+        assert_eq!(find(&spool, None, Some(9_000), previous), Some((8_999, false)));
         assert_eq!(find(&spool, None, Some(50), previous), Some((9_999, true)));
         assert_eq!(find(&spool, None, None, previous), Some((9_999, false)));
         assert_eq!(find(&spool, None, Some(u64::MAX), next), Some((99, true)));

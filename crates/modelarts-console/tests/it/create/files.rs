@@ -56,10 +56,7 @@ async fn dropped_code_and_data_run_as_a_job() {
     let (fixture, _cache) = staged().await;
     assert_eq!(upload(&fixture, "code/src/train.py", SCRIPT).await, 204);
     assert_eq!(upload(&fixture, "code/src/lib/empty.py", "").await, 204);
-    assert_eq!(
-        upload(&fixture, "inputs-2/rows.csv", "1\n2\n3\n").await,
-        204
-    );
+    assert_eq!(upload(&fixture, "inputs-2/rows.csv", "1\n2\n3\n").await, 204);
     let fields = valid_with(&[
         ("draft", DRAFT),
         ("code_dir", ""),
@@ -77,15 +74,9 @@ async fn dropped_code_and_data_run_as_a_job() {
             ["inputs-2", "1 file, 6 B"]
         ])
     );
-    assert_eq!(
-        checked["scripts"],
-        serde_json::json!(["lib/empty.py", "train.py"])
-    );
+    assert_eq!(checked["scripts"], serde_json::json!(["lib/empty.py", "train.py"]));
     let command = checked["command"].as_str().unwrap();
-    assert!(
-        command.starts_with("modelarts submit ./src/train.py \\\n"),
-        "{command}"
-    );
+    assert!(command.starts_with("modelarts submit ./src/train.py \\\n"), "{command}");
     for flag in ["--data data_url=./data/ \\\n", "--out train_url \\\n"] {
         assert!(command.contains(flag), "{command}");
     }
@@ -93,9 +84,7 @@ async fn dropped_code_and_data_run_as_a_job() {
     let progress = fixture.page(&format!("/create/progress/{DRAFT}")).await;
     assert_eq!(progress, "{\"progress\":null}");
     let created = send(&fixture, "/create", &fields).await;
-    let location = created["location"]
-        .as_str()
-        .unwrap_or_else(|| panic!("{created:#}"));
+    let location = created["location"].as_str().unwrap_or_else(|| panic!("{created:#}"));
     let id = location.strip_prefix("/jobs/").unwrap();
     fixture.emulator.wait_for(id, "Completed").await.unwrap();
     let job = fixture.client().training_jobs().get(id).await.unwrap();
@@ -115,32 +104,15 @@ async fn dropped_code_and_data_run_as_a_job() {
 async fn dropped_code_is_checked_before_it_is_sent() {
     let (fixture, _cache) = staged().await;
     assert_eq!(upload(&fixture, "code/train.py", "print(1)").await, 204);
-    let fields = [
-        ("draft", DRAFT),
-        ("code_dir", ""),
-        ("boot_file", "trian.py"),
-    ];
+    let fields = [("draft", DRAFT), ("code_dir", ""), ("boot_file", "trian.py")];
     let (body, found) = check(&fixture, &valid_with(&fields)).await;
-    assert_eq!(
-        body["algorithm"]["code_dir"],
-        "obs://bucket/modelarts/code/new/code/"
-    );
-    assert!(
-        found.len() == 1 && found[0].starts_with("boot_file: must "),
-        "{found:?}"
-    );
+    assert_eq!(body["algorithm"]["code_dir"], "obs://bucket/modelarts/code/new/code/");
+    assert!(found.len() == 1 && found[0].starts_with("boot_file: must "), "{found:?}");
     // An address and files exclude each other.
     let fields = [("draft", DRAFT), ("boot_file", "train.py")];
     let (_, found) = check(&fixture, &valid_with(&fields)).await;
-    assert_eq!(
-        found,
-        ["code_dir: must be an address or dropped files, not both ()"]
-    );
-    let fields = [
-        ("draft", DRAFT),
-        ("code_dir", ""),
-        ("boot_file", "train.py"),
-    ];
+    assert_eq!(found, ["code_dir: must be an address or dropped files, not both ()"]);
+    let fields = [("draft", DRAFT), ("code_dir", ""), ("boot_file", "train.py")];
     let (_, found) = check(&fixture, &valid_with(&fields)).await;
     assert_eq!(found, [""; 0]);
     // Without the files, the directory is missing.
@@ -149,12 +121,7 @@ async fn dropped_code_is_checked_before_it_is_sent() {
     let response = request.header("x-csrf-token", csrf).send().await.unwrap();
     assert_eq!(response.status(), 204);
     let (_, found) = check(&fixture, &valid_with(&fields)).await;
-    assert!(
-        found
-            .iter()
-            .any(|error| error.starts_with("code_dir: must ")),
-        "{found:?}"
-    );
+    assert!(found.iter().any(|error| error.starts_with("code_dir: must ")), "{found:?}");
 }
 
 #[tokio::test]
@@ -173,10 +140,7 @@ async fn an_upload_that_is_too_large_is_rejected_before_it_is_sent() {
     let (fixture, _cache) = staged().await;
     let response = send_raw(&fixture, "code/model.bin", 6 << 30, b"").await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
-    assert!(
-        response.contains("a form takes at most 5.00 GiB of files"),
-        "{response}"
-    );
+    assert!(response.contains("a form takes at most 5.00 GiB of files"), "{response}");
     assert!(response.contains("modelarts sync"), "{response}");
     assert_eq!(files(&fixture).await, []);
 }
@@ -185,12 +149,8 @@ async fn an_upload_that_is_too_large_is_rejected_before_it_is_sent() {
 async fn a_browser_that_leaves_does_not_stop_the_creation() {
     let (fixture, _cache) = staged().await;
     assert_eq!(upload(&fixture, "code/train.py", "print(1)").await, 204);
-    let fields = [
-        ("draft", DRAFT),
-        ("code_dir", ""),
-        ("boot_file", "train.py"),
-        ("action", "create"),
-    ];
+    let fields =
+        [("draft", DRAFT), ("code_dir", ""), ("boot_file", "train.py"), ("action", "create")];
     // The check reads the lists of the service, so that the creation needs no time for them.
     let (_, found) = check(&fixture, &valid_with(&fields)).await;
     assert_eq!(found, [""; 0]);

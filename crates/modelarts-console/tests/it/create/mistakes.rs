@@ -26,38 +26,22 @@ async fn five_mistakes_are_reported_at_once_at_their_controls() {
     let fixture = Fixture::start().await;
     let fields = valid_with(FIVE_MISTAKES);
     let (_, found) = check(&fixture, &fields).await;
-    let mut fields_of: Vec<&str> = found
-        .iter()
-        .filter_map(|error| error.split(": ").next())
-        .collect();
+    let mut fields_of: Vec<&str> =
+        found.iter().filter_map(|error| error.split(": ").next()).collect();
     fields_of.sort_unstable();
     assert_eq!(
         fields_of,
-        [
-            "auto_stop",
-            "boot_file",
-            "environments[4].value",
-            "name",
-            "nodes"
-        ],
+        ["auto_stop", "boot_file", "environments[4].value", "name", "nodes"],
         "{found:#?}"
     );
     // Rules and codes are those of the SDK.
-    for expected in [
-        "boot_file: must end in .py (ModelArts.2758)",
-        "nodes: must be a whole number ()",
-    ] {
+    for expected in
+        ["boot_file: must end in .py (ModelArts.2758)", "nodes: must be a whole number ()"]
+    {
         assert!(found.iter().any(|error| error == expected), "{found:#?}");
     }
-    let report = fixture
-        .client()
-        .training_jobs()
-        .create("not a name")
-        .check();
-    let rule = report
-        .violations
-        .iter()
-        .find(|violation| violation.field() == "metadata.name");
+    let report = fixture.client().training_jobs().create("not a name").check();
+    let rule = report.violations.iter().find(|violation| violation.field() == "metadata.name");
     let rule = rule.unwrap();
     let expected = format!("name: {} ({})", rule.rule(), rule.code().unwrap());
     assert!(found.contains(&expected), "{found:#?}");
@@ -105,10 +89,7 @@ async fn markup_in_every_control_is_text() {
 #[tokio::test]
 async fn a_refusal_of_the_service_keeps_the_form() {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("bucket/code/train.py", "print(1)")
-        .unwrap();
+    fixture.emulator.put("bucket/code/train.py", "print(1)").unwrap();
     let mut fields = valid_with(&[("description", "green leaves")]);
     fields.push(("action", "create"));
     assert_eq!(post(&fixture, "/create", &fields).await.status(), 303);
@@ -118,11 +99,7 @@ async fn a_refusal_of_the_service_keeps_the_form() {
     assert!(page.contains("ModelArts.2751"), "{page}");
     assert!(page.contains("green leaves"), "{page}");
     // The advice is not repeated.
-    assert_eq!(
-        page.matches("Change training job name").count(),
-        1,
-        "{page}"
-    );
+    assert_eq!(page.matches("Change training job name").count(), 1, "{page}");
     let script = send(&fixture, "/create", &fields).await;
     assert_eq!(script["error"]["code"], "ModelArts.2751");
     assert_eq!(jobs(&fixture).await, 1);
@@ -136,14 +113,8 @@ async fn only_the_button_that_creates_a_job_creates_one() {
     assert_eq!(response.status(), 200);
     let page = response.text().await.unwrap();
     // Each list has a blank row after the others.
-    assert!(
-        page.contains("name=\"inputs[3].name\" type=\"text\" value=\"rows\""),
-        "{page}"
-    );
-    assert!(
-        page.contains("name=\"inputs[4].name\" type=\"text\" value=\"\""),
-        "{page}"
-    );
+    assert!(page.contains("name=\"inputs[3].name\" type=\"text\" value=\"rows\""), "{page}");
+    assert!(page.contains("name=\"inputs[4].name\" type=\"text\" value=\"\""), "{page}");
     assert_eq!(post(&fixture, "/create", VALID).await.status(), 200);
     assert_eq!(jobs(&fixture).await, 0);
 }
@@ -157,28 +128,19 @@ async fn what_is_missing_is_reported_at_a_control_of_its_mode() {
         ("stored", ["algorithm", "flavor"]),
     ] {
         let (_, found) = check(&fixture, &[("name", "a"), ("mode", mode)]).await;
-        let fields: Vec<&str> = found
-            .iter()
-            .filter_map(|error| error.split(": ").next())
-            .collect();
+        let fields: Vec<&str> = found.iter().filter_map(|error| error.split(": ").next()).collect();
         assert_eq!(fields, controls, "{found:?}");
     }
     let fields = valid_with(&[("mode", "custom"), ("custom_code_dir", "obs://b/c/")]);
     let (_, found) = check(&fixture, &fields).await;
-    assert!(
-        found.len() == 1 && found[0].starts_with("command: must be given"),
-        "{found:?}"
-    );
+    assert!(found.len() == 1 && found[0].starts_with("command: must be given"), "{found:?}");
 }
 
 #[tokio::test]
 async fn names_are_given_once_and_with_their_values() {
     let fixture = Fixture::start().await;
     let page = fixture.page("/create").await;
-    assert!(
-        page.contains("No bucket is set for files and new outputs"),
-        "{page}"
-    );
+    assert!(page.contains("No bucket is set for files and new outputs"), "{page}");
     assert!(!page.contains(" data-files"), "{page}");
     let (_, found) = check(
         &fixture,
@@ -223,9 +185,6 @@ async fn lists_that_cannot_be_read_leave_texts_and_the_reason() {
     let rule = FaultRule::always("ShowTrainingJobEngines", refused);
     fixture.emulator.faults().add(rule).unwrap();
     let page = fixture.page("/create").await;
-    assert!(
-        page.contains("The list of preset images cannot be read: "),
-        "{page}"
-    );
+    assert!(page.contains("The list of preset images cannot be read: "), "{page}");
     assert!(page.contains("<input id=\"f-engine\""), "{page}");
 }

@@ -21,10 +21,7 @@ type Field<'a> = (&'a str, &'a str);
 const VALID: &[Field<'_>] = &[
     ("name", "leaves"),
     ("mode", "preset"),
-    (
-        "engine",
-        "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-    ),
+    ("engine", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
     ("code_dir", "obs://bucket/code/"),
     ("boot_file", "train.py"),
     ("flavor", "modelarts.vm.cpu.2u"),
@@ -86,11 +83,7 @@ fn errors(checked: &Value) -> Vec<String> {
     let errors = checked["errors"].as_array().unwrap();
     let text = |error: &Value, name: &str| error[name].as_str().unwrap_or_default().to_owned();
     let line = |error: &Value| {
-        let (field, rule, code) = (
-            text(error, "field"),
-            text(error, "rule"),
-            text(error, "code"),
-        );
+        let (field, rule, code) = (text(error, "field"), text(error, "rule"), text(error, "code"));
         format!("{field}: {rule} ({code})")
     };
     errors.iter().map(line).collect()
@@ -98,8 +91,6 @@ fn errors(checked: &Value) -> Vec<String> {
 
 /// Returns the value of an attribute of the first element with a text before it.
 fn attribute<'a>(page: &'a str, before: &str) -> &'a str {
-    let (_, rest) = page
-        .split_once(before)
-        .unwrap_or_else(|| panic!("{before}: {page}"));
+    let (_, rest) = page.split_once(before).unwrap_or_else(|| panic!("{before}: {page}"));
     rest.split_once('"').unwrap().0
 }

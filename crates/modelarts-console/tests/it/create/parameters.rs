@@ -159,11 +159,7 @@ async fn each_parameter_has_a_control_that_sets_its_field() {
     let set: BTreeSet<u8> = shown.iter().copied().collect();
     assert_eq!(set, (1..=32).collect());
     shown.dedup();
-    let outside_lists: Vec<u8> = shown
-        .iter()
-        .copied()
-        .filter(|n| !(13..=22).contains(n))
-        .collect();
+    let outside_lists: Vec<u8> = shown.iter().copied().filter(|n| !(13..=22).contains(n)).collect();
     assert!(outside_lists.is_sorted(), "{outside_lists:?}");
     let mut numbers = BTreeSet::new();
     let lines: Vec<&str> = PARAMETERS.trim().lines().collect();
@@ -179,15 +175,10 @@ async fn each_parameter_has_a_control_that_sets_its_field() {
         for (name, _) in &fields {
             // A later row is added by the script or by the server.
             let name = name.replace("[2]", "[0]").replace("[3]", "[0]");
-            assert!(
-                page.contains(&format!("name=\"{name}\"")),
-                "{number}: {name}"
-            );
+            assert!(page.contains(&format!("name=\"{name}\"")), "{number}: {name}");
         }
-        let fields: Vec<Field<'_>> = fields
-            .iter()
-            .map(|(name, value)| (*name, value.as_str().unwrap()))
-            .collect();
+        let fields: Vec<Field<'_>> =
+            fields.iter().map(|(name, value)| (*name, value.as_str().unwrap())).collect();
         let (body, _) = check(&fixture, &valid_with(&fields)).await;
         for (pointer, expected) in pointers {
             let actual = body.pointer(pointer).unwrap_or(&Value::Null);
@@ -210,10 +201,7 @@ async fn the_choices_are_those_of_the_service() {
         "{page}"
     );
     let (_, errors) = check(&fixture, &valid_with(&[("resource_type", "GPU")])).await;
-    assert_eq!(
-        errors,
-        ["flavor: must be of the resource type GPU, and is of type CPU ()"]
-    );
+    assert_eq!(errors, ["flavor: must be of the resource type GPU, and is of type CPU ()"]);
     // The rules of the flavor need no further request.
     let (_, errors) = check(&fixture, &valid_with(&[("nodes", "1000")])).await;
     assert_eq!(
@@ -225,10 +213,7 @@ async fn the_choices_are_those_of_the_service() {
 #[tokio::test]
 async fn a_job_is_created_without_a_script() {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("bucket/code/train.py", "print('hello')")
-        .unwrap();
+    fixture.emulator.put("bucket/code/train.py", "print('hello')").unwrap();
     let (body, errors) = check(&fixture, VALID).await;
     assert_eq!(errors, [""; 0]);
     let mut fields = VALID.to_vec();
@@ -272,51 +257,27 @@ async fn the_command_has_a_flag_for_each_control() {
 #[tokio::test]
 async fn a_copy_has_the_settings_of_a_job_and_new_outputs() {
     let (fixture, _cache) = staged().await;
-    fixture
-        .emulator
-        .put("bucket/code/train.py", "print('hello')")
-        .unwrap();
+    fixture.emulator.put("bucket/code/train.py", "print('hello')").unwrap();
     let job = fixture.client().training_jobs().create("oak");
     let job = job
-        .preset_image(
-            "PyTorch",
-            "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-        )
+        .preset_image("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64")
         .code_dir("obs://bucket/code/")
         .boot_file("obs://bucket/code/train.py")
         .output("train_url", "obs://bucket/out/")
         .parameter("lr", "1e-05")
         .flavor("modelarts.vm.cpu.2u")
-        .notify(
-            "urn:smn:topic",
-            [modelarts_ext::types::NotificationEvent::JobFailed],
-        );
+        .notify("urn:smn:topic", [modelarts_ext::types::NotificationEvent::JobFailed]);
     let job = job.submit().await.unwrap();
     let page = fixture.page(&format!("/create?from={}", job.id())).await;
     let name = attribute(&page, "name=\"name\" type=\"text\" value=\"");
     assert!(name.starts_with("oak-") && name.len() == 8, "{name}");
-    assert_eq!(
-        attribute(&page, "name=\"parameters[0].value\" type=\"text\" value=\""),
-        "1e-05"
-    );
-    assert_eq!(
-        attribute(&page, "name=\"outputs[0].name\" type=\"text\" value=\""),
-        "train_url"
-    );
-    assert_eq!(
-        attribute(&page, "name=\"outputs[0].path\" type=\"text\" value=\""),
-        ""
-    );
-    assert!(
-        page.contains("This form has the settings of the job oak."),
-        "{page}"
-    );
+    assert_eq!(attribute(&page, "name=\"parameters[0].value\" type=\"text\" value=\""), "1e-05");
+    assert_eq!(attribute(&page, "name=\"outputs[0].name\" type=\"text\" value=\""), "train_url");
+    assert_eq!(attribute(&page, "name=\"outputs[0].path\" type=\"text\" value=\""), "");
+    assert!(page.contains("This form has the settings of the job oak."), "{page}");
     assert!(page.contains("urn:smn:topic"), "{page}");
     assert!(page.contains("The job breaks no rule."), "{page}");
-    assert!(
-        page.contains("obs://bucket/modelarts/out/new/train_url/"),
-        "{page}"
-    );
+    assert!(page.contains("obs://bucket/modelarts/out/new/train_url/"), "{page}");
 
     let missing = fixture.request("GET", "/create?from=00000000-0000-4000-8000-000000000000");
     assert_eq!(missing.send().await.unwrap().status(), 404);
@@ -327,41 +288,24 @@ async fn other_settings_are_a_part_of_the_body() {
     let fixture = Fixture::start().await;
     let other = r#"{"metadata": {"name": "other", "workspace_id": "7"}, "spec": {"volumes": [
         {"obs": {"obs_path": "/b/c", "local_path": "/mnt/o"}}]}}"#;
-    let fields = valid_with(&[
-        ("other", other),
-        ("pfs[0].source", "/fs"),
-        ("pfs[0].local", "/mnt/p"),
-    ]);
+    let fields =
+        valid_with(&[("other", other), ("pfs[0].source", "/fs"), ("pfs[0].local", "/mnt/p")]);
     let (body, errors) = check(&fixture, &fields).await;
     assert_eq!(errors, [""; 0]);
-    assert_eq!(
-        body["metadata"],
-        json!({"name": "leaves", "workspace_id": "7"})
-    );
+    assert_eq!(body["metadata"], json!({"name": "leaves", "workspace_id": "7"}));
     assert_eq!(body["spec"]["volumes"].as_array().unwrap().len(), 2);
     let wrong = r#"{"spec": {"resource": {"nodes": 2}}}"#;
     let (_, errors) = check(&fixture, &valid_with(&[("other", wrong)])).await;
     assert_eq!(errors, ["other: there is no such field ()"]);
     let (_, errors) = check(&fixture, &valid_with(&[("other", "{\"spec\": ")])).await;
-    assert!(
-        errors.len() == 1 && errors[0].starts_with("other: "),
-        "{errors:?}"
-    );
+    assert!(errors.len() == 1 && errors[0].starts_with("other: "), "{errors:?}");
 }
 
 #[tokio::test]
 async fn the_query_of_the_page_fills_the_form() {
     let fixture = Fixture::start().await;
-    let page = fixture
-        .page("/create?name=oak&mode=custom&image=o/i:t&inputs[0].name=rows")
-        .await;
-    assert_eq!(
-        attribute(&page, "name=\"name\" type=\"text\" value=\""),
-        "oak"
-    );
-    assert_eq!(
-        attribute(&page, "name=\"inputs[0].name\" type=\"text\" value=\""),
-        "rows"
-    );
+    let page = fixture.page("/create?name=oak&mode=custom&image=o/i:t&inputs[0].name=rows").await;
+    assert_eq!(attribute(&page, "name=\"name\" type=\"text\" value=\""), "oak");
+    assert_eq!(attribute(&page, "name=\"inputs[0].name\" type=\"text\" value=\""), "rows");
     assert!(page.contains("value=\"custom\" checked"), "{page}");
 }

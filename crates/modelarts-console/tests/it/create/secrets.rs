@@ -8,16 +8,10 @@ use crate::support::Fixture;
 /// A page with a job that has secrets, and the id of that job.
 async fn copied() -> (Fixture, String) {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("bucket/code/train.py", "print('hello')")
-        .unwrap();
+    fixture.emulator.put("bucket/code/train.py", "print('hello')").unwrap();
     let job = fixture.client().training_jobs().create("oak");
     let job = job
-        .preset_image(
-            "PyTorch",
-            "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64",
-        )
+        .preset_image("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64")
         .code_dir("obs://bucket/code/")
         .boot_file("obs://bucket/code/train.py")
         .env("DB_PASSWORD", "hunter2")
@@ -48,18 +42,9 @@ fn fields<'a>(id: &'a str, others: &[Field<'a>]) -> Vec<Field<'a>> {
 async fn a_copy_keeps_the_values_that_its_form_does_not_show() {
     let (fixture, id) = copied().await;
     let page = fixture.page(&format!("/create?from={id}")).await;
-    assert_eq!(
-        attribute(
-            &page,
-            "name=\"environments[0].value\" type=\"text\" value=\""
-        ),
-        "***"
-    );
+    assert_eq!(attribute(&page, "name=\"environments[0].value\" type=\"text\" value=\""), "***");
     assert_eq!(attribute(&page, "name=\"from\" value=\""), id);
-    assert!(
-        !page.contains("hunter2") && !page.contains("17171"),
-        "{page}"
-    );
+    assert!(!page.contains("hunter2") && !page.contains("17171"), "{page}");
     let form = fields(
         &id,
         &[
@@ -88,10 +73,7 @@ async fn a_copy_keeps_the_values_that_its_form_does_not_show() {
 async fn a_mask_never_becomes_a_value() {
     let (fixture, id) = copied().await;
     let rule = "environments[0].value: must be entered: *** is shown in place of a value ()";
-    let renamed = fields(
-        &id,
-        &[("environments[0].name", "OTHER"), ("action", "create")],
-    );
+    let renamed = fields(&id, &[("environments[0].name", "OTHER"), ("action", "create")]);
     let copied_text = fields("", &[("action", "create"), ("environments[1].value", "1")]);
     for form in [renamed, copied_text] {
         let result = send(&fixture, "/create", &form).await;
@@ -107,23 +89,10 @@ async fn a_mask_never_becomes_a_value() {
     let result = send(&fixture, "/create", &form).await;
     let rule = "other: must be entered: *** is shown in place of a value ()";
     assert!(errors(&result).contains(&rule.to_owned()), "{result}");
-    let gone = fields(
-        "00000000-0000-4000-8000-000000000000",
-        &[("action", "create")],
-    );
+    let gone = fields("00000000-0000-4000-8000-000000000000", &[("action", "create")]);
     let result = send(&fixture, "/create", &gone).await;
     assert_eq!(result["error"]["title"], "Not found", "{result}");
-    assert_eq!(
-        fixture
-            .client()
-            .training_jobs()
-            .list()
-            .collect(9)
-            .await
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(fixture.client().training_jobs().list().collect(9).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

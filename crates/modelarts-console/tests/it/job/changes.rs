@@ -20,15 +20,11 @@ async fn the_description_can_be_changed_and_removed() {
         let metadata = job.details().metadata.clone().unwrap();
         metadata.description.unwrap_or_default()
     };
-    let response = fixture
-        .form(&address, &[("description", "second\r\nline ")])
-        .await;
+    let response = fixture.form(&address, &[("description", "second\r\nline ")]).await;
     assert_eq!(response.status(), 303);
     assert_eq!(response.headers()["location"], *format!("/jobs/{id}"));
     assert_eq!(read().await, "second\nline");
-    let response = fixture
-        .form(&address, &[("description", &"x".repeat(257))])
-        .await;
+    let response = fixture.form(&address, &[("description", &"x".repeat(257))]).await;
     assert_eq!(response.status(), 422);
     let text = response.text().await.unwrap();
     assert_has(&text, &["description", "must have at most 256 characters"]);
@@ -45,29 +41,14 @@ async fn a_running_job_is_stopped_after_a_question() {
     let dialog = between(&page, "<dialog id=\"stop-dialog\"", "</dialog>");
     assert_has(
         dialog,
-        &[
-            "Stop endless?",
-            &format!("action=\"/jobs/{id}/stop\""),
-            "method=\"post\"",
-        ],
+        &["Stop endless?", &format!("action=\"/jobs/{id}/stop\""), "method=\"post\""],
     );
     let question = fixture.page(&format!("/jobs/{id}/stop")).await;
-    assert_has(
-        &question,
-        &[
-            "<h1>Stop endless?</h1>",
-            &format!("action=\"/jobs/{id}/stop\""),
-        ],
-    );
+    assert_has(&question, &["<h1>Stop endless?</h1>", &format!("action=\"/jobs/{id}/stop\"")]);
     let job = fixture.client().training_jobs().job(&id).unwrap();
     assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
     let forged = fixture.request("POST", &format!("/jobs/{id}/stop"));
-    let forged = forged
-        .header("content-type", FORM)
-        .body("csrf=0")
-        .send()
-        .await
-        .unwrap();
+    let forged = forged.header("content-type", FORM).body("csrf=0").send().await.unwrap();
     assert_eq!(forged.status(), 403);
     assert_eq!(job.get().await.unwrap().phase(), Phase::Running);
     let response = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
@@ -77,10 +58,7 @@ async fn a_running_job_is_stopped_after_a_question() {
     assert_eq!(job.get().await.unwrap().phase(), Phase::Terminated);
     let again = fixture.form(&format!("/jobs/{id}/stop"), &[]).await;
     assert_eq!(again.status(), 409);
-    assert_has(
-        &again.text().await.unwrap(),
-        &["Not possible now", "ModelArts."],
-    );
+    assert_has(&again.text().await.unwrap(), &["Not possible now", "ModelArts."]);
 }
 
 #[tokio::test]
@@ -88,21 +66,14 @@ async fn a_job_is_deleted_after_a_question() {
     let fixture = Fixture::start().await;
     let id = seed_one(&fixture, json!({"name": "old"})).await;
     let question = fixture.page(&format!("/jobs/{id}/delete")).await;
-    assert_has(
-        &question,
-        &["<h1>Delete old?</h1>", "outputs in OBS remain"],
-    );
+    assert_has(&question, &["<h1>Delete old?</h1>", "outputs in OBS remain"]);
     let response = fixture.form(&format!("/jobs/{id}/delete"), &[]).await;
     assert_eq!(
         (response.status().as_u16(), &response.headers()["location"]),
         (303, &"/jobs".parse().unwrap())
     );
     fixture.emulator.wait_until_gone(&id).await;
-    let gone = fixture
-        .request("GET", &format!("/jobs/{id}"))
-        .send()
-        .await
-        .unwrap();
+    let gone = fixture.request("GET", &format!("/jobs/{id}")).send().await.unwrap();
     assert_eq!(gone.status(), 404);
 }
 

@@ -44,12 +44,8 @@ fn described(name: &str) -> Value {
 
 /// Returns the text between two marks.
 fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
-    let (_, rest) = page
-        .split_once(start)
-        .unwrap_or_else(|| panic!("no {start} in {page}"));
-    rest.split_once(end)
-        .unwrap_or_else(|| panic!("no {end} in {page}"))
-        .0
+    let (_, rest) = page.split_once(start).unwrap_or_else(|| panic!("no {start} in {page}"));
+    rest.split_once(end).unwrap_or_else(|| panic!("no {end} in {page}")).0
 }
 
 /// Asserts that a page contains texts.
@@ -62,10 +58,7 @@ fn assert_has(page: &str, texts: &[&str]) {
 
 async fn seed_one(fixture: &Fixture, job: Value) -> String {
     for object in ["code/train.py", "data/rows.csv", "out/none", "logs/none"] {
-        fixture
-            .emulator
-            .put(&format!("bucket/{object}"), "1\n")
-            .unwrap();
+        fixture.emulator.put(&format!("bucket/{object}"), "1\n").unwrap();
     }
     fixture.seed(json!([job])).await.remove(0)
 }
@@ -85,14 +78,8 @@ async fn the_header_has_the_phase_and_the_stages_with_their_durations() {
     let line = between(&page, "<ol class=\"timeline\"", "</ol>");
     let steps: Vec<&str> = line.split("<li ").skip(1).collect();
     assert_eq!(steps.len(), 3, "{line}");
-    assert_has(
-        steps[0],
-        &["</span> Waiting<", ">1m5s<", "2026-01-15T08:30:00"],
-    );
-    assert_has(
-        steps[1],
-        &["</span> Running<", ">1h0m<", "2026-01-15T08:31:05"],
-    );
+    assert_has(steps[0], &["</span> Waiting<", ">1m5s<", "2026-01-15T08:30:00"]);
+    assert_has(steps[1], &["</span> Running<", ">1h0m<", "2026-01-15T08:31:05"]);
     assert_has(steps[2], &["step completed", "</span> Completed<"]);
     for (tab, name) in [("", "Overview"), ("/events", "Events"), ("/logs", "Logs")] {
         assert_has(&page, &[&format!("href=\"/jobs/{id}{tab}\"")]);
@@ -130,10 +117,7 @@ async fn a_cloud_without_stages_has_a_time_line_from_the_times_of_the_job() {
 #[tokio::test]
 async fn each_run_of_a_restarted_job_has_its_stages() {
     let fixture = Fixture::start().await;
-    fixture
-        .emulator
-        .put("bucket/code/train.py", "raise SystemExit(3)\n")
-        .unwrap();
+    fixture.emulator.put("bucket/code/train.py", "raise SystemExit(3)\n").unwrap();
     let job = fixture.client().training_jobs().create("again");
     let job = job
         .preset_image("PyTorch", "pytorch_1.8.0")
@@ -147,11 +131,7 @@ async fn each_run_of_a_restarted_job_has_its_stages() {
     let line = between(&page, "<ol class=\"timeline\"", "</ol>");
     assert_has(
         line,
-        &[
-            "<li class=\"run\">Run 1</li>",
-            "<li class=\"run\">Run 2</li>",
-            "<li class=\"reason\">",
-        ],
+        &["<li class=\"run\">Run 1</li>", "<li class=\"run\">Run 2</li>", "<li class=\"reason\">"],
     );
     assert_eq!(line.matches("</span> Running<").count(), 2, "{line}");
     assert_eq!(line.matches("step failed").count(), 1, "{line}");
@@ -163,25 +143,13 @@ async fn each_run_of_a_restarted_job_has_its_stages() {
 #[tokio::test]
 async fn a_job_that_does_not_exist_is_not_found() {
     let fixture = Fixture::start().await;
-    for path in [
-        "/jobs/none",
-        "/jobs/none/usage",
-        "/jobs/none/request",
-        "/jobs/none/delete",
-    ] {
+    for path in ["/jobs/none", "/jobs/none/usage", "/jobs/none/request", "/jobs/none/delete"] {
         let response = fixture.request("GET", path).send().await.unwrap();
         assert_eq!(response.status(), 404, "{path}");
         let text = response.text().await.unwrap();
-        assert_has(
-            &text,
-            &["the project has no job with the id none", "ModelArts."],
-        );
+        assert_has(&text, &["the project has no job with the id none", "ModelArts."]);
     }
-    let response = fixture
-        .request("GET", "/jobs/%20%3Cscript%3E")
-        .send()
-        .await
-        .unwrap();
+    let response = fixture.request("GET", "/jobs/%20%3Cscript%3E").send().await.unwrap();
     assert_eq!(response.status(), 404);
     assert!(!response.text().await.unwrap().contains("<script>"));
 }
@@ -210,13 +178,7 @@ async fn a_failed_job_has_its_diagnosis() {
         let section = between(&page, "<section class=\"diagnosis bad\"", "</section>");
         assert_has(
             section,
-            &[
-                "Why it failed",
-                "<code>out_of_memory</code>",
-                "exit code 137",
-                "<li>",
-                "<details",
-            ],
+            &["Why it failed", "<code>out_of_memory</code>", "exit code 137", "<li>", "<details"],
         );
     }
 }
@@ -228,11 +190,7 @@ async fn a_waiting_job_has_the_reason_and_a_completed_one_none() {
     let page = fixture.page(&format!("/jobs/{waiting}")).await;
     assert_has(
         &page,
-        &[
-            "Why it waits",
-            "<code>waiting_for_resources</code>",
-            "aria-current=\"step\"",
-        ],
+        &["Why it waits", "<code>waiting_for_resources</code>", "aria-current=\"step\""],
     );
     for phase in ["Completed", "Running"] {
         let id = seed_one(&fixture, json!({"name": phase, "phase": phase})).await;
@@ -243,11 +201,9 @@ async fn a_waiting_job_has_the_reason_and_a_completed_one_none() {
 
 #[tokio::test]
 async fn the_diagnosis_is_read_once_for_many_pages() {
-    let fixture = Fixture::with(
-        |emulator| emulator,
-        |console| console.interval(Duration::from_secs(3600)),
-    )
-    .await;
+    let fixture =
+        Fixture::with(|emulator| emulator, |console| console.interval(Duration::from_secs(3600)))
+            .await;
     let id = seed_one(&fixture, json!({"name": "many", "phase": "Failed"})).await;
     let address = format!("/jobs/{id}/usage");
     let pages = (0..8).map(|_| fixture.page(&address));
@@ -260,16 +216,11 @@ async fn the_diagnosis_is_read_once_for_many_pages() {
 
 #[tokio::test]
 async fn the_scripts_of_many_pages_share_their_calls() {
-    let fixture = Fixture::with(
-        |emulator| emulator,
-        |console| console.interval(Duration::from_secs(3600)),
-    )
-    .await;
+    let fixture =
+        Fixture::with(|emulator| emulator, |console| console.interval(Duration::from_secs(3600)))
+            .await;
     let id = seed_one(&fixture, json!({"name": "shared"})).await;
-    let addresses = [
-        format!("/jobs/{id}/parts"),
-        format!("/jobs/{id}/usage/data"),
-    ];
+    let addresses = [format!("/jobs/{id}/parts"), format!("/jobs/{id}/usage/data")];
     let read = async || {
         let pages = addresses.iter().cycle().take(16);
         futures::future::join_all(pages.map(|address| fixture.page(address))).await;
@@ -315,17 +266,8 @@ async fn the_overview_has_the_settings_of_the_job() {
     has("Notified events", "JobFailed");
     has("Hardware", "8 CPU cores, 32 GB of memory");
     assert_has(&page, &["<p class=\"description\">first try</p>"]);
-    let row = |name: &str| {
-        between(
-            &page,
-            &format!("scope=\"row\"><code>{name}</code>"),
-            "</tr>",
-        )
-    };
-    assert_has(
-        row("data_url"),
-        &["obs://bucket/data/", "environment variable"],
-    );
+    let row = |name: &str| between(&page, &format!("scope=\"row\"><code>{name}</code>"), "</tr>");
+    assert_has(row("data_url"), &["obs://bucket/data/", "environment variable"]);
     assert_has(row("train_url"), &["obs://bucket/out/", "hyper-parameter"]);
     assert_has(row("epochs"), &["<code>3</code>"]);
     assert_has(row("SEED"), &["<code>1</code>"]);
@@ -337,14 +279,8 @@ async fn the_scripts_get_the_parts_that_change() {
     let id = seed_one(&fixture, json!({"name": "parts", "phase": "Failed"})).await;
     let parts = fixture.page(&format!("/jobs/{id}/parts")).await;
     let parts: Value = serde_json::from_str(&parts).unwrap();
-    assert_has(
-        parts["summary"].as_str().unwrap(),
-        &["class=\"timeline\"", "Why it failed"],
-    );
-    assert_has(
-        parts["settings"].as_str().unwrap(),
-        &["Basic settings", &id],
-    );
+    assert_has(parts["summary"].as_str().unwrap(), &["class=\"timeline\"", "Why it failed"]);
+    assert_has(parts["settings"].as_str().unwrap(), &["Basic settings", &id]);
 }
 
 #[tokio::test]
@@ -354,11 +290,7 @@ async fn an_error_of_the_service_has_its_code_and_request_id() {
     let fault = Fault::error(403, "ModelArts.0010", "not permitted");
     let rule = FaultRule::once("ShowTrainingJobDetails", fault);
     fixture.emulator.faults().add(rule).unwrap();
-    let response = fixture
-        .request("GET", &format!("/jobs/{id}"))
-        .send()
-        .await
-        .unwrap();
+    let response = fixture.request("GET", &format!("/jobs/{id}")).send().await.unwrap();
     assert_eq!(response.status(), 502);
     let text = response.text().await.unwrap();
     assert_has(&text, &["<code>ModelArts.0010</code>", "Request id"]);
@@ -381,17 +313,12 @@ async fn markup_in_the_texts_of_a_job_is_text() {
     )
     .await;
     for tab in ["", "/usage", "/request", "/delete", "/parts"] {
-        let page = fixture
-            .page(&format!("/jobs/{failed}{tab}?secrets=shown"))
-            .await;
+        let page = fixture.page(&format!("/jobs/{failed}{tab}?secrets=shown")).await;
         for markup in ["<script>alert", "<img src=x", "onerror=alert(1)>"] {
             assert!(!page.contains(markup), "{tab}: {page}");
         }
     }
     let page = fixture.page(&format!("/jobs/{failed}?secrets=shown")).await;
     // In the description, its form, a hyper-parameter, a variable, tags and the log line.
-    assert!(
-        page.matches("&#60;script&#62;alert(1)").count() >= 7,
-        "{page}"
-    );
+    assert!(page.matches("&#60;script&#62;alert(1)").count() >= 7, "{page}");
 }

@@ -11,9 +11,7 @@ use crate::{
 async fn the_request_is_shown_as_body_command_program_and_curl() {
     let fixture = Fixture::with(|emulator| emulator, |console| console.context("team")).await;
     let id = seed_one(&fixture, json!({"job": described("again")})).await;
-    let page = fixture
-        .page(&format!("/jobs/{id}/request?secrets=shown"))
-        .await;
+    let page = fixture.page(&format!("/jobs/{id}/request?secrets=shown")).await;
     let text = |name: &str| {
         let start =
             format!("<pre id=\"{name}\" tabindex=\"0\" aria-labelledby=\"{name}-title\"><code>");
@@ -57,11 +55,7 @@ async fn the_request_is_shown_as_body_command_program_and_curl() {
             "--working-dir /home/ma-user/work",
         ],
     );
-    let url = format!(
-        "{}/v2/{}/training-jobs",
-        fixture.emulator.url(),
-        job.client().project_id()
-    );
+    let url = format!("{}/v2/{}/training-jobs", fixture.emulator.url(), job.client().project_id());
     let curl = text("curl");
     assert_has(&curl, &[&url, "-H \"X-Auth-Token: $TOKEN\""]);
     let sent = between(&curl, "<<'JSON'\n", "\nJSON");

@@ -37,15 +37,10 @@ async fn secrets_are_masked_until_the_user_asks_for_them() {
         for path in [format!("/jobs/{id}"), format!("/jobs/{id}/request")] {
             assert_has(&fixture.page(&path).await, &["href=\"?secrets=shown\""]);
             let page = fixture.page(&format!("{path}?secrets=shown")).await;
-            assert_has(
-                &page,
-                &["hunter2-a", "hunter2-b", "hunter2-c", "href=\"?\""],
-            );
+            assert_has(&page, &["hunter2-a", "hunter2-b", "hunter2-c", "href=\"?\""]);
             assert!(!page.contains("***"), "{path}: {page}");
         }
-        let parts = fixture
-            .page(&format!("/jobs/{id}/parts?secrets=shown"))
-            .await;
+        let parts = fixture.page(&format!("/jobs/{id}/parts?secrets=shown")).await;
         assert_has(&parts, &["hunter2-a"]);
     }
 }

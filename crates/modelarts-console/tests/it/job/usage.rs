@@ -26,11 +26,7 @@ async fn usage_has_a_row_for_each_minute_and_gaps() {
     let page = fixture.page(&format!("/jobs/{id}/usage")).await;
     assert_has(
         &page,
-        &[
-            "<option selected>worker-0</option>",
-            "<option>worker-1</option>",
-            "All workers",
-        ],
+        &["<option selected>worker-0</option>", "<option>worker-1</option>", "All workers"],
     );
     assert_has(&page, &["No values of GPU, GPU memory, NPU, NPU memory"]);
     let rows = between(&page, "each minute, newest first", "</table>");
@@ -41,37 +37,21 @@ async fn usage_has_a_row_for_each_minute_and_gaps() {
     let summary = between(&page, "<th scope=\"row\">CPU</th>", "</tr>");
     assert_has(summary, &[">61.2<", ">50.6<"]);
 
-    let data = fixture
-        .page(&format!("/jobs/{id}/usage/data?task=worker-0"))
-        .await;
+    let data = fixture.page(&format!("/jobs/{id}/usage/data?task=worker-0")).await;
     let data: Value = serde_json::from_str(&data).unwrap();
     let chart = &data["charts"][0];
     let start = 1_768_465_800;
-    assert_eq!(
-        chart["times"],
-        json!([start, start + 60, start + 120, start + 180])
-    );
-    assert_eq!(
-        chart["series"][0],
-        json!({"label": "CPU", "values": [null, 40.0, null, 61.25]})
-    );
-    let all = fixture
-        .page(&format!("/jobs/{id}/usage/data?task=all"))
-        .await;
+    assert_eq!(chart["times"], json!([start, start + 60, start + 120, start + 180]));
+    assert_eq!(chart["series"][0], json!({"label": "CPU", "values": [null, 40.0, null, 61.25]}));
+    let all = fixture.page(&format!("/jobs/{id}/usage/data?task=all")).await;
     let all: Value = serde_json::from_str(&all).unwrap();
     assert_eq!(all["charts"][0]["title"], "CPU");
     assert_eq!(all["charts"][0]["series"][1]["label"], "worker-1");
-    assert_eq!(
-        all["charts"][0]["series"][1]["values"],
-        json!([5.0, 5.0, 5.0, 5.0])
-    );
+    assert_eq!(all["charts"][0]["series"][1]["values"], json!([5.0, 5.0, 5.0, 5.0]));
 
     let file = fixture.request("GET", &format!("/jobs/{id}/usage/file?task=worker-1"));
     let file = file.send().await.unwrap();
-    let name = file.headers()["content-disposition"]
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let name = file.headers()["content-disposition"].to_str().unwrap().to_owned();
     assert_eq!(name, format!("attachment; filename=\"usage-{id}.csv\""));
     let text = file.text().await.unwrap();
     let lines: Vec<&str> = text.lines().collect();

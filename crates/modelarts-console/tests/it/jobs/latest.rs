@@ -8,18 +8,12 @@ use crate::support::Fixture;
 #[tokio::test]
 async fn latest_redirects_to_the_newest_job() {
     let fixture = Fixture::start().await;
-    let response = fixture
-        .request("GET", "/jobs/@latest")
-        .send()
-        .await
-        .unwrap();
+    let response = fixture.request("GET", "/jobs/@latest").send().await.unwrap();
     assert_eq!(response.status(), 404);
     let text = response.text().await.unwrap();
     assert!(text.contains("the project has no jobs yet"), "{text}");
 
-    let ids = fixture
-        .seed(json!([{ "name": "a" }, { "name": "b" }]))
-        .await;
+    let ids = fixture.seed(json!([{ "name": "a" }, { "name": "b" }])).await;
     for (path, rest) in [
         ("/jobs/@latest", ""),
         ("/jobs/@latest/logs", "/logs"),

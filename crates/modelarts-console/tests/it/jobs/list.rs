@@ -16,14 +16,9 @@ fn number<'a>(page: &'a str, chip: &str) -> &'a str {
 #[tokio::test]
 async fn a_job_is_listed_with_its_phase() {
     let fixture = Fixture::start().await;
-    let ids = fixture
-        .seed(json!([{ "name": "resnet-50", "phase": "Completed" }]))
-        .await;
+    let ids = fixture.seed(json!([{ "name": "resnet-50", "phase": "Completed" }])).await;
     let page = fixture.page("/jobs").await;
-    assert!(
-        page.contains(&format!("<a href=\"/jobs/{}\">resnet-50</a>", ids[0])),
-        "{page}"
-    );
+    assert!(page.contains(&format!("<a href=\"/jobs/{}\">resnet-50</a>", ids[0])), "{page}");
     assert!(page.contains("</span> Completed</span>"), "{page}");
     assert!(page.contains("1 in all"), "{page}");
 }
@@ -88,11 +83,9 @@ async fn only_mine_are_the_jobs_of_the_user_of_the_keys() {
         user.project_id = "0123456789abcdef0123456789abcdef".to_owned();
         user
     };
-    let fixture = Fixture::with(
-        |emulator| emulator.user(user("ada")).user(user("bob")),
-        |console| console,
-    )
-    .await;
+    let fixture =
+        Fixture::with(|emulator| emulator.user(user("ada")).user(user("bob")), |console| console)
+            .await;
     fixture
         .seed(json!([{ "name": "of-ada", "user": "ada" }, { "name": "of-bob", "user": "bob" }]))
         .await;
@@ -166,19 +159,14 @@ async fn ten_thousand_jobs_are_paged() {
 #[tokio::test]
 async fn the_pages_of_the_emulator_have_each_job_once() {
     let fixture = Fixture::start().await;
-    fixture
-        .seed(json!([{ "name": "job-{n}", "count": 120 }]))
-        .await;
+    fixture.seed(json!([{ "name": "job-{n}", "count": 120 }])).await;
     let mut all = Vec::new();
     for (page, count) in [(1, 50), (2, 50), (3, 20)] {
         let page = fixture.page(&format!("/jobs?page={page}")).await;
         assert_eq!(names(&page).len(), count);
         all.extend(names(&page).iter().map(ToString::to_string));
     }
-    let expected: Vec<_> = (0..120)
-        .rev()
-        .map(|number| format!("job-{number}"))
-        .collect();
+    let expected: Vec<_> = (0..120).rev().map(|number| format!("job-{number}")).collect();
     assert_eq!(all, expected);
 }
 

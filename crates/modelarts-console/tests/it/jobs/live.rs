@@ -23,11 +23,7 @@ async fn changes_are_sent_with_the_numbers_of_jobs() {
     let ids = seed(&emulator, json!([{ "name": "a", "phase": "Running" }])).await;
     let page = site.page("/jobs?search=phase:Running,Terminated").await;
     let mut events = Events::open(&site, &stream_address(&page)).await;
-    seed(
-        &emulator,
-        json!([{ "name": "other" }, { "name": "b", "phase": "Running" }]),
-    )
-    .await;
+    seed(&emulator, json!([{ "name": "other" }, { "name": "b", "phase": "Running" }])).await;
     let mut rows = events.next_named("rows").await;
     while names(&rows.data) != ["b", "a"] {
         rows = events.next_named("rows").await;
@@ -35,12 +31,7 @@ async fn changes_are_sent_with_the_numbers_of_jobs() {
     let counts = events.next_named("counts").await.data;
     assert!(counts.contains("2 in all"), "{counts}");
     let job = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
-    job.training_jobs()
-        .job(&ids[0])
-        .unwrap()
-        .delete()
-        .await
-        .unwrap();
+    job.training_jobs().job(&ids[0]).unwrap().delete().await.unwrap();
     while names(&rows.data) != ["b"] {
         rows = events.next_named("rows").await;
     }

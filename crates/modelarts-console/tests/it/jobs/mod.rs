@@ -35,18 +35,12 @@ impl Site {
         let console = Console::builder(client).interval(Duration::from_millis(10));
         let console = console.start().await.unwrap();
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let browser = reqwest::Client::builder()
-            .redirect(Policy::none())
-            .no_proxy();
+        let browser = reqwest::Client::builder().redirect(Policy::none()).no_proxy();
         let browser = browser.build().unwrap();
         let login = browser.get(console.login_url()).send().await.unwrap();
         let cookie = login.headers()[SET_COOKIE].to_str().unwrap();
         let cookie = cookie.split_once(';').unwrap().0.to_owned();
-        Self {
-            console,
-            browser,
-            cookie,
-        }
+        Self { console, browser, cookie }
     }
 
     async fn get(&self, path: &str) -> Response {
@@ -70,9 +64,7 @@ fn between<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
 
 /// Returns the names of the jobs in the rows, in their order.
 fn names(page: &str) -> Vec<&str> {
-    let rows = page
-        .split("<th role=\"rowheader\" scope=\"row\"><a href=\"/jobs/")
-        .skip(1);
+    let rows = page.split("<th role=\"rowheader\" scope=\"row\"><a href=\"/jobs/").skip(1);
     rows.map(|row| between(row, ">", "</a>")).collect()
 }
 
@@ -99,10 +91,7 @@ impl Events {
         let response = site.get(address).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Self {
-            response,
-            text: String::new(),
-        }
+        Self { response, text: String::new() }
     }
 
     /// Returns the next event; `None` at the end of the stream.

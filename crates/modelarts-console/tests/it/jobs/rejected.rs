@@ -21,21 +21,15 @@ async fn a_search_that_does_not_parse_names_the_part_and_the_rule() {
             "phase:Runing: phase must be one of Creating, Pending, Running, Terminating, \
              Completed, Failed, Abnormal, Terminated",
         ),
-        (
-            "search=priority:9",
-            "priority:9: priority must be 1, 2 or 3",
-        ),
+        ("search=priority:9", "priority:9: priority must be 1, 2 or 3"),
         (
             "page=0",
             "page &#34;0&#34;: must be a whole number, 1 or more; the first page is at /jobs",
         ),
     ] {
         let page = fixture.page(&format!("/jobs?{query}")).await;
-        let message = between(
-            &page,
-            "<p id=\"search-problem\" class=\"error\" role=\"alert\">",
-            "</p>",
-        );
+        let message =
+            between(&page, "<p id=\"search-problem\" class=\"error\" role=\"alert\">", "</p>");
         assert_eq!(message, problem);
         // Everything else works: the field has its text, and the links have addresses.
         assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"search-problem\""));
@@ -45,10 +39,7 @@ async fn a_search_that_does_not_parse_names_the_part_and_the_rule() {
         assert_eq!(response.send().await.unwrap().status(), 400);
     }
     let page = fixture.page("/jobs?search=a+phase:Runing").await;
-    assert!(
-        page.contains("type=\"search\" value=\"a phase:Runing\""),
-        "{page}"
-    );
+    assert!(page.contains("type=\"search\" value=\"a phase:Runing\""), "{page}");
 }
 
 #[tokio::test]
@@ -56,30 +47,19 @@ async fn a_search_that_the_service_rejects_is_shown_with_the_code() {
     let fixture = Fixture::start().await;
     let page = fixture.page("/jobs?search=pool:pool-1").await;
     let problem = between(&page, "<section id=\"service-problem\"", "</section>");
-    assert!(
-        problem.contains("does not model searches by pool_id"),
-        "{problem}"
-    );
-    assert!(
-        problem.contains("<dd><code>Emulator.0501</code></dd>"),
-        "{problem}"
-    );
+    assert!(problem.contains("does not model searches by pool_id"), "{problem}");
+    assert!(problem.contains("<dd><code>Emulator.0501</code></dd>"), "{problem}");
     assert!(problem.contains("<dt>Request id</dt>"), "{problem}");
     assert!(page.contains("value=\"pool:pool-1\""), "{page}");
     // The service has no search by names of users, and the page names the alternative.
     let page = fixture.page("/jobs?search=user:ada").await;
-    assert!(
-        page.contains("give the IAM id of the user, or `mine` for your own jobs"),
-        "{page}"
-    );
+    assert!(page.contains("give the IAM id of the user, or `mine` for your own jobs"), "{page}");
 }
 
 #[tokio::test]
 async fn markup_in_a_search_is_text() {
     let fixture = Fixture::start().await;
-    let page = fixture
-        .page("/jobs?search=%22%3Cscript%3Ealert(1)%3C/script%3E")
-        .await;
+    let page = fixture.page("/jobs?search=%22%3Cscript%3Ealert(1)%3C/script%3E").await;
     assert!(!page.contains("<script>alert"), "{page}");
     assert!(
         page.contains("&#60;script&#62;alert(1)&#60;/script&#62;: a quote must be closed"),
@@ -132,10 +112,7 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
     let search = site.page("/jobs?search=a").await;
 
     let down = Fault::error(503, "ModelArts.7000", "maintenance");
-    emulator
-        .faults()
-        .add(FaultRule::always("ListTrainingJobs", down))
-        .unwrap();
+    emulator.faults().add(FaultRule::always("ListTrainingJobs", down)).unwrap();
     let event = events.next_named("interrupted").await;
     assert!(event.data.contains("maintenance"), "{event:?}");
     // A poller that never read the list does not replace the rows of its page.
@@ -144,10 +121,7 @@ async fn a_service_that_is_down_is_reported_and_comes_back() {
     let page = site.page("/jobs?search=phase:Completed").await;
     let problem = between(&page, "<section id=\"service-problem\"", "</section>");
     assert!(problem.contains("maintenance"), "{problem}");
-    assert!(
-        problem.contains("<dd><code>ModelArts.7000</code></dd>"),
-        "{problem}"
-    );
+    assert!(problem.contains("<dd><code>ModelArts.7000</code></dd>"), "{problem}");
     assert!(problem.contains("<dt>Request id</dt>"), "{problem}");
     assert!(problem.contains("This page tries again"), "{problem}");
     let mut later = Events::open(&site, &stream_address(&page)).await;

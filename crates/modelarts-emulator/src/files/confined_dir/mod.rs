@@ -45,10 +45,7 @@ impl ConfinedDir {
         let mode = 0o700;
         let mut directories = fs::DirBuilder::new();
         directories.recursive(true).mode(mode).create(root)?;
-        Ok(Self {
-            root: root.canonicalize()?,
-            mode,
-        })
+        Ok(Self { root: root.canonicalize()?, mode })
     }
 
     /// Opens an existing directory, to copy from it.
@@ -63,10 +60,7 @@ impl ConfinedDir {
     /// Uses the mode that the umask of the process permits for new directories. The mode of the
     /// root already restricts access to them.
     pub(crate) fn with_umask_mode(self) -> Self {
-        Self {
-            mode: 0o777,
-            ..self
-        }
+        Self { mode: 0o777, ..self }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -130,10 +124,7 @@ impl ConfinedDir {
         if resolved.starts_with(&self.root) {
             Ok(resolved)
         } else {
-            Err(path_error(
-                requested,
-                "is a link that leads out of its root directory",
-            ))
+            Err(path_error(requested, "is a link that leads out of its root directory"))
         }
     }
 }
@@ -165,10 +156,7 @@ pub(crate) fn copy(
     };
     // Stack of the resolved target directories on the path to the current entry.
     let mut directories = vec![to.directory(to_path)?];
-    let mut walk = WalkDir::new(&source)
-        .follow_links(true)
-        .sort_by_file_name()
-        .into_iter();
+    let mut walk = WalkDir::new(&source).follow_links(true).sort_by_file_name().into_iter();
     while let Some(entry) = walk.next() {
         check_interrupt(interrupt)?;
         let entry = match entry {
@@ -253,9 +241,7 @@ fn copy_file(
 ) -> io::Result<()> {
     let source = fs::metadata(from)?;
     let changed = source.modified()?;
-    let there = fs::symlink_metadata(target)
-        .ok()
-        .filter(fs::Metadata::is_file);
+    let there = fs::symlink_metadata(target).ok().filter(fs::Metadata::is_file);
     if let Some(there) = there
         && there.len() == source.len()
         && there.modified()? == changed
@@ -263,9 +249,7 @@ fn copy_file(
         return Ok(());
     }
     // The temporary file is removed if a later step fails.
-    let mut copy = tempfile::Builder::new()
-        .prefix(PART_PREFIX)
-        .tempfile_in(directory)?;
+    let mut copy = tempfile::Builder::new().prefix(PART_PREFIX).tempfile_in(directory)?;
     let mut file = fs::File::open(from)?;
     while io::copy(&mut (&mut file).take(COPY_CHUNK), copy.as_file_mut())? > 0 {
         check_interrupt(interrupt)?;

@@ -19,12 +19,7 @@ fn place() -> Place {
     fs::write(outside.join("secret"), "secret").unwrap();
     let inside = ConfinedDir::create(&temp.path().join("inside")).unwrap();
     let target = ConfinedDir::create(&temp.path().join("target")).unwrap();
-    Place {
-        _temp: temp,
-        outside,
-        inside,
-        target,
-    }
+    Place { _temp: temp, outside, inside, target }
 }
 
 fn copy(
@@ -47,13 +42,7 @@ fn dots_and_absolute_paths_do_not_lead_out() {
         assert!(refused(place.inside.resolve(path)).ends_with("leads out of its root directory"));
         assert!(refused(place.inside.directory(path)).ends_with("leads out of its root directory"));
     }
-    assert!(
-        place
-            .inside
-            .directory(Path::new("a/./b/"))
-            .unwrap()
-            .ends_with("inside/a/b")
-    );
+    assert!(place.inside.directory(Path::new("a/./b/")).unwrap().ends_with("inside/a/b"));
 }
 
 #[test]
@@ -86,28 +75,14 @@ fn links_do_not_lead_out_when_writing() {
     symlink(&place.outside, place.target.root().join("door")).unwrap();
     let from = (&place.inside, Path::new(""));
     assert_eq!(
-        refused(copy(
-            from,
-            (&place.target, Path::new("door")),
-            OnEscape::Refuse
-        )),
+        refused(copy(from, (&place.target, Path::new("door")), OnEscape::Refuse)),
         "'door' is a link that leads out of its root directory"
     );
     // A link at the path of the file is replaced, and its target is not changed.
-    symlink(
-        place.outside.join("secret"),
-        place.target.root().join("file"),
-    )
-    .unwrap();
+    symlink(place.outside.join("secret"), place.target.root().join("file")).unwrap();
     copy(from, (&place.target, Path::new("")), OnEscape::Refuse).unwrap();
-    assert_eq!(
-        fs::read_to_string(place.outside.join("secret")).unwrap(),
-        "secret"
-    );
-    assert_eq!(
-        fs::read_to_string(place.target.root().join("file")).unwrap(),
-        "new"
-    );
+    assert_eq!(fs::read_to_string(place.outside.join("secret")).unwrap(), "secret");
+    assert_eq!(fs::read_to_string(place.target.root().join("file")).unwrap(), "new");
 }
 
 #[test]
@@ -116,26 +91,16 @@ fn trees_and_single_files_are_copied() {
     let deep = place.inside.directory(Path::new("data/a/b")).unwrap();
     fs::write(deep.join("x"), "1").unwrap();
     symlink(deep.join("x"), deep.join("same")).unwrap();
-    copy(
-        (&place.inside, Path::new("data")),
-        (&place.target, Path::new("in")),
-        OnEscape::Refuse,
-    )
-    .unwrap();
-    assert_eq!(
-        fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(),
-        "1"
-    );
+    copy((&place.inside, Path::new("data")), (&place.target, Path::new("in")), OnEscape::Refuse)
+        .unwrap();
+    assert_eq!(fs::read_to_string(place.target.root().join("in/a/b/same")).unwrap(), "1");
     copy(
         (&place.inside, Path::new("data/a/b/x")),
         (&place.target, Path::new("one")),
         OnEscape::Refuse,
     )
     .unwrap();
-    assert_eq!(
-        fs::read_to_string(place.target.root().join("one/x")).unwrap(),
-        "1"
-    );
+    assert_eq!(fs::read_to_string(place.target.root().join("one/x")).unwrap(), "1");
 }
 
 /// Incomplete files of an interrupted copy are skipped.
@@ -171,12 +136,7 @@ fn only_changes_are_copied() {
     let target = place.target.root().join("x");
     let copy_all = || {
         let root = Path::new("");
-        copy(
-            (&place.inside, root),
-            (&place.target, root),
-            OnEscape::Refuse,
-        )
-        .unwrap();
+        copy((&place.inside, root), (&place.target, root), OnEscape::Refuse).unwrap();
     };
     let write = |content: &str, age: Duration| {
         fs::write(&source, content).unwrap();
@@ -261,10 +221,7 @@ fn deep_trees_are_copied_as_they_are() {
     }
     let copied = place.target.root().join("in");
     let read = |below: &str| fs::read_to_string(copied.join(&deep).join(below)).unwrap();
-    assert_eq!(
-        [read("x"), read("side/x"), read("side/side/x")],
-        ["1", "2", "3"]
-    );
+    assert_eq!([read("x"), read("side/x"), read("side/side/x")], ["1", "2", "3"]);
     assert_eq!(fs::read_to_string(copied.join("z")).unwrap(), "4");
     let all = WalkDir::new(&copied).min_depth(1).into_iter().count();
     assert_eq!(all, 600 + 2 + 4);
@@ -280,12 +237,7 @@ fn a_copy_has_the_permissions_of_its_source() {
         fs::set_permissions(&source, fs::Permissions::from_mode(mode)).unwrap();
         fs::remove_file(place.target.root().join("x")).ok();
         let root = Path::new("");
-        copy(
-            (&place.inside, root),
-            (&place.target, root),
-            OnEscape::Refuse,
-        )
-        .unwrap();
+        copy((&place.inside, root), (&place.target, root), OnEscape::Refuse).unwrap();
         let copied = fs::metadata(place.target.root().join("x")).unwrap();
         assert_eq!(copied.permissions().mode() & 0o777, mode);
     }

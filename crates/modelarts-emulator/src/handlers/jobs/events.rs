@@ -47,10 +47,7 @@ impl EventQuery {
     }
 
     fn parse(query: &str) -> Option<Self> {
-        let mut read = Self {
-            limit: DEFAULT_LIMIT,
-            ..Self::default()
-        };
+        let mut read = Self { limit: DEFAULT_LIMIT, ..Self::default() };
         let (mut start, mut end) = (None, None);
         for pair in query.split('&') {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -114,17 +111,11 @@ impl EventQuery {
         let time = event.time.whole_second();
         let (level, source) = (event.kind.level().as_str(), event.kind.source());
         let is_asked = |asked: &Option<String>, value: &str| {
-            asked
-                .as_ref()
-                .is_none_or(|asked| asked.eq_ignore_ascii_case(value))
+            asked.as_ref().is_none_or(|asked| asked.eq_ignore_ascii_case(value))
         };
-        self.window
-            .is_none_or(|(start, end)| start <= time && time <= end)
+        self.window.is_none_or(|(start, end)| start <= time && time <= end)
             && is_asked(&self.level, level)
             && is_asked(&self.source, source)
-            && self
-                .pattern
-                .as_ref()
-                .is_none_or(|part| text(event).contains(part))
+            && self.pattern.as_ref().is_none_or(|part| text(event).contains(part))
     }
 }

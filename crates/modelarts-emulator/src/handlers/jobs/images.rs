@@ -26,11 +26,7 @@ const CREATING: &str = "CREATING";
 /// image is saved. Times are compared in whole seconds, because running records have no fractions.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.settings.timing.saving_image);
-    let end = job
-        .history
-        .records
-        .get(image.run)
-        .and_then(|run| run.end.as_ref());
+    let end = job.history.records.get(image.run).and_then(|run| run.end.as_ref());
     if end.is_some_and(|end| end.at < done.whole_second()) {
         "CREATE_FAILED"
     } else if now < done {

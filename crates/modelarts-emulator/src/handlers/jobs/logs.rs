@@ -100,26 +100,15 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let base = call.param("base_line")?.map(|text| text.parse::<usize>());
     let base = base.transpose().map_err(|_| bad_param("base_line"))?;
     check_retention(call, &worker)?;
-    let query = LineQuery {
-        count,
-        ascending,
-        base,
-    };
+    let query = LineQuery { count, ascending, base };
     let part = |from, most| call.state.work.runner.log_part(worker.clone(), from, most);
     let index = call.state.work.log_indexes.of(&worker.log_name());
-    let page = page(&index, query, MAX_PREVIEW, part)
-        .await
-        .map_err(log_error)?;
+    let page = page(&index, query, MAX_PREVIEW, part).await.map_err(log_error)?;
     if page.is_none() && part(0, 1).await.map_err(log_error)?.is_empty() {
         return not_ready();
     }
     let (first, last, lines, content) = match page {
-        Some(page) => (
-            page.first,
-            page.first + page.lines - 1,
-            page.lines,
-            page.content,
-        ),
+        Some(page) => (page.first, page.first + page.lines - 1, page.lines, page.content),
         None => (base.unwrap_or(0), base.unwrap_or(0), 0, Vec::new()),
     };
     ok(json!({

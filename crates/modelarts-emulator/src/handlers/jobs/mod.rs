@@ -89,9 +89,7 @@ pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let priority = policy["priority"].as_i64();
     let preemptible = policy["preemptible"].as_bool();
     if priority == Some(3) && !call.user.may_set_high_priority {
-        return Err(ApiError::no_permission(
-            "modelarts:trainJob:setHighPriority",
-        ));
+        return Err(ApiError::no_permission("modelarts:trainJob:setHighPriority"));
     }
     let changed = json!({
         "spec": {
@@ -154,8 +152,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     });
     if first == Some(true) {
         let state = Arc::clone(call.state);
-        call.state
-            .spawn(finish::remove_deleted(state, id.to_owned()));
+        call.state.spawn(finish::remove_deleted(state, id.to_owned()));
     }
 }
 
@@ -192,9 +189,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     match action {
         "terminate" => {}
         "restart" => {
-            return Err(ApiError::not_modelled(
-                "the action restart, which no document describes",
-            ));
+            return Err(ApiError::not_modelled("the action restart, which no document describes"));
         }
         _ => {
             return Err(match call.state.settings.quirks.unknown_action {

@@ -22,15 +22,11 @@ const MAX_TYPE_LENGTH: usize = 256;
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {
-        return Err(ApiError::invalid_parameter(format!(
-            "report_type must be {TRAINING_EVENT}"
-        )));
+        return Err(ApiError::invalid_parameter(format!("report_type must be {TRAINING_EVENT}")));
     }
     let body = call.json()?;
     let event = JsonField::root(&body).get("type")?;
-    let event = event
-        .map(|field| field.text_up_to(MAX_TYPE_LENGTH))
-        .transpose()?;
+    let event = event.map(|field| field.text_up_to(MAX_TYPE_LENGTH)).transpose()?;
     let event = event.filter(|event| !event.is_empty()).unwrap_or(kind);
     let task = logs::worker(call)?.task();
     let now = call.now();

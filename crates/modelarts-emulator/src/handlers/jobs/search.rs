@@ -159,9 +159,7 @@ impl JobSearch {
             own.is_ok_and(|own: IpAddr| self.addresses.contains(&own))
         };
         let tasks = job.tasks().zip(0..).filter(requested);
-        tasks
-            .map(|task| view::task(job, task, job.history.schedule_count))
-            .collect()
+        tasks.map(|task| view::task(job, task, job.history.schedule_count)).collect()
     }
 }
 
@@ -199,9 +197,7 @@ fn tags(body: &JsonField<'_>) -> Result<Vec<(String, Vec<String>)>, ApiError> {
 fn addresses(body: &JsonField<'_>) -> Result<Vec<IpAddr>, ApiError> {
     let given = body.items_of("host_ips")?;
     if given.len() > MAX_HOSTS {
-        return Err(body
-            .required("host_ips")?
-            .must(format!("have at most {MAX_HOSTS} elements")));
+        return Err(body.required("host_ips")?.must(format!("have at most {MAX_HOSTS} elements")));
     }
     let read = |field: &JsonField<'_>| {
         let address = field.text()?.parse();
@@ -262,9 +258,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     if values.is_empty() {
         return Ok(());
     }
-    let mut unknown = values
-        .iter()
-        .filter(|value| !PHASES.contains(&value.as_str()));
+    let mut unknown = values.iter().filter(|value| !PHASES.contains(&value.as_str()));
     if key == Key::Phase
         && let Some(unknown) = unknown.next()
     {
@@ -282,12 +276,8 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
 
 /// Filter keys that only the vendor's Terraform provider uses (SOURCES T). Their operators are not
 /// known, so only blank values are accepted.
-const UNDOCUMENTED_KEYS: [&str; 4] = [
-    "algorithm_id",
-    "pool_id",
-    "priority",
-    "training_experiment_id",
-];
+const UNDOCUMENTED_KEYS: [&str; 4] =
+    ["algorithm_id", "pool_id", "priority", "training_experiment_id"];
 
 /// Rejects a filter with an undocumented key, unless its values are blank.
 fn check_undocumented(filter: &JsonField<'_>, key: &str) -> Result<(), ApiError> {

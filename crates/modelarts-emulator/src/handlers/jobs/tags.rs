@@ -39,8 +39,7 @@ fn read_tags<'a, T>(
 
 fn render_tags(tags: &BTreeMap<String, String>) -> Value {
     let tags = tags.iter();
-    tags.map(|(key, value)| json!({"key": key, "value": value}))
-        .collect()
+    tags.map(|(key, value)| json!({"key": key, "value": value})).collect()
 }
 
 /// Adds tags to a job, or replaces the values of existing keys. Responds with 204, without a body.
@@ -84,9 +83,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let store = &call.state.store;
     let found = store.tag_keys(&call.user.project_id, offset, limit)?;
-    let rows = found
-        .iter()
-        .map(|(key, values)| json!({"key": key, "values": values}));
+    let rows = found.iter().map(|(key, values)| json!({"key": key, "values": values}));
     ok(json!({"tags": rows.collect::<Value>()}))
 }
 
@@ -122,12 +119,7 @@ pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
         }
         name = item.text_of("value")?;
     }
-    let wanted = TagQuery {
-        tags: wanted,
-        untagged,
-        workspace,
-        name,
-    };
+    let wanted = TagQuery { tags: wanted, untagged, workspace, name };
     let store = &call.state.store;
     let (total, found) = store.jobs_with_tags(&call.user.project_id, &wanted, offset, limit)?;
     if !with_jobs {

@@ -76,9 +76,8 @@ fn table<'a>(
     let tuning = job.request.tuning.as_ref();
     let rewards = tuning.map_or(&[][..], |tuning| &tuning.rewards);
     let names = rewards.iter().map(|reward| reward.name.as_str());
-    let header: Vec<&str> = (before.iter().copied().chain(names))
-        .chain(after.iter().copied())
-        .collect();
+    let header: Vec<&str> =
+        (before.iter().copied().chain(names)).chain(after.iter().copied()).collect();
     let cells = |row: Row<'a>| {
         let before = before.iter().map(|column| row.cell(column));
         let metrics = (0..rewards.len()).map(|at| row.metric(at).into());

@@ -34,11 +34,7 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let (header, rows) = call.read(|job| trial_table::trials_table(job, now))?;
     let total = rows.len();
-    let shown: Vec<_> = rows
-        .into_iter()
-        .skip(page.saturating_mul(limit))
-        .take(limit)
-        .collect();
+    let shown: Vec<_> = rows.into_iter().skip(page.saturating_mul(limit)).take(limit).collect();
     ok(json!({
         "total": total,
         "count": shown.len(),
@@ -107,9 +103,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
         )
     })?;
     if !known {
-        return Err(ApiError::invalid_parameter(format!(
-            "parameter_name {name} is not searched"
-        )));
+        return Err(ApiError::invalid_parameter(format!("parameter_name {name} is not searched")));
     }
     match path.filter(|_| drawn) {
         Some(path) => ok(json!({"file_path": path})),

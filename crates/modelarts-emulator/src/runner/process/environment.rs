@@ -35,9 +35,7 @@ pub(crate) struct ObsKeys {
 impl fmt::Debug for ObsKeys {
     /// Writes the access key only.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ObsKeys")
-            .field("access_key", &self.access_key)
-            .finish_non_exhaustive()
+        f.debug_struct("ObsKeys").field("access_key", &self.access_key).finish_non_exhaustive()
     }
 }
 
@@ -89,10 +87,7 @@ pub(super) fn variables(
     set("MA_TASK_NAME", text(request.role()));
     set("MA_TASK_INDEX", index.to_string().into());
     set("MA_NUM_HOSTS", nodes.to_string().into());
-    set(
-        "MA_NUM_GPUS",
-        flavors::gpus(request.flavor()).to_string().into(),
-    );
+    set("MA_NUM_GPUS", flavors::gpus(request.flavor()).to_string().into());
     set("MA_CURRENT_IP", worker.address_of(worker.rank).into());
     set("MA_CURRENT_INSTANCE_NAME", worker.pod().into());
     // Public training scripts detect ModelArts by a non-empty MA_VJ_NAME.
@@ -173,10 +168,7 @@ const OBS_VARIABLE: &str = "MODELARTS_EMULATOR_OBS";
 const DEBUG_VARIABLES: [(&str, &str); 4] = [
     ("MA_JOB_RUNTIME_TYPE", "debug"),
     ("MA_DEFAULT_DUMP_CORE_FILE_TO_OBS", "true"),
-    (
-        "MA_TRAINING_CONTAINER_HEARTBEAT_WATCH_PERIOD_SECONDS",
-        "600",
-    ),
+    ("MA_TRAINING_CONTAINER_HEARTBEAT_WATCH_PERIOD_SECONDS", "600"),
     ("MA_CUSTOM_METRICS_EXPORTER_MAOS_AGENT_ON", "true"),
 ];
 
@@ -186,11 +178,7 @@ fn hosts(worker: &Worker, has_names: bool) -> BTreeMap<String, Vec<String>> {
     let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for other in Worker::all(&worker.job_id, &worker.job) {
         let of_role = hosts.entry(other.request.role().to_owned()).or_default();
-        of_role.push(if has_names {
-            other.host_name()
-        } else {
-            worker.address_of(other.rank)
-        });
+        of_role.push(if has_names { other.host_name() } else { worker.address_of(other.rank) });
     }
     hosts
 }
@@ -217,12 +205,7 @@ fn arguments(request: &JobRequest, root: &Path) -> Vec<(String, OsString)> {
     let channels = request.inputs.iter().chain(&request.outputs);
     let channels = channels
         .filter(|channel| channel.access == Access::Parameter)
-        .map(|channel| {
-            (
-                channel.name.clone(),
-                channel.local_dir.host_path(root).into(),
-            )
-        });
+        .map(|channel| (channel.name.clone(), channel.local_dir.host_path(root).into()));
     parameters.chain(channels).collect()
 }
 
@@ -282,10 +265,7 @@ mod tests {
             ("a b", "'a b'"),
             ("it's $x", r#""it's "'$x'"#),
         ] {
-            assert_eq!(
-                String::from_utf8(quoted(word.as_bytes())).unwrap(),
-                expected
-            );
+            assert_eq!(String::from_utf8(quoted(word.as_bytes())).unwrap(), expected);
         }
     }
 }

@@ -93,9 +93,7 @@ mod tests {
         let inner = vec!["-c".into(), "echo $HOME; ls".into()];
         let worker = Path::new("/d/w");
         let command = command(text).unwrap();
-        let (program, arguments) = command
-            .wrap("org/a b:1", worker, "bash".into(), inner)
-            .unwrap();
+        let (program, arguments) = command.wrap("org/a b:1", worker, "bash".into(), inner).unwrap();
         assert_eq!(program, "apptainer");
         let expected = [
             "exec",
@@ -113,21 +111,12 @@ mod tests {
 
     #[test]
     fn a_template_without_the_command_is_refused() {
-        for text in [
-            "",
-            "apptainer exec {image}",
-            "{command}",
-            "{image} {command}",
-        ] {
-            assert!(
-                command(text).unwrap_err().contains("must be a program"),
-                "{text}"
-            );
+        for text in ["", "apptainer exec {image}", "{command}", "{image} {command}"] {
+            assert!(command(text).unwrap_err().contains("must be a program"), "{text}");
         }
         let command = command("run {image} {command}").unwrap();
-        let error = command
-            .wrap("--bind=/", Path::new("/d"), "bash".into(), Vec::new())
-            .unwrap_err();
+        let error =
+            command.wrap("--bind=/", Path::new("/d"), "bash".into(), Vec::new()).unwrap_err();
         assert_eq!(error.to_string(), "image_url must not begin with a hyphen");
     }
 }

@@ -81,10 +81,7 @@ impl Pump {
 
     /// Waits for the remaining output. The future may be dropped, and the method called again.
     pub(super) async fn finish(&self, pumping: &mut JoinHandle<()>) {
-        if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping)
-            .await
-            .is_err()
-        {
+        if tokio::time::timeout(DRAIN_TIMEOUT, &mut *pumping).await.is_err() {
             pumping.abort();
         }
         self.drain();

@@ -122,9 +122,7 @@ impl ProcessRunner {
         let free = free.map_err(|error| format!("disk-size cache: {error}"))?;
         let needed = self.settings.least_disk;
         if free < needed {
-            return Err(format!(
-                "disk-size cache: {free} bytes are free, and {needed} are needed"
-            ));
+            return Err(format!("disk-size cache: {free} bytes are free, and {needed} are needed"));
         }
         Ok(())
     }
@@ -271,11 +269,8 @@ impl ProcessRunner {
                 .map_err(|_| io::Error::other("bubblewrap did not make the container view"))?;
             leader = Some(status.child_pid);
         }
-        let started = Started {
-            child,
-            group: leader.and_then(Pid::from_raw),
-            has_init: stage.has_init(),
-        };
+        let started =
+            Started { child, group: leader.and_then(Pid::from_raw), has_init: stage.has_init() };
         let run = ActiveRuns::begin(&self.runs, started, worker.log_name(), run, (pump, pumping));
         // A failed write means that the process has been killed, which the run then reports.
         let _ = starter.write_all(start_gate::GO);
@@ -303,16 +298,9 @@ impl ProcessRunner {
                         return Err(io::Error::other(error));
                     }
                 };
-                let boot_file = worker
-                    .request
-                    .code_copy()
-                    .host_path(&stage.root)
-                    .join(below);
+                let boot_file = worker.request.code_copy().host_path(&stage.root).join(below);
                 let mut arguments = vec![boot_file.into_os_string()];
-                arguments.extend(environment::boot_file_arguments(
-                    &worker.request,
-                    &stage.root,
-                ));
+                arguments.extend(environment::boot_file_arguments(&worker.request, &stage.root));
                 (python.into(), arguments)
             }
             Start::Command(command) => {

@@ -51,10 +51,7 @@ impl RunMark {
         #[cfg(target_os = "linux")]
         {
             use rustix::process::{Resource, Rlimit, prlimit};
-            let limit = Rlimit {
-                current: Some(self.limit),
-                maximum: Some(self.limit),
-            };
+            let limit = Rlimit { current: Some(self.limit), maximum: Some(self.limit) };
             if let Err(error) = prlimit(Some(process), Resource::Rttime, limit) {
                 tracing::debug!(?process, %error, "the limit that marks a process cannot be set");
             }
@@ -146,9 +143,7 @@ impl ProcessTable {
         let digest = Sha256::digest(jobs.as_os_str().as_bytes());
         // All limits have 19 digits, of which the first 9 stand for the directory and the first 13
         // for the emulator.
-        let hash = digest[..8]
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let hash = digest[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
         let first = (100_000_000 + hash % 900_000_000) * LIMITS.1;
         let emulator = instance.as_u64_pair().0 % (LIMITS.1 / LIMITS.0);
         Arc::new(Self {
@@ -179,10 +174,7 @@ impl ProcessTable {
             run.push(part);
         }
         let number = self.marks.fetch_add(1, Ordering::Relaxed) % LIMITS.0;
-        RunMark {
-            variable: run,
-            limit: self.limits.1 + number,
-        }
+        RunMark { variable: run, limit: self.limits.1 + number }
     }
 
     /// Returns a scan that starts after this call. Concurrent callers share a scan.
@@ -195,11 +187,7 @@ impl ProcessTable {
                 let number = table.begun.fetch_add(1, Ordering::SeqCst) + 1;
                 let start = Instant::now();
                 let processes = processes(&table.jobs, table.limits.0, table.since);
-                Scan {
-                    number,
-                    took: start.elapsed(),
-                    processes,
-                }
+                Scan { number, took: start.elapsed(), processes }
             });
             // An error means that the runtime is shutting down, and with it this task.
             *latest = Arc::new(scan.await.unwrap_or_default());
@@ -291,13 +279,9 @@ fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> 
         let run = run_in(&environment, jobs).unwrap_or_default();
         let limit = || {
             let limits = fs::read_to_string(entry.path().join("limits")).ok()?;
-            let line = limits
-                .lines()
-                .find_map(|line| line.strip_prefix(LIMIT_LINE));
+            let line = limits.lines().find_map(|line| line.strip_prefix(LIMIT_LINE));
             let limit: u64 = line?.split_whitespace().next()?.parse().ok()?;
-            (first_limit..first_limit + LIMITS.1)
-                .contains(&limit)
-                .then_some(limit)
+            (first_limit..first_limit + LIMITS.1).contains(&limit).then_some(limit)
         };
         processes.push(Process {
             id,
@@ -313,9 +297,7 @@ fn processes(jobs: &Path, first_limit: u64, since: u64) -> Option<Vec<Process>> 
 fn run_in(environment: &[u8], jobs: &Path) -> Option<Vec<u8>> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| {
-        let run = variable
-            .strip_prefix(RUN_VARIABLE.as_bytes())?
-            .strip_prefix(b"=")?;
+        let run = variable.strip_prefix(RUN_VARIABLE.as_bytes())?.strip_prefix(b"=")?;
         let colon = run.iter().position(|byte| *byte == b':')?;
         let worker = PathBuf::from(OsString::from_vec(run[colon + 1..].to_vec()));
         worker.starts_with(jobs).then(|| run.to_vec())
@@ -393,10 +375,7 @@ mod tests {
     fn a_stat_is_parsed_after_the_name() {
         let own = Pid::from_raw(i32::try_from(std::process::id()).unwrap()).unwrap();
         let stat = Stat::of(own).unwrap();
-        assert_eq!(
-            stat.group,
-            rustix::process::getpgrp().as_raw_nonzero().get()
-        );
+        assert_eq!(stat.group, rustix::process::getpgrp().as_raw_nonzero().get());
         assert!(stat.started > 0);
         assert!(matches!(stat.state, b'R' | b'S'), "{}", stat.state);
     }

@@ -74,10 +74,7 @@ impl Python {
             // The link exists already if the code runs again.
             let _ = symlink(&self.executable, programs.join("python"));
         }
-        let packages = format!(
-            "home/ma-user/.local/lib/python{}/site-packages",
-            self.version
-        );
+        let packages = format!("home/ma-user/.local/lib/python{}/site-packages", self.version);
         let packages = Path::new(&packages);
         if !self.has_user_packages {
             return Ok(Some(packages.to_owned()));
@@ -91,15 +88,8 @@ impl Python {
     /// made from another virtual environment has only the packages of the system.
     fn add_own_packages(&self, worker: &Path) -> io::Result<()> {
         let packages = format!("{VENV}/lib/python{}/site-packages", self.version);
-        let lines: Vec<_> = self
-            .packages
-            .iter()
-            .map(|path| path.to_string_lossy())
-            .collect();
-        fs::write(
-            worker.join(packages).join("modelarts-emulator.pth"),
-            lines.join("\n"),
-        )
+        let lines: Vec<_> = self.packages.iter().map(|path| path.to_string_lossy()).collect();
+        fs::write(worker.join(packages).join("modelarts-emulator.pth"), lines.join("\n"))
     }
 }
 
@@ -144,35 +134,17 @@ pub(crate) async fn install(
         let options = ["-m", "venv", "--without-pip", "--system-site-packages"];
         let words = [python].into_iter().chain(options.map(OsStr::new));
         let words = words.chain([venv.as_os_str()]);
-        run(
-            &mut isolated_command(stage, words, file, run_mark),
-            run_mark,
-            watchdog,
-        )
-        .await?;
+        run(&mut isolated_command(stage, words, file, run_mark), run_mark, watchdog).await?;
         facts.add_own_packages(worker)?;
     }
     let interpreter = venv.join(INTERPRETER);
     let before = ["-m", "pip", "--python"].map(OsStr::new);
-    let options = [
-        "install",
-        "--no-input",
-        "--disable-pip-version-check",
-        "--no-cache-dir",
-    ];
+    let options = ["install", "--no-input", "--disable-pip-version-check", "--no-cache-dir"];
     let more = ["--retries", "0", "--timeout", "5", "-r"];
-    let words = [python]
-        .into_iter()
-        .chain(before)
-        .chain([interpreter.as_os_str()]);
+    let words = [python].into_iter().chain(before).chain([interpreter.as_os_str()]);
     let words = words.chain(options.into_iter().chain(more).map(OsStr::new));
     let words = words.chain([file.as_os_str()]);
-    run(
-        &mut isolated_command(stage, words, file, run_mark),
-        run_mark,
-        watchdog,
-    )
-    .await
+    run(&mut isolated_command(stage, words, file, run_mark), run_mark, watchdog).await
 }
 
 /// Path of the virtual environment below the directory of a worker.
@@ -239,11 +211,7 @@ impl Drop for Group<'_> {
 async fn run(command: &mut Command, mark: &RunMark, watchdog: &Watchdog) -> io::Result<String> {
     let child = command.spawn()?;
     let id = child.id().and_then(|id| i32::try_from(id).ok());
-    let mut group = Group {
-        watchdog,
-        id: id.and_then(Pid::from_raw),
-        ended: false,
-    };
+    let mut group = Group { watchdog, id: id.and_then(Pid::from_raw), ended: false };
     if let Some(id) = group.id {
         mark.limit(id);
         watchdog.add_group(id);

@@ -87,10 +87,7 @@ impl ActiveRuns {
             runs.orphans.add(group);
             mark.limit(group);
         }
-        let run = ActiveRun {
-            pump: pump.clone(),
-            leader: group,
-        };
+        let run = ActiveRun { pump: pump.clone(), leader: group };
         runs.runs.lock().insert(name.clone(), run);
         let records = Arc::clone(runs);
         // The clean-up kills the processes that the leader has left, waits until they have ended,
@@ -138,9 +135,7 @@ impl ProcessRun {
     async fn leader(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         match self.started.child.wait().await {
-            Ok(status) => status
-                .code()
-                .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+            Ok(status) => status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
             Err(error) => {
                 tracing::warn!(%error, "the exit code of a job is unknown");
                 EXIT_CODE_LOST
@@ -190,9 +185,7 @@ impl Run for ProcessRun {
         Box::pin(async move {
             self.signal(Signal::TERM);
             let processes = Arc::clone(&self.processes);
-            let Started {
-                group, has_init, ..
-            } = self.started;
+            let Started { group, has_init, .. } = self.started;
             let ended = async {
                 let code = self.leader().await;
                 if let Some(group) = group {

@@ -77,25 +77,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_variables_are_those_that_were_given() {
-        let pairs = [
-            ("A", "1 2"),
-            ("PWD", "/nowhere"),
-            ("SHLVL", "$x\ny"),
-            ("go", ""),
-        ];
+        let pairs = [("A", "1 2"), ("PWD", "/nowhere"), ("SHLVL", "$x\ny"), ("go", "")];
         for count in 0..=pairs.len() {
             let given = &pairs[..count];
-            let variables = given
-                .iter()
-                .map(|(name, value)| (name.into(), value.into()));
+            let variables = given.iter().map(|(name, value)| (name.into(), value.into()));
             let (text, ended) = output_of(GO, &["/usr/bin/env", "-0"], &variables.collect()).await;
             let mut actual: Vec<&str> = text.split_terminator('\0').collect();
             actual.sort_unstable();
             let expected: Vec<String> = given.iter().map(|(n, v)| format!("{n}={v}")).collect();
-            assert_eq!(
-                (actual, ended),
-                (expected.iter().map(String::as_str).collect(), true)
-            );
+            assert_eq!((actual, ended), (expected.iter().map(String::as_str).collect(), true));
         }
     }
 }

@@ -59,12 +59,7 @@ impl Watchdog {
         mark: (String, String),
         temporary: Option<PathBuf>,
     ) -> Self {
-        let watchdog = Self {
-            mark,
-            temporary,
-            signal,
-            groups: Mutex::default(),
-        };
+        let watchdog = Self { mark, temporary, signal, groups: Mutex::default() };
         if watchdog.temporary.is_some() {
             watchdog.groups.lock().line = watchdog.start(&HashSet::new());
         }
@@ -181,12 +176,7 @@ mod tests {
                 .process_group(0)
                 .spawn()
                 .unwrap();
-            script
-                .stdin
-                .take()
-                .unwrap()
-                .write_all(lines.as_bytes())
-                .unwrap();
+            script.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
             assert!(script.wait().unwrap().success());
             assert_eq!(directory.exists(), is_left, "{lines:?}");
         }

@@ -138,20 +138,11 @@ impl SimulatedRunner {
             Some(RunFault::Hang(_)) => Box::pin(std::future::pending()),
             _ => runner.clock.sleep(behaviour.alive_for()),
         };
-        let running = Arc::new(RunState {
-            behaviour,
-            start,
-            written: Mutex::default(),
-        });
+        let running = Arc::new(RunState { behaviour, start, written: Mutex::default() });
         let mut all = runner.running.lock();
         all.insert(worker.log_name(), Arc::clone(&running));
         drop(all);
-        SimulatedRun {
-            runner: Arc::clone(runner),
-            worker,
-            running,
-            sleep,
-        }
+        SimulatedRun { runner: Arc::clone(runner), worker, running, sleep }
     }
 
     pub(super) fn next_poll(&self, worker: &Worker) -> Sleep {
@@ -168,10 +159,7 @@ impl SimulatedRunner {
         let running = all.get(&worker.log_name())?;
         let ran = self.now().since(running.start);
         let lively = ran.min(running.behaviour.alive_for());
-        Some(Usage {
-            cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX),
-            memory: 0,
-        })
+        Some(Usage { cpu_millis: u64::try_from(lively.as_millis()).unwrap_or(u64::MAX), memory: 0 })
     }
 
     pub(super) fn kill_all(&self) {

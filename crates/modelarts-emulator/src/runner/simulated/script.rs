@@ -206,9 +206,7 @@ impl ScriptedRun {
             download_seconds: self.download_seconds.or(other.download_seconds),
             download_error: self.download_error.or_else(|| other.download_error.clone()),
             input_error: self.input_error.or_else(|| other.input_error.clone()),
-            pre_check_error: self
-                .pre_check_error
-                .or_else(|| other.pre_check_error.clone()),
+            pre_check_error: self.pre_check_error.or_else(|| other.pre_check_error.clone()),
             prepare_timeout: self.prepare_timeout.or(other.prepare_timeout),
             tasks: BTreeMap::new(),
         }
@@ -218,18 +216,15 @@ impl ScriptedRun {
     /// `of_all` is the run of all tasks.
     fn check(&self, path: &str, of_all: Option<&Self>) -> Result<(), String> {
         let time = |name: &str, seconds: Option<f64>| match seconds {
-            Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => Err(format!(
-                "{path}.{name} must be between 0 and {MAX_SECONDS} seconds"
-            )),
+            Some(seconds) if !(0.0..=MAX_SECONDS).contains(&seconds) => {
+                Err(format!("{path}.{name} must be between 0 and {MAX_SECONDS} seconds"))
+            }
             _ => Ok(()),
         };
         time("seconds", self.seconds)?;
         time("download_seconds", self.download_seconds)?;
         time("fault", self.fault.map(RunFault::seconds))?;
-        if self
-            .exit_code
-            .is_some_and(|code| !(0..=255).contains(&code))
-        {
+        if self.exit_code.is_some_and(|code| !(0..=255).contains(&code)) {
             return Err(format!("{path}.exit_code must be between 0 and 255"));
         }
         let lasts = self.seconds.or(of_all.and_then(|all| all.seconds));
@@ -295,11 +290,7 @@ impl TryFrom<Value> for LogLine {
             line: String,
         }
         let Timed { at, every, line } = match value {
-            Value::String(line) => Timed {
-                at: 0.0,
-                every: None,
-                line,
-            },
+            Value::String(line) => Timed { at: 0.0, every: None, line },
             value => serde_json::from_value(value)
                 .map_err(|error| format!("a line of a log is a text or has `line`: {error}"))?,
         };
@@ -334,30 +325,12 @@ mod tests {
             (r#"{"default": {}}"#, "expected a sequence"),
             (r#"{"defaults": []}"#, "unknown field `defaults`"),
             (r#"{"default": [{"second": 1}]}"#, "unknown field `second`"),
-            (
-                r#"{"default": [{"seconds": -1}]}"#,
-                "default[0].seconds must be between",
-            ),
-            (
-                r#"{"jobs": [{"name": "a", "runs": []}]}"#,
-                "jobs[0].runs must have at least one run",
-            ),
-            (
-                r#"{"jobs": [{"runs": [{"exit_code": 256}]}]}"#,
-                "jobs[0].runs[0].exit_code must be",
-            ),
-            (
-                r#"{"default": [{"fault": {"hang": -1}}]}"#,
-                "default[0].fault must be between",
-            ),
-            (
-                r#"{"default": [{"fault": {"sulk": 1}}]}"#,
-                "unknown variant `sulk`",
-            ),
-            (
-                r#"{"default": [{"log": [{"at": 1}]}]}"#,
-                "missing field `line`",
-            ),
+            (r#"{"default": [{"seconds": -1}]}"#, "default[0].seconds must be between"),
+            (r#"{"jobs": [{"name": "a", "runs": []}]}"#, "jobs[0].runs must have at least one run"),
+            (r#"{"jobs": [{"runs": [{"exit_code": 256}]}]}"#, "jobs[0].runs[0].exit_code must be"),
+            (r#"{"default": [{"fault": {"hang": -1}}]}"#, "default[0].fault must be between"),
+            (r#"{"default": [{"fault": {"sulk": 1}}]}"#, "unknown variant `sulk`"),
+            (r#"{"default": [{"log": [{"at": 1}]}]}"#, "missing field `line`"),
             (
                 r#"{"default": [{"seconds": 9, "log": [{"every": 0, "line": "x"}]}]}"#,
                 "default[0].log[0].every must be",
@@ -370,14 +343,8 @@ mod tests {
                 r#"{"default": [{"metrics": {"cpuUsage": 101}}]}"#,
                 "metrics.cpuUsage must be percent",
             ),
-            (
-                r#"{"default": [{"metrics": {"cpuUsage": []}}]}"#,
-                "a number or a list of numbers",
-            ),
-            (
-                r#"{"default": [{"tasks": {"ps": {}}}]}"#,
-                "tasks are worker-0",
-            ),
+            (r#"{"default": [{"metrics": {"cpuUsage": []}}]}"#, "a number or a list of numbers"),
+            (r#"{"default": [{"tasks": {"ps": {}}}]}"#, "tasks are worker-0"),
             (
                 r#"{"default": [{"tasks": {"worker-0": {"tasks": {"worker-1": {}}}}}]}"#,
                 "a task has no tasks",

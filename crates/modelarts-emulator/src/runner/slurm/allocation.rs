@@ -42,11 +42,7 @@ impl SlurmAllocation {
                 continue;
             };
             // Slurm may have accepted the job although its response was lost.
-            let job = self
-                .connection
-                .as_ref()
-                .ok()
-                .and_then(|run| run.find(&queue));
+            let job = self.connection.as_ref().ok().and_then(|run| run.find(&queue));
             let Some(job) = job.filter(|job| job.is_live()) else {
                 break;
             };
@@ -121,10 +117,9 @@ impl Allocation for SlurmAllocation {
                     Some(State::Rejected(message)) => {
                         return Progress::Rejected(format!("Slurm rejected the job: {message}"));
                     }
-                    Some(State::Ended {
-                        exit: Exit::Lost(loss),
-                        ..
-                    }) => return Progress::Lost(loss),
+                    Some(State::Ended { exit: Exit::Lost(loss), .. }) => {
+                        return Progress::Lost(loss);
+                    }
                     Some(State::Ended { cause, .. }) => {
                         let cause = format!("Slurm ended the job before its code started: {cause}");
                         return Progress::Rejected(cause);
@@ -154,10 +149,7 @@ impl Allocation for SlurmAllocation {
     fn loss(&self) -> Option<Loss> {
         let connection = self.connection.as_ref().ok()?;
         match &*connection.state().borrow() {
-            State::Ended {
-                exit: Exit::Lost(loss),
-                ..
-            } => Some(*loss),
+            State::Ended { exit: Exit::Lost(loss), .. } => Some(*loss),
             _ => None,
         }
     }

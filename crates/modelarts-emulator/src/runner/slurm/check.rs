@@ -34,12 +34,7 @@ pub(super) async fn check(
     fs::write(file.path(), &token).map_err(cannot_write)?;
     let mut command = srun();
     command
-        .args([
-            "--nodes=1",
-            "--ntasks=1",
-            "--mpi=none",
-            "--job-name=modelarts-check",
-        ])
+        .args(["--nodes=1", "--ntasks=1", "--mpi=none", "--job-name=modelarts-check"])
         .arg(format!("--immediate={NODE_LIMIT}"))
         .args(arguments)
         .arg(program)
@@ -66,21 +61,14 @@ pub(super) async fn check(
     }
     let text = String::from_utf8_lossy(&output.stderr);
     let program = program.display();
-    let last = text
-        .lines()
-        .rev()
-        .find(|line| line.contains("error:"))
-        .unwrap_or(text.trim());
+    let last = text.lines().rev().find(|line| line.contains("error:")).unwrap_or(text.trim());
     if text.contains("execve") {
         return Err(format!(
             "{program} does not run on the nodes: it must be at the same path there, such as on \
              the shared file system; srun wrote: {last}"
         ));
     }
-    let is_busy = [
-        "Immediate execution",
-        "Unable to allocate resources: Requested nodes are busy",
-    ];
+    let is_busy = ["Immediate execution", "Unable to allocate resources: Requested nodes are busy"];
     if is_busy.iter().any(|busy| text.contains(busy)) {
         tracing::warn!(
             "no node was free within {NODE_LIMIT} s: the shared directory and the program are not \
@@ -98,9 +86,7 @@ pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Resul
     let mut cancelled = HashSet::new();
     loop {
         let queue = commands::read_queue().await?;
-        let live = queue
-            .iter()
-            .filter(|job| job.is_live() && is_own(&job.name));
+        let live = queue.iter().filter(|job| job.is_live() && is_own(&job.name));
         let live: Vec<_> = live.collect();
         if live.is_empty() {
             return Ok(());
@@ -120,9 +106,7 @@ pub(super) async fn end_earlier(is_own: &(dyn Fn(&str) -> bool + Sync)) -> Resul
             ));
         }
         let ids = live.iter().map(|job| job.id.as_str());
-        let new: Vec<&str> = ids
-            .filter(|id| cancelled.insert((*id).to_owned()))
-            .collect();
+        let new: Vec<&str> = ids.filter(|id| cancelled.insert((*id).to_owned())).collect();
         if !new.is_empty() {
             tracing::warn!(?new, "ending the jobs of an earlier emulator");
             commands::cancel(&new).await?;

@@ -20,10 +20,7 @@ impl Cluster {
     pub(super) fn new(temporary: Option<PathBuf>) -> Self {
         // Each waiting job has an `srun`, with three pipes.
         let limit = getrlimit(Resource::Nofile);
-        let raised = Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        };
+        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
         if let Err(error) = setrlimit(Resource::Nofile, raised) {
             tracing::warn!(%error, "the limit of open files stays low");
         }

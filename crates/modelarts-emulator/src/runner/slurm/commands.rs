@@ -55,18 +55,14 @@ impl QueueReader {
         }
         let begun = Instant::now();
         let queue = read_queue().await.map(Arc::new);
-        *latest = Some(Reading {
-            begun,
-            queue: queue.clone(),
-        });
+        *latest = Some(Reading { begun, queue: queue.clone() });
         queue
     }
 
     /// Returns the queue as it was at most [`QUEUE_PERIOD`] ago.
     pub(super) async fn read_recent(&self) -> Result<Arc<Queue>, String> {
         let now = Instant::now();
-        self.read(now.checked_sub(QUEUE_PERIOD).unwrap_or(now))
-            .await
+        self.read(now.checked_sub(QUEUE_PERIOD).unwrap_or(now)).await
     }
 }
 
@@ -80,36 +76,18 @@ pub(super) async fn read_queue() -> Result<Queue, String> {
 
 fn parse_line(line: &str) -> Result<QueuedJob, String> {
     let mut fields = line.splitn(5, '|').map(|field| field.trim().to_owned());
-    let [
-        Some(id),
-        Some(name),
-        Some(state),
-        Some(comment),
-        Some(reason),
-    ] = [(); 5].map(|()| fields.next())
+    let [Some(id), Some(name), Some(state), Some(comment), Some(reason)] =
+        [(); 5].map(|()| fields.next())
     else {
         return Err(format!("squeue: the line {line:?} must have five fields"));
     };
-    Ok(QueuedJob {
-        id,
-        name,
-        state,
-        comment,
-        reason,
-    })
+    Ok(QueuedJob { id, name, state, comment, reason })
 }
 
 impl QueuedJob {
     /// Returns `true` until all processes of the job have ended.
     pub(super) fn is_live(&self) -> bool {
-        let live = [
-            "PENDING",
-            "CONFIGURING",
-            "RUNNING",
-            "COMPLETING",
-            "SUSPENDED",
-            "STOPPED",
-        ];
+        let live = ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STOPPED"];
         live.contains(&&*self.state) || self.state.starts_with("REQUEUE")
     }
 
@@ -176,10 +154,7 @@ pub(super) async fn update(id: &str, changes: &[String]) -> Result<(), String> {
 /// Runs a command of Slurm, and returns its output. The error is a sentence that names the command.
 pub(super) async fn run(program: &str, arguments: &[&str]) -> Result<String, String> {
     let mut command = Command::new(program);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .kill_on_drop(true);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     let output = tokio::time::timeout(COMMAND_TIMEOUT, command.output()).await;
     let output = match output {
         Err(_) => {

@@ -90,10 +90,7 @@ impl OptionName {
 struct OptionValue(String);
 
 #[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "the value of an option must be a text or a whole number"
-)]
+#[serde(untagged, expecting = "the value of an option must be a text or a whole number")]
 enum Given {
     Number(u32),
     Text(String),
@@ -129,9 +126,7 @@ impl Config {
         }
         for priority in config.priorities.keys() {
             if !["1", "2", "3"].contains(&priority.as_str()) {
-                return Err(ConfigError(format!(
-                    "priorities.{priority} must be 1, 2 or 3"
-                )));
+                return Err(ConfigError(format!("priorities.{priority} must be 1, 2 or 3")));
             }
         }
         Ok(config)
@@ -151,10 +146,7 @@ impl Config {
     /// Returns the properties of a waiting job that depend on its priority.
     pub(super) fn changes(&self, request: &JobRequest, priority: i64) -> Vec<String> {
         let options = self.options(request, priority);
-        let names = [
-            (OptionName::Partition, "Partition"),
-            (OptionName::Qos, "QOS"),
-        ];
+        let names = [(OptionName::Partition, "Partition"), (OptionName::Qos, "QOS")];
         let changes = names.into_iter().filter_map(|(option, name)| {
             let value = options.get(&option)?;
             Some(format!("{name}={}", value.0))
@@ -182,8 +174,7 @@ impl Config {
         let account = self.account.iter().map(|account| ("account", account));
         let options = options.iter().map(|(name, value)| (name.as_str(), value));
         let all = account.chain(options);
-        all.map(|(name, value)| format!("--{name}={}", value.0))
-            .collect()
+        all.map(|(name, value)| format!("--{name}={}", value.0)).collect()
     }
 }
 
@@ -229,10 +220,7 @@ mod tests {
         let arguments = config.arguments(&request("modelarts.vm.cpu.8u", None), 1);
         assert_eq!(arguments, ["--cpus-per-task=8", "--mem=32G"]);
         let arguments = config.arguments(&request("modelarts.pool.visual.2xlarge", None), 1);
-        assert_eq!(
-            arguments,
-            ["--cpus-per-task=16", "--mem=128G", "--gres=gpu:2"]
-        );
+        assert_eq!(arguments, ["--cpus-per-task=16", "--mem=128G", "--gres=gpu:2"]);
     }
 
     #[test]
@@ -253,9 +241,7 @@ mod tests {
         )
         .unwrap();
         let arguments = |pool, priority| {
-            config
-                .arguments(&request("modelarts.vm.cpu.8u", pool), priority)
-                .join(" ")
+            config.arguments(&request("modelarts.vm.cpu.8u", pool), priority).join(" ")
         };
         assert_eq!(
             arguments(None, 1),
@@ -274,15 +260,9 @@ mod tests {
         for (text, expected) in [
             ("accuont = \"lab\"", "unknown field `accuont`"),
             ("[default]\nnodes = 3", "unknown variant `nodes`"),
-            (
-                "[default]\nqos = \"\"",
-                "must be a text on one line that is not empty",
-            ),
+            ("[default]\nqos = \"\"", "must be a text on one line that is not empty"),
             ("[default]\nmem = true", "must be a text or a whole number"),
-            (
-                "image = \"apptainer exec {image}\"",
-                "must be a program followed by {command}",
-            ),
+            ("image = \"apptainer exec {image}\"", "must be a program followed by {command}"),
             ("[default", "line 1"),
         ] {
             let error = Config::from_toml(text).unwrap_err().to_string();

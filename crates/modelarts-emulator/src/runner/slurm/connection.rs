@@ -111,9 +111,7 @@ impl Connection {
         });
         let job_id = workers.first().map_or("", |worker| worker.job_id.as_str());
         let mut command = srun();
-        command
-            .arg(format!("--comment={}", connection.token))
-            .args(options);
+        command.arg(format!("--comment={}", connection.token)).args(options);
         match command.process_group(0).spawn() {
             Err(error) => {
                 let text = commands::start_error("srun", &error);
@@ -158,11 +156,7 @@ impl Connection {
         if let Some(replies) = self.replies.lock().as_mut() {
             replies.insert(number, sender);
         }
-        self.send(&Request::To {
-            rank,
-            number,
-            command,
-        });
+        self.send(&Request::To { rank, number, command });
         Call { number, reply }
     }
 
@@ -186,12 +180,7 @@ impl Connection {
     fn send(&self, request: &Request) {
         match serde_json::to_string(request) {
             // A closed connection is reported by its state.
-            Ok(line) => drop(
-                self.requests
-                    .lock()
-                    .as_ref()
-                    .map(|lines| lines.send(line + "\n")),
-            ),
+            Ok(line) => drop(self.requests.lock().as_ref().map(|lines| lines.send(line + "\n"))),
             Err(error) => tracing::error!(%error, "a request to a worker cannot be written"),
         }
     }
@@ -283,11 +272,7 @@ impl Connection {
     /// end with their standard input.
     async fn end_srun(&self, child: &mut Child, group: Option<Pid>) {
         let is_ready = *self.state.borrow() == State::Ready;
-        if is_ready
-            && tokio::time::timeout(END_TIMEOUT, child.wait())
-                .await
-                .is_ok()
-        {
+        if is_ready && tokio::time::timeout(END_TIMEOUT, child.wait()).await.is_ok() {
             return;
         }
         for signal in [Signal::TERM, Signal::KILL] {
@@ -295,10 +280,7 @@ impl Connection {
                 // The group may have ended in the meantime.
                 let _ = kill_process_group(group, signal);
             }
-            if tokio::time::timeout(END_TIMEOUT, child.wait())
-                .await
-                .is_ok()
-            {
+            if tokio::time::timeout(END_TIMEOUT, child.wait()).await.is_ok() {
                 break;
             }
         }
@@ -372,10 +354,9 @@ impl Connection {
             None if !is_ready && NO_RESPONSE.iter().any(|text| cause.contains(text)) => {
                 State::Unavailable(cause)
             }
-            _ if is_lost => State::Ended {
-                exit: exit.unwrap_or(Exit::Lost(Loss::NodeFault)),
-                cause,
-            },
+            _ if is_lost => {
+                State::Ended { exit: exit.unwrap_or(Exit::Lost(Loss::NodeFault)), cause }
+            }
             _ => State::Rejected(cause),
         }
     }
@@ -394,11 +375,7 @@ pub(super) fn srun() -> Process {
             }
         }
     }
-    command
-        .current_dir("/")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 

@@ -39,11 +39,7 @@ impl Slurm {
     /// Uses the cluster of this machine. `shared` is a directory at the same path on this machine
     /// and on all nodes; it is created if it does not exist.
     pub fn new(shared: impl Into<PathBuf>) -> Self {
-        Self {
-            shared: shared.into(),
-            program: None,
-            config: Config::default(),
-        }
+        Self { shared: shared.into(), program: None, config: Config::default() }
     }
 
     /// Sets the options of jobs. Default: flavors request their own hardware in the default
@@ -99,12 +95,8 @@ impl fmt::Debug for SlurmLauncher {
 
 impl SlurmLauncher {
     pub(crate) fn new(settings: Settings) -> io::Result<Arc<Self>> {
-        let shared = ConfinedDir::create(&settings.slurm.shared)?
-            .root()
-            .to_owned();
-        let Slurm {
-            program, config, ..
-        } = settings.slurm;
+        let shared = ConfinedDir::create(&settings.slurm.shared)?.root().to_owned();
+        let Slurm { program, config, .. } = settings.slurm;
         let (obs, datasets) = (settings.obs, settings.datasets);
         Ok(Arc::new(Self {
             site: WorkerSite {
@@ -131,9 +123,7 @@ impl SlurmLauncher {
         workers: &[Worker],
         priority: i64,
     ) -> io::Result<Arc<Connection>> {
-        let first = workers
-            .first()
-            .ok_or_else(|| io::Error::other("the job has no workers"))?;
+        let first = workers.first().ok_or_else(|| io::Error::other("the job has no workers"))?;
         let specification = self.write_specification(first)?;
         let count = workers.len().to_string();
         // The options contain the ID of the job, but no other value of its request. The rest comes
@@ -156,9 +146,7 @@ impl SlurmLauncher {
         options.push(specification.to_string_lossy().into_owned());
         let connection = Connection::start(&self.cluster, workers, &options);
         let job_id = first.job_id.clone();
-        self.connections
-            .lock()
-            .insert(job_id, Arc::clone(&connection));
+        self.connections.lock().insert(job_id, Arc::clone(&connection));
         Ok(connection)
     }
 

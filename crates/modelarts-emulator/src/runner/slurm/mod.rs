@@ -102,21 +102,13 @@ impl Launcher for SlurmLauncher {
 
     fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
         Box::pin(async move {
-            let command = Command::Run {
-                run: worker.run,
-                trial: worker.trial.as_deref().cloned(),
-            };
+            let command = Command::Run { run: worker.run, trial: worker.trial.as_deref().cloned() };
             let connection = self.connection(&worker);
             let call = connection.map(|connection| {
                 let call = connection.call(worker.rank, command);
                 (connection, call)
             });
-            let run: Box<dyn Run> = Box::new(SlurmRun {
-                launcher: self,
-                worker,
-                call,
-                exit: None,
-            });
+            let run: Box<dyn Run> = Box::new(SlurmRun { launcher: self, worker, call, exit: None });
             run
         })
     }

@@ -44,11 +44,7 @@ pub(super) enum Request {
     /// Host names of all workers, by rank. The first request, to all workers.
     Hosts(Vec<String>),
     /// Request to the worker of this rank. The worker sends one reply with the same number.
-    To {
-        rank: u32,
-        number: u64,
-        command: Command,
-    },
+    To { rank: u32, number: u64, command: Command },
     /// Ends what the request with this number started.
     Stop { number: u64, how: Stop },
 }
@@ -82,10 +78,7 @@ pub(super) enum Message {
     /// The worker is ready. The first message.
     Hello { host: String },
     /// Reply to a request, or the error of the work for it.
-    Reply {
-        number: u64,
-        result: Result<Value, String>,
-    },
+    Reply { number: u64, result: Result<Value, String> },
 }
 
 /// Outcome of a run, in a file beside the directory of the worker. It is known even if the

@@ -38,17 +38,11 @@ impl SlurmRun {
             None => None,
         };
         let exit = match reply {
-            Some(Ok(Value::Number(code))) => Exit::Code(
-                code.as_i64()
-                    .and_then(|code| i32::try_from(code).ok())
-                    .unwrap_or(255),
-            ),
+            Some(Ok(Value::Number(code))) => {
+                Exit::Code(code.as_i64().and_then(|code| i32::try_from(code).ok()).unwrap_or(255))
+            }
             Some(reply) => {
-                tracing::warn!(
-                    job = self.worker.job_id,
-                    ?reply,
-                    "the worker did not run its code"
-                );
+                tracing::warn!(job = self.worker.job_id, ?reply, "the worker did not run its code");
                 Exit::Code(255)
             }
             None => self.exit_of_lost_node(),
@@ -74,10 +68,7 @@ impl SlurmRun {
             Exit::Code(_) => "the job exceeded its time limit in Slurm",
         };
         // The state of the job reports the loss as well.
-        let _ = self
-            .launcher
-            .files
-            .log(&self.worker, &format!("{loss}: {cause}"));
+        let _ = self.launcher.files.log(&self.worker, &format!("{loss}: {cause}"));
         exit
     }
 

@@ -59,15 +59,11 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
     let text = fs::read(path).map_err(|error| unusable(&error))?;
     let specification: Specification =
         serde_json::from_slice(&text).map_err(|error| unusable(&error))?;
-    let rank = env::var("SLURM_PROCID")
-        .ok()
-        .and_then(|rank| rank.parse::<usize>().ok());
+    let rank = env::var("SLURM_PROCID").ok().and_then(|rank| rank.parse::<usize>().ok());
     let rank =
         rank.ok_or("SLURM_PROCID must be the rank of the worker: srun starts this command")?;
     let worker = WorkerProcess::new(specification, rank)?;
-    worker.say(&Message::Hello {
-        host: gethostname::gethostname().to_string_lossy().into_owned(),
-    });
+    worker.say(&Message::Hello { host: gethostname::gethostname().to_string_lossy().into_owned() });
     let mut lines = read_lines();
     let mut tasks = JoinSet::new();
     loop {
@@ -89,11 +85,7 @@ pub(crate) async fn serve(path: &Path) -> Result<(), String> {
         let Some(line) = line else { break };
         match serde_json::from_str(&line) {
             Ok(Request::Hosts(hosts)) => worker.0.worker.lock().hosts = hosts.into(),
-            Ok(Request::To {
-                rank: to,
-                number,
-                command,
-            }) => {
+            Ok(Request::To { rank: to, number, command }) => {
                 if usize::try_from(to) == Ok(rank) {
                     let token = worker.register(number);
                     tasks.spawn(worker.clone().reply(number, command, token));
@@ -209,11 +201,7 @@ impl WorkerProcess {
     }
 
     fn stop_all(&self, how: Stop) {
-        self.0
-            .stops
-            .lock()
-            .values()
-            .for_each(|tokens| tokens.cancel(how));
+        self.0.stops.lock().values().for_each(|tokens| tokens.cancel(how));
     }
 
     /// Performs a command and sends its reply.

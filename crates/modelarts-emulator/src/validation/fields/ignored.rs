@@ -181,7 +181,5 @@ pub(super) fn header(paths: &BTreeSet<String>) -> Option<HeaderValue> {
         }
         list = list + comma + &path;
     }
-    HeaderValue::try_from(list)
-        .ok()
-        .filter(|list| !list.is_empty())
+    HeaderValue::try_from(list).ok().filter(|list| !list.is_empty())
 }

@@ -24,10 +24,7 @@ pub(crate) static CREATION: LazyLock<Field> =
 
 /// Body of ChangeTrainingJobDescription.
 pub(crate) static CHANGE: LazyLock<Field> = LazyLock::new(|| {
-    table(
-        "ChangeTrainingJobDescription\n",
-        "ChangeTrainingJobDescriptionRequest",
-    )
+    table("ChangeTrainingJobDescription\n", "ChangeTrainingJobDescriptionRequest")
 });
 
 /// Body of CreateAlgorithm and ChangeAlgorithm. The rules for jobs check the fields of

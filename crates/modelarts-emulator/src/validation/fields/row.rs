@@ -18,13 +18,10 @@ pub(super) struct Row {
 pub(super) fn table(section: &str, schema: &'static str) -> Field {
     let mut body = Field::body(schema);
     for row in rows(section) {
-        let steps = row
-            .path
-            .split('.')
-            .flat_map(|step| match step.strip_suffix("[]") {
-                Some(name) => vec![name, "[]"],
-                None => vec![step],
-            });
+        let steps = row.path.split('.').flat_map(|step| match step.strip_suffix("[]") {
+            Some(name) => vec![name, "[]"],
+            None => vec![step],
+        });
         body.add(&steps.collect::<Vec<_>>(), row.handling, &row.checks);
     }
     body
@@ -42,10 +39,7 @@ pub(super) fn rows(section: &str) -> impl Iterator<Item = Row> {
         Some(Row {
             path,
             handling: self::handling(handling)?,
-            checks: checks
-                .filter(|text| !text.is_empty())
-                .map(check)
-                .collect::<Option<_>>()?,
+            checks: checks.filter(|text| !text.is_empty()).map(check).collect::<Option<_>>()?,
         })
     })
 }
@@ -64,11 +58,8 @@ fn handling(text: &str) -> Option<Handling> {
 }
 
 fn check(text: &'static str) -> Option<Check> {
-    let values = |list: &'static str| {
-        list.split(", ")
-            .map(|value| value.trim_matches('`'))
-            .collect()
-    };
+    let values =
+        |list: &'static str| list.split(", ").map(|value| value.trim_matches('`')).collect();
     Some(match text {
         "required" => Check::Required(true),
         "optional" => Check::Required(false),

@@ -21,11 +21,7 @@ pub(in crate::validation) fn all_fields(body: &Field) -> Vec<(String, &Field)> {
 
 fn walk<'a>(parent: &'a Field, path: &str, found: &mut Vec<(String, &'a Field)>) {
     for field in &parent.members {
-        let dot = if path.is_empty() || field.name == "[]" {
-            ""
-        } else {
-            "."
-        };
+        let dot = if path.is_empty() || field.name == "[]" { "" } else { "." };
         let path = format!("{path}{dot}{}", field.name);
         found.push((path.clone(), field));
         walk(field, &path, found);
@@ -39,11 +35,7 @@ pub(in crate::validation) fn alone(path: &str, field: &Field) -> Field {
     let steps = path.replace("[]", ".[]");
     let (parents, _) = steps.rsplit_once('.').unwrap_or_default();
     for name in parents.rsplit('.').filter(|name| !name.is_empty()) {
-        let kind = if alone.name == "[]" {
-            Kind::List
-        } else {
-            Kind::Object
-        };
+        let kind = if alone.name == "[]" { Kind::List } else { Kind::Object };
         let mut parent = Field::body("");
         parent.name = name.to_owned().leak();
         parent.kind = kind;
@@ -78,34 +70,16 @@ fn described(schema: &str, path: &str, found: &mut BTreeSet<String>) {
 #[test]
 fn the_page_has_all_fields_of_the_description() {
     for (section, body, schema, free) in [
-        (
-            "CreateTrainingJob\n",
-            &*CREATION,
-            "CreateTrainingJobRequest",
-            0,
-        ),
-        (
-            "ChangeTrainingJobDescription\n",
-            &*CHANGE,
-            "ChangeTrainingJobDescriptionRequest",
-            0,
-        ),
+        ("CreateTrainingJob\n", &*CREATION, "CreateTrainingJobRequest", 0),
+        ("ChangeTrainingJobDescription\n", &*CHANGE, "ChangeTrainingJobDescriptionRequest", 0),
         // Rules for jobs and algorithms check the values of these.
-        (
-            "CreateAlgorithm and ChangeAlgorithm\n",
-            &*ALGORITHM,
-            "AlgorithmRequest",
-            32,
-        ),
+        ("CreateAlgorithm and ChangeAlgorithm\n", &*ALGORITHM, "AlgorithmRequest", 32),
     ] {
         let fields = all_fields(body);
         // Each line of the table was read, and found its parent.
         assert_eq!(row::rows(section).count(), fields.len(), "{section}");
         let page = include_str!("../../../FIELDS.md");
-        let text = page
-            .split("\n## ")
-            .find(|text| text.starts_with(section))
-            .unwrap();
+        let text = page.split("\n## ").find(|text| text.starts_with(section)).unwrap();
         assert_eq!(text.matches("\n| `").count(), fields.len(), "{section}");
         let listed: BTreeSet<String> = fields.into_iter().map(|(path, _)| path).collect();
         let mut expected = BTreeSet::new();
@@ -198,10 +172,7 @@ fn ignored_fields_are_named_once_and_by_the_highest_path() {
             "spec.retention",
         ]
     );
-    assert_eq!(
-        of(&json!({"spec": {"runtime_type": "debug"}})),
-        ["spec.runtime_type"]
-    );
+    assert_eq!(of(&json!({"spec": {"runtime_type": "debug"}})), ["spec.runtime_type"]);
     for other in [json!(null), json!([]), json!("x"), json!({})] {
         assert_eq!(of(&other), [""; 0]);
     }
@@ -220,10 +191,7 @@ fn the_header_is_bounded_and_has_no_strange_bytes() {
     let names: Vec<String> = (1000..2000).map(|n| format!("name-{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let long = header(&names).unwrap();
-    assert!(
-        long.starts_with("name-1000,name-1001,") && long.ends_with(",..."),
-        "{long}"
-    );
+    assert!(long.starts_with("name-1000,name-1001,") && long.ends_with(",..."), "{long}");
     assert!((2000..=2048).contains(&long.len()), "{}", long.len());
 }
 

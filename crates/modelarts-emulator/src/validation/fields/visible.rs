@@ -65,10 +65,9 @@ fn filtered(field: &Field, given: &Value, keep: fn(Handling) -> bool) -> Value {
                 keep(member.handling).then(|| (name.clone(), filtered(member, value, keep)))
             })
             .collect(),
-        (Value::Array(items), Some(element)) => items
-            .iter()
-            .map(|item| filtered(element, item, keep))
-            .collect(),
+        (Value::Array(items), Some(element)) => {
+            items.iter().map(|item| filtered(element, item, keep)).collect()
+        }
         _ => given.clone(),
     }
 }

@@ -93,18 +93,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         "local_path": format!("/mnt/{at}")}})
     };
     let mount = |place: &str| {
-        i(&[(
-            "spec|volumes",
-            json!([{"pfs": {"pfs_path": "/bucket/p/", "local_path": place}}]),
-        )])
+        i(&[("spec|volumes", json!([{"pfs": {"pfs_path": "/bucket/p/", "local_path": place}}]))])
     };
     let code = |name: &str| {
         s(&[
             ("algorithm|code_dir", format!("/bucket/{name}").into()),
-            (
-                "algorithm|boot_file",
-                format!("/bucket/{name}/train.py").into(),
-            ),
+            ("algorithm|boot_file", format!("/bucket/{name}/train.py").into()),
         ])
     };
     let condition = |operator: &str, values: Value| {
@@ -133,26 +127,14 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("kind", "edge_job".into())]),
             Some((400, 2788, "kind must be one of [job visualization_job]")),
         ),
-        (
-            "kind-of-cloud",
-            s(&[("kind", "visualization_job".into())]),
-            None,
-        ),
+        ("kind-of-cloud", s(&[("kind", "visualization_job".into())]), None),
         (
             "tasks-or-spec",
             s(&[("tasks", json!([role()]))]),
             Some((400, 2788, "tasks must not be set together with spec")),
         ),
-        (
-            "spec-required",
-            s(&[("spec", Value::Null)]),
-            Some((400, 2788, "spec is required")),
-        ),
-        (
-            "tasks-or-spec",
-            s(&[("spec", Value::Null), ("tasks", json!([role()]))]),
-            None,
-        ),
+        ("spec-required", s(&[("spec", Value::Null)]), Some((400, 2788, "spec is required"))),
+        ("tasks-or-spec", s(&[("spec", Value::Null), ("tasks", json!([role()]))]), None),
         ("spec-required", s(&[]), None),
         (
             "algorithm-required",
@@ -187,19 +169,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "hang-retry-needs-retries",
-            s(&[(
-                "metadata|annotations|fault-tolerance/hang-retry",
-                "true".into(),
-            )]),
+            s(&[("metadata|annotations|fault-tolerance/hang-retry", "true".into())]),
             Some((400, 2788, "is required with fault-tolerance/hang-retry")),
         ),
         (
             "hang-retry-needs-retries",
             s(&[
-                (
-                    "metadata|annotations|fault-tolerance/hang-retry",
-                    "true".into(),
-                ),
+                ("metadata|annotations|fault-tolerance/hang-retry", "true".into()),
                 (retry, "1".into()),
             ]),
             None,
@@ -232,33 +208,17 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         (
             "stored-algorithm-engine",
             a(&[("algorithm|engine", json!({"engine_name": "PyTorch"}))]),
-            Some((
-                400,
-                2788,
-                "algorithm.engine must not be set together with a stored algorithm",
-            )),
+            Some((400, 2788, "algorithm.engine must not be set together with a stored algorithm")),
         ),
-        (
-            "stored-algorithm-engine",
-            a(&[("algorithm|engine", json!({}))]),
-            None,
-        ),
-        (
-            "stored-algorithm-code",
-            a(&[("algorithm|code_dir", "".into())]),
-            None,
-        ),
+        ("stored-algorithm-engine", a(&[("algorithm|engine", json!({}))]), None),
+        ("stored-algorithm-code", a(&[("algorithm|code_dir", "".into())]), None),
         (
             "one-stored-algorithm",
             a(&[
                 ("algorithm|subscription_id", "s".into()),
                 ("algorithm|item_version_id", "v".into()),
             ]),
-            Some((
-                400,
-                2788,
-                "must not be set together with algorithm.subscription_id",
-            )),
+            Some((400, 2788, "must not be set together with algorithm.subscription_id")),
         ),
         ("one-stored-algorithm", a(&[]), None),
         (
@@ -270,28 +230,19 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "algorithm-exists",
             with(
                 stored(),
-                &[(
-                    "algorithm",
-                    json!({"subscription_id": "s", "item_version_id": "v"}),
-                )],
+                &[("algorithm", json!({"subscription_id": "s", "item_version_id": "v"}))],
             ),
             Some((400, 2755, "algorithm not found")),
         ),
         ("algorithm-exists", a(&[]), None),
         (
             "job-fits-algorithm",
-            a(&[(
-                "algorithm|parameters",
-                json!([{"name": "fixed", "value": "2"}]),
-            )]),
+            a(&[("algorithm|parameters", json!([{"name": "fixed", "value": "2"}]))]),
             Some((400, 2814, "(fixed)")),
         ),
         (
             "job-fits-algorithm",
-            a(&[(
-                "algorithm|parameters",
-                json!([{"name": "new", "value": "2"}]),
-            )]),
+            a(&[("algorithm|parameters", json!([{"name": "new", "value": "2"}]))]),
             Some((400, 2814, "(new)")),
         ),
         (
@@ -331,31 +282,15 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         (
             "command-or-boot-file",
             s(&[("algorithm|command", "ls".into())]),
-            Some((
-                400,
-                2788,
-                "must not be set together with algorithm.boot_file",
-            )),
+            Some((400, 2788, "must not be set together with algorithm.boot_file")),
         ),
-        (
-            "command-or-boot-file",
-            s(&[("algorithm|command", "".into())]),
-            None,
-        ),
+        ("command-or-boot-file", s(&[("algorithm|command", "".into())]), None),
         (
             "image-and-command",
             i(&[("algorithm|command", Value::Null)]),
-            Some((
-                400,
-                2806,
-                "engine.image_url and command or engine.engine_name",
-            )),
+            Some((400, 2806, "engine.image_url and command or engine.engine_name")),
         ),
-        (
-            "image-and-command",
-            i(&[("algorithm|code_dir", "/bucket/code/".into())]),
-            None,
-        ),
+        ("image-and-command", i(&[("algorithm|code_dir", "/bucket/code/".into())]), None),
         (
             "image-and-command",
             s(&[("algorithm|engine", json!({"image_url": "org/image:1"}))]),
@@ -377,10 +312,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ("boot-file-required", i(&[]), None),
         (
             "boot-file-required",
-            with(
-                sound(),
-                &[("algorithm", json!({})), ("train_type", "SFT".into())],
-            ),
+            with(sound(), &[("algorithm", json!({})), ("train_type", "SFT".into())]),
             None,
         ),
         (
@@ -388,11 +320,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             i(&[("algorithm|command", "a\nb".into())]),
             Some((400, 2788, "line breaks")),
         ),
-        (
-            "command-one-line",
-            i(&[("algorithm|command", "a; b && c".into())]),
-            None,
-        ),
+        ("command-one-line", i(&[("algorithm|command", "a; b && c".into())]), None),
         (
             "engine-for-boot-file",
             s(&[("algorithm|engine", Value::Null)]),
@@ -403,11 +331,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("algorithm|engine", json!({"engine_name": "PyTorch"}))]),
             Some((400, 2788, "both engine_name and engine_version")),
         ),
-        (
-            "engine-name-and-version",
-            s(&[("algorithm|engine|engine_name", "PyTorch".into())]),
-            None,
-        ),
+        ("engine-name-and-version", s(&[("algorithm|engine|engine_name", "PyTorch".into())]), None),
         (
             "engine-for-boot-file",
             s(&[(
@@ -431,10 +355,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "image-without-registry",
-            i(&[(
-                "algorithm|engine|image_url",
-                "swr.eu-de.otc.t-systems.com/org/image:1".into(),
-            )]),
+            i(&[("algorithm|engine|image_url", "swr.eu-de.otc.t-systems.com/org/image:1".into())]),
             Some((400, 2788, "must not name a registry")),
         ),
         ("image-without-registry", i(&[]), None),
@@ -466,19 +387,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "engine-exists",
-            s(&[(
-                "algorithm|engine",
-                json!({"engine_id": "pytorch-cp36-1.3.0"}),
-            )]),
+            s(&[("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"}))]),
             None,
         ),
         (
             "engine-not-retired",
             s(&[
-                (
-                    "algorithm|engine",
-                    json!({"engine_id": "retired-engine-1.0"}),
-                ),
+                ("algorithm|engine", json!({"engine_id": "retired-engine-1.0"})),
                 ("spec", json!({"resource": {"pool_id": "cpu"}})),
             ]),
             Some((400, 2832, "discontinued")),
@@ -515,29 +430,18 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("algorithm|local_code_dir", "/tmp".into())]),
             Some((400, 2857, "below /home")),
         ),
-        (
-            "local-code-dir",
-            s(&[("algorithm|local_code_dir", "/home/me".into())]),
-            None,
-        ),
+        ("local-code-dir", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
         (
             "local-code-dir-home",
             s(&[("algorithm|local_code_dir", "/home/".into())]),
             Some((400, 2857, "below /home")),
         ),
-        (
-            "local-code-dir-home",
-            s(&[("algorithm|local_code_dir", "/home/me".into())]),
-            None,
-        ),
+        ("local-code-dir-home", s(&[("algorithm|local_code_dir", "/home/me".into())]), None),
         (
             "local-code-dir",
             s(&[
                 ("algorithm|local_code_dir", "/tmp".into()),
-                (
-                    "algorithm|engine",
-                    json!({"engine_id": "pytorch-cp36-1.3.0"}),
-                ),
+                ("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"})),
             ]),
             None,
         ),
@@ -551,24 +455,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("algorithm|working_dir", "code".into())]),
             Some((400, 2859, "absolute path")),
         ),
-        (
-            "working-dir",
-            s(&[("algorithm|working_dir", "/opt/me".into())]),
-            None,
-        ),
-        (
-            "working-dir-plain",
-            s(&[("algorithm|working_dir", "/opt/me".into())]),
-            None,
-        ),
+        ("working-dir", s(&[("algorithm|working_dir", "/opt/me".into())]), None),
+        ("working-dir-plain", s(&[("algorithm|working_dir", "/opt/me".into())]), None),
         (
             "working-dir",
             s(&[
                 ("algorithm|working_dir", "tmp".into()),
-                (
-                    "algorithm|engine",
-                    json!({"engine_id": "pytorch-cp36-1.3.0"}),
-                ),
+                ("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"})),
             ]),
             None,
         ),
@@ -577,47 +470,25 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("algorithm|environments", json!({"1A": ""}))]),
             Some((400, 2788, "must have names of letters")),
         ),
-        (
-            "variable-names",
-            s(&[("algorithm|environments", json!({"_A1": ""}))]),
-            None,
-        ),
+        ("variable-names", s(&[("algorithm|environments", json!({"_A1": ""}))]), None),
         (
             "variable-references",
             s(&[("algorithm|environments", json!({"A": "$B"}))]),
             Some((400, 2788, "algorithm.environments.A must not refer")),
         ),
-        (
-            "variable-references",
-            s(&[("algorithm|environments", json!({"A": "B"}))]),
-            None,
-        ),
+        ("variable-references", s(&[("algorithm|environments", json!({"A": "B"}))]), None),
         (
             "parameter-names-different",
-            s(&[(
-                "algorithm|parameters",
-                json!([{"name": "p"}, {"name": "p"}]),
-            )]),
+            s(&[("algorithm|parameters", json!([{"name": "p"}, {"name": "p"}]))]),
             Some((400, 2767, "key repeat")),
         ),
         (
             "parameter-names-different",
-            s(&[(
-                "algorithm|parameters",
-                json!([{"name": "p"}, {"name": "q"}]),
-            )]),
+            s(&[("algorithm|parameters", json!([{"name": "p"}, {"name": "q"}]))]),
             None,
         ),
-        (
-            "parameter-types",
-            parameter("1", json!({"type": "Date"})),
-            Some((400, 2825, "(p)")),
-        ),
-        (
-            "parameter-types",
-            parameter("1", json!({"type": "Integer"})),
-            None,
-        ),
+        ("parameter-types", parameter("1", json!({"type": "Date"})), Some((400, 2825, "(p)"))),
+        ("parameter-types", parameter("1", json!({"type": "Integer"})), None),
         (
             "parameter-ranges",
             parameter("", json!({"valid_type": "Choice", "valid_range": []})),
@@ -644,11 +515,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             parameter("", json!({"required": true})),
             Some((400, 2766, "Missing default")),
         ),
-        (
-            "parameter-required",
-            parameter("1", json!({"required": true})),
-            None,
-        ),
+        ("parameter-required", parameter("1", json!({"required": true})), None),
         (
             "parameter-typed",
             parameter("1.5", json!({"type": "Integer"})),
@@ -664,25 +531,15 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             parameter("on", json!({"type": "Boolean"})),
             Some((400, 2768, "does not match")),
         ),
-        (
-            "parameter-typed",
-            parameter("False", json!({"type": "Boolean"})),
-            None,
-        ),
+        ("parameter-typed", parameter("False", json!({"type": "Boolean"})), None),
         (
             "parameter-chosen",
-            parameter(
-                "c",
-                json!({"valid_type": "Choice", "valid_range": ["a", "b"]}),
-            ),
+            parameter("c", json!({"valid_type": "Choice", "valid_range": ["a", "b"]})),
             Some((400, 2765, "preset parameters")),
         ),
         (
             "parameter-chosen",
-            parameter(
-                "b",
-                json!({"valid_type": "Choice", "valid_range": ["a", "b"]}),
-            ),
+            parameter("b", json!({"valid_type": "Choice", "valid_range": ["a", "b"]})),
             None,
         ),
         (
@@ -706,11 +563,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             search(("reward_attrs", json!([]))),
             Some((400, 2788, "reward_attrs is required")),
         ),
-        (
-            "search-rewards",
-            s(&[("algorithm|policies|auto_search", json!({}))]),
-            None,
-        ),
+        ("search-rewards", s(&[("algorithm|policies|auto_search", json!({}))]), None),
         (
             "search-algorithms",
             search(("algo_configs", json!([{"name": "luck"}]))),
@@ -725,11 +578,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )),
             Some((400, 2824, "duplicate")),
         ),
-        (
-            "search-algorithms",
-            search(("algo_configs", json!([{"name": "anneal_search"}]))),
-            None,
-        ),
+        ("search-algorithms", search(("algo_configs", json!([{"name": "anneal_search"}]))), None),
         (
             "search-rewards-different",
             search((
@@ -743,10 +592,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "search-engine",
             with(
                 search(("skip_search_params", "".into())),
-                &[(
-                    "algorithm|engine",
-                    json!({"engine_id": "pytorch-cp36-1.3.0"}),
-                )],
+                &[("algorithm|engine", json!({"engine_id": "pytorch-cp36-1.3.0"}))],
             ),
             Some((400, 2788, "must run on pytorch_1.8.0 or tensorflow_2.1.0")),
         ),
@@ -793,10 +639,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "search-bounds",
-            search((
-                "search_params",
-                json!([{"name": "lr", "discrete_values": ["1", "2"]}]),
-            )),
+            search(("search_params", json!([{"name": "lr", "discrete_values": ["1", "2"]}]))),
             None,
         ),
         (
@@ -807,32 +650,16 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         (
             "channel-directories-different",
             s(&[
-                (
-                    "algorithm|inputs",
-                    json!([with(obs("a"), &[("local_dir", "/home/x".into())])]),
-                ),
-                (
-                    "algorithm|outputs",
-                    json!([with(obs("a"), &[("local_dir", "/home/x/".into())])]),
-                ),
+                ("algorithm|inputs", json!([with(obs("a"), &[("local_dir", "/home/x".into())])])),
+                ("algorithm|outputs", json!([with(obs("a"), &[("local_dir", "/home/x/".into())])])),
             ]),
-            Some((
-                400,
-                2788,
-                "algorithm.outputs[0].local_dir must not be that of another channel",
-            )),
+            Some((400, 2788, "algorithm.outputs[0].local_dir must not be that of another channel")),
         ),
         (
             "channel-directories-different",
             s(&[
-                (
-                    "algorithm|inputs",
-                    json!([with(obs("a"), &[("local_dir", "/home/x".into())])]),
-                ),
-                (
-                    "algorithm|outputs",
-                    json!([with(obs("a"), &[("local_dir", "/home/y".into())])]),
-                ),
+                ("algorithm|inputs", json!([with(obs("a"), &[("local_dir", "/home/x".into())])])),
+                ("algorithm|outputs", json!([with(obs("a"), &[("local_dir", "/home/y".into())])])),
             ]),
             None,
         ),
@@ -855,10 +682,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "hosted-once",
-            s(&[(
-                "algorithm|outputs",
-                json!([{"name": "a", "remote": {"modelarts_hosted": {}}}]),
-            )]),
+            s(&[("algorithm|outputs", json!([{"name": "a", "remote": {"modelarts_hosted": {}}}]))]),
             None,
         ),
         (
@@ -869,11 +693,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2854, "remote type")),
         ),
-        (
-            "channel-kind",
-            s(&[("algorithm|inputs", json!([obs("a")]))]),
-            None,
-        ),
+        ("channel-kind", s(&[("algorithm|inputs", json!([obs("a")]))]), None),
         (
             "channel-one-source",
             s(&[("algorithm|inputs", json!([input(json!({}))]))]),
@@ -960,11 +780,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
                     )]
                 )]),
             )]),
-            Some((
-                400,
-                2788,
-                "must be one of [data_format data_segmentation dataset_type]",
-            )),
+            Some((400, 2788, "must be one of [data_format data_segmentation dataset_type]")),
         ),
         (
             "constraint-attributes",
@@ -984,10 +800,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "tasks-read-from-obs",
             s(&[
                 ("spec", Value::Null),
-                (
-                    "tasks",
-                    json!([{"algorithm": {"inputs": [input(flowers())]}}]),
-                ),
+                ("tasks", json!([{"algorithm": {"inputs": [input(flowers())]}}])),
             ]),
             Some((400, 2788, "tasks[0].algorithm.inputs must come from OBS")),
         ),
@@ -995,10 +808,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "tasks-read-from-obs",
             s(&[
                 ("spec", Value::Null),
-                (
-                    "tasks",
-                    json!([{"algorithm": {"job_config": {"inputs": [input(flowers())]}}}]),
-                ),
+                ("tasks", json!([{"algorithm": {"job_config": {"inputs": [input(flowers())]}}}])),
             ]),
             Some((400, 2788, "must come from OBS")),
         ),
@@ -1006,32 +816,20 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "tasks-read-from-obs",
             s(&[
                 ("spec", Value::Null),
-                (
-                    "tasks",
-                    json!([with(role(), &[("algorithm|inputs", json!([obs("a")]))])]),
-                ),
+                ("tasks", json!([with(role(), &[("algorithm|inputs", json!([obs("a")]))])])),
             ]),
             None,
         ),
         (
             "dataset-version",
-            s(&[(
-                "algorithm|inputs",
-                json!([input(json!({"dataset": {"id": "flowers"}}))]),
-            )]),
-            Some((
-                400,
-                2788,
-                "algorithm.inputs[0].remote.dataset.version_id is required",
-            )),
+            s(&[("algorithm|inputs", json!([input(json!({"dataset": {"id": "flowers"}}))]))]),
+            Some((400, 2788, "algorithm.inputs[0].remote.dataset.version_id is required")),
         ),
         (
             "dataset-version",
             s(&[(
                 "algorithm|inputs",
-                json!([input(
-                    json!({"dataset": {"id": "flowers", "service_type": "V3"}})
-                )]),
+                json!([input(json!({"dataset": {"id": "flowers", "service_type": "V3"}}))]),
             )]),
             None,
         ),
@@ -1039,9 +837,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "dataset-exists",
             s(&[(
                 "algorithm|inputs",
-                json!([input(
-                    json!({"dataset": {"id": "../obs", "version_id": "bucket"}})
-                )]),
+                json!([input(json!({"dataset": {"id": "../obs", "version_id": "bucket"}}))]),
             )]),
             Some((400, 2783, "Dataset (ID: ../obs) not found")),
         ),
@@ -1049,9 +845,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "dataset-exists",
             s(&[(
                 "algorithm|inputs",
-                json!([input(
-                    json!({"dataset": {"id": "flowers", "version_id": "v1"}})
-                )]),
+                json!([input(json!({"dataset": {"id": "flowers", "version_id": "v1"}}))]),
             )]),
             None,
         ),
@@ -1059,9 +853,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "dataset-version-exists",
             s(&[(
                 "algorithm|inputs",
-                json!([input(
-                    json!({"dataset": {"id": "flowers", "version_id": "v2"}})
-                )]),
+                json!([input(json!({"dataset": {"id": "flowers", "version_id": "v2"}}))]),
             )]),
             Some((400, 2782, "Dataset version (ID: v2) not found")),
         ),
@@ -1069,9 +861,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             "dataset-version-exists",
             s(&[(
                 "algorithm|inputs",
-                json!([input(
-                    json!({"dataset": {"id": "flowers", "version_id": "v1"}})
-                )]),
+                json!([input(json!({"dataset": {"id": "flowers", "version_id": "v1"}}))]),
             )]),
             None,
         ),
@@ -1106,29 +896,20 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "pool-flavor-needs-pool",
-            s(&[(
-                "spec|resource|flavor_id",
-                "modelarts.pool.visual.xlarge".into(),
-            )]),
+            s(&[("spec|resource|flavor_id", "modelarts.pool.visual.xlarge".into())]),
             Some((400, 2788, "pool_id is required with a flavor of pools")),
         ),
         (
             "pool-flavor-needs-pool",
             s(&[
-                (
-                    "spec|resource|flavor_id",
-                    "modelarts.pool.visual.xlarge".into(),
-                ),
+                ("spec|resource|flavor_id", "modelarts.pool.visual.xlarge".into()),
                 ("spec|resource|pool_group_id", "group".into()),
             ]),
             None,
         ),
         (
             "flavor-of-pool",
-            i(&[(
-                "spec|resource|flavor_id",
-                "modelarts.pool.visual.xlarge".into(),
-            )]),
+            i(&[("spec|resource|flavor_id", "modelarts.pool.visual.xlarge".into())]),
             Some((400, 2781, "not found")),
         ),
         (
@@ -1142,10 +923,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         (
             "flavor-of-pool",
             i(&[
-                (
-                    "spec|resource|flavor_id",
-                    "modelarts.pool.visual.16xlarge".into(),
-                ),
+                ("spec|resource|flavor_id", "modelarts.pool.visual.16xlarge".into()),
                 ("spec|resource|pool_id", "gpu".into()),
             ]),
             None,
@@ -1153,10 +931,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ("flavor-exists", s(&[]), None),
         (
             "flavor-fits-algorithm",
-            a(&[(
-                "spec|resource|flavor_id",
-                "modelarts.p3.large.public".into(),
-            )]),
+            a(&[("spec|resource|flavor_id", "modelarts.p3.large.public".into())]),
             Some((400, 2763, "flavor is invalid")),
         ),
         (
@@ -1164,31 +939,18 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             a(&[("spec|resource|node_count", 2.into())]),
             Some((400, 2763, "flavor is invalid")),
         ),
-        (
-            "flavor-fits-algorithm",
-            a(&[("spec|resource|node_count", 1.into())]),
-            None,
-        ),
+        ("flavor-fits-algorithm", a(&[("spec|resource|node_count", 1.into())]), None),
         (
             "flavor-fits-engine",
             s(&[
-                (
-                    "algorithm|engine",
-                    json!({"engine_id": "xgboost-sklearn-python3.6"}),
-                ),
-                (
-                    "spec|resource|flavor_id",
-                    "modelarts.p3.large.public".into(),
-                ),
+                ("algorithm|engine", json!({"engine_id": "xgboost-sklearn-python3.6"})),
+                ("spec|resource|flavor_id", "modelarts.p3.large.public".into()),
             ]),
             Some((400, 2840, "cannot be supported on this flavor")),
         ),
         (
             "flavor-fits-engine",
-            s(&[(
-                "algorithm|engine",
-                json!({"engine_id": "xgboost-sklearn-python3.6"}),
-            )]),
+            s(&[("algorithm|engine", json!({"engine_id": "xgboost-sklearn-python3.6"}))]),
             None,
         ),
         (
@@ -1209,46 +971,26 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             i(&[("spec|resource|node_count", 5.into())]),
             Some((400, 2793, "(5) exceeds the maximum (4)")),
         ),
-        (
-            "nodes-of-flavor",
-            s(&[("spec|resource|node_count", 16.into())]),
-            None,
-        ),
+        ("nodes-of-flavor", s(&[("spec|resource|node_count", 16.into())]), None),
         (
             "user-id-number",
             s(&[("algorithm|engine|run_user", "root".into())]),
             Some((400, 2825, "run_user")),
         ),
-        (
-            "user-id-number",
-            s(&[("algorithm|engine|run_user", "".into())]),
-            None,
-        ),
+        ("user-id-number", s(&[("algorithm|engine|run_user", "".into())]), None),
         (
             "user-id-most",
             i(&[("algorithm|engine|run_user", "65536".into())]),
             Some((400, 2816, "exceeds the upper limit 65535")),
         ),
-        (
-            "user-id-most",
-            i(&[("algorithm|engine|run_user", "65535".into())]),
-            None,
-        ),
+        ("user-id-most", i(&[("algorithm|engine|run_user", "65535".into())]), None),
         (
             "user-id-least",
             s(&[("algorithm|engine|run_user", "999".into())]),
             Some((400, 2855, "run_user < 1000")),
         ),
-        (
-            "user-id-least",
-            s(&[("algorithm|engine|run_user", 1000.into())]),
-            None,
-        ),
-        (
-            "user-id-least",
-            i(&[("algorithm|engine|run_user", "0".into())]),
-            None,
-        ),
+        ("user-id-least", s(&[("algorithm|engine|run_user", 1000.into())]), None),
+        ("user-id-least", i(&[("algorithm|engine|run_user", "0".into())]), None),
         (
             "priority-most",
             i(&[("spec|schedule_policy|priority", 4.into())]),
@@ -1259,47 +1001,27 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("spec|schedule_policy|priority", 2.into())]),
             Some((400, 2816, "upper limit 1")),
         ),
-        (
-            "priority-needs-pool",
-            s(&[("spec|schedule_policy|priority", 1.into())]),
-            None,
-        ),
-        (
-            "priority-most",
-            i(&[("spec|schedule_policy|priority", 3.into())]),
-            None,
-        ),
+        ("priority-needs-pool", s(&[("spec|schedule_policy|priority", 1.into())]), None),
+        ("priority-most", i(&[("spec|schedule_policy|priority", 3.into())]), None),
         (
             "priority-permission",
-            i(&[
-                ("spec|schedule_policy|priority", 3.into()),
-                ("metadata|name", "modest".into()),
-            ]),
+            i(&[("spec|schedule_policy|priority", 3.into()), ("metadata|name", "modest".into())]),
             Some((403, 108, "setHighPriority")),
         ),
         (
             "priority-permission",
-            i(&[
-                ("spec|schedule_policy|priority", 2.into()),
-                ("metadata|name", "modest".into()),
-            ]),
+            i(&[("spec|schedule_policy|priority", 2.into()), ("metadata|name", "modest".into())]),
             None,
         ),
         (
             "affinity-group-size",
-            i(&[(
-                "spec|schedule_policy|required_affinity|affinity_type",
-                "hyperinstance".into(),
-            )]),
+            i(&[("spec|schedule_policy|required_affinity|affinity_type", "hyperinstance".into())]),
             Some((400, 2788, "affinity_group_size is required")),
         ),
         (
             "affinity-group-size",
             i(&[
-                (
-                    "spec|schedule_policy|required_affinity|affinity_type",
-                    "hyperinstance".into(),
-                ),
+                ("spec|schedule_policy|required_affinity|affinity_type", "hyperinstance".into()),
                 ("spec|resource|pool_id", "super".into()),
             ]),
             None,
@@ -1322,28 +1044,17 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "affinity-group-size",
-            i(&[(
-                "spec|schedule_policy|required_affinity|affinity_type",
-                "cabinet".into(),
-            )]),
+            i(&[("spec|schedule_policy|required_affinity|affinity_type", "cabinet".into())]),
             None,
         ),
-        (
-            "condition-values",
-            condition("In", json!([])),
-            Some((400, 2788, "In must have values")),
-        ),
+        ("condition-values", condition("In", json!([])), Some((400, 2788, "In must have values"))),
         ("condition-values", condition("In", json!(["a"])), None),
         (
             "condition-values",
             condition("Exists", json!(["a"])),
             Some((400, 2788, "Exists must have no values")),
         ),
-        (
-            "condition-values",
-            condition("DoesNotExist", Value::Null),
-            None,
-        ),
+        ("condition-values", condition("DoesNotExist", Value::Null), None),
         (
             "condition-values",
             condition("Gt", json!(["1", "2"])),
@@ -1382,11 +1093,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("spec|volumes", json!([nfs(0)]))]),
             Some((400, 2788, "dedicated pool")),
         ),
-        (
-            "nfs-needs-pool",
-            i(&[("spec|volumes", json!([nfs(0)]))]),
-            None,
-        ),
+        ("nfs-needs-pool", i(&[("spec|volumes", json!([nfs(0)]))]), None),
         (
             "volumes-at-most-8",
             i(&[(
@@ -1398,19 +1105,12 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2788, "at most 8")),
         ),
-        (
-            "volumes-at-most-8",
-            i(&[("spec|volumes", (0..8).map(nfs).collect())]),
-            None,
-        ),
+        ("volumes-at-most-8", i(&[("spec|volumes", (0..8).map(nfs).collect())]), None),
         (
             "volume-once",
             i(&[(
                 "spec|volumes",
-                json!([
-                    nfs(1),
-                    with(nfs(2), &[("nfs|nfs_server_path", "10.0.0.1:/1/".into())])
-                ]),
+                json!([nfs(1), with(nfs(2), &[("nfs|nfs_server_path", "10.0.0.1:/1/".into())])]),
             )]),
             Some((400, 2788, "must mount 10.0.0.1:/1/ once")),
         ),
@@ -1423,32 +1123,17 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2788, "must mount /bucket/p once")),
         ),
-        (
-            "volume-once",
-            i(&[("spec|volumes", json!([nfs(1), nfs(2)]))]),
-            None,
-        ),
+        ("volume-once", i(&[("spec|volumes", json!([nfs(1), nfs(2)]))]), None),
         (
             "volume-places-different",
             i(&[(
                 "spec|volumes",
-                json!([
-                    nfs(1),
-                    with(nfs(2), &[("nfs|local_path", "/mnt/1/".into())])
-                ]),
+                json!([nfs(1), with(nfs(2), &[("nfs|local_path", "/mnt/1/".into())])]),
             )]),
             Some((400, 2788, "one volume at /mnt/1")),
         ),
-        (
-            "volume-places-different",
-            i(&[("spec|volumes", json!([nfs(1), nfs(2)]))]),
-            None,
-        ),
-        (
-            "volume-default-mount",
-            mount("/"),
-            Some((400, 2788, "must not be mounted at /")),
-        ),
+        ("volume-places-different", i(&[("spec|volumes", json!([nfs(1), nfs(2)]))]), None),
+        ("volume-default-mount", mount("/"), Some((400, 2788, "must not be mounted at /"))),
         (
             "volume-default-mount",
             mount("/cache/"),
@@ -1459,21 +1144,13 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             mount("/home/ma-user/modelarts"),
             Some((400, 2788, "must not be mounted")),
         ),
-        (
-            "volume-path-plain",
-            mount("/mnt/../etc"),
-            Some((400, 2788, "must not be mounted")),
-        ),
+        ("volume-path-plain", mount("/mnt/../etc"), Some((400, 2788, "must not be mounted"))),
         ("volume-default-mount", mount("/home/ma-user/work"), None),
         ("volume-path-plain", mount("/mnt/etc"), None),
         (
             "volume-over-home",
             mount("/home/ma-user/modelarts/log"),
-            Some((
-                400,
-                2788,
-                "must not be mounted at /home/ma-user/modelarts/log",
-            )),
+            Some((400, 2788, "must not be mounted at /home/ma-user/modelarts/log")),
         ),
         (
             "volume-over-home",
@@ -1538,10 +1215,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "metrics-one-form",
-            s(&[(
-                "spec|custom_metrics",
-                json!([{"exec": {"command": ["/bin/a", "-b"]}}]),
-            )]),
+            s(&[("spec|custom_metrics", json!([{"exec": {"command": ["/bin/a", "-b"]}}]))]),
             None,
         ),
         (
@@ -1560,23 +1234,14 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
         ),
         (
             "board-data-sources",
-            s(&[(
-                "metadata|annotations|mindstudio-insight/enable",
-                "true".into(),
-            )]),
+            s(&[("metadata|annotations|mindstudio-insight/enable", "true".into())]),
             Some((400, 2788, "data_sources is required")),
         ),
         (
             "board-data-sources",
             s(&[
-                (
-                    "metadata|annotations|mindstudio-insight/enable",
-                    "true".into(),
-                ),
-                (
-                    "algorithm|summary|data_sources",
-                    json!([{"job": {"job_id": "x"}}]),
-                ),
+                ("metadata|annotations|mindstudio-insight/enable", "true".into()),
+                ("algorithm|summary|data_sources", json!([{"job": {"job_id": "x"}}])),
             ]),
             None,
         ),
@@ -1600,11 +1265,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             s(&[("spec|log_export_path|obs_url", "bucket/logs".into())]),
             Some((400, 2791, "must start with obs:// or /")),
         ),
-        (
-            "obs-paths",
-            s(&[("algorithm|autosearch_framework_path", "/framework/".into())]),
-            None,
-        ),
+        ("obs-paths", s(&[("algorithm|autosearch_framework_path", "/framework/".into())]), None),
         (
             "obs-paths",
             s(&[(
@@ -1613,11 +1274,7 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2791, "leads out")),
         ),
-        (
-            "obs-paths",
-            s(&[("spec|log_export_path|obs_url", "obs://new-bucket".into())]),
-            None,
-        ),
+        ("obs-paths", s(&[("spec|log_export_path|obs_url", "obs://new-bucket".into())]), None),
         (
             "bucket-not-encrypted",
             s(&[(
@@ -1626,38 +1283,18 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2791, "encrypted")),
         ),
-        (
-            "bucket-not-encrypted",
-            s(&[("algorithm|outputs", json!([obs("o")]))]),
-            None,
-        ),
+        ("bucket-not-encrypted", s(&[("algorithm|outputs", json!([obs("o")]))]), None),
         (
             "code-dir-exists",
             i(&[("algorithm|code_dir", "/bucket/none/".into())]),
             Some((400, 2802, "Invalid codeDir path: /bucket/none/")),
         ),
-        (
-            "code-dir-exists",
-            i(&[("algorithm|code_dir", "/bucket/code/".into())]),
-            None,
-        ),
-        (
-            "code-dir-files",
-            code("too-full"),
-            Some((400, 2759, "A maximum of 1000 files")),
-        ),
+        ("code-dir-exists", i(&[("algorithm|code_dir", "/bucket/code/".into())]), None),
+        ("code-dir-files", code("too-full"), Some((400, 2759, "A maximum of 1000 files"))),
         ("code-dir-files", code("full"), None),
-        (
-            "code-dir-depth",
-            code("too-deep"),
-            Some((400, 2760, "up to 32 directories")),
-        ),
+        ("code-dir-depth", code("too-deep"), Some((400, 2760, "up to 32 directories"))),
         ("code-dir-depth", code("deep"), None),
-        (
-            "code-dir-size",
-            code("too-big"),
-            Some((400, 2761, "up to 5 GB")),
-        ),
+        ("code-dir-size", code("too-big"), Some((400, 2761, "up to 5 GB"))),
         ("code-dir-size", code("big"), None),
         (
             "boot-file-exists",
@@ -1678,10 +1315,6 @@ pub(super) fn cases() -> Vec<(&'static str, Value, Option<ExpectedError>)> {
             )]),
             Some((400, 2791, "not a directory")),
         ),
-        (
-            "input-exists",
-            s(&[("algorithm|inputs", json!([obs("code")]))]),
-            None,
-        ),
+        ("input-exists", s(&[("algorithm|inputs", json!([obs("code")]))]), None),
     ]
 }

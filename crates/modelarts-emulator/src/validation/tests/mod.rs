@@ -127,9 +127,7 @@ fn broken(fixture: &Fixture, body: &Value) -> Vec<(&'static str, ApiError)> {
         return vec![("the table of fields", error)];
     }
     let creation = creation(fixture, body);
-    rules()
-        .filter_map(|rule| Some((rule.name, (rule.check)(&creation)?)))
-        .collect()
+    rules().filter_map(|rule| Some((rule.name, (rule.check)(&creation)?))).collect()
 }
 
 #[test]
@@ -149,11 +147,7 @@ fn every_rule_is_broken_by_one_body_alone_and_kept_at_its_limit() {
                 let error = &found[0].1;
                 let body = error.body("");
                 assert_eq!(error.status.as_u16(), status, "{rule}");
-                assert_eq!(
-                    body["error_code"],
-                    format!("ModelArts.{number:04}"),
-                    "{rule}"
-                );
+                assert_eq!(body["error_code"], format!("ModelArts.{number:04}"), "{rule}");
                 let message = body["error_msg"].as_str().unwrap();
                 assert!(message.contains(part), "{rule}: {message}");
                 assert!(body["error_solution"].is_string(), "{rule}");
@@ -193,13 +187,7 @@ fn rules_behind_the_table_of_fields() {
         says("volume-path", volume(json!({"obs": {}}))),
         "Invalid parameter(spec.volumes: obs must have a path or local_path)."
     );
-    assert_eq!(
-        says(
-            "volume-path",
-            volume(json!({"pfs": {"local_path": "/mnt"}}))
-        ),
-        ""
-    );
+    assert_eq!(says("volume-path", volume(json!({"pfs": {"local_path": "/mnt"}}))), "");
     assert_eq!(says("volume-path", volume(json!({"nfs": {}}))), "");
     let spec = |way: &str, value: Value| with(sound(), &[(way, value)]);
     for (name, body, message) in [
@@ -222,34 +210,19 @@ fn rules_behind_the_table_of_fields() {
             spec("spec|notification", json!({"events": ["JobFailed"]})),
             "Invalid parameter(spec.notification.topic_urn is required).",
         ),
-        (
-            "notification-topic",
-            spec("spec|notification", json!({"topic_urn": "urn"})),
-            "",
-        ),
+        ("notification-topic", spec("spec|notification", json!({"topic_urn": "urn"})), ""),
         (
             "notification-events",
-            spec(
-                "spec|notification",
-                json!({"topic_urn": "urn", "events": []}),
-            ),
+            spec("spec|notification", json!({"topic_urn": "urn", "events": []})),
             "Invalid parameter(spec.notification.events is required).",
         ),
-        (
-            "notification-events",
-            spec("spec|notification", json!({"events": ["JobFailed"]})),
-            "",
-        ),
+        ("notification-events", spec("spec|notification", json!({"events": ["JobFailed"]})), ""),
         (
             "ssh-key-pairs",
             spec("endpoints", json!({"ssh": {}})),
             "Invalid parameter(endpoints.ssh.key_pair_names is required).",
         ),
-        (
-            "ssh-key-pairs",
-            spec("endpoints", json!({"ssh": {"key_pair_names": ["mine"]}})),
-            "",
-        ),
+        ("ssh-key-pairs", spec("endpoints", json!({"ssh": {"key_pair_names": ["mine"]}})), ""),
     ] {
         assert_eq!(says(name, body), message, "{name}");
     }
@@ -274,11 +247,7 @@ fn a_body_that_breaks_only_advice_is_accepted() {
     for (rule, body, expected) in cases() {
         let answer = super::check(&creation(&fixture, &body));
         let refused = answer.is_err_and(|error| !error.code.starts_with("Emulator."));
-        assert_eq!(
-            refused,
-            expected.is_some() && !is_advice(rule),
-            "{rule}: {body}"
-        );
+        assert_eq!(refused, expected.is_some() && !is_advice(rule), "{rule}: {body}");
     }
 }
 
@@ -288,20 +257,12 @@ fn a_body_that_breaks_only_advice_is_accepted() {
 fn an_algorithm_that_is_stored_has_rules_of_its_own() {
     let fixture = fixture(Cloud::Otc);
     let required = json!([{"name": "p", "value": "", "constraint": {"required": true}}]);
-    let body = with(
-        sound(),
-        &[
-            ("metadata|name", "algorithm".into()),
-            ("algorithm|parameters", required),
-        ],
-    );
+    let body =
+        with(sound(), &[("metadata|name", "algorithm".into()), ("algorithm|parameters", required)]);
     assert_eq!(broken(&fixture, &body), []);
     let body = with(
         image(),
-        &[
-            ("metadata|name", "algorithm".into()),
-            ("algorithm|code_dir", "/bucket/none/".into()),
-        ],
+        &[("metadata|name", "algorithm".into()), ("algorithm|code_dir", "/bucket/none/".into())],
     );
     let found = broken(&fixture, &body);
     assert_eq!(found.len(), 1);
@@ -321,9 +282,8 @@ fn every_rule_is_in_sources_with_its_basis() {
         .map(|cells| (cells[0].trim_end_matches('`'), cells[1].to_owned()))
         .collect();
     let rules = rules();
-    let rules: BTreeSet<_> = rules
-        .map(|rule| (rule.name, format!("{:?}", rule.basis).to_lowercase()))
-        .collect();
+    let rules: BTreeSet<_> =
+        rules.map(|rule| (rule.name, format!("{:?}", rule.basis).to_lowercase())).collect();
     assert_eq!(documented, rules);
 }
 
@@ -331,13 +291,7 @@ fn every_rule_is_in_sources_with_its_basis() {
 fn the_other_cloud_has_other_limits() {
     let fixture = fixture(Cloud::Huawei);
     let retries = |number: &str| {
-        with(
-            sound(),
-            &[(
-                "metadata|annotations|fault-tolerance/job-retry-num",
-                number.into(),
-            )],
-        )
+        with(sound(), &[("metadata|annotations|fault-tolerance/job-retry-num", number.into())])
     };
     assert!(broken(&fixture, &retries("128")).is_empty());
     assert_eq!(broken(&fixture, &retries("129")).len(), 1);
@@ -418,9 +372,8 @@ fn examples(field: &Field) -> (Value, Option<Value>) {
         (Kind::Map, _) => match pairs {
             Some(pairs) => {
                 let value = "x".repeat(usize::try_from(field.value_length().unwrap()).unwrap());
-                let full: serde_json::Map<String, Value> = (0..pairs)
-                    .map(|at| (format!("k{at}"), value.clone().into()))
-                    .collect();
+                let full: serde_json::Map<String, Value> =
+                    (0..pairs).map(|at| (format!("k{at}"), value.clone().into())).collect();
                 let mut more = full.clone();
                 more.insert("one-more".into(), "".into());
                 (full.into(), Some(more.into()))
@@ -490,18 +443,12 @@ fn every_line_of_the_table_is_checked() {
     assert!(
         body_shape::check(&with(
             sound(),
-            &[(
-                "algorithm|environments",
-                long["algorithm"]["environments"].clone()
-            )]
+            &[("algorithm|environments", long["algorithm"]["environments"].clone())]
         ))
         .is_err()
     );
     let most = json!({"k".repeat(8192): "v".repeat(4096)});
-    assert_eq!(
-        body_shape::check(&with(sound(), &[("algorithm|environments", most)])),
-        Ok(())
-    );
+    assert_eq!(body_shape::check(&with(sound(), &[("algorithm|environments", most)])), Ok(()));
     let most = json!({"k": "v".repeat(4097)});
     assert!(body_shape::check(&with(sound(), &[("algorithm|environments", most)])).is_err());
 }

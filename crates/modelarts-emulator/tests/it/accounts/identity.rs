@@ -31,18 +31,12 @@ async fn users_see_their_own_access_key() {
     let reply = get(&site, &format!("{path}AKANN"), None).await;
     assert_eq!(reply.status, StatusCode::OK, "{}", reply.text);
     let credential = reply.json()["credential"].clone();
-    assert_eq!(
-        (&credential["user_id"], &credential["access"]),
-        (&"a1".into(), &"AKANN".into())
-    );
+    assert_eq!((&credential["user_id"], &credential["access"]), (&"a1".into(), &"AKANN".into()));
     assert!(!reply.text.contains("secret"), "{}", reply.text);
     for other in ["AKBO", "AKNONE"] {
         let reply = get(&site, &format!("{path}{other}"), None).await;
         assert_eq!(reply.status, StatusCode::NOT_FOUND, "{}", reply.text);
-        assert_eq!(
-            reply.json()["error"]["message"],
-            "Could not find credential."
-        );
+        assert_eq!(reply.json()["error"]["message"], "Could not find credential.");
     }
 }
 

@@ -44,34 +44,20 @@ async fn a_password_gives_a_token_for_a_day() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site =
         Site::with(|builder| builder.clock(Arc::clone(&clock) as _).password("secret")).await;
-    let reply = log_in(
-        &site,
-        &login("emulator", "secret", json!({"name": "cn-north-4"})),
-    )
-    .await;
+    let reply = log_in(&site, &login("emulator", "secret", json!({"name": "cn-north-4"}))).await;
     assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
-    let token = reply.headers["x-subject-token"]
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let token = reply.headers["x-subject-token"].to_str().unwrap().to_owned();
     let body = reply.json()["token"].clone();
     assert_eq!(body["project"]["id"], site.emulator.project_id());
     let expires = body["expires_at"].as_str().unwrap().to_owned();
-    assert!(
-        expires.len() == 27 && expires.ends_with("000Z"),
-        "{expires}"
-    );
+    assert!(expires.len() == 27 && expires.ends_with("000Z"), "{expires}");
 
     let jobs = format!("/v2/{}/training-job-engines", site.emulator.project_id());
     assert_eq!(with_token(&site, &token, &jobs).await.status, 200);
-    let projects = with_token(&site, &token, "/v3/projects?name=cn-north-4")
-        .await
-        .json();
+    let projects = with_token(&site, &token, "/v3/projects?name=cn-north-4").await.json();
     assert_eq!(projects["projects"][0]["id"], site.emulator.project_id());
     assert_eq!(projects["projects"][0]["name"], "cn-north-4");
-    let none = with_token(&site, &token, "/v3/projects?name=eu-nl")
-        .await
-        .json();
+    let none = with_token(&site, &token, "/v3/projects?name=eu-nl").await.json();
     assert_eq!(none["projects"], json!([]));
 
     clock.advance(Duration::from_secs(24 * 60 * 60));
@@ -88,26 +74,14 @@ async fn a_wrong_login_is_refused_as_iam_does_it() {
     let site = Site::with(|builder| builder.password("secret")).await;
     let project = || json!({"name": "cn-north-4"});
     for (body, status, message) in [
-        (
-            login("emulator", "guess", project()),
-            401,
-            "The username or password is wrong.",
-        ),
-        (
-            login("nobody", "secret", project()),
-            401,
-            "The username or password is wrong.",
-        ),
+        (login("emulator", "guess", project()), 401, "The username or password is wrong."),
+        (login("nobody", "secret", project()), 401, "The username or password is wrong."),
         (
             login("emulator", "secret", json!({"name": "eu-nl"})),
             401,
             "The project of the scope is not one of the user.",
         ),
-        (
-            json!({}),
-            400,
-            "Request parameter 'methods' must be [\"password\"].",
-        ),
+        (json!({}), 400, "Request parameter 'methods' must be [\"password\"]."),
     ] {
         let reply = log_in(&site, &body).await;
         assert_eq!(reply.status.as_u16(), status);
@@ -117,12 +91,7 @@ async fn a_wrong_login_is_refused_as_iam_does_it() {
     }
     // A user without a password cannot log in.
     let site = Site::start().await;
-    assert_eq!(
-        log_in(&site, &login("emulator", "", project()))
-            .await
-            .status,
-        401
-    );
+    assert_eq!(log_in(&site, &login("emulator", "", project())).await.status, 401);
 }
 
 #[tokio::test]
@@ -133,12 +102,8 @@ async fn temporary_keys_go_with_their_token_and_end() {
     let issue = async |seconds: u64| {
         let body = json!({"auth": {"identity": {"methods": ["token"],
             "token": {"duration_seconds": seconds}}}});
-        let request = site
-            .client
-            .http
-            .post(&url)
-            .header("x-auth-token", "t")
-            .body(body.to_string());
+        let request =
+            site.client.http.post(&url).header("x-auth-token", "t").body(body.to_string());
         Reply::of(request.send().await.unwrap()).await
     };
     assert_eq!(issue(899).await.status, 400);
@@ -166,11 +131,7 @@ async fn temporary_keys_go_with_their_token_and_end() {
     }
     clock.advance(Duration::from_secs(900));
     let reply = ask(Some(text("securitytoken"))).await;
-    assert!(
-        reply.text.contains("token expires, expires_at:"),
-        "{}",
-        reply.text
-    );
+    assert!(reply.text.contains("token expires, expires_at:"), "{}", reply.text);
 }
 
 #[tokio::test]
@@ -196,12 +157,7 @@ async fn five_wrong_signatures_lock_a_key_for_five_minutes() {
     // An intermediate request with a valid signature resets the count of consecutive failures.
     assert_eq!(ask(&site.client).await.status, 200);
     for _ in 0..5 {
-        assert!(
-            ask(&wrong)
-                .await
-                .text
-                .contains("verify aksk signature fail")
-        );
+        assert!(ask(&wrong).await.text.contains("verify aksk signature fail"));
     }
     clock.advance(Duration::from_secs(299));
     let reply = ask(&site.client).await;
@@ -237,38 +193,20 @@ async fn a_project_does_not_see_anothers_jobs() {
         theirs.get(&path).await,
         theirs.delete(&path).await,
         theirs.get(&format!("{path}/events")).await,
-        theirs
-            .get(&format!("{path}/tasks/worker-0/logs/preview"))
-            .await,
-        theirs
-            .post(
-                &format!("{path}/actions"),
-                &json!({"action_type": "terminate"}),
-            )
-            .await,
+        theirs.get(&format!("{path}/tasks/worker-0/logs/preview")).await,
+        theirs.post(&format!("{path}/actions"), &json!({"action_type": "terminate"})).await,
     ] {
         reply.refused(400, "ModelArts.2775");
     }
-    let list = theirs
-        .post("/training-job-searches", &json!({}))
-        .await
-        .json();
+    let list = theirs.post("/training-job-searches", &json!({})).await.json();
     assert_eq!((&list["total"], &list["items"]), (&json!(0), &json!([])));
     // Jobs in different projects may have the same name.
-    let created = theirs
-        .post("/training-jobs", &site.script("mine", ""))
-        .await;
+    let created = theirs.post("/training-jobs", &site.script("mine", "")).await;
     assert_eq!(created.status, StatusCode::CREATED);
     // A user cannot sign requests for another project.
-    let other = Client {
-        project_id: "p1".into(),
-        ..theirs
-    };
+    let other = Client { project_id: "p1".into(), ..theirs };
     other.get(&path).await.refused(404, "ModelArts.2786");
-    let theirs = Client {
-        project_id: "p2".into(),
-        ..other
-    };
+    let theirs = Client { project_id: "p2".into(), ..other };
     let mut urgent = site.script("urgent", "");
     urgent["spec"] =
         json!({"resource": {"pool_id": "pool-cpu"}, "schedule_policy": {"priority": 3}});
@@ -276,10 +214,7 @@ async fn a_project_does_not_see_anothers_jobs() {
     reply.refused(403, "ModelArts.0108");
     urgent["spec"]["schedule_policy"]["priority"] = 2.into();
     let created = theirs.post("/training-jobs", &urgent).await;
-    let path = format!(
-        "/training-jobs/{}",
-        created.json()["metadata"]["id"].as_str().unwrap()
-    );
+    let path = format!("/training-jobs/{}", created.json()["metadata"]["id"].as_str().unwrap());
     let higher = json!({"spec": {"schedule_policy": {"priority": 3}}}).to_string();
     let reply = theirs.send(Method::PUT, &path, higher.into_bytes()).await;
     reply.refused(403, "ModelArts.0108");
@@ -292,10 +227,9 @@ async fn a_project_does_not_see_anothers_jobs() {
 
 #[tokio::test]
 async fn frozen_and_unauthorised_accounts_create_nothing() {
-    for (member, status, code) in [
-        ("frozen", 400, "ModelArts.2837"),
-        ("authorized", 403, "ModelArts.2785"),
-    ] {
+    for (member, status, code) in
+        [("frozen", 400, "ModelArts.2837"), ("authorized", 403, "ModelArts.2785")]
+    {
         let user = json!([{"name": "ann", member: member == "frozen"}]);
         let user = User::list_from_json(&user.to_string()).unwrap().remove(0);
         let site = Site::with(|builder| builder.user(user)).await;
@@ -322,19 +256,15 @@ async fn scoped_signatures_are_accepted() {
     let site = Site::start().await;
     let path = format!("/v2/{}/training-job-engines", site.emulator.project_id());
     let host = site.client.url.strip_prefix("http://").unwrap().to_owned();
-    let date = jiff::Timestamp::now()
-        .strftime("%Y%m%dT%H%M%SZ")
-        .to_string();
+    let date = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let ask = async |scope_day: &str, region: &str, service: &str, break_it: bool| {
         let scope = format!("{scope_day}/{region}/{service}/sdk_request");
         let canonical = format!(
             "GET\n{path}/\n\nhost:{host}\nx-sdk-date:{date}\n\nhost;x-sdk-date\n{}",
             hex(&Sha256::digest(""))
         );
-        let to_sign = format!(
-            "SDK-HMAC-SHA256\n{date}\n{scope}\n{}",
-            hex(&Sha256::digest(canonical))
-        );
+        let to_sign =
+            format!("SDK-HMAC-SHA256\n{date}\n{scope}\n{}", hex(&Sha256::digest(canonical)));
         let secret = format!("SDK{}", site.client.secret_key);
         let mut key = secret.into_bytes();
         for part in [scope_day, region, service, "sdk_request"] {
@@ -366,20 +296,9 @@ async fn scoped_signatures_are_accepted() {
         let reply = ask(day, region, service, false).await;
         assert_eq!(reply.status, 200, "{}", reply.text);
     }
-    assert!(
-        ask(day, "", "", true)
-            .await
-            .text
-            .contains("verify aksk signature fail")
-    );
+    assert!(ask(day, "", "", true).await.text.contains("verify aksk signature fail"));
     let reply = ask("20150907", "", "", false).await;
-    assert!(
-        reply
-            .text
-            .contains("the date of the credential is not the one"),
-        "{}",
-        reply.text
-    );
+    assert!(reply.text.contains("the date of the credential is not the one"), "{}", reply.text);
 }
 
 #[tokio::test]
@@ -387,17 +306,13 @@ async fn bodies_above_twelve_megabytes_are_refused() {
     let site = Site::start().await;
     let ask = async |size: usize| {
         let body = vec![b' '; size];
-        site.send(Method::POST, "/training-job-searches", body)
-            .await
+        site.send(Method::POST, "/training-job-searches", body).await
     };
     let most = 12 * 1024 * 1024;
     ask(most).await.refused(400, "ModelArts.2787");
     let reply = ask(most + 1).await;
     reply.refused(413, "ModelArts.4104");
-    assert_eq!(
-        reply.json()["error_solution"],
-        "Use a request body smaller than 12 MB."
-    );
+    assert_eq!(reply.json()["error_solution"], "Use a request body smaller than 12 MB.");
 }
 
 #[tokio::test]
@@ -411,9 +326,7 @@ async fn answers_of_iam_have_one_id_and_large_bodies_are_refused() {
     };
     for request in [
         site.client.http.get(format!("{url}/v3/projects")),
-        site.client
-            .http
-            .post(format!("{url}/v3.0/OS-CREDENTIAL/securitytokens")),
+        site.client.http.post(format!("{url}/v3.0/OS-CREDENTIAL/securitytokens")),
     ] {
         let reply = Reply::of(request.send().await.unwrap()).await;
         assert_eq!(reply.status, 401, "{}", reply.text);

@@ -40,10 +40,7 @@ struct Vectors {
 }
 
 fn vectors() -> Vec<Vector> {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../openapi/vectors/signing.json"
-    );
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/vectors/signing.json");
     let vectors: Vectors = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     assert!(!vectors.cases.is_empty());
     vectors.cases
@@ -69,10 +66,7 @@ impl Vector {
             .chain(&self.unsigned_headers)
             .map(|(name, value)| (name.clone(), value.clone().into_bytes()))
             .collect();
-        headers.push((
-            "Authorization".into(),
-            self.authorization.clone().into_bytes(),
-        ));
+        headers.push(("Authorization".into(), self.authorization.clone().into_bytes()));
         let body = match (&self.body, &self.body_base64) {
             (Some(text), _) => text.clone().into_bytes(),
             (None, Some(base64)) => from_base64(base64),
@@ -114,10 +108,7 @@ impl Vector {
 
 fn at(date: &str) -> SystemTime {
     let date = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", date).unwrap();
-    date.to_zoned(jiff::tz::TimeZone::UTC)
-        .unwrap()
-        .timestamp()
-        .into()
+    date.to_zoned(jiff::tz::TimeZone::UTC).unwrap().timestamp().into()
 }
 
 fn from_base64(text: &str) -> Vec<u8> {
@@ -130,9 +121,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     };
     let mut bytes = Vec::new();
     for group in text.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = group
-            .iter()
-            .fold(0u32, |bits, c| bits << 6 | u32::from(digit(*c)));
+        let bits = group.iter().fold(0u32, |bits, c| bits << 6 | u32::from(digit(*c)));
         let bits = bits << (6 * (4 - group.len()));
         bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
     }
@@ -168,15 +157,10 @@ fn another_algorithm_is_refused_by_its_name() {
     let vector = &vectors()[0];
     let mut sent = vector.sent();
     let (_, authorization) = sent.headers.last_mut().unwrap();
-    let text = vector
-        .authorization
-        .replacen("SDK-HMAC-SHA256", "V11-HMAC-SHA256", 1);
+    let text = vector.authorization.replacen("SDK-HMAC-SHA256", "V11-HMAC-SHA256", 1);
     *authorization = text.into_bytes();
     let found = "V11-HMAC-SHA256".to_owned();
-    assert_eq!(
-        vector.verify(&sent),
-        Err(SignatureError::UnsupportedAlgorithm { found })
-    );
+    assert_eq!(vector.verify(&sent), Err(SignatureError::UnsupportedAlgorithm { found }));
 }
 
 #[test]
@@ -184,10 +168,7 @@ fn the_query_given_by_the_signing_vectors_is_on_the_wire() {
     // Ensures that the vectors contain the queries that the tests above verify.
     for vector in vectors() {
         let pairs = vector.query.len();
-        let wire = vector
-            .target
-            .split_once('?')
-            .map_or(0, |(_, query)| query.split('&').count());
+        let wire = vector.target.split_once('?').map_or(0, |(_, query)| query.split('&').count());
         assert_eq!(pairs, wire, "{}", vector.name);
     }
 }
@@ -216,11 +197,8 @@ fn every_signing_vector_is_refused_after_one_changed_byte() {
 
         for index in 0..good.method.len() {
             let mut sent = good.clone();
-            let other = if sent.method.as_bytes()[index].eq_ignore_ascii_case(&b'x') {
-                "y"
-            } else {
-                "x"
-            };
+            let other =
+                if sent.method.as_bytes()[index].eq_ignore_ascii_case(&b'x') { "y" } else { "x" };
             sent.method.replace_range(index..=index, other);
             refused("the method", &sent);
         }
@@ -296,9 +274,9 @@ fn the_error_of_a_wrong_signature_has_the_canonical_request() {
         *last = changed(*last);
         let canonical_request = vector.canonical_request.replace('\n', "|");
         match vector.verify(&sent) {
-            Err(SignatureError::Mismatch {
-                canonical_request: received,
-            }) if !vector.name.contains("int-list") => {
+            Err(SignatureError::Mismatch { canonical_request: received })
+                if !vector.name.contains("int-list") =>
+            {
                 assert_eq!(received, canonical_request, "{}", vector.name);
             }
             // The signer sorted these values as numbers; the verifier sorts them as strings.
@@ -315,10 +293,8 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
     let sent = vector.sent();
     let mut headers = HeaderMap::new();
     for (name, value) in &sent.headers {
-        headers.append(
-            HeaderName::try_from(name).unwrap(),
-            HeaderValue::from_bytes(value).unwrap(),
-        );
+        headers
+            .append(HeaderName::try_from(name).unwrap(), HeaderValue::from_bytes(value).unwrap());
     }
     let received = ReceivedRequest {
         method: &sent.method,
@@ -333,11 +309,7 @@ fn the_clock_may_be_off_by_a_quarter_of_an_hour() {
     for near in [signed - MAX_SKEW, signed + MAX_SKEW] {
         assert!(check(near).is_ok());
     }
-    for far in [
-        signed - MAX_SKEW - second,
-        signed + MAX_SKEW + second,
-        UNIX_EPOCH,
-    ] {
+    for far in [signed - MAX_SKEW - second, signed + MAX_SKEW + second, UNIX_EPOCH] {
         assert!(matches!(check(far), Err(SignatureError::Expired { .. })));
     }
     assert_eq!(
@@ -360,21 +332,13 @@ async fn the_gateway_refuses_wrong_signatures() {
     };
     let start = "Incorrect IAM authentication information: ";
 
-    let url = format!(
-        "{}/v2/{}/training-jobs/x",
-        site.emulator.url(),
-        site.emulator.project_id()
-    );
+    let url = format!("{}/v2/{}/training-jobs/x", site.emulator.url(), site.emulator.project_id());
     let unsigned = Reply::of(site.client.http.get(&url).send().await.unwrap()).await;
     assert_eq!(refusal(&unsigned), format!("{start}x-auth-token not found"));
 
     let old = SystemTime::now() - Duration::from_secs(3600);
     let target = format!("/v2/{}/training-jobs/x", site.emulator.project_id());
-    let old = site
-        .signed(Method::GET, &target, Vec::new(), old)
-        .send()
-        .await
-        .unwrap();
+    let old = site.signed(Method::GET, &target, Vec::new(), old).send().await.unwrap();
     let old = refusal(&Reply::of(old).await);
     assert!(
         old.starts_with(&format!(
@@ -416,18 +380,11 @@ async fn the_gateway_refuses_wrong_signatures() {
 #[tokio::test]
 async fn configured_tokens_are_accepted_and_others_not() {
     let site = Site::with(|builder| builder.token("let-me-in")).await;
-    let url = format!(
-        "{}/v2/{}/training-job-searches",
-        site.emulator.url(),
-        site.emulator.project_id()
-    );
+    let url =
+        format!("{}/v2/{}/training-job-searches", site.emulator.url(), site.emulator.project_id());
     let ask = async |token: &str| {
-        let request = site
-            .client
-            .http
-            .post(&url)
-            .header("x-auth-token", token)
-            .body(json!({}).to_string());
+        let request =
+            site.client.http.post(&url).header("x-auth-token", token).body(json!({}).to_string());
         Reply::of(request.send().await.unwrap()).await
     };
     assert_eq!(ask("let-me-in").await.status, 200);

@@ -27,11 +27,11 @@ async fn site(choices: &[&str]) -> Site {
     let script = Script::from_json(r#"{"default": [{"seconds": 7200}]}"#).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     Site::with(|builder| {
-        builder
-            .quirks(all)
-            .clock(clock)
-            .runner(RunnerKind::Simulated(script))
-            .pool(Pool::new("pool", PoolKind::Cpu, 1))
+        builder.quirks(all).clock(clock).runner(RunnerKind::Simulated(script)).pool(Pool::new(
+            "pool",
+            PoolKind::Cpu,
+            1,
+        ))
     })
     .await
 }
@@ -47,10 +47,9 @@ fn job(name: &str) -> Value {
 
 #[tokio::test]
 async fn a_job_that_was_stopped_after_its_time() {
-    for (choice, phase) in [
-        ("auto-stopped=terminated", "Terminated"),
-        ("auto-stopped=failed", "Failed"),
-    ] {
+    for (choice, phase) in
+        [("auto-stopped=terminated", "Terminated"), ("auto-stopped=failed", "Failed")]
+    {
         let site = site(&[choice]).await;
         let mut limited = job("limited");
         limited["spec"]["auto_stop"] = json!({"time_unit": "HOURS", "duration": 1});
@@ -64,10 +63,7 @@ async fn a_job_that_was_stopped_after_its_time() {
 
 #[tokio::test]
 async fn a_job_whose_nodes_are_taken() {
-    for (choice, phase) in [
-        ("preempted=pending", "Pending"),
-        ("preempted=failed", "Failed"),
-    ] {
+    for (choice, phase) in [("preempted=pending", "Pending"), ("preempted=failed", "Failed")] {
         let site = site(&[choice]).await;
         let mut soft = job("soft");
         soft["spec"]["schedule_policy"] = json!({"preemptible": true, "priority": 1});
@@ -98,11 +94,7 @@ async fn a_second_stop_and_an_action_that_is_none() {
     let seeds = Seeds::from_json(r#"{"jobs": [{"name": "a", "phase": "Terminating"}]}"#).unwrap();
     for (choices, again, code) in [
         (vec![], 409, "ModelArts.2788"),
-        (
-            vec!["stop-again=accepts", "unknown-action=documented"],
-            202,
-            "ModelArts.2812",
-        ),
+        (vec!["stop-again=accepts", "unknown-action=documented"], 202, "ModelArts.2812"),
     ] {
         let site = site(&choices).await;
         let id = site.emulator.seed(&seeds).await.unwrap().remove(0);
@@ -124,10 +116,7 @@ async fn offsets_and_counts() {
     let list = async |site: &Site| {
         let search = json!({"offset": 1, "limit": 2, "order": "asc"});
         let list = site.post("/training-job-searches", &search).await.json();
-        (
-            list["items"][0]["metadata"]["name"].clone(),
-            list["count"].clone(),
-        )
+        (list["items"][0]["metadata"]["name"].clone(), list["count"].clone())
     };
     let plain = site(&[]).await;
     let ids = plain.emulator.seed(&seeds).await.unwrap();
@@ -164,33 +153,20 @@ async fn jobs_that_write_to_the_same_place() {
         site.put("bucket/.keep", "");
         let first = site.create(&writes("first", "/bucket/out/")).await;
         site.create(&writes("elsewhere", "/bucket/other/")).await;
-        let reply = site
-            .post("/training-jobs", &writes("second", "/bucket/out/"))
-            .await;
+        let reply = site.post("/training-jobs", &writes("second", "/bucket/out/")).await;
         assert_eq!(reply.status, status, "{}", reply.text);
         if refuses {
             assert_eq!(reply.error().1, "ModelArts.2788");
             let error_message = &reply.json()["error_msg"];
             assert!(
-                error_message
-                    .as_str()
-                    .unwrap()
-                    .contains("Other running job contain train_url"),
+                error_message.as_str().unwrap().contains("Other running job contain train_url"),
                 "{error_message}"
             );
         }
         // Only active jobs can conflict with a new job.
         site.terminate(&first).await;
         site.emulator.wait_until_settled(&first).await;
-        site.create(&writes(
-            "third",
-            if refuses {
-                "/bucket/out/"
-            } else {
-                "/bucket/x/"
-            },
-        ))
-        .await;
+        site.create(&writes("third", if refuses { "/bucket/out/" } else { "/bucket/x/" })).await;
     }
 }
 

@@ -31,9 +31,7 @@ fn settings(program: &Program) -> Vec<String> {
     let client = &program.client;
     let (url, project) = (&client.url, &client.project_id);
     let (access, secret) = (&client.access_key, &client.secret_key);
-    [url, "otc", url, project, access, secret, ""]
-        .map(str::to_owned)
-        .to_vec()
+    [url, "otc", url, project, access, secret, ""].map(str::to_owned).to_vec()
 }
 
 #[tokio::test]
@@ -69,14 +67,8 @@ async fn an_unusable_file_ends_the_program_before_the_start() {
     let directory = place.path().to_str().unwrap().to_owned();
     let missing = format!("{directory}/none/emulator.env");
     for (path, reason) in [
-        (
-            directory.as_str(),
-            "it must name a file, and is a directory or a device",
-        ),
-        (
-            "/dev/null",
-            "it must name a file, and is a directory or a device",
-        ),
+        (directory.as_str(), "it must name a file, and is a directory or a device"),
+        ("/dev/null", "it must name a file, and is a directory or a device"),
         (&missing, "its directory must exist"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"))

@@ -62,10 +62,7 @@ async fn flags_of_simulated_jobs() {
     let client = &program.client;
     // --users: the ready line contains the project and the access key of the first user in the
     // file.
-    assert_eq!(
-        (client.project_id.as_str(), client.access_key.as_str()),
-        ("p-ann", "A")
-    );
+    assert_eq!((client.project_id.as_str(), client.access_key.as_str()), ("p-ann", "A"));
     let pass = async |seconds: f64| {
         let body = json!({"advance_seconds": seconds}).to_string();
         let url = format!("{}/_emulator/clock", client.url);
@@ -100,19 +97,10 @@ async fn flags_of_simulated_jobs() {
     assert_eq!(ended["running_records"].as_array().unwrap().len(), 1);
     // --log-cap: the log consists of ten bytes and a message.
     let log = log(&program, &id).await;
-    assert!(
-        log.starts_with("more than \nmodelarts-pope: log length overflow(max:10;"),
-        "{log}"
-    );
+    assert!(log.starts_with("more than \nmodelarts-pope: log length overflow(max:10;"), "{log}");
     // --wording: the event text is that of the events guide.
-    let events = client
-        .get(&format!("/training-jobs/{id}/events?limit=100"))
-        .await;
-    assert!(
-        events.text.contains("The training job starts to run."),
-        "{}",
-        events.text
-    );
+    let events = client.get(&format!("/training-jobs/{id}/events?limit=100")).await;
+    assert!(events.text.contains("The training job starts to run."), "{}", events.text);
     // --public-nodes: a job that requests two nodes waits, because only one node exists.
     let mut large = job("large");
     large["spec"]["resource"]["node_count"] = 2.into();
@@ -123,11 +111,7 @@ async fn flags_of_simulated_jobs() {
     let mut locked = job("locked");
     locked["spec"]["log_export_path"] = json!({"obs_url": "/locked/logs/"});
     let reply = client.post("/training-jobs", &locked).await;
-    assert!(
-        reply.text.contains("the bucket is encrypted"),
-        "{}",
-        reply.text
-    );
+    assert!(reply.text.contains("the bucket is encrypted"), "{}", reply.text);
 }
 
 #[tokio::test]

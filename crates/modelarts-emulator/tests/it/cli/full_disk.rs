@@ -34,10 +34,7 @@ fn limit(program: &Program, bytes: Option<u64>) -> Option<u64> {
     let id = i32::try_from(program.child.id().unwrap()).unwrap();
     let id = Pid::from_raw(id);
     let hard = rustix::process::getrlimit(Resource::Fsize).maximum;
-    let new = Rlimit {
-        current: bytes,
-        maximum: hard,
-    };
+    let new = Rlimit { current: bytes, maximum: hard };
     prlimit(id, Resource::Fsize, new).unwrap().current
 }
 
@@ -65,8 +62,7 @@ async fn list(program: &Program, part: &str) -> Value {
 async fn names(program: &Program, part: &str) -> Vec<String> {
     let list = list(program, part).await;
     let jobs = list["items"].as_array().unwrap().iter();
-    jobs.map(|job| job["metadata"]["name"].as_str().unwrap().to_owned())
-        .collect()
+    jobs.map(|job| job["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
 /// The first request that the disk has no room for was executed before this was known: its job
@@ -107,10 +103,7 @@ async fn reads_go_on_and_what_happened_is_stored_when_there_is_room() {
     assert_eq!(names(&program, "").await, ["unstored"]);
     let (status, body) = health(&program).await;
     assert_eq!((status, &body["status"]), (200, &json!("not stored")));
-    assert!(
-        message.contains(body["problem"].as_str().unwrap()),
-        "{body}"
-    );
+    assert!(message.contains(body["problem"].as_str().unwrap()), "{body}");
 
     limit(&program, before);
     program.create(&cpu_job("later")).await;

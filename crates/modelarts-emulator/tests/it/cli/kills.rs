@@ -45,10 +45,7 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(self.0 >> 33).unwrap() % bound
     }
 }
@@ -93,10 +90,7 @@ struct KillCountdown {
 
 impl KillCountdown {
     fn after(answers: usize) -> Self {
-        Self {
-            left: AtomicUsize::new(answers),
-            due: Notify::new(),
-        }
+        Self { left: AtomicUsize::new(answers), due: Notify::new() }
     }
 
     fn answered(&self) {
@@ -114,11 +108,7 @@ async fn send(
     body: &Value,
 ) -> Option<(StatusCode, Value)> {
     let target = format!("/v2/{}{below}", client.project_id);
-    let body = if body.is_null() {
-        Vec::new()
-    } else {
-        body.to_string().into_bytes()
-    };
+    let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
     let request = client.signed(method, &target, body, SystemTime::now());
     let response = request.send().await.ok()?;
     let status = response.status();
@@ -218,10 +208,7 @@ impl LoadClient {
 
     async fn describe(&mut self, client: &Client, at: usize) -> Option<()> {
         let text = format!("text {}", self.random.below(1 << 20));
-        self.pending = Some(PendingRequest::Describe {
-            at,
-            text: text.clone(),
-        });
+        self.pending = Some(PendingRequest::Describe { at, text: text.clone() });
         let job = path(&self.jobs[at].id);
         let (status, body) = send(client, Method::PUT, &job, &json!({"description": text})).await?;
         self.pending = None;
@@ -245,11 +232,7 @@ impl LoadClient {
         let known = &mut self.jobs[at];
         let mut events = Vec::new();
         loop {
-            let below = format!(
-                "{}/events?limit=100&offset={}",
-                path(&known.id),
-                events.len()
-            );
+            let below = format!("{}/events?limit=100&offset={}", path(&known.id), events.len());
             let (status, body) = send(client, Method::GET, &below, &Value::Null).await?;
             assert_eq!(status, 200, "{body}");
             let page = body["events"].as_array().unwrap();
@@ -273,12 +256,7 @@ impl LoadClient {
             204 => String::new(),
             _ => panic!("{status}: {body}"),
         };
-        assert!(
-            log.starts_with(&known.log),
-            "{} was {:?} and is {log:?}",
-            known.id,
-            known.log
-        );
+        assert!(log.starts_with(&known.log), "{} was {:?} and is {log:?}", known.id, known.log);
         known.log = log;
         Some(())
     }
@@ -331,17 +309,13 @@ impl LoadClient {
         // acknowledged.
         if let Some(at) = deleted {
             let id = self.jobs.remove(at).id;
-            send(client, Method::DELETE, &path(&id), &Value::Null)
-                .await
-                .unwrap();
+            send(client, Method::DELETE, &path(&id), &Value::Null).await.unwrap();
             self.deleted.push(id);
         }
     }
 
     async fn show(&self, client: &Client, id: &str) -> (StatusCode, Value) {
-        send(client, Method::GET, &path(id), &Value::Null)
-            .await
-            .unwrap()
+        send(client, Method::GET, &path(id), &Value::Null).await.unwrap()
     }
 
     /// Waits until deleted jobs no longer exist and all others have completed. Returns the
@@ -473,19 +447,12 @@ async fn kills_lose_nothing_of_simulated_jobs() {
             child.wait().await.unwrap();
         };
         futures::future::join(kill, load).await;
-        lines += load_client
-            .jobs
-            .iter()
-            .map(|job| job.log.lines().count())
-            .sum::<usize>();
+        lines += load_client.jobs.iter().map(|job| job.log.lines().count()).sum::<usize>();
     }
     let program = start(place.path(), &flags).await;
     load_client.verify(&program.client).await;
     load_client.all_end(&program.client).await;
-    let summary = format!(
-        "{lines} lines seen, {} interruptions",
-        load_client.interrupted
-    );
+    let summary = format!("{lines} lines seen, {} interruptions", load_client.interrupted);
     println!("{summary}");
     assert!(lines > 100 && load_client.interrupted > 3, "{summary}");
 }
@@ -498,22 +465,17 @@ async fn a_hundred_kills_lose_nothing() {
     let gate = Gate::default();
     let port = gate.start().await;
     let mut random = Random(SEED);
-    let mut load_clients: Vec<LoadClient> = (0..CLIENTS)
-        .map(|name| LoadClient::new(name, port))
-        .collect();
+    let mut load_clients: Vec<LoadClient> =
+        (0..CLIENTS).map(|name| LoadClient::new(name, port)).collect();
     let (mut unanswered, mut left) = (0, 0);
     for round in 0..KILLS {
         let mut program = start(place.path(), &[]).await;
         left += gate.only_children_of(&program.client.url).await;
         let client = &program.client;
-        let checks = load_clients
-            .iter_mut()
-            .map(|load_client| load_client.verify(client));
+        let checks = load_clients.iter_mut().map(|load_client| load_client.verify(client));
         futures::future::join_all(checks).await;
         let moment = KillCountdown::after(1 + random.below(ANSWERS));
-        let loads = load_clients
-            .iter_mut()
-            .map(|load_client| load_client.load(client, &moment));
+        let loads = load_clients.iter_mut().map(|load_client| load_client.load(client, &moment));
         let child = &mut program.child;
         let kill = async {
             moment.due.notified().await;

@@ -24,21 +24,15 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
         std::fs::write(code.join("train.py"), script).unwrap();
         let id = program.create(&cpu_job("from-outside")).await;
         let waiting = gate.reached().await;
-        let log = program
-            .client
-            .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
-            .await;
+        let log =
+            program.client.get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview")).await;
         let log = log.json()["content"].as_str().unwrap().to_owned();
         let (pid, secret_seen) = log.trim().split_once(' ').unwrap();
         assert_eq!(secret_seen, "False");
         assert!(is_alive(pid));
 
         let own = program.child.id().unwrap().to_string();
-        let kill = Command::new("kill")
-            .args([&format!("-{signal}"), &own])
-            .status()
-            .await
-            .unwrap();
+        let kill = Command::new("kill").args([&format!("-{signal}"), &own]).status().await.unwrap();
         assert!(kill.success());
         let status = program.child.wait().await.unwrap();
         assert!(status.success(), "{signal}: {status}");
@@ -49,18 +43,8 @@ async fn it_prints_one_line_and_ends_with_its_jobs_on_a_signal() {
         program.stdout.read_to_string(&mut rest).await.unwrap();
         assert_eq!(rest, "", "stdout has one line");
         let mut stderr = String::new();
-        program
-            .child
-            .stderr
-            .take()
-            .unwrap()
-            .read_to_string(&mut stderr)
-            .await
-            .unwrap();
-        assert!(
-            stderr.contains("ready") && stderr.contains("/training-jobs"),
-            "{stderr}"
-        );
+        program.child.stderr.take().unwrap().read_to_string(&mut stderr).await.unwrap();
+        assert!(stderr.contains("ready") && stderr.contains("/training-jobs"), "{stderr}");
         assert!(!stderr.contains(&program.client.secret_key), "{stderr}");
     }
 }
@@ -106,14 +90,7 @@ async fn simulated_jobs_follow_the_script_in_a_file() {
     let hour = json!({"default": [{"seconds": 3600, "exit_code": 7}]});
     std::fs::write(&script, hour.to_string()).unwrap();
     let script = script.to_str().unwrap();
-    let flags = [
-        "--runner",
-        "simulated",
-        "--script",
-        script,
-        "--clock",
-        "manual",
-    ];
+    let flags = ["--runner", "simulated", "--script", script, "--clock", "manual"];
     let program = serve_with(place.path(), &flags).await;
     let client = &program.client;
     let job = json!({
@@ -123,10 +100,7 @@ async fn simulated_jobs_follow_the_script_in_a_file() {
         "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
     });
     let created = client.post("/training-jobs", &job).await.json();
-    let path = format!(
-        "/training-jobs/{}",
-        created["metadata"]["id"].as_str().unwrap()
-    );
+    let path = format!("/training-jobs/{}", created["metadata"]["id"].as_str().unwrap());
     let pass = async |seconds: u32| {
         let body = json!({"advance_seconds": seconds}).to_string();
         let url = format!("{}/_emulator/clock", client.url);
@@ -166,10 +140,7 @@ async fn an_unusable_file_is_named_in_the_error() {
             .unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
-        let named = format!(
-            "modelarts-emulator: cannot use {}: {reason}",
-            script.display()
-        );
+        let named = format!("modelarts-emulator: cannot use {}: {reason}", script.display());
         assert!(stderr.starts_with(&named), "{stderr}");
     }
 }
@@ -198,19 +169,11 @@ async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
     assert_eq!(client.access_key, "of-the-line");
     let quota = client.get("/training-quotas").await;
     assert!(quota.text.contains("\"quota\":5"), "{}", quota.text);
-    let list = client
-        .post("/training-job-searches", &json!({"offset": 1}))
-        .await
-        .json();
+    let list = client.post("/training-job-searches", &json!({"offset": 1})).await.json();
     assert_eq!((&list["total"], &list["count"]), (&json!(1), &json!(0)));
     for token in ["a", "b"] {
         let url = format!("{}/v2/of-the-file/training-job-engines", client.url);
-        let reply = client
-            .http
-            .get(url)
-            .header("x-auth-token", token)
-            .send()
-            .await;
+        let reply = client.http.get(url).header("x-auth-token", token).send().await;
         assert_eq!(reply.unwrap().status(), 200);
     }
     drop(program);
@@ -232,14 +195,9 @@ async fn flags_may_stand_in_a_file_and_those_of_the_command_line_win() {
     ] {
         let config = file("config.json", content);
         let mut command = Command::new(env!("CARGO_BIN_EXE_modelarts-emulator"));
-        let command = command
-            .args(["serve", "--config", &config])
-            .current_dir(place.path());
+        let command = command.args(["serve", "--config", &config]).current_dir(place.path());
         let output = command.output().await.unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            !output.status.success() && stderr.contains(reason),
-            "{stderr}"
-        );
+        assert!(!output.status.success() && stderr.contains(reason), "{stderr}");
     }
 }

@@ -13,24 +13,15 @@ async fn constructors_create_the_same_rules_as_the_control_route() {
     let emulator = Emulator::start().await.unwrap();
     let http = crate::support::http();
     for (fault, members) in [
-        (
-            Fault::status(429),
-            json!({"fault": "status", "status": 429}),
-        ),
-        (
-            Fault::retry_after(503, 7),
-            json!({"fault": "status", "status": 503, "retry_after": 7}),
-        ),
+        (Fault::status(429), json!({"fault": "status", "status": 429})),
+        (Fault::retry_after(503, 7), json!({"fault": "status", "status": 503, "retry_after": 7})),
         (
             Fault::error(400, "ModelArts.0104", "bad"),
             json!({"fault": "status", "status": 400, "error_code": "ModelArts.0104",
                 "error_msg": "bad"}),
         ),
         (Fault::html(), json!({"fault": "html"})),
-        (
-            Fault::delay(Duration::from_millis(1500)),
-            json!({"fault": "delay", "ms": 1500}),
-        ),
+        (Fault::delay(Duration::from_millis(1500)), json!({"fault": "delay", "ms": 1500})),
         (
             Fault::unknown_phase("Hibernating"),
             json!({"fault": "unknown-phase", "phase": "Hibernating"}),
@@ -46,8 +37,5 @@ async fn constructors_create_the_same_rules_as_the_control_route() {
         emulator.faults().clear();
     }
     let rule = FaultRule::once("ListTrainingJobs", Fault::status(42));
-    assert_eq!(
-        emulator.faults().add(rule),
-        Err("status 42 is not between 200 and 599".to_owned())
-    );
+    assert_eq!(emulator.faults().add(rule), Err("status 42 is not between 200 and 599".to_owned()));
 }

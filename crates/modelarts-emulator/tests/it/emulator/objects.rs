@@ -17,9 +17,7 @@ async fn a_job_reads_the_objects_that_were_put_and_its_output_is_read_back() {
     let local = tempfile::tempdir().unwrap();
     fs::create_dir(local.path().join("parts")).unwrap();
     fs::write(local.path().join("parts/a"), "from a directory").unwrap();
-    emulator
-        .put_dir(local.path(), "obs://bucket/data/")
-        .unwrap();
+    emulator.put_dir(local.path(), "obs://bucket/data/").unwrap();
     emulator.put("/bucket/data/b", b"bytes\0").unwrap();
     emulator
         .put(
@@ -38,12 +36,7 @@ async fn a_job_reads_the_objects_that_were_put_and_its_output_is_read_back() {
     job["algorithm"]["inputs"] = json!([{"name": "data_url", "remote": obs("/bucket/data/")}]);
     job["algorithm"]["outputs"] = json!([{"name": "train_url", "remote": obs("/bucket/out/")}]);
     let id = site.run(&job).await;
-    assert_eq!(
-        site.phase(&id).await,
-        "Completed",
-        "{}",
-        site.log(&id).await
-    );
+    assert_eq!(site.phase(&id).await, "Completed", "{}", site.log(&id).await);
     let out = emulator.get("bucket/out/out").unwrap();
     assert_eq!(out, b"from a directorybytes\0");
 }
@@ -59,12 +52,7 @@ async fn an_object_is_replaced_and_gets_the_usual_mode() {
     assert_eq!(names.len(), 1, "{names:?}");
     // The mode is that of any file that this process creates.
     fs::write(directory.join("own"), "").unwrap();
-    let mode = |name: &str| {
-        fs::metadata(directory.join(name))
-            .unwrap()
-            .permissions()
-            .mode()
-    };
+    let mode = |name: &str| fs::metadata(directory.join(name)).unwrap().permissions().mode();
     assert_eq!(mode("b"), mode("own"));
 }
 
@@ -73,14 +61,8 @@ async fn paths_that_name_no_object_are_refused() {
     let emulator = Emulator::start().await.unwrap();
     emulator.put("bucket/directory/object", "").unwrap();
     for (path, rule) in [
-        (
-            "bucket",
-            "it must name an object, such as bucket/code/train.py",
-        ),
-        (
-            "bucket/a/",
-            "it must name an object, such as bucket/code/train.py",
-        ),
+        ("bucket", "it must name an object, such as bucket/code/train.py"),
+        ("bucket/a/", "it must name an object, such as bucket/code/train.py"),
         ("", "it names no bucket"),
         ("obs:///a", "it names no bucket"),
         ("bucket/../../a", "the steps . and .. are not allowed"),
@@ -90,22 +72,13 @@ async fn paths_that_name_no_object_are_refused() {
     ] {
         let put = emulator.put(path, "").unwrap_err();
         assert_eq!(put.kind(), io::ErrorKind::InvalidInput, "{path}");
-        assert_eq!(
-            put.to_string(),
-            format!("cannot put the object {path:?}: {rule}")
-        );
+        assert_eq!(put.to_string(), format!("cannot put the object {path:?}: {rule}"));
         let get = emulator.get(path).unwrap_err();
         assert_eq!(get.kind(), io::ErrorKind::InvalidInput, "{path}");
-        assert_eq!(
-            get.to_string(),
-            format!("cannot get the object {path:?}: {rule}")
-        );
+        assert_eq!(get.to_string(), format!("cannot get the object {path:?}: {rule}"));
     }
     assert_eq!(
-        emulator
-            .put("bucket/directory", "")
-            .unwrap_err()
-            .to_string(),
+        emulator.put("bucket/directory", "").unwrap_err().to_string(),
         "cannot put the object \"bucket/directory\": 'bucket/directory' is a directory"
     );
     let missing = emulator.get("bucket/none").unwrap_err();

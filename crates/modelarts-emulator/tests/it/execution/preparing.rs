@@ -56,10 +56,7 @@ async fn a_failed_pre_check_uses_up_the_retries() {
     assert_eq!(count("awaiting resource allocation"), 3);
     assert_eq!(count("is being downloaded"), 0);
     let last = messages.last().unwrap();
-    assert!(
-        last.starts_with("Training job failures: the pre-check of worker-0 failed"),
-        "{last}"
-    );
+    assert!(last.starts_with("Training job failures: the pre-check of worker-0 failed"), "{last}");
     let tasks = site.get(&format!("/training-jobs/{id}/tasks")).await;
     assert_eq!(tasks.json()[2]["schedule_count"], 3);
 

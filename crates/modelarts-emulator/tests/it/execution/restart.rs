@@ -26,11 +26,7 @@ fn records(details: &Value) -> Vec<(String, String, String)> {
     records
         .iter()
         .map(|record| {
-            (
-                text(record, "start_type"),
-                text(record, "end_reason"),
-                text(record, "end_recover"),
-            )
+            (text(record, "start_type"), text(record, "end_reason"), text(record, "end_recover"))
         })
         .collect()
 }
@@ -70,17 +66,9 @@ async fn a_failed_job_runs_again_and_gets_its_old_outputs() {
     let details = site.details(&id).await;
     assert_eq!(details["status"]["phase"], "Completed");
     let failed = || {
-        (
-            "init_or_rescheduled".to_owned(),
-            "exit with 9".to_owned(),
-            "job_reschedule".to_owned(),
-        )
+        ("init_or_rescheduled".to_owned(), "exit with 9".to_owned(), "job_reschedule".to_owned())
     };
-    let done = (
-        "init_or_rescheduled".to_owned(),
-        "job completed".to_owned(),
-        String::new(),
-    );
+    let done = ("init_or_rescheduled".to_owned(), "job completed".to_owned(), String::new());
     assert_eq!(records(&details), [failed(), failed(), done]);
     // No document describes this member in responses (SOURCES O, S).
     let output = &details["algorithm"]["outputs"][0];
@@ -105,23 +93,11 @@ async fn restarts_are_counted() {
         (&any, "none", json!({}), 1),
         (&any, "two", json!({RETRIES: "2"}), 3),
         (&any, "unconditional", json!({UNCONDITIONAL: "true"}), 4),
-        (
-            &any,
-            "both",
-            json!({RETRIES: "1", UNCONDITIONAL: "true"}),
-            2,
-        ),
+        (&any, "both", json!({RETRIES: "1", UNCONDITIONAL: "true"}), 2),
         (&fault, "fault", json!({RETRIES: "3"}), 1),
-        (
-            &fault,
-            "fault-both",
-            json!({RETRIES: "3", UNCONDITIONAL: "true"}),
-            4,
-        ),
+        (&fault, "fault-both", json!({RETRIES: "3", UNCONDITIONAL: "true"}), 4),
     ] {
-        let id = site
-            .run(&annotated(site.script(name, "exit(5)"), annotations))
-            .await;
+        let id = site.run(&annotated(site.script(name, "exit(5)"), annotations)).await;
         let details = site.details(&id).await;
         assert_eq!(details["status"]["phase"], "Failed", "{name}");
         assert_eq!(records(&details).len(), runs, "{name}");
@@ -152,11 +128,7 @@ async fn timeless() -> (Site, Arc<ManualClock>) {
 }
 
 async fn get(site: &Site, below: &str) -> Value {
-    let url = format!(
-        "{}/v2/{}{below}",
-        site.emulator.url(),
-        site.emulator.project_id()
-    );
+    let url = format!("{}/v2/{}{below}", site.emulator.url(), site.emulator.project_id());
     let request = site.client.http.get(url).header("x-auth-token", "t");
     let text = request.send().await.unwrap().text().await.unwrap();
     serde_json::from_str(&text).unwrap()
@@ -178,10 +150,7 @@ async fn a_job_that_hangs_is_restarted_in_place() {
         let events = get(&site, &format!("/training-jobs/{id}/events")).await;
         events["events"].as_array().unwrap().iter().any(|event| {
             event["level"] == "Warning"
-                && event["message"]
-                    .as_str()
-                    .unwrap()
-                    .contains("may be suspended")
+                && event["message"].as_str().unwrap().contains("may be suspended")
         })
     };
     // The first check records the activity, and a later check finds no change for half an hour. A
@@ -201,11 +170,7 @@ async fn a_job_that_hangs_is_restarted_in_place() {
     assert_eq!(
         records(&details),
         [
-            (
-                "init_or_rescheduled".to_owned(),
-                "job hanged".to_owned(),
-                "proc_restart".to_owned()
-            ),
+            ("init_or_rescheduled".to_owned(), "job hanged".to_owned(), "proc_restart".to_owned()),
             ("restarted".to_owned(), String::new(), String::new()),
         ]
     );
@@ -233,33 +198,20 @@ async fn a_preempted_job_waits_and_runs_again() {
     assert_eq!(site.phase(&high).await, "Running");
     site.emulator.wait_for(&low, "Pending").await.unwrap();
     let messages = site.messages(&low).await;
-    assert!(
-        messages.contains(&"The training job is preempted.".to_owned()),
-        "{messages:?}"
-    );
+    assert!(messages.contains(&"The training job is preempted.".to_owned()), "{messages:?}");
     winner.let_through().await;
     gate.reached().await.let_through().await;
     site.emulator.wait_for(&low, "Completed").await.unwrap();
     let details = site.details(&low).await;
-    assert_eq!(
-        details["status"]["running_records"]
-            .as_array()
-            .unwrap()
-            .len(),
-        2
-    );
+    assert_eq!(details["status"]["running_records"].as_array().unwrap().len(), 2);
 }
 
 #[tokio::test]
 async fn a_job_that_waits_too_long_to_run_again_fails() {
     let mut timing = Timing::instant();
     timing.requeue = Duration::ZERO;
-    let site = Site::with(|builder| {
-        builder
-            .timing(timing)
-            .pool(Pool::new("one", PoolKind::Cpu, 1))
-    })
-    .await;
+    let site =
+        Site::with(|builder| builder.timing(timing).pool(Pool::new("one", PoolKind::Cpu, 1))).await;
     let gate = Gate::new().await;
     let job = |name: &str, priority: u32| {
         let mut job = site.script(name, &(gate.python() + "gate()"));
@@ -274,9 +226,5 @@ async fn a_job_that_waits_too_long_to_run_again_fails() {
     let _high = site.create(&job("high", 2)).await;
     site.emulator.wait_until_settled(&low).await;
     assert_eq!(site.phase(&low).await, "Failed");
-    assert!(
-        site.messages(&low)
-            .await
-            .contains(&"Failed to be queued.".to_owned())
-    );
+    assert!(site.messages(&low).await.contains(&"Failed to be queued.".to_owned()));
 }

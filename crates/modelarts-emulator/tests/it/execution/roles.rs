@@ -96,18 +96,8 @@ async fn roles_run_their_own_code_with_their_own_data() {
     assert_eq!(details["status"]["phase"], "Completed", "{details}");
     let tasks = json!(["learner-0", "worker-0", "worker-1"]);
     assert_eq!(details["status"]["tasks"], tasks);
-    assert_eq!(
-        details["status"]["node_count_metrics"]
-            .as_array()
-            .unwrap()
-            .last()
-            .unwrap()[1],
-        3
-    );
-    assert_eq!(
-        (details.get("algorithm"), details.get("spec")),
-        (None, None)
-    );
+    assert_eq!(details["status"]["node_count_metrics"].as_array().unwrap().last().unwrap()[1], 3);
+    assert_eq!((details.get("algorithm"), details.get("spec")), (None, None));
     let shown = &details["tasks"];
     assert_eq!(
         shown[0]["algorithm"],
@@ -143,21 +133,9 @@ async fn roles_run_their_own_code_with_their_own_data() {
     );
 
     for (task, values, output) in [
-        (
-            "learner-0",
-            "learner 0 1 1 1 2 learn state -",
-            "bucket/model/learner-0",
-        ),
-        (
-            "worker-0",
-            "worker 0 2 0 1 2 - seed 0.1",
-            "bucket/rollouts/worker-0",
-        ),
-        (
-            "worker-1",
-            "worker 1 2 0 1 2 - seed 0.1",
-            "bucket/rollouts/worker-1",
-        ),
+        ("learner-0", "learner 0 1 1 1 2 learn state -", "bucket/model/learner-0"),
+        ("worker-0", "worker 0 2 0 1 2 - seed 0.1", "bucket/rollouts/worker-0"),
+        ("worker-1", "worker 1 2 0 1 2 - seed 0.1", "bucket/rollouts/worker-1"),
     ] {
         assert_eq!(log(&site, &id, task).await, format!("{values}\n"));
         assert_eq!(site.read(output), values);
@@ -172,25 +150,11 @@ async fn roles_run_their_own_code_with_their_own_data() {
 
     let rows = site.get(&format!("/training-jobs/{id}/tasks")).await;
     let rows = rows.json();
-    let names: Value = rows
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["task"].clone())
-        .collect();
+    let names: Value = rows.as_array().unwrap().iter().map(|row| row["task"].clone()).collect();
     assert_eq!(names, tasks);
-    let addresses = rows
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["ip"].to_string());
-    assert_eq!(
-        addresses.collect::<std::collections::BTreeSet<_>>().len(),
-        3
-    );
-    let none = site
-        .get(&format!("/training-jobs/{id}/metrics/learner-1"))
-        .await;
+    let addresses = rows.as_array().unwrap().iter().map(|row| row["ip"].to_string());
+    assert_eq!(addresses.collect::<std::collections::BTreeSet<_>>().len(), 3);
+    let none = site.get(&format!("/training-jobs/{id}/metrics/learner-1")).await;
     none.refused(400, "ModelArts.2788");
     let found = json!({"filters": [{"key": "name", "operator": "like", "value": ["rl"]}]});
     let found = site.post("/training-job-searches", &found).await.json();
@@ -202,12 +166,7 @@ async fn a_role_that_fails_ends_the_others() {
     let site = Site::start().await;
     let (well, ill) = (Gate::new().await, Gate::new().await);
     let learner = role(&site, "model", "learner", &(well.python() + "gate()"));
-    let worker = role(
-        &site,
-        "model",
-        "worker",
-        &(ill.python() + "gate()\nexit(7)"),
-    );
+    let worker = role(&site, "model", "worker", &(ill.python() + "gate()\nexit(7)"));
     let id = site.create(&job("model", json!([learner, worker]))).await;
     let waiting = well.reached().await;
     ill.reached().await.let_through().await;
@@ -262,10 +221,7 @@ async fn a_job_waits_for_the_nodes_of_all_roles() {
     small["spec"] = json!({"resource": {"pool_id": "two"}});
     let small = site.create(&small).await;
     let running = gate.reached().await;
-    let tasks = json!([
-        in_pool("roles", "learner", 1),
-        in_pool("roles", "worker", 1)
-    ]);
+    let tasks = json!([in_pool("roles", "learner", 1), in_pool("roles", "worker", 1)]);
     let id = site.create(&job("roles", tasks)).await;
     site.emulator.wait_for(&id, "Pending").await.unwrap();
     running.let_through().await;
@@ -322,10 +278,7 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
             "tasks[1]: Flavor (modelarts.none) not found.",
         ),
         (
-            with(
-                "/algorithm/boot_file",
-                "obs://bucket/elsewhere/train.py".into(),
-            ),
+            with("/algorithm/boot_file", "obs://bucket/elsewhere/train.py".into()),
             "ModelArts.2792",
             "tasks[1]: The boot_file does not belong to the package_id directory.",
         ),
@@ -336,17 +289,12 @@ async fn roles_are_checked_by_the_rules_for_jobs() {
              directory below /home)",
         ),
         (
-            with(
-                "/algorithm/job_config",
-                json!({"parameters": [{"value": "1"}]}),
-            ),
+            with("/algorithm/job_config", json!({"parameters": [{"value": "1"}]})),
             "ModelArts.2788",
             "Invalid parameter(tasks[1].algorithm.job_config.parameters[0].name is required).",
         ),
     ] {
-        let reply = site
-            .post("/training-jobs", &job("model", json!([sound(), second])))
-            .await;
+        let reply = site.post("/training-jobs", &job("model", json!([sound(), second]))).await;
         assert_eq!(reply.error(), (400, code.to_owned()), "{}", reply.text);
         assert_eq!(reply.json()["error_msg"], sentence);
     }
@@ -374,10 +322,7 @@ async fn simulated_roles_follow_the_script_of_their_task() {
     let script = Script::from_json(&script.to_string()).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| {
-        builder
-            .runner(RunnerKind::Simulated(script))
-            .clock(clock)
-            .cloud(Cloud::Huawei)
+        builder.runner(RunnerKind::Simulated(script)).clock(clock).cloud(Cloud::Huawei)
     })
     .await;
     let tasks = ["worker", "learner"].map(|name| role(&site, "model", name, ""));
@@ -457,9 +402,7 @@ async fn roles_stop_after_the_hours_of_the_job() {
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| {
         builder
-            .runner(RunnerKind::Simulated(
-                Script::from_json(&script.to_string()).unwrap(),
-            ))
+            .runner(RunnerKind::Simulated(Script::from_json(&script.to_string()).unwrap()))
             .clock(clock.clone())
     })
     .await;
@@ -484,10 +427,7 @@ async fn code_and_place_are_those_of_the_roles() {
     .into_iter()
     .enumerate()
     {
-        let mut job = job(
-            &format!("job-{at}"),
-            json!([role(&site, "model", "worker", "")]),
-        );
+        let mut job = job(&format!("job-{at}"), json!([role(&site, "model", "worker", "")]));
         job["spec"] = spec;
         job["algorithm"] = json!({});
         let reply = site.post("/training-jobs", &job).await;
@@ -498,20 +438,13 @@ async fn code_and_place_are_those_of_the_roles() {
 #[tokio::test]
 async fn members_of_a_role_that_no_document_has_are_only_named() {
     let site = Site::start().await;
-    let mut worker = role(
-        &site,
-        "model",
-        "worker",
-        "import sys; sys.exit(len(sys.argv) > 1)",
-    );
+    let mut worker = role(&site, "model", "worker", "import sys; sys.exit(len(sys.argv) > 1)");
     worker["algorithm"]["job_config"] = json!({"code_dir": "/none/", "boot_file": "/none/a.py"});
     worker["algorithm"]["policies"] = json!({"auto_search": {"reward_attrs": []}});
     worker["algorithm"]["parameters"] = json!([{"name": "a", "value": "1"}]);
     let mut shell = role(&site, "model", "shell", "");
     shell["algorithm"] = json!({"engine": {"image_url": "org/image:1"}, "command": "true"});
-    let reply = site
-        .post("/training-jobs", &job("model", json!([worker, shell])))
-        .await;
+    let reply = site.post("/training-jobs", &job("model", json!([worker, shell]))).await;
     assert_eq!(reply.status, 201, "{}", reply.text);
     assert_eq!(
         reply.headers["x-emulator-ignored"],
@@ -530,13 +463,9 @@ async fn a_pool_has_nodes_for_all_roles_or_refuses() {
         role["task_resource"] = json!({"pool_id": "two", "node_count": 2});
         role
     });
-    let reply = site
-        .post("/training-jobs", &job("model", json!(tasks)))
-        .await;
+    let reply = site.post("/training-jobs", &job("model", json!(tasks))).await;
     reply.refused(400, "ModelArts.2793");
-    let alone = site
-        .post("/training-jobs", &job("model", json!([tasks[0]])))
-        .await;
+    let alone = site.post("/training-jobs", &job("model", json!([tasks[0]]))).await;
     assert_eq!(alone.status, 201, "{}", alone.text);
 }
 
@@ -544,9 +473,7 @@ async fn a_pool_has_nodes_for_all_roles_or_refuses() {
 async fn roles_whose_variables_have_one_name_are_refused() {
     let site = Site::start().await;
     let tasks = ["a-b", "a_b"].map(|name| role(&site, "model", name, ""));
-    let reply = site
-        .post("/training-jobs", &job("model", json!(tasks)))
-        .await;
+    let reply = site.post("/training-jobs", &job("model", json!(tasks))).await;
     reply.refused(501, "Emulator.0501");
     let sentence = reply.json()["error_msg"].as_str().unwrap().to_owned();
     assert!(sentence.contains("the roles a-b and a_b"), "{sentence}");

@@ -77,10 +77,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
         ("MA_TASK_INDEX", "0".into()),
         ("MA_NUM_HOSTS", "1".into()),
         ("MA_CURRENT_IP", address(&id, 0)),
-        (
-            "MA_CURRENT_INSTANCE_NAME",
-            format!("modelarts-job-{id}-worker-0"),
-        ),
+        ("MA_CURRENT_INSTANCE_NAME", format!("modelarts-job-{id}-worker-0")),
         ("MA_VJ_NAME", format!("ma-job-{id}")),
         ("MA_SCRIPT_INTERPRETER", String::new()),
         ("VC_TASK_INDEX", "0".into()),
@@ -99,9 +96,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
     }
     assert!(
         worker
-            .join(format!(
-                "home/ma-user/modelarts/log/modelarts-job-{id}-worker-0.log"
-            ))
+            .join(format!("home/ma-user/modelarts/log/modelarts-job-{id}-worker-0.log"))
             .is_file()
     );
 }
@@ -109,10 +104,7 @@ print(json.dumps([sys.argv, os.getcwd(), dict(os.environ)]))
 #[tokio::test]
 async fn a_command_runs_in_bash_in_its_directory() {
     let site = Site::start().await;
-    site.put(
-        "bucket/a/demo-code/run.sh",
-        "echo ran in $(basename $PWD) with \"$@\"\n",
-    );
+    site.put("bucket/a/demo-code/run.sh", "echo ran in $(basename $PWD) with \"$@\"\n");
     let mut job = json!({
         "kind": "job",
         "metadata": {"name": "command"},
@@ -125,15 +117,10 @@ async fn a_command_runs_in_bash_in_its_directory() {
         "spec": {"resource": {"pool_id": "pool-cpu"}},
     });
     let id = site.run(&job).await;
-    let code = site
-        .worker(&id)
-        .join("home/ma-user/modelarts/user-job-dir/demo-code");
+    let code = site.worker(&id).join("home/ma-user/modelarts/user-job-dir/demo-code");
     assert_eq!(
         site.log(&id).await,
-        format!(
-            "{}\nown: \nran in demo-code with --own --lr=0.1\n",
-            code.display()
-        )
+        format!("{}\nown: \nran in demo-code with --own --lr=0.1\n", code.display())
     );
     assert!(site.messages(&id).await[2].ends_with("Successfully pulled image \"org/image:1\""),);
 
@@ -145,10 +132,7 @@ async fn a_command_runs_in_bash_in_its_directory() {
     let work = site.worker(&id).join("home/ma-user/work");
     assert_eq!(
         site.log(&id).await,
-        format!(
-            "{}\nown: \nran in work with --own --lr=0.1\n",
-            work.display()
-        )
+        format!("{}\nown: \nran in work with --own --lr=0.1\n", work.display())
     );
 
     // This job has no code directory.
@@ -170,15 +154,9 @@ async fn the_exit_code_decides_and_outputs_come_back_also_after_a_failure() {
     job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/logs/"});
     let id = site.run(&job).await;
     assert_eq!(site.read("bucket/out/partial"), "half");
-    assert_eq!(
-        site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")),
-        "oh no\n"
-    );
+    assert_eq!(site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log")), "oh no\n");
     let job = site.details(&id).await;
-    assert_eq!(
-        job["spec"]["log_export_path"],
-        json!({"obs_url": "/bucket/logs/"})
-    );
+    assert_eq!(job["spec"]["log_export_path"], json!({"obs_url": "/bucket/logs/"}));
     let status = &job["status"];
     assert_eq!(status["phase"], "Failed");
     assert_eq!(status["secondary_phase"], "Failed");
@@ -202,14 +180,8 @@ async fn output_of_python_and_bash_is_in_the_log() {
     let job = site.script("raises", "raise ValueError('bad data')");
     let id = site.run(&job).await;
     let log = site.log(&id).await;
-    assert!(
-        log.starts_with("Traceback") && log.ends_with("ValueError: bad data\n"),
-        "{log}"
-    );
-    assert_eq!(
-        site.details(&id).await["status"]["task_statuses"][0]["exit_code"],
-        1
-    );
+    assert!(log.starts_with("Traceback") && log.ends_with("ValueError: bad data\n"), "{log}");
+    assert_eq!(site.details(&id).await["status"]["task_statuses"][0]["exit_code"], 1);
 
     let job = json!({
         "kind": "job",
@@ -219,22 +191,13 @@ async fn output_of_python_and_bash_is_in_the_log() {
     });
     let id = site.run(&job).await;
     let log = site.log(&id).await;
-    assert!(
-        log.contains("no-such-program") && log.contains("not found"),
-        "{log}"
-    );
-    assert_eq!(
-        site.details(&id).await["status"]["task_statuses"][0]["exit_code"],
-        127
-    );
+    assert!(log.contains("no-such-program") && log.contains("not found"), "{log}");
+    assert_eq!(site.details(&id).await["status"]["task_statuses"][0]["exit_code"], 127);
 
     // The exit code of a process that is killed by signal 9 is 128 + 9.
     let script = format!("{}import os\nos.kill(os.getpid(), 9)\n", gate.python());
     let id = site.run(&site.script("killed", &script)).await;
-    assert_eq!(
-        site.details(&id).await["status"]["task_statuses"][0]["exit_code"],
-        137
-    );
+    assert_eq!(site.details(&id).await["status"]["task_statuses"][0]["exit_code"], 137);
 }
 
 #[tokio::test]
@@ -242,31 +205,17 @@ async fn a_missing_boot_file_is_reported_by_python() {
     let mut timing = Timing::instant();
     timing.creating = Duration::from_secs(1);
     let clock = std::sync::Arc::new(ManualClock::at(SystemTime::now()));
-    let site = Site::with(|builder| {
-        builder
-            .timing(timing)
-            .clock(std::sync::Arc::clone(&clock) as _)
-    })
-    .await;
+    let site =
+        Site::with(|builder| builder.timing(timing).clock(std::sync::Arc::clone(&clock) as _))
+            .await;
     let id = site.create(&site.script("vanishes", "")).await;
     site.put("bucket/vanishes/code/other.py", "");
-    std::fs::remove_file(
-        site.emulator
-            .obs_root()
-            .join("bucket/vanishes/code/train.py"),
-    )
-    .unwrap();
+    std::fs::remove_file(site.emulator.obs_root().join("bucket/vanishes/code/train.py")).unwrap();
     pass(&clock, Duration::from_secs(1)).await;
     site.emulator.wait_until_settled(&id).await;
     let log = site.log(&id).await;
-    assert!(
-        log.contains("can't open file") && log.contains("train.py"),
-        "{log}"
-    );
-    assert_eq!(
-        site.details(&id).await["status"]["task_statuses"][0]["exit_code"],
-        2
-    );
+    assert!(log.contains("can't open file") && log.contains("train.py"), "{log}");
+    assert_eq!(site.details(&id).await["status"]["task_statuses"][0]["exit_code"], 2);
 }
 
 #[tokio::test]
@@ -280,26 +229,12 @@ async fn the_status_follows_the_documented_arithmetic() {
         SystemTime::UNIX_EPOCH + Duration::from_millis(second * 1000 + 625),
     ));
     let site = Site::with(|builder| {
-        builder
-            .token("t")
-            .timing(timing)
-            .clock(std::sync::Arc::clone(&clock) as _)
+        builder.token("t").timing(timing).clock(std::sync::Arc::clone(&clock) as _)
     })
     .await;
-    let url = format!(
-        "{}/v2/{}/training-jobs",
-        site.emulator.url(),
-        site.emulator.project_id()
-    );
+    let url = format!("{}/v2/{}/training-jobs", site.emulator.url(), site.emulator.project_id());
     let ask = async |request: reqwest::RequestBuilder| -> serde_json::Value {
-        let text = request
-            .header("x-auth-token", "t")
-            .send()
-            .await
-            .unwrap()
-            .text()
-            .await
-            .unwrap();
+        let text = request.header("x-auth-token", "t").send().await.unwrap().text().await.unwrap();
         serde_json::from_str(&text).unwrap()
     };
     let gate = Gate::new().await;
@@ -315,14 +250,8 @@ async fn the_status_follows_the_documented_arithmetic() {
     let pending = status().await;
     assert_eq!(pending["phase"], "Pending");
     assert_eq!(pending["secondary_phase"], "Queuing");
-    assert_eq!(
-        pending["node_count_metrics"],
-        json!([[(second + 3) * 1000, 0]])
-    );
-    assert_eq!(
-        (&pending["start_time"], &pending["duration"]),
-        (&json!(0), &json!(0))
-    );
+    assert_eq!(pending["node_count_metrics"], json!([[(second + 3) * 1000, 0]]));
+    assert_eq!((&pending["start_time"], &pending["duration"]), (&json!(0), &json!(0)));
 
     // The containers have started; the phase Running follows ten seconds later.
     pass(&clock, Duration::from_secs(10)).await;
@@ -334,11 +263,7 @@ async fn the_status_follows_the_documented_arithmetic() {
     assert_eq!(running["duration"], 0);
     assert_eq!(
         running["node_count_metrics"],
-        json!([
-            [(second + 3) * 1000, 0],
-            [(start - 1) * 1000, 0],
-            [start * 1000, 1]
-        ])
+        json!([[(second + 3) * 1000, 0], [(start - 1) * 1000, 0], [start * 1000, 1]])
     );
     assert_eq!(
         running["running_records"],
@@ -349,10 +274,7 @@ async fn the_status_follows_the_documented_arithmetic() {
     assert_eq!(later["duration"], 268_000);
     assert_eq!(
         later["node_count_metrics"].as_array().unwrap()[3..],
-        [
-            json!([(start + 267) * 1000, 1]),
-            json!([(start + 268) * 1000, 1])
-        ]
+        [json!([(start + 267) * 1000, 1]), json!([(start + 268) * 1000, 1])]
     );
     waiting.let_through().await;
     // The phase stays Running until the containers have been removed.

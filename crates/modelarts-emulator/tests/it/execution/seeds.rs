@@ -72,19 +72,12 @@ async fn a_seeded_job_has_its_given_history() {
              "source": "Task"},
         ])
     );
-    let metrics = site
-        .get(&format!("/training-jobs/{id}/metrics/worker-0"))
-        .await;
+    let metrics = site.get(&format!("/training-jobs/{id}/metrics/worker-0")).await;
     let metrics = metrics.json();
     assert_eq!(metrics["metrics"][0]["value"], json!([-1.0, 50.5]));
     assert_eq!(metrics["metrics"][2]["value"], json!([7.0, -1.0]));
-    let tags = site
-        .get(&format!("/modelarts-training-job/{id}/tags"))
-        .await;
-    assert_eq!(
-        tags.json()["tags"],
-        json!([{"key": "team", "value": "blue"}])
-    );
+    let tags = site.get(&format!("/modelarts-training-job/{id}/tags")).await;
+    assert_eq!(tags.json()["tags"], json!([{"key": "team", "value": "blue"}]));
     // The log is three years old, and therefore beyond its retention period.
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let log = site.get(&path).await;
@@ -181,10 +174,7 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
     ids(&seed(&site, json!([{"name": "taken"}])).await);
     for (seeded, sentence) in [
         (json!({}), "jobs[0] must have `name` or `job`"),
-        (
-            json!({"name": "a", "phase": "Done"}),
-            "jobs[0].phase must be one of Creating, ",
-        ),
+        (json!({"name": "a", "phase": "Done"}), "jobs[0].phase must be one of Creating, "),
         (
             json!({"name": "a", "phase": "Pending", "started": 1}),
             "jobs[0].started: a job that is Pending has not run",
@@ -217,15 +207,9 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
             json!({"name": "a", "created": i64::MIN}),
             "a time must be RFC 3339 or milliseconds, not -9223372036854775808",
         ),
-        (
-            json!({"name": "a", "count": 2}),
-            "jobs[0]: several jobs need the placeholder {n}",
-        ),
+        (json!({"name": "a", "count": 2}), "jobs[0]: several jobs need the placeholder {n}"),
         (json!({"name": "a", "id": "x"}), "jobs[0].id must be a UUID"),
-        (
-            json!({"name": "a", "user": "eve"}),
-            "jobs[0].user: there is no user eve",
-        ),
+        (json!({"name": "a", "user": "eve"}), "jobs[0].user: there is no user eve"),
         (json!({"name": "a b"}), "jobs[0].job: ModelArts."),
         (
             json!({"name": "a", "logs": {"worker-1": ""}}),
@@ -240,18 +224,12 @@ async fn invalid_seeds_are_refused_and_create_nothing() {
                 "message": ""}]}),
             "jobs[0].events must be in the order",
         ),
-        (
-            json!({"name": "a", "colour": "red"}),
-            "unknown field `colour`",
-        ),
+        (json!({"name": "a", "colour": "red"}), "unknown field `colour`"),
     ] {
         let reply = seed(&site, json!([seeded.clone(), {"name": "b"}])).await;
         assert_eq!(reply.error(), (400, "Emulator.0400".to_owned()), "{seeded}");
         let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(
-            error_message.contains(sentence),
-            "{seeded}: {error_message}"
-        );
+        assert!(error_message.contains(sentence), "{seeded}: {error_message}");
     }
     // The conflict is detected when the first job has already been created; that job is removed
     // again.
@@ -281,10 +259,7 @@ async fn a_log_that_cannot_be_written_removes_all_seeded_jobs() {
     let reply = seed(&site, seeds).await;
     reply.refused(400, "Emulator.0400");
     let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
-    assert!(
-        error_message.starts_with("the job b: its log cannot be written"),
-        "{error_message}"
-    );
+    assert!(error_message.starts_with("the job b: its log cannot be written"), "{error_message}");
     let list = site.post("/training-job-searches", &json!({})).await;
     assert_eq!(list.json()["total"], 0);
 }
@@ -296,8 +271,5 @@ async fn the_duration_of_a_seeded_running_job_grows() {
     let id = ids(&seed(&site, json!([{"name": "runs", "phase": "Running"}])).await).remove(0);
     assert!(site.emulator.advance(Duration::from_secs(600)).await);
     let status = site.details(&id).await["status"].take();
-    assert_eq!(
-        (&status["phase"], &status["duration"]),
-        (&json!("Running"), &json!(600_000))
-    );
+    assert_eq!((&status["phase"], &status["duration"]), (&json!("Running"), &json!(600_000)));
 }

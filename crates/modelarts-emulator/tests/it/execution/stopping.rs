@@ -43,10 +43,7 @@ async fn terminate_ends_the_whole_process_group() {
     let gate = Gate::new().await;
     let mut job = site.script(
         "family",
-        &family(
-            &gate,
-            "open(sys.argv[1].split('=')[1] + '/partial', 'w').write('half')",
-        ),
+        &family(&gate, "open(sys.argv[1].split('=')[1] + '/partial', 'w').write('half')"),
     );
     job["algorithm"]["outputs"] =
         json!([{"name": "train_url", "remote": {"obs": {"obs_url": "/bucket/out/"}}}]);
@@ -63,10 +60,7 @@ async fn terminate_ends_the_whole_process_group() {
     assert_eq!(site.read("bucket/out/partial"), "half");
     site.emulator.wait_until_settled(&id).await;
     let messages = site.messages(&id).await;
-    let end = messages
-        .iter()
-        .position(|m| m.contains("TerminateJob"))
-        .unwrap();
+    let end = messages.iter().position(|m| m.contains("TerminateJob")).unwrap();
     assert_eq!(
         messages[end + 1..],
         [
@@ -89,10 +83,9 @@ async fn a_job_that_ignores_sigterm_is_killed_after_the_grace_period() {
     let site = Site::with(|builder| builder.clock(std::sync::Arc::clone(&clock) as _)).await;
     let gate = Gate::new().await;
     let id = site
-        .create(&site.script(
-            "deaf",
-            &family(&gate, "signal.signal(signal.SIGTERM, signal.SIG_IGN)"),
-        ))
+        .create(
+            &site.script("deaf", &family(&gate, "signal.signal(signal.SIGTERM, signal.SIG_IGN)")),
+        )
         .await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
@@ -183,15 +176,10 @@ async fn a_stop_keeps_the_node_counts() {
 async fn a_running_job_can_be_deleted() {
     let site = Site::start().await;
     let gate = Gate::new().await;
-    let id = site
-        .create(&site.script("deleted", &family(&gate, "")))
-        .await;
+    let id = site.create(&site.script("deleted", &family(&gate, ""))).await;
     let waiting = gate.reached().await;
     let log = process_ids(&site, &id).await;
-    assert_eq!(
-        site.delete(&format!("/training-jobs/{id}")).await.text,
-        "\"\""
-    );
+    assert_eq!(site.delete(&format!("/training-jobs/{id}")).await.text, "\"\"");
     site.emulator.wait_until_gone(&id).await;
     assert!(log.split_whitespace().all(|pid| !is_alive(pid)));
     waiting.wait_until_gone().await;
@@ -218,24 +206,13 @@ async fn auto_stop_is_honoured() {
     assert_eq!(messages, Ok(()));
     // The system clock is three hours behind the emulator's clock, so that the request is signed
     // with the latter.
-    let target = format!(
-        "/v2/{}/training-jobs/{id}/events",
-        site.emulator.project_id()
-    );
+    let target = format!("/v2/{}/training-jobs/{id}/events", site.emulator.project_id());
     let now = modelarts_emulator::clock::Clock::now(clock.as_ref());
-    let reply = site
-        .signed(reqwest::Method::GET, &target, Vec::new(), now)
-        .send()
-        .await
-        .unwrap();
+    let reply = site.signed(reqwest::Method::GET, &target, Vec::new(), now).send().await.unwrap();
     let events: serde_json::Value = serde_json::from_str(&reply.text().await.unwrap()).unwrap();
     let stopped = "The training job has been stopped. (Maximum running duration: 3 hours)";
     assert!(
-        events["events"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|e| e["message"] == stopped),
+        events["events"].as_array().unwrap().iter().any(|e| e["message"] == stopped),
         "{events}"
     );
 }
@@ -252,35 +229,16 @@ async fn several_workers_run_at_once_and_the_first_failure_ends_all() {
     let mut job = site.script("three", &script);
     job["spec"]["resource"]["node_count"] = 3.into();
     let id = site.create(&job).await;
-    let workers = [
-        gate.reached().await,
-        gate.reached().await,
-        gate.reached().await,
-    ];
+    let workers = [gate.reached().await, gate.reached().await, gate.reached().await];
     let status = site.details(&id).await["status"].clone();
     assert_eq!(status["tasks"], json!(["worker-0", "worker-1", "worker-2"]));
-    assert_eq!(
-        status["node_count_metrics"]
-            .as_array()
-            .unwrap()
-            .last()
-            .unwrap()[1],
-        3
-    );
+    assert_eq!(status["node_count_metrics"].as_array().unwrap().last().unwrap()[1], 3);
     for index in 0..3 {
-        let reply = site
-            .get(&format!(
-                "/training-jobs/{id}/tasks/worker-{index}/logs/preview"
-            ))
-            .await;
+        let reply =
+            site.get(&format!("/training-jobs/{id}/tasks/worker-{index}/logs/preview")).await;
         assert_eq!(
             reply.json()["content"],
-            format!(
-                "{index} 3 {},{},{}\n",
-                address(&id, 0),
-                address(&id, 1),
-                address(&id, 2)
-            )
+            format!("{index} 3 {},{},{}\n", address(&id, 0), address(&id, 1), address(&id, 2))
         );
     }
     for worker in workers {
@@ -306,9 +264,7 @@ async fn the_end_of_the_emulator_is_the_end_of_its_jobs() {
     for orderly in [true, false] {
         let site = Site::start().await;
         let gate = Gate::new().await;
-        let id = site
-            .create(&site.script("orphan", &family(&gate, "")))
-            .await;
+        let id = site.create(&site.script("orphan", &family(&gate, ""))).await;
         let waiting = gate.reached().await;
         let log = process_ids(&site, &id).await;
         if orderly {

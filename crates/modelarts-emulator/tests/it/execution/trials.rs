@@ -75,14 +75,8 @@ async fn each_algorithm_searches_with_real_trials() {
     let site = Site::start().await;
     for algorithm in ["bayes_opt_search", "tpe_search", "anneal_search"] {
         // Trials run one at a time, so that the result depends only on the seed.
-        let settings = [
-            ("num_samples", "12"),
-            ("n_initial_points", "4"),
-            ("max_concurrent", "1"),
-        ];
-        let id = site
-            .run(&search(&site, algorithm, algorithm, &settings))
-            .await;
+        let settings = [("num_samples", "12"), ("n_initial_points", "4"), ("max_concurrent", "1")];
+        let id = site.run(&search(&site, algorithm, algorithm, &settings)).await;
         let details = site.details(&id).await;
         assert_eq!(details["status"]["phase"], "Completed", "{algorithm}");
         let given = &details["algorithm"]["policies"]["auto_search"]["algo_configs"][0]["name"];
@@ -131,34 +125,19 @@ async fn each_algorithm_searches_with_real_trials() {
                 assert_eq!(row[name], expected, "{name}");
             }
             // The code writes its output to the directory of its trial.
-            let model = format!(
-                "bucket/{algorithm}/out/{}/model",
-                row["trial_id"].as_str().unwrap()
-            );
+            let model =
+                format!("bucket/{algorithm}/out/{}/model", row["trial_id"].as_str().unwrap());
             assert_eq!(site.read(&model).parse::<f64>().unwrap(), x);
         }
-        let pids: BTreeSet<&str> = rows
-            .iter()
-            .map(|row| row["pid"].as_str().unwrap())
-            .collect();
+        let pids: BTreeSet<&str> = rows.iter().map(|row| row["pid"].as_str().unwrap()).collect();
         assert_eq!(pids.len(), 12);
         let log = site.log(&id).await;
         assert_eq!(log.matches(" after 7\n").count(), 12, "{log}");
 
-        let again = site
-            .run(&search(
-                &site,
-                &format!("{algorithm}-2"),
-                algorithm,
-                &settings,
-            ))
-            .await;
+        let again = site.run(&search(&site, &format!("{algorithm}-2"), algorithm, &settings)).await;
         let (_, second) = trials(&site, &again, "").await;
-        let configs = |rows: &[Value]| {
-            rows.iter()
-                .map(|row| row["config"].clone())
-                .collect::<Vec<_>>()
-        };
+        let configs =
+            |rows: &[Value]| rows.iter().map(|row| row["config"].clone()).collect::<Vec<_>>();
         assert_eq!(configs(&rows), configs(&second), "the same seed");
     }
 }
@@ -166,14 +145,7 @@ async fn each_algorithm_searches_with_real_trials() {
 #[tokio::test]
 async fn trials_are_listed_by_page_and_shown_by_report() {
     let site = Site::start().await;
-    let id = site
-        .run(&search(
-            &site,
-            "pages",
-            "anneal_search",
-            &[("num_samples", "5")],
-        ))
-        .await;
+    let id = site.run(&search(&site, "pages", "anneal_search", &[("num_samples", "5")])).await;
     let (page, rows) = trials(&site, &id, "?limit=2&offset=2").await;
     assert_eq!((&page["total"], &page["count"]), (&json!(5), &json!(1)));
     assert_eq!(rows[0][""], "4");
@@ -199,35 +171,20 @@ async fn trials_are_listed_by_page_and_shown_by_report() {
         ])
     );
     let reports = self::rows(&table);
-    let column = |name: &str| {
-        reports
-            .iter()
-            .map(|row| row[name].clone())
-            .collect::<Vec<_>>()
-    };
+    let column = |name: &str| reports.iter().map(|row| row[name].clone()).collect::<Vec<_>>();
     assert_eq!(column("done"), ["False", "False", "True"]);
     assert_eq!(column("training_iteration"), ["1", "2", "2"]);
-    assert_eq!(
-        number(&reports[0]["loss"]),
-        2.0 * number(&reports[2]["loss"])
-    );
+    assert_eq!(number(&reports[0]["loss"]), 2.0 * number(&reports[2]["loss"]));
     assert_eq!(reports[1]["loss"], reports[2]["best_reward"]);
 
     for (below, expected) in [
         ("autosearch-trials?limit=-1", (400, "ModelArts.2764")),
         ("autosearch-trials?offset=x", (400, "ModelArts.2764")),
         ("autosearch-trials/00000000", (400, "ModelArts.2788")),
-        (
-            "autosearch-parameter-analysis/steps",
-            (400, "ModelArts.2788"),
-        ),
+        ("autosearch-parameter-analysis/steps", (400, "ModelArts.2788")),
     ] {
         let reply = site.get(&format!("/training-jobs/{id}/{below}")).await;
-        assert_eq!(
-            reply.error(),
-            (expected.0, expected.1.to_owned()),
-            "{below}"
-        );
+        assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{below}");
     }
     let unknown = site.get("/training-jobs/x/autosearch-trials").await;
     unknown.refused(400, "ModelArts.2775");
@@ -241,18 +198,11 @@ async fn trials_are_listed_by_page_and_shown_by_report() {
 async fn a_trial_is_stopped_and_the_search_goes_on() {
     let site = Site::start().await;
     let gate = Gate::new().await;
-    let mut job = search(
-        &site,
-        "early",
-        "tpe_search",
-        &[("num_samples", "3"), ("max_concurrent", "2")],
-    );
+    let mut job =
+        search(&site, "early", "tpe_search", &[("num_samples", "3"), ("max_concurrent", "2")]);
     let script = format!("{}print('loss=1', flush=True)\ngate()\n", gate.python());
     site.put("bucket/early/code/train.py", script);
-    job["algorithm"]["policies"]["auto_search"]["search_params"]
-        .as_array_mut()
-        .unwrap()
-        .pop();
+    job["algorithm"]["policies"]["auto_search"]["search_params"].as_array_mut().unwrap().pop();
     let id = site.create(&job).await;
     // At most two trials run at a time.
     let (first, second) = (gate.reached().await, gate.reached().await);
@@ -271,11 +221,7 @@ async fn a_trial_is_stopped_and_the_search_goes_on() {
     // The third trial replaces the stopped trial, which waited at one of the first two gates.
     let third = gate.reached().await;
     let (_, rows) = trials(&site, &id, "").await;
-    let status = |rows: &[Value]| {
-        rows.iter()
-            .map(|row| row["status"].clone())
-            .collect::<Vec<_>>()
-    };
+    let status = |rows: &[Value]| rows.iter().map(|row| row["status"].clone()).collect::<Vec<_>>();
     assert_eq!(status(&rows), ["TERMINATED", "RUNNING", "RUNNING"]);
     stop(trial).await.refused(400, "ModelArts.2858");
     stop("00000000").await.refused(400, "ModelArts.2788");
@@ -300,18 +246,12 @@ async fn a_search_whose_trials_all_fail_has_failed_and_a_stopped_one_is_terminat
     assert_eq!(details["status"]["task_statuses"][0]["exit_code"], 3);
     let (_, rows) = trials(&site, &id, "").await;
     for row in &rows {
-        assert_eq!(
-            (&row["status"], &row["best_reward"]),
-            (&json!("ERROR"), &json!(""))
-        );
+        assert_eq!((&row["status"], &row["best_reward"]), (&json!("ERROR"), &json!("")));
     }
 
     let gate = Gate::new().await;
     job["metadata"]["name"] = "stopped".into();
-    site.put(
-        "bucket/fails/code/train.py",
-        format!("{}gate()\n", gate.python()),
-    );
+    site.put("bucket/fails/code/train.py", format!("{}gate()\n", gate.python()));
     let id = site.create(&job).await;
     let waiting = gate.reached().await;
     site.terminate(&id).await;
@@ -319,36 +259,20 @@ async fn a_search_whose_trials_all_fail_has_failed_and_a_stopped_one_is_terminat
     site.emulator.wait_until_settled(&id).await;
     assert_eq!(site.phase(&id).await, "Terminated");
     let (_, rows) = trials(&site, &id, "").await;
-    assert!(
-        rows.iter().all(|row| row["status"] == "TERMINATED"),
-        "{rows:?}"
-    );
+    assert!(rows.iter().all(|row| row["status"] == "TERMINATED"), "{rows:?}");
 }
 
 #[tokio::test]
 async fn the_analysis_has_a_table_and_paths_of_charts() {
     let site = Site::start().await;
-    let id = site
-        .run(&search(
-            &site,
-            "why",
-            "anneal_search",
-            &[("num_samples", "12")],
-        ))
-        .await;
+    let id = site.run(&search(&site, "why", "anneal_search", &[("num_samples", "12")])).await;
     let path = format!("/training-jobs/{id}/autosearch-parameter-analysis");
     let table = site.get(&path).await.json();
-    assert_eq!(
-        table["header"],
-        json!(["parameters", "the mean/std of importance"])
-    );
+    assert_eq!(table["header"], json!(["parameters", "the mean/std of importance"]));
     let share = |at: usize| -> f64 {
         let text = table["data"][at][1].as_str().unwrap();
         let (mean, deviation) = text.split_once('/').unwrap();
-        assert!(
-            (0.0..=0.5).contains(&deviation.parse::<f64>().unwrap()),
-            "{text}"
-        );
+        assert!((0.0..=0.5).contains(&deviation.parse::<f64>().unwrap()), "{text}");
         mean.parse().unwrap()
     };
     assert_eq!(table["data"][0][0], "x");
@@ -384,11 +308,9 @@ async fn templates_are_listed_and_shown() {
         .map(|family| family["algorithm_type_en"].as_str().unwrap())
         .collect();
     assert_eq!(families, ["hpo", "nas", "augment", "compression"]);
-    for (name, algorithm) in [
-        ("Bayes", "bayes_opt_search"),
-        ("TPE", "tpe_search"),
-        ("Anneal", "anneal_search"),
-    ] {
+    for (name, algorithm) in
+        [("Bayes", "bayes_opt_search"), ("TPE", "tpe_search"), ("Anneal", "anneal_search")]
+    {
         let template = site.get(&format!("{base}/hpo/{name}")).await.json();
         assert_eq!(template["file_name"], format!("{name}.yaml"));
         let content: Value = serde_saphyr::from_str(template["content"].as_str().unwrap()).unwrap();
@@ -401,11 +323,7 @@ async fn templates_are_listed_and_shown() {
         ("hpo/Grid", (404, "ModelArts.2836")),
     ] {
         let reply = site.get(&format!("{base}/{below}")).await;
-        assert_eq!(
-            reply.error(),
-            (expected.0, expected.1.to_owned()),
-            "{below}"
-        );
+        assert_eq!(reply.error(), (expected.0, expected.1.to_owned()), "{below}");
     }
 }
 
@@ -455,9 +373,7 @@ async fn simulated_trials_report_what_the_script_says() {
     let script = Script::from_json(script).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| {
-        builder
-            .runner(RunnerKind::Simulated(script))
-            .clock(Arc::clone(&clock) as _)
+        builder.runner(RunnerKind::Simulated(script)).clock(Arc::clone(&clock) as _)
     })
     .await;
     let settings = [("num_samples", "10"), ("max_concurrent", "2")];
@@ -469,10 +385,7 @@ async fn simulated_trials_report_what_the_script_says() {
     assert_eq!(page["total"], 10);
     for row in rows {
         assert_eq!(number(&row["loss"]), row["config"]["x"].as_f64().unwrap());
-        assert_eq!(
-            (&row["time_total_s"], &row["of"]),
-            (&json!("100"), &row["config"]["kind"])
-        );
+        assert_eq!((&row["time_total_s"], &row["of"]), (&json!("100"), &row["config"]["kind"]));
     }
     assert_eq!(site.log(&id).await.matches("loss=").count(), 10);
 }
@@ -484,9 +397,7 @@ async fn searches_with_the_same_seed_try_the_same_points() {
     let mut points = Vec::new();
     for (name, seed) in [("one", "7"), ("same", "7"), ("other", "8")] {
         let settings = [("num_samples", "6"), ("seed", seed)];
-        let id = site
-            .run(&search(&site, name, "tpe_search", &settings))
-            .await;
+        let id = site.run(&search(&site, name, "tpe_search", &settings)).await;
         let (_, rows) = trials(&site, &id, "").await;
         let point = |row: &Value| (row["config"]["x"].clone(), row["config"]["kind"].clone());
         points.push(rows.iter().map(point).collect::<Vec<_>>());

@@ -140,10 +140,7 @@ async fn every_answer_carries_a_request_id() {
     ] {
         let request = site.signed(Method::GET, &path, Vec::new(), std::time::SystemTime::now());
         let response = request.send().await.unwrap();
-        let request_id = response.headers()["x-request-id"]
-            .to_str()
-            .unwrap()
-            .to_owned();
+        let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
         assert_eq!(request_id.len(), 32, "{path}");
         assert!(seen.insert(request_id), "{path}");
     }
@@ -161,8 +158,7 @@ async fn a_job_that_does_not_exist_is_a_400() {
         site.delete(path).await,
         site.terminate(id).await,
         site.get(&format!("{path}/events")).await,
-        site.get(&format!("{path}/tasks/worker-0/logs/preview"))
-            .await,
+        site.get(&format!("{path}/tasks/worker-0/logs/preview")).await,
     ] {
         assert_eq!(reply.status, StatusCode::BAD_REQUEST);
         assert_eq!(
@@ -175,10 +171,7 @@ async fn a_job_that_does_not_exist_is_a_400() {
             })
         );
     }
-    assert_eq!(
-        site.emulator.wait_for(id, "Running").await,
-        Err(WaitError::NoSuchJob)
-    );
+    assert_eq!(site.emulator.wait_for(id, "Running").await, Err(WaitError::NoSuchJob));
 }
 
 #[tokio::test]
@@ -206,10 +199,7 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
     for (method, path) in [
         // Operations of fine-tuning jobs.
         (Method::GET, format!("/training-jobs/{id}/ft-detail")),
-        (
-            Method::POST,
-            format!("/training-jobs/{id}/ft-artifacts/publish"),
-        ),
+        (Method::POST, format!("/training-jobs/{id}/ft-artifacts/publish")),
         // Paths with a reserved word in place of an ID.
         (Method::GET, "/training-jobs/autosearch".to_owned()),
         (Method::GET, "/training-jobs/autosearch/events".to_owned()),
@@ -232,14 +222,8 @@ async fn unimplemented_operations_are_a_501_with_a_message() {
         );
     }
     // Requests outside of the API are rejected with 501, and need no signature.
-    let login = site
-        .client
-        .http
-        .post(format!("{}/v3/users", site.emulator.url()));
-    assert_eq!(
-        login.send().await.unwrap().status(),
-        StatusCode::NOT_IMPLEMENTED
-    );
+    let login = site.client.http.post(format!("{}/v3/users", site.emulator.url()));
+    assert_eq!(login.send().await.unwrap().status(), StatusCode::NOT_IMPLEMENTED);
 }
 
 #[tokio::test]
@@ -249,30 +233,14 @@ async fn a_method_that_no_document_has_is_a_405() {
     for (method, path, allowed) in [
         (Method::GET, "/training-jobs".to_owned(), "POST"),
         (Method::HEAD, format!("/training-jobs/{id}"), ""),
-        (
-            Method::PATCH,
-            format!("/training-jobs/{id}"),
-            "GET,HEAD,PUT,DELETE",
-        ),
+        (Method::PATCH, format!("/training-jobs/{id}"), "GET,HEAD,PUT,DELETE"),
         (Method::TRACE, "/training-job-searches".to_owned(), "POST"),
         // A reserved word is not a valid ID.
-        (
-            Method::GET,
-            "/training-jobs/batch-delete".to_owned(),
-            "POST",
-        ),
-        (
-            Method::DELETE,
-            "/training-jobs/batch-delete".to_owned(),
-            "POST",
-        ),
+        (Method::GET, "/training-jobs/batch-delete".to_owned(), "POST"),
+        (Method::DELETE, "/training-jobs/batch-delete".to_owned(), "POST"),
     ] {
         let reply = site.send(method.clone(), &path, Vec::new()).await;
-        assert_eq!(
-            reply.status,
-            StatusCode::METHOD_NOT_ALLOWED,
-            "{method} {path}"
-        );
+        assert_eq!(reply.status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
         if method == Method::HEAD {
             continue;
         }
@@ -296,10 +264,7 @@ async fn a_name_is_taken_until_its_job_is_gone() {
             "error_solution": "Change training job name.",
         })
     );
-    assert_eq!(
-        site.delete(&format!("/training-jobs/{id}")).await.status,
-        StatusCode::ACCEPTED
-    );
+    assert_eq!(site.delete(&format!("/training-jobs/{id}")).await.status, StatusCode::ACCEPTED);
     site.emulator.wait_until_gone(&id).await;
     site.create(&job).await;
 }
@@ -308,22 +273,12 @@ async fn a_name_is_taken_until_its_job_is_gone() {
 async fn only_active_jobs_are_terminated_and_only_so() {
     let site = Site::start().await;
     let gate = Gate::new().await;
-    let id = site
-        .create(&site.script("active", &(gate.python() + "gate()")))
-        .await;
+    let id = site.create(&site.script("active", &(gate.python() + "gate()"))).await;
     let waiting = gate.reached().await;
     let path = format!("/training-jobs/{id}/actions");
     for (body, code, message) in [
-        (
-            json!({}),
-            2788,
-            "Invalid parameter(action_type is required).",
-        ),
-        (
-            json!({"action_type": 1}),
-            2788,
-            "Invalid parameter(action_type must be a string).",
-        ),
+        (json!({}), 2788, "Invalid parameter(action_type is required)."),
+        (json!({"action_type": 1}), 2788, "Invalid parameter(action_type must be a string)."),
         (
             json!({"action_type": "stop"}),
             2788,
@@ -365,19 +320,13 @@ async fn a_deletion_is_asynchronous_and_leaves_nothing() {
     let clock = std::sync::Arc::new(modelarts_emulator::clock::ManualClock::at(
         std::time::SystemTime::now(),
     ));
-    let site = Site::with(|builder| {
-        builder
-            .timing(timing)
-            .clock(std::sync::Arc::clone(&clock) as _)
-    })
-    .await;
+    let site =
+        Site::with(|builder| builder.timing(timing).clock(std::sync::Arc::clone(&clock) as _))
+            .await;
     let id = site.run(&site.script("gone", "print(1)")).await;
     let path = format!("/training-jobs/{id}");
     let reply = site.delete(&path).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::ACCEPTED, "\"\"")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::ACCEPTED, "\"\""));
     // The job still exists, and its last event is that of the deletion.
     assert_eq!(
         site.messages(&id).await.last().unwrap(),
@@ -400,23 +349,15 @@ async fn the_log_is_a_204_before_its_first_byte() {
     let path = format!("/training-jobs/{id}/tasks/worker-0/logs/preview");
     let waiting = gate.reached().await;
     let reply = site.get(&path).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::NO_CONTENT, "")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::NO_CONTENT, ""));
     waiting.let_through().await;
     let waiting = gate.reached().await;
     let reply = site.get(&path).await;
     assert_eq!(reply.status, StatusCode::OK);
-    assert_eq!(
-        reply.json(),
-        json!({"content": "Grüße\n", "current_size": 8, "full_size": 8})
-    );
+    assert_eq!(reply.json(), json!({"content": "Grüße\n", "current_size": 8, "full_size": 8}));
     waiting.let_through().await;
 
-    let reply = site
-        .get(&format!("/training-jobs/{id}/tasks/worker-1/logs/preview"))
-        .await;
+    let reply = site.get(&format!("/training-jobs/{id}/tasks/worker-1/logs/preview")).await;
     reply.refused(400, "ModelArts.2788");
     assert_eq!(
         reply.json()["error_msg"],
@@ -431,9 +372,7 @@ async fn a_long_log_is_cut_at_its_beginning() {
     // limit falls within a character.
     let script = "import sys\nsys.stdout.buffer.write(b'x' + 'é'.encode() * 3000000)\n";
     let id = site.run(&site.script("long", script)).await;
-    let reply = site
-        .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
-        .await;
+    let reply = site.get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview")).await;
     let log = reply.json();
     assert_eq!(log["full_size"], 6_000_001);
     assert_eq!(log["current_size"], 5 * 1024 * 1024);
@@ -456,9 +395,7 @@ async fn a_request_in_process_is_answered_as_over_the_socket() {
         };
         let mut over_socket = Reply::of(site.client.http.execute(signed()).await.unwrap()).await;
 
-        let mut request = axum::http::Request::try_from(signed())
-            .unwrap()
-            .map(Body::new);
+        let mut request = axum::http::Request::try_from(signed()).unwrap().map(Body::new);
         // Over the socket, the client adds the header when it sends the request.
         let host = request.uri().authority().unwrap().as_str().parse().unwrap();
         request.headers_mut().insert(HOST, host);

@@ -7,10 +7,7 @@ use crate::support::{Site, put};
 
 /// Returns the body of an algorithm whose code prints its parameters.
 fn algorithm(site: &Site, name: &str) -> Value {
-    site.put(
-        &format!("bucket/{name}/code/train.py"),
-        "import sys\nprint(*sys.argv[1:3])\n",
-    );
+    site.put(&format!("bucket/{name}/code/train.py"), "import sys\nprint(*sys.argv[1:3])\n");
     site.put(&format!("bucket/{name}/code/lib/a.py"), "");
     json!({
         "metadata": {"name": name, "description": "of a test"},
@@ -59,15 +56,10 @@ async fn jobs_are_made_from_algorithms() {
             "spec": {"resource": {"flavor_id": "modelarts.vm.cpu.8u"}},
         })
     };
-    let run = site
-        .run(&job("job", json!([{"name": "epochs", "value": "5"}])))
-        .await;
+    let run = site.run(&job("job", json!([{"name": "epochs", "value": "5"}]))).await;
     assert_eq!(site.log(&run).await, "--epochs=5 --lr=0.1\n");
     let shown = &site.details(&run).await["algorithm"];
-    assert_eq!(
-        (&shown["id"], &shown["name"]),
-        (&json!(id), &json!("first"))
-    );
+    assert_eq!((&shown["id"], &shown["name"]), (&json!(id), &json!("first")));
     assert_eq!(shown["code_dir"], "/bucket/first/code/");
     assert_eq!(shown["outputs"][0]["access_method"], "env");
     for (parameters, code) in [
@@ -91,19 +83,12 @@ async fn algorithms_are_changed_listed_and_deleted() {
     let mut ids = Vec::new();
     for name in ["alpha", "beta", "gamma"] {
         let created = site.post("/algorithms", &algorithm(&site, name)).await;
-        ids.push(
-            created.json()["metadata"]["id"]
-                .as_str()
-                .unwrap()
-                .to_owned(),
-        );
+        ids.push(created.json()["metadata"]["id"].as_str().unwrap().to_owned());
     }
     let names = async |query: &str| -> Vec<String> {
         let list = site.get(&format!("/algorithms{query}")).await.json();
         let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
-            .collect()
+        items.map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names("").await, ["gamma", "beta", "alpha"]);
     // The offset counts pages, not records.
@@ -130,10 +115,7 @@ async fn algorithms_are_changed_listed_and_deleted() {
     reply.refused(400, "ModelArts.2758");
     bad["job_config"]["boot_file"] = Value::Null;
     let reply = site.post("/algorithms", &bad).await;
-    assert_eq!(
-        reply.json()["error_msg"],
-        "Invalid parameter(job_config.boot_file is required)."
-    );
+    assert_eq!(reply.json()["error_msg"], "Invalid parameter(job_config.boot_file is required).");
 
     let path = format!("/algorithms/{}", ids[0]);
     let mut changed = algorithm(&site, "renamed");
@@ -141,16 +123,10 @@ async fn algorithms_are_changed_listed_and_deleted() {
     let reply = put(&site, &path, changed).await;
     assert_eq!(reply.status, StatusCode::CREATED);
     let metadata = &reply.json()["metadata"];
-    assert_eq!(
-        (&metadata["name"], &metadata["description"]),
-        (&json!("alpha"), &json!("changed"))
-    );
+    assert_eq!((&metadata["name"], &metadata["description"]), (&json!("alpha"), &json!("changed")));
     assert!(metadata["update_time"].as_i64() >= metadata["create_time"].as_i64());
     let reply = site.delete(&path).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::ACCEPTED, "null")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::ACCEPTED, "null"));
     for reply in [site.get(&path).await, site.delete(&path).await] {
         reply.refused(400, "ModelArts.2755");
     }
@@ -179,10 +155,7 @@ async fn a_change_of_an_algorithm_replaces_it() {
         items.map(|one| one["name"].clone()).collect::<Vec<_>>()
     };
     // The elements are in the order in which the request contained them.
-    assert_eq!(
-        names(&created["job_config"]["parameters"]),
-        ["epochs", "lr"]
-    );
+    assert_eq!(names(&created["job_config"]["parameters"]), ["epochs", "lr"]);
 
     let id = created["metadata"]["id"].as_str().unwrap();
     let path = format!("/algorithms/{id}");
@@ -248,18 +221,13 @@ async fn experiments_count_their_jobs() {
     assert_eq!(shown["statistic"], json!({"job_count": 1}));
     let change = json!({"name": "renamed", "description": "d"});
     assert_eq!(put(&site, &path, change.clone()).await.json(), change);
-    let list = site
-        .get("/training-experiments?sort_by=name&order=asc&limit=1&offset=1")
-        .await
-        .json();
+    let list =
+        site.get("/training-experiments?sort_by=name&order=asc&limit=1&offset=1").await.json();
     assert_eq!(list["items"][0]["metadata"]["name"], "second");
     assert_eq!((&list["total"], &list["count"]), (&json!(2), &json!(2)));
     for (query, taken) in [("", true), ("&workspace_id=w", false)] {
-        let check = site
-            .get(&format!(
-                "/training-experiment-names?experiment_name=renamed{query}"
-            ))
-            .await;
+        let check =
+            site.get(&format!("/training-experiment-names?experiment_name=renamed{query}")).await;
         assert_eq!(check.json(), json!({"is_duplicate": taken}));
     }
     let change = json!({"name": "renamed", "description": ""});
@@ -291,9 +259,7 @@ async fn names_of_experiments_are_unique_in_their_workspace() {
         let list = site.get(&path).await.json();
         let items = list["items"].as_array().unwrap().clone();
         let metadata = items.into_iter().map(|mut item| item["metadata"].take());
-        metadata
-            .map(|it| (it["name"].clone(), it["workspace_id"].clone()))
-            .collect::<Vec<_>>()
+        metadata.map(|it| (it["name"].clone(), it["workspace_id"].clone())).collect::<Vec<_>>()
     };
     let (first, other) = ((json!("same"), json!("0")), (json!("same"), json!("w")));
     assert_eq!(names("").await, [other.clone(), first]);

@@ -25,26 +25,12 @@ async fn only_the_keys_of_the_users_are_accepted() {
         ..site.client.clone()
     };
     let list = bob.get("/").await;
-    assert_eq!(
-        (list.status.as_u16(), list.one("DisplayName").as_str()),
-        (200, "bob")
-    );
-    let wrong = ObsClient {
-        secret_key: "other".to_owned(),
-        ..site.client.clone()
-    };
+    assert_eq!((list.status.as_u16(), list.one("DisplayName").as_str()), (200, "bob"));
+    let wrong = ObsClient { secret_key: "other".to_owned(), ..site.client.clone() };
     wrong.get("/").await.refused(403, "SignatureDoesNotMatch");
-    let unknown = ObsClient {
-        access_key: "C".to_owned(),
-        ..site.client.clone()
-    };
+    let unknown = ObsClient { access_key: "C".to_owned(), ..site.client.clone() };
     unknown.get("/").await.refused(403, "InvalidAccessKeyId");
-    let unsigned = site
-        .client
-        .http
-        .get(format!("{}/bucket", site.client.url))
-        .send()
-        .await;
+    let unsigned = site.client.http.get(format!("{}/bucket", site.client.url)).send().await;
     let unsigned = ObsReply::of(unsigned.unwrap()).await;
     unsigned.refused(403, "AccessDenied");
     // Refused requests are not counted.
@@ -56,12 +42,7 @@ async fn temporary_keys(site: &ObsSite) -> Value {
     let body =
         json!({"auth": {"identity": {"methods": ["token"], "token": {"duration_seconds": 900}}}});
     let url = format!("{}/v3.0/OS-CREDENTIAL/securitytokens", site.emulator.url());
-    let issued = site
-        .client
-        .http
-        .post(url)
-        .header("x-auth-token", "t")
-        .body(body.to_string());
+    let issued = site.client.http.post(url).header("x-auth-token", "t").body(body.to_string());
     let issued = ObsReply::of(issued.send().await.unwrap()).await.body;
     serde_json::from_slice(&issued).unwrap()
 }
@@ -80,14 +61,8 @@ async fn temporary_keys_go_with_their_token_and_end() {
     };
     let token = text("securitytoken");
     assert_eq!(with(Some(&token)).get("/bucket").await.status, 200);
-    with(None)
-        .get("/bucket")
-        .await
-        .refused(403, "InvalidAccessKeyId");
-    with(Some("x"))
-        .get("/bucket")
-        .await
-        .refused(400, "InvalidToken");
+    with(None).get("/bucket").await.refused(403, "InvalidAccessKeyId");
+    with(Some("x")).get("/bucket").await.refused(400, "InvalidToken");
     clock.advance(Duration::from_secs(900));
     let expired = with(Some(&token)).get("/bucket").await;
     expired.refused(400, "ExpiredToken");
@@ -104,19 +79,9 @@ async fn presigned_requests_need_no_headers() {
     let read = site.client.http.get(url.clone()).send().await.unwrap();
     assert_eq!(read.text().await.unwrap(), "hello");
     let written = store.signed_url(Method::PUT, &path, life).await.unwrap();
-    let written = site
-        .client
-        .http
-        .put(written)
-        .body("new")
-        .send()
-        .await
-        .unwrap();
+    let written = site.client.http.put(written).body("new").send().await.unwrap();
     assert_eq!(written.status(), 200);
-    assert_eq!(
-        store.get(&path).await.unwrap().bytes().await.unwrap(),
-        "new"
-    );
+    assert_eq!(store.get(&path).await.unwrap().bytes().await.unwrap(), "new");
     let other = url.as_str().replace("X-Amz-Expires=60", "X-Amz-Expires=61");
     let refused = ObsReply::of(site.client.http.get(other).send().await.unwrap()).await;
     refused.refused(403, "SignatureDoesNotMatch");
@@ -174,10 +139,8 @@ async fn signed_get(
     let signature = crate::obs::signature(&site.client.secret_key, &scope, &text);
     let key = &site.client.access_key;
     let request = site.client.http.get(format!("{}/bucket", site.client.url));
-    let request = request
-        .header(date.0, date.1)
-        .header("x-amz-content-sha256", "UNSIGNED-PAYLOAD")
-        .header(
+    let request =
+        request.header(date.0, date.1).header("x-amz-content-sha256", "UNSIGNED-PAYLOAD").header(
             "authorization",
             format!(
                 "AWS4-HMAC-SHA256 \
@@ -223,11 +186,7 @@ async fn the_host_and_all_amz_headers_are_signed() {
     let put = put.header("x-amz-copy-source", "bucket/secret");
     let reply = ObsReply::of(put.send().await.unwrap()).await;
     reply.refused(403, "AccessDenied");
-    assert!(
-        reply.one("Message").contains("x-amz-copy-source"),
-        "{}",
-        reply.text()
-    );
+    assert!(reply.one("Message").contains("x-amz-copy-source"), "{}", reply.text());
     assert_eq!(site.get("/bucket/new").await.status, 404);
 
     let now = jiff::Timestamp::now();
@@ -248,10 +207,9 @@ async fn a_presigned_request_is_valid_for_seven_days_at_most() {
     let store = site.store();
     let path = Path::from("k");
     store.put(&path, "hello".into()).await.unwrap();
-    for (seconds, status, code) in [
-        (604_800, 200, ""),
-        (604_801, 400, "AuthorizationQueryParametersError"),
-    ] {
+    for (seconds, status, code) in
+        [(604_800, 200, ""), (604_801, 400, "AuthorizationQueryParametersError")]
+    {
         let life = Duration::from_secs(seconds);
         let url = store.signed_url(Method::GET, &path, life).await.unwrap();
         let read = site.client.http.get(url).send().await;
@@ -276,22 +234,16 @@ async fn a_host_is_loopback_or_a_bucket_below_localhost() {
     site.write("k", "hello");
     let port = site.client.url.rsplit_once(':').unwrap().1;
     let foreign = format!("bucket.example.com:{port}");
-    let reply = site
-        .send(Method::GET, "/bucket/k", &[("host", &foreign)], b"")
-        .await;
+    let reply = site.send(Method::GET, "/bucket/k", &[("host", &foreign)], b"").await;
     reply.refused(403, "AccessDenied");
     let origin = [("origin", "http://example.com")];
     let reply = site.send(Method::GET, "/bucket/k", &origin, b"").await;
     reply.refused(403, "AccessDenied");
     let localhost = format!("localhost:{port}");
-    let reply = site
-        .send(Method::GET, "/bucket/k", &[("host", &localhost)], b"")
-        .await;
+    let reply = site.send(Method::GET, "/bucket/k", &[("host", &localhost)], b"").await;
     assert_eq!(reply.text(), "hello");
     let virtual_hosted = format!("bucket.localhost:{port}");
-    let reply = site
-        .send(Method::GET, "/k", &[("host", &virtual_hosted)], b"")
-        .await;
+    let reply = site.send(Method::GET, "/k", &[("host", &virtual_hosted)], b"").await;
     assert_eq!(reply.text(), "hello");
     // The store of another crate lists what it has put.
     let listed: Vec<_> = site.store().list(None).try_collect().await.unwrap();

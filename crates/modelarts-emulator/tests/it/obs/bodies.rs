@@ -24,9 +24,7 @@ async fn metadata_and_headers_are_returned_as_sent() {
         ("x-amz-meta-colour", "blue"),
         ("x-amz-meta-sha256", "0123"),
     ];
-    let stored = site
-        .send(Method::PUT, "/bucket/k", &headers, b"hello")
-        .await;
+    let stored = site.send(Method::PUT, "/bucket/k", &headers, b"hello").await;
     assert_eq!(stored.status, 200, "{}", stored.text());
     assert_eq!(stored.header("etag"), format!("\"{MD5_OF_HELLO}\""));
     let copied = [("x-amz-copy-source", "bucket/k")];
@@ -37,18 +35,14 @@ async fn metadata_and_headers_are_returned_as_sent() {
         ("x-amz-metadata-directive", "REPLACE"),
         ("x-amz-meta-colour", "red"),
     ];
-    let replaced = site
-        .send(Method::PUT, "/bucket/other", &replaced, b"")
-        .await;
+    let replaced = site.send(Method::PUT, "/bucket/other", &replaced, b"").await;
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     // Records are kept in the data directory.
     site.emulator.shutdown().await;
     let site = ObsSite::with(set).await;
     for method in [Method::GET, Method::HEAD] {
         for key in ["k", "copy"] {
-            let reply = site
-                .send(method.clone(), &format!("/bucket/{key}"), &[], b"")
-                .await;
+            let reply = site.send(method.clone(), &format!("/bucket/{key}"), &[], b"").await;
             assert_eq!(reply.header("content-length"), "5");
             assert_eq!(reply.header("etag"), format!("\"{MD5_OF_HELLO}\""));
             for (name, value) in &headers {
@@ -58,13 +52,7 @@ async fn metadata_and_headers_are_returned_as_sent() {
         }
     }
     let other = site.get("/bucket/other").await;
-    assert_eq!(
-        (
-            other.header("x-amz-meta-colour"),
-            other.header("x-amz-meta-sha256")
-        ),
-        ("red", "")
-    );
+    assert_eq!((other.header("x-amz-meta-colour"), other.header("x-amz-meta-sha256")), ("red", ""));
     assert_eq!(other.header("content-type"), "binary/octet-stream");
     let to_itself = [("x-amz-copy-source", "bucket/k")];
     let to_itself = site.send(Method::PUT, "/bucket/k", &to_itself, b"").await;
@@ -79,10 +67,7 @@ async fn declared_digests_are_compared() {
         ("x-amz-checksum-crc32", "NhCmhg=="),
         ("x-amz-checksum-crc32c", "mnG7TA=="),
         ("x-amz-checksum-sha1", "qvTGHdzF6KLavt4PO0gs2a6pQ00="),
-        (
-            "x-amz-checksum-sha256",
-            "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=",
-        ),
+        ("x-amz-checksum-sha256", "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="),
         (
             "x-amz-content-sha256",
             "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
@@ -99,14 +84,10 @@ async fn declared_digests_are_compared() {
         "BadDigest",
         "XAmzContentSHA256Mismatch",
     ]) {
-        let reply = site
-            .send(Method::PUT, "/bucket/k", &[(name, value)], b"HELLO")
-            .await;
+        let reply = site.send(Method::PUT, "/bucket/k", &[(name, value)], b"HELLO").await;
         assert_eq!(reply.error(), (400, code.to_owned()), "{name}");
     }
-    let reply = site
-        .send(Method::PUT, "/bucket/k", &[("content-md5", "short")], b"x")
-        .await;
+    let reply = site.send(Method::PUT, "/bucket/k", &[("content-md5", "short")], b"x").await;
     reply.refused(400, "InvalidDigest");
     assert_eq!(site.get("/bucket/k").await.text(), "hello");
 }
@@ -150,10 +131,7 @@ async fn conditions_select_what_is_read_and_written() {
     let site = ObsSite::start().await;
     site.put("/bucket/k", b"hello").await;
     let quoted = format!("\"{MD5_OF_HELLO}\"");
-    let (past, future) = (
-        "Wed, 21 Oct 2015 07:28:00 GMT",
-        "Wed, 21 Oct 2099 07:28:00 GMT",
-    );
+    let (past, future) = ("Wed, 21 Oct 2015 07:28:00 GMT", "Wed, 21 Oct 2099 07:28:00 GMT");
     for (name, value, status) in [
         ("if-match", quoted.as_str(), 200),
         ("if-match", "\"other\"", 412),
@@ -166,20 +144,10 @@ async fn conditions_select_what_is_read_and_written() {
         ("range", "bytes=1-3", 206),
         ("range", "bytes=9-", 416),
     ] {
-        let reply = site
-            .send(Method::GET, "/bucket/k", &[(name, value)], b"")
-            .await;
-        assert_eq!(
-            reply.status.as_u16(),
-            status,
-            "{name}: {value}: {}",
-            reply.text()
-        );
+        let reply = site.send(Method::GET, "/bucket/k", &[(name, value)], b"").await;
+        assert_eq!(reply.status.as_u16(), status, "{name}: {value}: {}", reply.text());
         match status {
-            304 => assert_eq!(
-                (reply.header("etag"), reply.text().as_str()),
-                (quoted.as_str(), "")
-            ),
+            304 => assert_eq!((reply.header("etag"), reply.text().as_str()), (quoted.as_str(), "")),
             206 => {
                 let range = (reply.header("content-range"), reply.text());
                 assert_eq!(range, ("bytes 1-3/5", "ell".to_owned()));
@@ -199,9 +167,7 @@ async fn conditions_select_what_is_read_and_written() {
         ("k", "if-match", &quoted, 200),
     ] {
         let target = format!("/bucket/{key}");
-        let reply = site
-            .send(Method::PUT, &target, &[(name, value)], b"new")
-            .await;
+        let reply = site.send(Method::PUT, &target, &[(name, value)], b"new").await;
         assert_eq!(reply.status.as_u16(), status, "{key} {name}: {value}");
     }
     assert_eq!(site.get("/bucket/k").await.text(), "new");
@@ -217,9 +183,7 @@ async fn an_aborted_body_leaves_nothing() {
         Err(std::io::Error::other("the client fails")),
     ]);
     let request = site.request(Method::PUT, "/bucket/k", &[], b"");
-    let request = request
-        .header("content-length", 2 << 20)
-        .body(reqwest::Body::wrap_stream(parts));
+    let request = request.header("content-length", 2 << 20).body(reqwest::Body::wrap_stream(parts));
     assert!(request.send().await.is_err());
     assert_eq!(site.get("/bucket/k").await.text(), "earlier");
     // The emulator notices the end of the connection later.

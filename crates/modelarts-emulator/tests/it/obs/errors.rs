@@ -21,71 +21,15 @@ async fn bad_requests_get_an_error_that_states_the_rule() {
             "NotImplemented",
             "ShowAutoSearchParamsAnalysis returns its numbers",
         ),
-        (
-            Method::GET,
-            "/bucket/out/x.png",
-            "",
-            404,
-            "NoSuchKey",
-            "out/x.png",
-        ),
-        (
-            Method::GET,
-            "/nothing/key",
-            "",
-            404,
-            "NoSuchBucket",
-            "create it first",
-        ),
-        (
-            Method::PUT,
-            "/nothing/key",
-            "x",
-            404,
-            "NoSuchBucket",
-            "\"nothing\"",
-        ),
-        (
-            Method::GET,
-            "/nothing",
-            "",
-            404,
-            "NoSuchBucket",
-            "\"nothing\"",
-        ),
-        (
-            Method::GET,
-            "/bucket/none",
-            "",
-            404,
-            "NoSuchKey",
-            "\"none\"",
-        ),
+        (Method::GET, "/bucket/out/x.png", "", 404, "NoSuchKey", "out/x.png"),
+        (Method::GET, "/nothing/key", "", 404, "NoSuchBucket", "create it first"),
+        (Method::PUT, "/nothing/key", "x", 404, "NoSuchBucket", "\"nothing\""),
+        (Method::GET, "/nothing", "", 404, "NoSuchBucket", "\"nothing\""),
+        (Method::GET, "/bucket/none", "", 404, "NoSuchKey", "\"none\""),
         (Method::GET, "/bucket/dir", "", 404, "NoSuchKey", "\"dir\""),
-        (
-            Method::GET,
-            "/bucket/file/x",
-            "",
-            404,
-            "NoSuchKey",
-            "\"file/x\"",
-        ),
-        (
-            Method::GET,
-            "/bucket/a//b",
-            "",
-            404,
-            "NoSuchKey",
-            "\"a//b\"",
-        ),
-        (
-            Method::GET,
-            "/.hidden",
-            "",
-            404,
-            "NoSuchBucket",
-            "\".hidden\"",
-        ),
+        (Method::GET, "/bucket/file/x", "", 404, "NoSuchKey", "\"file/x\""),
+        (Method::GET, "/bucket/a//b", "", 404, "NoSuchKey", "\"a//b\""),
+        (Method::GET, "/.hidden", "", 404, "NoSuchBucket", "\".hidden\""),
         (
             Method::PUT,
             "/bucket/file/x",
@@ -94,63 +38,14 @@ async fn bad_requests_get_an_error_that_states_the_rule() {
             "InvalidArgument",
             "'bucket/file' exists and is not a directory",
         ),
-        (
-            Method::PUT,
-            "/bucket/dir",
-            "x",
-            400,
-            "InvalidArgument",
-            "'dir/' is a directory",
-        ),
-        (
-            Method::PUT,
-            "/bucket/a//b",
-            "x",
-            400,
-            "InvalidArgument",
-            "two slashes in a row",
-        ),
-        (
-            Method::PUT,
-            "/bucket/new/",
-            "x",
-            400,
-            "InvalidArgument",
-            "must be empty",
-        ),
-        (
-            Method::PUT,
-            &long,
-            "x",
-            400,
-            "KeyTooLongError",
-            "at most 255 bytes",
-        ),
+        (Method::PUT, "/bucket/dir", "x", 400, "InvalidArgument", "'dir/' is a directory"),
+        (Method::PUT, "/bucket/a//b", "x", 400, "InvalidArgument", "two slashes in a row"),
+        (Method::PUT, "/bucket/new/", "x", 400, "InvalidArgument", "must be empty"),
+        (Method::PUT, &long, "x", 400, "KeyTooLongError", "at most 255 bytes"),
         (Method::PUT, &longer, "x", 400, "KeyTooLongError", ""),
-        (
-            Method::PUT,
-            "/Bad_Name",
-            "",
-            400,
-            "InvalidBucketName",
-            "3 to 63",
-        ),
-        (
-            Method::PUT,
-            "/bucket",
-            "",
-            409,
-            "BucketAlreadyOwnedByYou",
-            "exists already",
-        ),
-        (
-            Method::DELETE,
-            "/bucket",
-            "",
-            409,
-            "BucketNotEmpty",
-            "delete them first",
-        ),
+        (Method::PUT, "/Bad_Name", "", 400, "InvalidBucketName", "3 to 63"),
+        (Method::PUT, "/bucket", "", 409, "BucketAlreadyOwnedByYou", "exists already"),
+        (Method::DELETE, "/bucket", "", 409, "BucketNotEmpty", "delete them first"),
         (
             Method::GET,
             "/bucket?list-type=2&max-keys=-1",
@@ -167,22 +62,8 @@ async fn bad_requests_get_an_error_that_states_the_rule() {
             "InvalidArgument",
             "encoding-type must be url",
         ),
-        (
-            Method::GET,
-            "/bucket/file?versionId=1",
-            "",
-            501,
-            "NotImplemented",
-            "leave out versionId",
-        ),
-        (
-            Method::GET,
-            "/bucket?acl",
-            "",
-            501,
-            "NotImplemented",
-            "GetBucketAcl",
-        ),
+        (Method::GET, "/bucket/file?versionId=1", "", 501, "NotImplemented", "leave out versionId"),
+        (Method::GET, "/bucket?acl", "", 501, "NotImplemented", "GetBucketAcl"),
         (
             Method::PUT,
             "/bucket/x?partNumber=0&uploadId=u",
@@ -200,18 +81,9 @@ async fn bad_requests_get_an_error_that_states_the_rule() {
             "completed or aborted",
         ),
     ] {
-        let reply = site
-            .send(method.clone(), target, &[], body.as_bytes())
-            .await;
-        assert_eq!(
-            reply.error(),
-            (status, code.to_owned()),
-            "{method} {target}"
-        );
-        let message = reply
-            .one("Message")
-            .replace("&quot;", "\"")
-            .replace("&apos;", "'");
+        let reply = site.send(method.clone(), target, &[], body.as_bytes()).await;
+        assert_eq!(reply.error(), (status, code.to_owned()), "{method} {target}");
+        let message = reply.one("Message").replace("&quot;", "\"").replace("&apos;", "'");
         assert!(message.contains(part), "{method} {target}: {message}");
         assert_ne!(reply.header("x-amz-request-id"), "", "{method} {target}");
     }

@@ -15,15 +15,8 @@ async fn a_fault_replaces_the_next_response_of_its_operation() {
     let site = ObsSite::start().await;
     let faults = site.emulator.faults();
     let content = noise(200_000);
-    faults
-        .add(FaultRule::once("obs.PutObject", Fault::retry_after(503, 7)))
-        .unwrap();
-    faults
-        .add(FaultRule::once(
-            "obs.PutObject",
-            Fault::error(403, "Quota", "no space"),
-        ))
-        .unwrap();
+    faults.add(FaultRule::once("obs.PutObject", Fault::retry_after(503, 7))).unwrap();
+    faults.add(FaultRule::once("obs.PutObject", Fault::error(403, "Quota", "no space"))).unwrap();
     let slow = site.put("/bucket/k", &content).await;
     slow.refused(503, "SlowDown");
     assert_eq!(slow.header("retry-after"), "7");
@@ -37,18 +30,11 @@ async fn a_fault_replaces_the_next_response_of_its_operation() {
     let counts = site.emulator.requests()["obs.PutObject"];
     assert_eq!((counts.received, counts.executed), (3, 1));
 
-    faults
-        .add(FaultRule::once("obs.GetObject", Fault::html()))
-        .unwrap();
+    faults.add(FaultRule::once("obs.GetObject", Fault::html())).unwrap();
     let page = site.get("/bucket/k").await;
-    assert_eq!(
-        (page.status.as_u16(), page.header("content-type")),
-        (502, "text/html")
-    );
+    assert_eq!((page.status.as_u16(), page.header("content-type")), (502, "text/html"));
     for fault in [Fault::Reset, Fault::LostAnswer] {
-        faults
-            .add(FaultRule::once("obs.DeleteObject", fault.clone()))
-            .unwrap();
+        faults.add(FaultRule::once("obs.DeleteObject", fault.clone())).unwrap();
         let request = site.request(Method::DELETE, "/bucket/k", &[], b"");
         assert!(request.send().await.is_err());
         let gone = site.get("/bucket/k").await.status == 404;
@@ -58,11 +44,7 @@ async fn a_fault_replaces_the_next_response_of_its_operation() {
     let last: Vec<_> = last.iter().map(|it| (it.operation, it.status)).collect();
     assert_eq!(
         last[..3],
-        [
-            ("obs.CreateBucket", 200),
-            ("obs.PutObject", 503),
-            ("obs.PutObject", 403)
-        ]
+        [("obs.CreateBucket", 200), ("obs.PutObject", 503), ("obs.PutObject", 403)]
     );
 }
 
@@ -110,17 +92,10 @@ async fn one_rule_delays_all_responses() {
 async fn rules_that_would_do_nothing_are_refused() {
     let site = ObsSite::start().await;
     let faults = site.emulator.faults();
-    let error = faults
-        .add(FaultRule::once("obs.Nothing", Fault::Reset))
-        .unwrap_err();
-    assert!(
-        error.starts_with("unknown operation `obs.Nothing`, expected * or one of "),
-        "{error}"
-    );
+    let error = faults.add(FaultRule::once("obs.Nothing", Fault::Reset)).unwrap_err();
+    assert!(error.starts_with("unknown operation `obs.Nothing`, expected * or one of "), "{error}");
     assert!(error.ends_with(", obs.*"), "{error}");
-    let error = faults
-        .add(FaultRule::once("obs.*", Fault::NullLists))
-        .unwrap_err();
+    let error = faults.add(FaultRule::once("obs.*", Fault::NullLists)).unwrap_err();
     assert!(error.starts_with("the fault changes JSON"), "{error}");
     // The rule for all operations of the API does not apply to OBS.
     faults.add(FaultRule::once("*", Fault::Reset)).unwrap();

@@ -10,30 +10,18 @@ use crate::{obs::ObsSite, support::Site};
 async fn a_file_that_is_rewritten_is_another_object() {
     let site = ObsSite::start().await;
     let headers = [("x-amz-meta-colour", "blue")];
-    let stored = site
-        .send(Method::PUT, "/bucket/k", &headers, b"hello")
-        .await;
+    let stored = site.send(Method::PUT, "/bucket/k", &headers, b"hello").await;
     site.write("k", "by a job");
     let read = site.get("/bucket/k").await;
-    assert_eq!(
-        (read.text().as_str(), read.header("x-amz-meta-colour")),
-        ("by a job", "")
-    );
+    assert_eq!((read.text().as_str(), read.header("x-amz-meta-colour")), ("by a job", ""));
     assert_ne!(read.header("etag"), stored.header("etag"));
     // The ETag contains a hyphen, so that no client takes it for an MD5.
     let etag = read.header("etag").trim_matches('"');
     let (digest, parts) = etag.split_once('-').unwrap();
     assert_eq!((digest.len(), parts), (32, "0"));
     let again = site.get("/bucket/k").await;
-    let listed = site
-        .get("/bucket?list-type=2")
-        .await
-        .one("ETag")
-        .replace("&quot;", "\"");
-    assert_eq!(
-        (again.header("etag"), listed.as_str()),
-        (read.header("etag"), read.header("etag"))
-    );
+    let listed = site.get("/bucket?list-type=2").await.one("ETag").replace("&quot;", "\"");
+    assert_eq!((again.header("etag"), listed.as_str()), (read.header("etag"), read.header("etag")));
 }
 
 #[tokio::test]
@@ -81,10 +69,7 @@ async fn a_job_finds_the_endpoint_and_if_asked_the_keys_of_its_user() {
     site.put("bucket/in/hello.txt", "hello");
     let mut job = site.script("client", SCRIPT);
     let id = site.run(&job).await;
-    assert_eq!(
-        site.log(&id).await,
-        "hello\nfrom the job\ncn-north-4 cn-north-4 None\n"
-    );
+    assert_eq!(site.log(&id).await, "hello\nfrom the job\ncn-north-4 cn-north-4 None\n");
     assert_eq!(site.read("bucket/out/from-job.txt"), "from the job");
     // The variables of the job take precedence.
     job = site.script(

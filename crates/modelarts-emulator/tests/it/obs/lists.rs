@@ -29,11 +29,7 @@ async fn pages(site: &ObsSite, query: &str) -> [Vec<String>; 2] {
             assert_eq!(reply.status, 200, "{}", reply.text());
             let rows = reply.text();
             let is_prefix = rows.contains("<CommonPrefixes>");
-            let row = if is_prefix {
-                reply.all("Prefix").pop().unwrap()
-            } else {
-                reply.one("Key")
-            };
+            let row = if is_prefix { reply.all("Prefix").pop().unwrap() } else { reply.one("Key") };
             if !row.is_empty() {
                 all.push(row);
             }
@@ -53,30 +49,13 @@ async fn pages(site: &ObsSite, query: &str) -> [Vec<String>; 2] {
 async fn the_order_is_that_of_the_bytes_of_the_keys() {
     let site = ObsSite::start().await;
     // The name `a` comes before `a-b`, and the directory `a/` after it.
-    let sorted = [
-        "Z", "a-b", "a-b/c", "a/b", "a/b-c", "a/b/c", "a0", "b", "ä", "漢",
-    ];
-    for name in sorted
-        .iter()
-        .filter(|name| **name != "a-b" && **name != "a/b")
-    {
+    let sorted = ["Z", "a-b", "a-b/c", "a/b", "a/b-c", "a/b/c", "a0", "b", "ä", "漢"];
+    for name in sorted.iter().filter(|name| **name != "a-b" && **name != "a/b") {
         site.write(name, "x");
     }
-    let expected: Vec<_> = sorted
-        .into_iter()
-        .filter(|it| !["a-b", "a/b"].contains(it))
-        .collect();
+    let expected: Vec<_> = sorted.into_iter().filter(|it| !["a-b", "a/b"].contains(it)).collect();
     assert_eq!(keys(&site.get("/bucket?list-type=2").await), expected);
-    let encoded = [
-        "Z",
-        "a-b/c",
-        "a/b-c",
-        "a/b/c",
-        "a0",
-        "b",
-        "%C3%A4",
-        "%E6%BC%A2",
-    ];
+    let encoded = ["Z", "a-b/c", "a/b-c", "a/b/c", "a0", "b", "%C3%A4", "%E6%BC%A2"];
     let both = pages(&site, "encoding-type=url").await;
     assert_eq!(both, [encoded, encoded]);
 }
@@ -95,9 +74,7 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
         pages(&site, "delimiter=%2F&encoding-type=url").await,
         [["a/", "b", "c/", "d-1", "d-2"]; 2]
     );
-    let reply = site
-        .get("/bucket?delimiter=%2F&list-type=2&prefix=a%2F")
-        .await;
+    let reply = site.get("/bucket?delimiter=%2F&list-type=2&prefix=a%2F").await;
     assert_eq!(keys(&reply), rows[..2]);
     assert_eq!(reply.all("Prefix"), ["a/", "a/x/"]);
     assert_eq!(reply.one("KeyCount"), "3");
@@ -105,13 +82,7 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
     assert_eq!(reply.all("Prefix").last().unwrap(), "d-");
     let reply = site.get("/bucket?list-type=2&start-after=a%2F2").await;
     assert_eq!(keys(&reply), ["a/x/3", "b", "c/1", "c/2", "d-1", "d-2"]);
-    for query in [
-        "prefix=a%2F%2F",
-        "prefix=..%2F",
-        "prefix=b%2F",
-        "prefix=nothing",
-        "max-keys=0",
-    ] {
+    for query in ["prefix=a%2F%2F", "prefix=..%2F", "prefix=b%2F", "prefix=nothing", "max-keys=0"] {
         let reply = site.get(&format!("/bucket?{query}")).await;
         assert_eq!(keys(&reply), [""; 0], "{query}");
         assert_eq!(reply.one("IsTruncated"), "false", "{query}");
@@ -122,9 +93,7 @@ async fn pages_with_a_delimiter_have_each_prefix_once() {
 async fn names_are_encoded_if_the_request_says_so() {
     let site = ObsSite::start().await;
     site.write("a b+c/ü&<%2F", "x");
-    let reply = site
-        .get("/bucket?encoding-type=url&list-type=2&prefix=a%20b")
-        .await;
+    let reply = site.get("/bucket?encoding-type=url&list-type=2&prefix=a%20b").await;
     assert_eq!(keys(&reply), ["a%20b%2Bc/%C3%BC%26%3C%252F"]);
     assert_eq!(reply.one("Prefix"), "a%20b");
     let reply = site.get("/bucket?list-type=2").await;
@@ -180,10 +149,7 @@ async fn links_out_of_the_root_and_pipes_are_no_objects() {
     assert_eq!(site.put("/bucket/key", b"own").await.status, 200);
     let secret = std::fs::read_to_string(outside.path().join("secret")).unwrap();
     assert_eq!(
-        (
-            secret.as_str(),
-            std::fs::read_dir(outside.path()).unwrap().count()
-        ),
+        (secret.as_str(), std::fs::read_dir(outside.path()).unwrap().count()),
         ("secret", 1)
     );
 }
@@ -194,29 +160,18 @@ async fn links_in_a_circle_are_followed_once() {
     site.write("a/file", "a");
     site.write("b/file", "b");
     let bucket = site.emulator.obs_root().join("bucket");
-    for (link, target) in [
-        ("a/1", "../b"),
-        ("a/2", "../b"),
-        ("b/1", "../a"),
-        ("b/2", "../a"),
-    ] {
+    for (link, target) in [("a/1", "../b"), ("a/2", "../b"), ("b/1", "../a"), ("b/2", "../a")] {
         symlink(target, bucket.join(link)).unwrap();
     }
-    let all = [
-        "a/1/file", "a/2/file", "a/file", "b/1/file", "b/2/file", "b/file",
-    ];
+    let all = ["a/1/file", "a/2/file", "a/file", "b/1/file", "b/2/file", "b/file"];
     assert_eq!(keys(&site.get("/bucket?list-type=2").await), all);
     // The same keys exist for a client that lists each directory.
     for (prefix, expected) in [("a/1/", &all[..1]), ("a/1/1/", &[]), ("b/", &all[3..])] {
         let prefix = prefix.replace('/', "%2F");
-        let reply = site
-            .get(&format!("/bucket?list-type=2&prefix={prefix}"))
-            .await;
+        let reply = site.get(&format!("/bucket?list-type=2&prefix={prefix}")).await;
         assert_eq!(keys(&reply), expected, "{prefix}");
     }
-    let reply = site
-        .get("/bucket?list-type=2&delimiter=%2F&prefix=a%2F1%2F")
-        .await;
+    let reply = site.get("/bucket?list-type=2&delimiter=%2F&prefix=a%2F1%2F").await;
     assert_eq!(
         (keys(&reply), reply.all("Prefix")),
         (vec!["a/1/file".to_owned()], vec!["a/1/".to_owned()])

@@ -25,12 +25,8 @@ use sha2::{Digest, Sha256};
 
 use crate::support::http;
 
-const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~')
-    .remove(b'/');
+const IN_PATH: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'/');
 
 /// Emulator with the empty bucket `bucket`, and a client with the keys of its first user.
 pub(super) struct ObsSite {
@@ -62,11 +58,7 @@ impl ObsSite {
         };
         let site = Self { emulator, client };
         let created = site.client.put("/bucket", b"").await;
-        assert!(
-            [200, 409].contains(&created.status.as_u16()),
-            "{}",
-            created.text()
-        );
+        assert!([200, 409].contains(&created.status.as_u16()), "{}", created.text());
         site
     }
 
@@ -170,10 +162,7 @@ impl ObsClient {
         let mut signed = vec![
             ("host".to_owned(), host),
             ("x-amz-date".to_owned(), date.clone()),
-            (
-                "x-amz-content-sha256".to_owned(),
-                "UNSIGNED-PAYLOAD".to_owned(),
-            ),
+            ("x-amz-content-sha256".to_owned(), "UNSIGNED-PAYLOAD".to_owned()),
         ];
         if let Some(token) = &self.token {
             signed.push(("x-amz-security-token".to_owned(), token.clone()));
@@ -185,25 +174,13 @@ impl ObsClient {
         signed.sort();
         let names: Vec<&str> = signed.iter().map(|(name, _)| name.as_str()).collect();
         let names = names.join(";");
-        let lines: String = signed
-            .iter()
-            .map(|(name, value)| format!("{name}:{value}\n"))
-            .collect();
-        let hash = &signed
-            .iter()
-            .find(|it| it.0 == "x-amz-content-sha256")
-            .unwrap()
-            .1;
+        let lines: String =
+            signed.iter().map(|(name, value)| format!("{name}:{value}\n")).collect();
+        let hash = &signed.iter().find(|it| it.0 == "x-amz-content-sha256").unwrap().1;
         let mut query: Vec<String> = query
             .split('&')
             .filter(|pair| !pair.is_empty())
-            .map(|pair| {
-                if pair.contains('=') {
-                    pair.to_owned()
-                } else {
-                    format!("{pair}=")
-                }
-            })
+            .map(|pair| if pair.contains('=') { pair.to_owned() } else { format!("{pair}=") })
             .collect();
         query.sort();
         let query = query.join("&");
@@ -234,11 +211,7 @@ impl ObsClient {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> ObsReply {
-        let response = self
-            .request(method, target, headers, body)
-            .send()
-            .await
-            .unwrap();
+        let response = self.request(method, target, headers, body).send().await.unwrap();
         ObsReply::of(response).await
     }
 
@@ -287,9 +260,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 pub(super) fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let next = std::iter::repeat_with(|| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) as u8
     });
     next.take(length).collect()

@@ -44,8 +44,7 @@ async fn only_the_listed_parts_in_their_order_are_joined() {
     let small = part(&site, "a/k", &id, 1, b"small").await;
     let five = part(&site, "a/k", &id, 5, &content[2 * PART..]).await;
     let complete = async |site: &ObsSite, body: String| {
-        site.post(&format!("/bucket/a/k?uploadId={id}"), &body)
-            .await
+        site.post(&format!("/bucket/a/k?uploadId={id}"), &body).await
     };
     for (body, code) in [
         (listed(&[(2, &two), (1, &small)]), "InvalidPartOrder"),
@@ -68,16 +67,9 @@ async fn only_the_listed_parts_in_their_order_are_joined() {
     assert_eq!(reply.status, 200, "{}", reply.text());
     let object = site.get("/bucket/a/k").await;
     assert!(object.body == content);
-    assert!(
-        object.header("etag").ends_with("-3\""),
-        "{}",
-        object.header("etag")
-    );
+    assert!(object.header("etag").ends_with("-3\""), "{}", object.header("etag"));
     assert_eq!(
-        (
-            object.header("content-type"),
-            object.header("x-amz-meta-colour")
-        ),
+        (object.header("content-type"), object.header("x-amz-meta-colour")),
         ("text/x", "blue")
     );
     let again = complete(&site, listed(&[(1, &one)])).await;
@@ -106,11 +98,7 @@ async fn operations_that_no_client_uses_are_not_implemented() {
         &format!("/bucket/a?uploadId={id}"),
     ] {
         let reply = site.get(target).await;
-        assert_eq!(
-            reply.error(),
-            (501, "NotImplemented".to_owned()),
-            "{target}"
-        );
+        assert_eq!(reply.error(), (501, "NotImplemented".to_owned()), "{target}");
     }
 }
 

@@ -23,10 +23,7 @@ fn find(language: &str, text: &str) -> Block {
 }
 
 fn hidden(command: &str) -> Step {
-    Step {
-        command: command.to_owned(),
-        output: String::new(),
-    }
+    Step { command: command.to_owned(), output: String::new() }
 }
 
 /// Writes the job that the page creates: with two fields that have no effect in the emulator.
@@ -67,9 +64,7 @@ async fn the_clock_of_the_page_moves() {
         output: "…".to_owned(),
     };
     let session = Session::start(place.path(), &serve).await;
-    session
-        .run(&steps(&find("console", "advance_seconds")))
-        .await;
+    session.run(&steps(&find("console", "advance_seconds"))).await;
 }
 
 #[tokio::test]
@@ -113,9 +108,7 @@ async fn the_program_reads_the_documents_of_the_page() {
     let all = blocks(PAGE);
     let all = all.iter().filter(|block| block.language == "json");
     assert_eq!(all.count(), documents.len(), "a document is not tested");
-    let mut flags = ["--runner", "simulated", "--clock", "manual"]
-        .map(str::to_owned)
-        .to_vec();
+    let mut flags = ["--runner", "simulated", "--clock", "manual"].map(str::to_owned).to_vec();
     for (flag, block) in documents {
         let file = place.path().join(format!("{}.json", &flag[2..]));
         fs::write(&file, block.text).unwrap();
@@ -124,46 +117,25 @@ async fn the_program_reads_the_documents_of_the_page() {
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
     let program = program::serve_with(place.path(), &flags).await;
     let client = &program.client;
-    let user = (
-        &*client.project_id,
-        &*client.access_key,
-        &*client.secret_key,
-    );
+    let user = (&*client.project_id, &*client.access_key, &*client.secret_key);
     assert_eq!(user, ("p1", "A", "S"));
 
     let old = jobs(&program, "old").await;
     let status = &old["items"][0]["status"];
-    assert_eq!(
-        (&status["phase"], &old["count"]),
-        (&json!("Failed"), &json!(1))
-    );
+    assert_eq!((&status["phase"], &old["count"]), (&json!("Failed"), &json!(1)));
     assert_eq!(jobs(&program, "many-").await["count"], 1000);
-    assert_eq!(
-        jobs(&program, "now").await["items"][0]["status"]["phase"],
-        "Running"
-    );
+    assert_eq!(jobs(&program, "now").await["items"][0]["status"]["phase"], "Running");
 
     // A job without code: the emulator copies no files.
     let mut flaky = program::cpu_job("flaky-1");
     flaky["algorithm"] = json!({"command": "true", "engine": {"image_url": "own/image:1"}});
     flaky["metadata"]["annotations"] = json!({"fault-tolerance/job-retry-num": "1"});
     let id = program.create(&flaky).await;
-    let advance = program
-        .client
-        .http
-        .post(format!("{}/_emulator/clock", client.url));
-    let advance = advance
-        .body(json!({"advance_seconds": 60}).to_string())
-        .send()
-        .await
-        .unwrap();
+    let advance = program.client.http.post(format!("{}/_emulator/clock", client.url));
+    let advance = advance.body(json!({"advance_seconds": 60}).to_string()).send().await.unwrap();
     assert_eq!(advance.status(), StatusCode::OK);
     let job = jobs(&program, "flaky-1").await["items"][0].take();
     assert_eq!(job["status"]["phase"], "Completed", "{job}");
     let exits = job["status"]["running_records"].as_array().unwrap();
-    assert_eq!(
-        (exits.len(), &job["metadata"]["id"]),
-        (2, &json!(id)),
-        "{job}"
-    );
+    assert_eq!((exits.len(), &job["metadata"]["id"]), (2, &json!(id)), "{job}");
 }

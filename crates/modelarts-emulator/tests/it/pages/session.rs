@@ -59,10 +59,7 @@ fn without_random_values(text: &str) -> String {
 
 /// Compares the output of a command with that on the page, where `…` means any text.
 pub(super) fn assert_output(step: &Step, actual: &str) {
-    let (expected, actual) = (
-        without_random_values(&step.output),
-        without_random_values(actual),
-    );
+    let (expected, actual) = (without_random_values(&step.output), without_random_values(actual));
     let parts = expected.split('…').map(fancy_regex::escape);
     let pattern = format!("(?s)^{}$", parts.collect::<Vec<_>>().join(".*"));
     assert!(
@@ -98,11 +95,7 @@ impl<'a> Session<'a> {
         let mut stdout = BufReader::new(program.stdout.take().unwrap());
         stdout.read_line(&mut line).await.unwrap();
         assert_output(step, &line);
-        Self {
-            place,
-            ready: serde_json::from_str(&line).unwrap(),
-            _program: program,
-        }
+        Self { place, ready: serde_json::from_str(&line).unwrap(), _program: program }
     }
 
     pub(super) fn value(&self, name: &str) -> &str {
@@ -143,10 +136,7 @@ impl<'a> Session<'a> {
 
 #[test]
 fn an_output_matches_apart_from_random_values_and_omitted_text() {
-    let step = |output: &str| Step {
-        command: "curl".into(),
-        output: output.into(),
-    };
+    let step = |output: &str| Step { command: "curl".into(), output: output.into() };
     let page = step(
         "HTTP/1.1 200 OK\ndate: Sat, 21 Nov 2026 21:03:35 \
          GMT\n{\"url\":\"http://127.0.0.1:1\",…}\n",
@@ -156,13 +146,7 @@ fn an_output_matches_apart_from_random_values_and_omitted_text() {
         "HTTP/1.1 200 OK\r\ndate: Sun, 22 Nov 2026 00:00:00 \
          GMT\r\n{\"url\":\"http://127.0.0.1:22\",\"a\":1}",
     );
-    for (page, actual) in [
-        ("a\n", ""),
-        ("", "a"),
-        ("a…c", "ab"),
-        ("[1]", "1"),
-        ("a", "ab"),
-    ] {
+    for (page, actual) in [("a\n", ""), ("", "a"), ("a…c", "ab"), ("[1]", "1"), ("a", "ab")] {
         let compared = std::panic::catch_unwind(|| assert_output(&step(page), actual));
         assert!(compared.is_err(), "{page:?} must differ from {actual:?}");
     }

@@ -14,10 +14,8 @@ async fn the_session_of_the_page_runs() {
     // `examples/run` runs the two test suites.
     let suites: Vec<_> = console.drain(..2).flatten().collect();
     let last = ["examples/pytest", "npx vitest run"];
-    for (suite, end) in suites
-        .iter()
-        .filter(|step| step.command.starts_with("MODELARTS_EMULATOR="))
-        .zip(last)
+    for (suite, end) in
+        suites.iter().filter(|step| step.command.starts_with("MODELARTS_EMULATOR=")).zip(last)
     {
         assert!(suite.command.ends_with(end), "{}", suite.command);
     }
@@ -28,9 +26,6 @@ async fn the_session_of_the_page_runs() {
     // The page prints the body of the job.
     assert_eq!(steps[1].command, "cat job.json");
     std::fs::write(place.path().join("job.json"), &steps[1].output).unwrap();
-    assert_eq!(
-        steps.last().unwrap().command,
-        "curl -s $URL/_emulator/health"
-    );
+    assert_eq!(steps.last().unwrap().command, "curl -s $URL/_emulator/health");
     session.run(&steps).await;
 }

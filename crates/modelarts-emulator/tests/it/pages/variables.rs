@@ -35,10 +35,8 @@ fn table() -> BTreeMap<&'static str, (&'static str, Emulated)> {
             _ => panic!("{row}"),
         };
         for name in names.split(", ") {
-            let previous = table.insert(
-                name.trim_matches('`'),
-                (example.trim_matches('`'), emulated()),
-            );
+            let previous =
+                table.insert(name.trim_matches('`'), (example.trim_matches('`'), emulated()));
             assert_eq!(previous, None, "{name}");
         }
     }
@@ -59,10 +57,7 @@ const OF_THE_PROCESS: [&str; 7] = [
 #[tokio::test]
 async fn a_job_has_the_variables_of_the_table() {
     let site = Site::start().await;
-    site.put(
-        "bucket/code/train.py",
-        "import json, os\nprint(json.dumps(dict(os.environ)))\n",
-    );
+    site.put("bucket/code/train.py", "import json, os\nprint(json.dumps(dict(os.environ)))\n");
     let id = site
         .run(&json!({
             "kind": "job",
@@ -79,14 +74,10 @@ async fn a_job_has_the_variables_of_the_table() {
     let directory = values["MA_HOME"].strip_suffix("/home/ma-user").unwrap();
 
     let table = table();
-    let present = table
-        .iter()
-        .filter(|(_, (_, emulated))| *emulated != Emulated::Missing);
+    let present = table.iter().filter(|(_, (_, emulated))| *emulated != Emulated::Missing);
     let expected: BTreeSet<_> = present.map(|(name, _)| *name).collect();
     let actual = values.keys().map(String::as_str);
-    let actual: BTreeSet<_> = actual
-        .filter(|name| !OF_THE_PROCESS.contains(name))
-        .collect();
+    let actual: BTreeSet<_> = actual.filter(|name| !OF_THE_PROCESS.contains(name)).collect();
     assert_eq!(actual, expected);
     for (name, (example, emulated)) in &table {
         let Some(value) = values.get(*name) else {
@@ -99,17 +90,8 @@ async fn a_job_has_the_variables_of_the_table() {
         }
     }
     // The text below the table names variables that neither the service nor the emulator sets.
-    for name in [
-        "RANK",
-        "LOCAL_RANK",
-        "WORLD_SIZE",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-    ] {
-        assert!(
-            PAGE.contains(&format!("`{name}`")) && !values.contains_key(name),
-            "{name}"
-        );
+    for name in ["RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"] {
+        assert!(PAGE.contains(&format!("`{name}`")) && !values.contains_key(name), "{name}");
     }
     let job: Value = site.details(&id).await;
     assert_eq!(job["status"]["tasks"], json!(["worker-0", "worker-1"]));

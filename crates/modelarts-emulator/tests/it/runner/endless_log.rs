@@ -16,11 +16,7 @@ async fn a_job_with_an_endless_log_is_previewed_and_stopped() {
     job["spec"]["log_export_path"] = json!({"obs_url": "/bucket/talks/logs/"});
     let id = site.create(&job).await;
     let requests = async {
-        while !site
-            .log(&id)
-            .await
-            .contains("log length overflow(max:1000;")
-        {}
+        while !site.log(&id).await.contains("log length overflow(max:1000;") {}
         assert_eq!(site.phase(&id).await, "Running");
         site.terminate(&id).await;
         site.emulator.wait_until_settled(&id).await;
@@ -29,8 +25,5 @@ async fn a_job_with_an_endless_log_is_previewed_and_stopped() {
     assert!(result.is_ok(), "no answer");
     assert_eq!(site.phase(&id).await, "Terminated");
     let log = site.log(&id).await;
-    assert!(
-        log.starts_with(&"y\n".repeat(500)) && log.len() < 1200,
-        "{log}"
-    );
+    assert!(log.starts_with(&"y\n".repeat(500)) && log.len() < 1200, "{log}");
 }

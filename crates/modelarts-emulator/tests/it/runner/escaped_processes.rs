@@ -226,11 +226,7 @@ async fn embedding_program() {
 async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf) {
     let mut program = Command::new(std::env::current_exe().unwrap())
         .envs(in_package.then_some((PACKAGE, "1")))
-        .args([
-            "--exact",
-            "runner::escaped_processes::embedding_program",
-            "--nocapture",
-        ])
+        .args(["--exact", "runner::escaped_processes::embedding_program", "--nocapture"])
         .env(END, end)
         .env(SCRIPT, script)
         .stdin(Stdio::piped())
@@ -252,13 +248,9 @@ async fn embedding(end: &str, script: &str, in_package: bool) -> (Child, PathBuf
 /// However the program ends, all processes of its jobs end and its temporary directory is removed.
 #[tokio::test]
 async fn all_of_a_job_ends_with_the_program_that_embeds_the_emulator() {
-    for (end, in_package) in [
-        ("exit", false),
-        ("abort", false),
-        ("INT", false),
-        ("KILL", false),
-        ("KILL", true),
-    ] {
+    for (end, in_package) in
+        [("exit", false), ("abort", false), ("INT", false), ("KILL", false), ("KILL", true)]
+    {
         let (home, away) = (Gate::new().await, Gate::new().await);
         let script = script(&home, &away);
         let (mut program, temporary) = embedding(end, &script, in_package).await;

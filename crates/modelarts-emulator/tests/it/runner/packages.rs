@@ -20,10 +20,7 @@ with zipfile.ZipFile(sys.argv[1], "w") as wheel:
     wheel.writestr(info + "RECORD", "".join(name + ",,\n" for name in records))
 "#;
     let path = site.emulator.obs_root().join(key);
-    let made = Command::new("python3")
-        .args(["-c", script])
-        .arg(path)
-        .status();
+    let made = Command::new("python3").args(["-c", script]).arg(path).status();
     assert!(made.unwrap().success());
 }
 
@@ -32,10 +29,7 @@ async fn a_local_wheel_is_installed_for_boot_files() {
     let (site, _clock) = Site::standing_still().await;
     let job = site.script("wheel", "import greeting\nprint(greeting.WORD)");
     wheel(&site, "bucket/wheel/code/greeting-1.0-py3-none-any.whl");
-    site.put(
-        "bucket/wheel/code/pip-requirements.txt",
-        "./greeting-1.0-py3-none-any.whl\n",
-    );
+    site.put("bucket/wheel/code/pip-requirements.txt", "./greeting-1.0-py3-none-any.whl\n");
     let id = site.run(&job).await;
     let log = site.log(&id).await;
     assert!(log.contains("Successfully installed greeting-1.0"), "{log}");
@@ -70,10 +64,7 @@ async fn a_missing_package_is_an_event_and_the_job_continues() {
         "{failed}"
     );
     let log = site.log(&id).await;
-    assert!(
-        log.starts_with("[ModelArts Service Log] requirements.txt: ERROR"),
-        "{log}"
-    );
+    assert!(log.starts_with("[ModelArts Service Log] requirements.txt: ERROR"), "{log}");
     assert!(log.ends_with("\non we go\n"), "{log}");
     assert_eq!(site.phase(&id).await, "Completed");
 }

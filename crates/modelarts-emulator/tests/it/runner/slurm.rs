@@ -34,9 +34,7 @@ struct Cluster {
 
 impl Cluster {
     fn new() -> Self {
-        let cluster = Self {
-            place: tempfile::tempdir().unwrap(),
-        };
+        let cluster = Self { place: tempfile::tempdir().unwrap() };
         fs::create_dir_all(cluster.bin("state/jobs")).unwrap();
         let script = cluster.bin("commands.py");
         fs::write(&script, include_str!("slurm_commands.py")).unwrap();
@@ -85,9 +83,7 @@ impl Cluster {
     fn calls(&self, command: &str) -> Vec<Value> {
         let calls = fs::read_to_string(self.bin("state").join(format!("{command}.calls")));
         let calls = calls.unwrap_or_default();
-        let calls = calls
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap());
+        let calls = calls.lines().map(|line| serde_json::from_str(line).unwrap());
         calls.collect()
     }
 
@@ -115,19 +111,14 @@ impl Cluster {
     fn flags(&self) -> Vec<String> {
         let shared = self.place.path().join("shared");
         let shared = shared.to_str().unwrap();
-        ["--launcher", "slurm", "--shared", shared]
-            .map(str::to_owned)
-            .to_vec()
+        ["--launcher", "slurm", "--shared", shared].map(str::to_owned).to_vec()
     }
 
     /// Starts the program with additional flags. Its messages are in the file `messages`.
     async fn serve(&self, flags: &[&str]) -> Program {
         let given = self.flags();
-        let all: Vec<&str> = given
-            .iter()
-            .map(String::as_str)
-            .chain(flags.iter().copied())
-            .collect();
+        let all: Vec<&str> =
+            given.iter().map(String::as_str).chain(flags.iter().copied()).collect();
         let messages = fs::File::create(self.place.path().join("messages")).unwrap();
         let paths = env::split_paths(&env::var_os("PATH").unwrap()).collect::<Vec<_>>();
         let paths = env::join_paths([self.bin("")].into_iter().chain(paths)).unwrap();
@@ -183,8 +174,7 @@ async fn messages(program: &Program, id: &str) -> Vec<String> {
     let path = format!("/training-jobs/{id}/events?limit=100");
     let rows = program.client.get(&path).await.json();
     let rows = rows["events"].as_array().unwrap().iter();
-    rows.map(|row| row["message"].as_str().unwrap().to_owned())
-        .collect()
+    rows.map(|row| row["message"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Waits until a job has an event with a part of a text, and returns the text of the event.
@@ -230,11 +220,7 @@ fn srun_arguments(cluster: &Cluster, id: &str, workers: u32) -> Vec<Value> {
 fn last_srun(cluster: &Cluster) -> Vec<Value> {
     let call = cluster.calls("srun").pop().unwrap();
     let (comment, others) = call["arguments"].as_array().unwrap().split_first().unwrap();
-    let token = comment
-        .as_str()
-        .unwrap()
-        .strip_prefix("--comment=")
-        .unwrap();
+    let token = comment.as_str().unwrap().strip_prefix("--comment=").unwrap();
     assert_eq!(token.len(), 36, "{token}");
     others.to_vec()
 }
@@ -265,17 +251,12 @@ async fn no_value_of_a_request_is_an_argument_of_srun() {
     let cluster = Cluster::new();
     let image = cluster.bin("state/image");
     let image = image.display();
-    cluster.add_program(
-        "in-image",
-        &format!("printf %s \"$1\" >{image}; shift; exec \"$@\""),
-    );
+    cluster.add_program("in-image", &format!("printf %s \"$1\" >{image}; shift; exec \"$@\""));
     let config = cluster.place.path().join("slurm.toml");
     let command = cluster.bin("in-image");
     let text = format!("image = \"{} {{image}} {{command}}\"", command.display());
     fs::write(&config, text).unwrap();
-    let program = cluster
-        .serve(&["--launcher-config", config.to_str().unwrap()])
-        .await;
+    let program = cluster.serve(&["--launcher-config", config.to_str().unwrap()]).await;
     let (shell, option) = ("x; rm -rf y `touch z`", "--partition=evil");
     let job = json!({
         "kind": "job",
@@ -293,10 +274,7 @@ async fn no_value_of_a_request_is_an_argument_of_srun() {
     });
     let id = program.create(&job).await;
     assert_eq!(ended(&program, &id).await["phase"], "Completed");
-    assert_eq!(
-        log(&program, &id, "worker-0").await,
-        format!("{shell}\n{option}\n")
-    );
+    assert_eq!(log(&program, &id, "worker-0").await, format!("{shell}\n{option}\n"));
     let name = fs::read_to_string(cluster.bin("state/image")).unwrap();
     assert_eq!(name, "org/$(touch x);rm --partition=evil");
     assert_eq!(last_srun(&cluster), srun_arguments(&cluster, &id, 1));
@@ -439,9 +417,7 @@ async fn lose(cluster: &Cluster, gate: &Gate, state: &str, job: &Value) -> (Prog
 /// Returns the reasons for which the runs of a job ended.
 fn end_reasons(status: &Value) -> Vec<&str> {
     let records = status["running_records"].as_array().unwrap().iter();
-    records
-        .map(|record| record["end_reason"].as_str().unwrap())
-        .collect()
+    records.map(|record| record["end_reason"].as_str().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -452,10 +428,7 @@ async fn the_failure_of_a_node_is_a_node_fault() {
     assert_eq!(status["phase"], "Failed");
     assert_eq!(end_reasons(&status), ["node fault"]);
     let log = log(&program, &id, "worker-0").await;
-    assert_eq!(
-        log,
-        "[ModelArts Service Log] a node of the job failed: signal: 9 (SIGKILL)\n"
-    );
+    assert_eq!(log, "[ModelArts Service Log] a node of the job failed: signal: 9 (SIGKILL)\n");
     assert_eq!(cluster.calls("srun").len(), 2);
 }
 
@@ -483,13 +456,7 @@ async fn a_job_whose_srun_was_killed_is_cancelled_in_slurm() {
     // The calls may repeat until the queue that shows their effect is read.
     let mut calls = cluster.calls("scancel");
     calls.dedup();
-    assert_eq!(
-        calls,
-        [
-            json!({"arguments": ["--version"]}),
-            json!({"arguments": ["1"]})
-        ]
-    );
+    assert_eq!(calls, [json!({"arguments": ["--version"]}), json!({"arguments": ["1"]})]);
 }
 
 #[tokio::test]
@@ -573,14 +540,8 @@ async fn a_wrong_configuration_is_refused_with_its_line() {
 async fn flags_that_do_not_fit_are_refused() {
     let cluster = Cluster::new();
     for (flags, message) in [
-        (
-            "--shared DIR",
-            "--shared must be given with --launcher slurm",
-        ),
-        (
-            "--launcher-config FILE",
-            "--launcher-config must be given with --launcher slurm",
-        ),
+        ("--shared DIR", "--shared must be given with --launcher slurm"),
+        ("--launcher-config FILE", "--launcher-config must be given with --launcher slurm"),
         (
             "--launcher slurm",
             "--launcher slurm must be given with --shared DIR, a directory that this machine and \
@@ -597,10 +558,7 @@ async fn flags_that_do_not_fit_are_refused() {
         ),
     ] {
         let flags: Vec<&str> = flags.split(' ').collect();
-        assert_eq!(
-            cluster.refusal(&flags).await,
-            format!("modelarts-emulator: {message}\n")
-        );
+        assert_eq!(cluster.refusal(&flags).await, format!("modelarts-emulator: {message}\n"));
     }
     assert_eq!(cluster.calls("squeue"), Vec::<Value>::new());
 }

@@ -148,10 +148,7 @@ async fn a_log_has_a_cap() {
         ),
         "{rest}"
     );
-    assert!(
-        rest.ends_with("), process will continue running silently\n"),
-        "{rest}"
-    );
+    assert!(rest.ends_with("), process will continue running silently\n"), "{rest}");
     assert_eq!(rest.lines().count(), 2);
     assert_eq!(site.phase(&id).await, "Completed");
 }
@@ -212,18 +209,10 @@ async fn a_volume_does_not_replace_a_directory() {
 #[tokio::test]
 async fn three_workers_of_the_example_sum_their_values() {
     let site = Site::start().await;
-    let mut job = site.script(
-        "reduce",
-        include_str!("../../../examples/all_reduce/train.py"),
-    );
+    let mut job = site.script("reduce", include_str!("../../../examples/all_reduce/train.py"));
     job["spec"]["resource"]["node_count"] = 3.into();
     let id = site.run(&job).await;
-    assert_eq!(
-        site.phase(&id).await,
-        "Completed",
-        "{}",
-        site.log(&id).await
-    );
+    assert_eq!(site.phase(&id).await, "Completed", "{}", site.log(&id).await);
     for rank in 0..3 {
         let path = format!("/training-jobs/{id}/tasks/worker-{rank}/logs/preview");
         let mine = rank + 1;

@@ -17,10 +17,7 @@ use crate::support::{Gate, Site, Waiting};
 /// In CI, the view must work.
 async fn viewed(set: impl FnOnce(Builder) -> Builder) -> Option<Site> {
     if let Err(reason) = Container::check().await {
-        assert!(
-            std::env::var_os("CI").is_none(),
-            "no container view: {reason}"
-        );
+        assert!(std::env::var_os("CI").is_none(), "no container view: {reason}");
         eprintln!("skipped, because this machine has no container view: {reason}");
         return None;
     }
@@ -87,11 +84,7 @@ raise SystemExit(f"the home is {sorted(os.listdir(home))}")
     );
     assert_eq!(site.read("bucket/out/model.txt"), "model");
     // Nothing of the view stays on this machine.
-    for path in [
-        "/cache/scratch.txt",
-        "/.modelarts-emulator",
-        "/home/ma-user/modelarts/log",
-    ] {
+    for path in ["/cache/scratch.txt", "/.modelarts-emulator", "/home/ma-user/modelarts/log"] {
         assert!(!Path::new(path).exists(), "{path}");
     }
 }
@@ -120,13 +113,7 @@ moxing.file.copy_parallel("/cache", os.environ["EMBER_TARGET"])'
     site.put(&format!("{code}/start.sh"), script);
     site.put(&format!("{code}/base/small"), "weights ");
     site.put(&format!("{code}/rows"), "rows");
-    let own = [
-        "--gamma=0.3",
-        "--rate=2e-4",
-        "--blend=1.5",
-        "--rounds=2",
-        "--seed=7",
-    ];
+    let own = ["--gamma=0.3", "--rate=2e-4", "--blend=1.5", "--rounds=2", "--seed=7"];
     let mut sorted = own;
     sorted.sort_unstable();
     let mut orders = std::collections::BTreeSet::new();
@@ -231,14 +218,8 @@ async fn exit_codes_and_signals_of_the_code_are_those_of_the_job() {
     let Some(site) = viewed(|builder| builder).await else {
         return;
     };
-    for (script, code) in [
-        ("exit 7", 7),
-        ("kill -KILL $$", 137),
-        ("no-such-command", 127),
-    ] {
-        let id = site
-            .run(&command_job(&site, &format!("exit-{code}"), script))
-            .await;
+    for (script, code) in [("exit 7", 7), ("kill -KILL $$", 137), ("no-such-command", 127)] {
+        let id = site.run(&command_job(&site, &format!("exit-{code}"), script)).await;
         let status = &site.details(&id).await["status"];
         assert_eq!(status["task_statuses"][0]["exit_code"], code, "{script}");
     }
@@ -249,16 +230,10 @@ async fn workers_of_all_roles_meet_by_their_host_names() {
     let Some(site) = viewed(|builder| builder).await else {
         return;
     };
-    let mut job = site.script(
-        "reduce",
-        include_str!("../../../examples/all_reduce/train.py"),
-    );
+    let mut job = site.script("reduce", include_str!("../../../examples/all_reduce/train.py"));
     job["spec"]["resource"]["node_count"] = 3.into();
     let id = site.run(&job).await;
-    assert_eq!(
-        site.log(&id).await,
-        "rank 0 of 3: mine [1.0, 10.0], all [6.0, 60.0]\n"
-    );
+    assert_eq!(site.log(&id).await, "rank 0 of 3: mine [1.0, 10.0], all [6.0, 60.0]\n");
 
     // The workers of one role connect to the other role.
     let script = r#"
@@ -284,9 +259,7 @@ else:
         let resource = json!({"flavor_id": "modelarts.vm.cpu.8u", "node_count": nodes});
         json!({"role": role, "algorithm": algorithm, "task_resource": resource})
     });
-    let id = site
-        .run(&json!({"kind": "job", "metadata": {"name": "roles"}, "tasks": roles}))
-        .await;
+    let id = site.run(&json!({"kind": "job", "metadata": {"name": "roles"}, "tasks": roles})).await;
     let path = format!("/training-jobs/{id}/tasks/learner-0/logs/preview");
     let log = site.get(&path).await.json();
     assert_eq!(log["content"], "worker-0 worker-1\n");
@@ -314,9 +287,7 @@ async fn processes_without_group_and_environment_end_with_the_job() {
         return;
     };
     let gate = Gate::new().await;
-    let id = site
-        .create(&command_job(&site, "ends", &stray(&gate)))
-        .await;
+    let id = site.create(&command_job(&site, "ends", &stray(&gate))).await;
     let process = gate.reached().await;
     fs::write(site.worker(&id).join("home/ma-user/go"), "go").unwrap();
     site.emulator.wait_until_settled(&id).await;
@@ -382,10 +353,7 @@ async fn a_virtual_environment_of_the_user_is_visible_and_has_moxing() {
         .status();
     assert!(made.await.unwrap().success());
     let packages = tokio::process::Command::new(venv.join("bin/python3"))
-        .args([
-            "-c",
-            "import sysconfig; print(sysconfig.get_path('purelib'))",
-        ])
+        .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
         .output();
     let packages = String::from_utf8(packages.await.unwrap().stdout).unwrap();
     fs::write(Path::new(packages.trim()).join("of_the_user.py"), "").unwrap();
@@ -424,10 +392,7 @@ async fn packages_are_installed_inside_the_view() {
     let project = "from setuptools import setup\nsetup(name='local-package', version='1', \
                    py_modules=['local_package'])\n";
     site.put(&format!("{code}/local-package/setup.py"), project);
-    site.put(
-        &format!("{code}/local-package/local_package.py"),
-        "WORD = 'installed'\n",
-    );
+    site.put(&format!("{code}/local-package/local_package.py"), "WORD = 'installed'\n");
     let id = site.run(&job).await;
     let log = site.log(&id).await;
     assert!(log.ends_with("/home/ma-user/.venv installed\n"), "{log}");
@@ -452,11 +417,7 @@ print(*names)
         quirks.obs_keys = keys;
         let site = Site::with(|builder| builder.quirks(quirks)).await;
         let id = site.run(&site.script("keys", names)).await;
-        let expected = if cfg!(feature = "obs") {
-            expected
-        } else {
-            "\n"
-        };
+        let expected = if cfg!(feature = "obs") { expected } else { "\n" };
         assert_eq!(site.log(&id).await, expected);
     }
 }
@@ -495,10 +456,7 @@ async fn moxing_reaches_obs_although_the_job_sets_pythonpath() {
     let id = site.run(&job).await;
     let wheel = "package/moxing_framework-2.5.0+modelarts.emulator-py3-none-any.whl";
     let version = "2.5.0+modelarts-emulator";
-    assert_eq!(
-        site.log(&id).await,
-        format!("{version} {wheel}/moxing/__init__.py\n")
-    );
+    assert_eq!(site.log(&id).await, format!("{version} {wheel}/moxing/__init__.py\n"));
     assert_eq!(site.read("bucket/out/result.txt"), "data by MoXing");
 }
 
@@ -508,12 +466,7 @@ async fn moxing_exists_without_a_view() {
     site.put("bucket/data/a.txt", "data");
     let script = MOXING.replace("/cache/data", "data");
     let id = site.run(&site.script("moxing", &script)).await;
-    assert_eq!(
-        site.phase(&id).await,
-        "Completed",
-        "{}",
-        site.log(&id).await
-    );
+    assert_eq!(site.phase(&id).await, "Completed", "{}", site.log(&id).await);
     assert_eq!(site.read("bucket/out/result.txt"), "data by MoXing");
 }
 
@@ -531,10 +484,7 @@ python3 -c 'import moxing; print(moxing.__file__)'
     let id = site.run(&command_job(&site, "wheel", script)).await;
     let log = site.log(&id).await;
     let place = "/site-packages/moxing/__init__.py\n";
-    assert!(
-        log.starts_with("/home/ma-user/.") && log.ends_with(place),
-        "{log}"
-    );
+    assert!(log.starts_with("/home/ma-user/.") && log.ends_with(place), "{log}");
 }
 
 /// The behaviour of each function, as the documents describe it (`openapi/SOURCES.md`, "MoXing").
@@ -545,9 +495,5 @@ fn the_tests_of_moxing_pass() {
         .args(["-B", "-m", "unittest", "discover", "-s", moxing])
         .output()
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -32,11 +32,7 @@ async fn a_manual_clock_is_moved_over_http() {
         reply.json(),
         json!({"now": "1970-01-01T00:01:30.000000Z", "millis": 90_000, "manual": true})
     );
-    for body in [
-        json!({}),
-        json!({"advance_seconds": -1}),
-        json!({"advance_seconds": "1"}),
-    ] {
+    for body in [json!({}), json!({"advance_seconds": -1}), json!({"advance_seconds": "1"})] {
         let reply = post(&site, "/_emulator/clock", body).await;
         reply.refused(400, "Emulator.0400");
     }
@@ -53,13 +49,9 @@ async fn a_reset_deletes_everything() {
     let site = Site::start().await;
     let gate = Gate::new().await;
     let done = site.run(&site.script("done", "")).await;
-    site.create(&site.script("runs", &(gate.python() + "gate()")))
-        .await;
+    site.create(&site.script("runs", &(gate.python() + "gate()"))).await;
     let waiting = gate.reached().await;
-    site.emulator
-        .faults()
-        .add(FaultRule::once("ListAlgorithms", Fault::Reset))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("ListAlgorithms", Fault::Reset)).unwrap();
     let few = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
     let few = few.to_string().into_bytes();
     let changed = site.send(Method::PUT, "/training-quotas", few).await;
@@ -103,18 +95,14 @@ async fn a_reset_does_not_wait_for_the_clock() {
     ignores.wait_until_gone().await;
     also_ignores.wait_until_gone().await;
 
-    for run in [
-        json!({"seconds": 3600, "ignores_sigterm": true}),
-        json!({"download_seconds": 3600}),
-    ] {
+    for run in
+        [json!({"seconds": 3600, "ignores_sigterm": true}), json!({"download_seconds": 3600})]
+    {
         let script = Script::from_json(&json!({"default": [run]}).to_string()).unwrap();
         let clock = Arc::new(ManualClock::at(SystemTime::now()));
-        let site = Site::with(|builder| {
-            builder
-                .clock(clock as _)
-                .runner(RunnerKind::Simulated(script))
-        })
-        .await;
+        let site =
+            Site::with(|builder| builder.clock(clock as _).runner(RunnerKind::Simulated(script)))
+                .await;
         site.create(&site.script("simulated", "")).await;
         reset(&site).await;
     }
@@ -168,9 +156,7 @@ async fn pages_shift_and_rows_repeat() {
         let search = json!({"order": "asc"});
         let list = site.post("/training-job-searches", &search).await.json();
         let items = list["items"].as_array().unwrap().iter();
-        items
-            .map(|item| item["metadata"]["name"].as_str().unwrap().to_owned())
-            .collect()
+        items.map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
     };
     for (fault, expected) in [
         ("shifted-page", vec!["a", "a", "b"]),
@@ -194,13 +180,7 @@ async fn the_next_start_ends_what_the_last_one_left_running() {
     let data = tempfile::tempdir().unwrap();
     let running = data.path().join("running");
     std::fs::create_dir_all(&running).unwrap();
-    let start = || {
-        std::process::Command::new("sleep")
-            .arg("600")
-            .process_group(0)
-            .spawn()
-            .unwrap()
-    };
+    let start = || std::process::Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
     let (mut left, mut other) = (start(), start());
     let moment = |pid: u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();

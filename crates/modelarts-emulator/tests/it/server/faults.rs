@@ -9,17 +9,13 @@ use serde_json::{Value, json};
 use crate::support::{Reply, Site};
 
 async fn control(site: &Site, method: reqwest::Method, path: &str, body: &Value) -> Reply {
-    let request = site
-        .client
-        .http
-        .request(method, format!("{}/_emulator{path}", site.emulator.url()));
+    let request =
+        site.client.http.request(method, format!("{}/_emulator{path}", site.emulator.url()));
     Reply::of(request.body(body.to_string()).send().await.unwrap()).await
 }
 
 fn counts(site: &Site, operation: &str) -> (u64, u64) {
-    let RequestCount {
-        received, executed, ..
-    } = site.emulator.requests()[operation];
+    let RequestCount { received, executed, .. } = site.emulator.requests()[operation];
     (received, executed)
 }
 
@@ -43,16 +39,8 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
         json!([{"operation": "ListTrainingJobs", "times": 1, "fault": "status", "status": 429,
             "retry_after": 1}])
     );
-    assert_eq!(
-        control(&site, reqwest::Method::DELETE, "/faults", &json!(null))
-            .await
-            .status,
-        204
-    );
-    assert_eq!(
-        site.post("/training-job-searches", &json!({})).await.status,
-        200
-    );
+    assert_eq!(control(&site, reqwest::Method::DELETE, "/faults", &json!(null)).await.status, 204);
+    assert_eq!(site.post("/training-job-searches", &json!({})).await.status, 200);
 
     let reply = control(
         &site,
@@ -75,39 +63,22 @@ async fn the_queue_is_read_filled_and_emptied_over_http() {
         json!({"status": "ok", "version": env!("CARGO_PKG_VERSION"), "jobs": 0})
     );
     let requests = control(&site, reqwest::Method::GET, "/requests", &json!(null)).await;
-    assert_eq!(
-        requests.json()["ListTrainingJobs"],
-        json!({"received": 2, "executed": 1})
-    );
-    assert_eq!(
-        requests.json()["CreateTrainingJob"],
-        json!({"received": 0, "executed": 0})
-    );
-    assert_eq!(
-        control(&site, reqwest::Method::GET, "/unknown", &json!(null))
-            .await
-            .status,
-        501
-    );
+    assert_eq!(requests.json()["ListTrainingJobs"], json!({"received": 2, "executed": 1}));
+    assert_eq!(requests.json()["CreateTrainingJob"], json!({"received": 0, "executed": 0}));
+    assert_eq!(control(&site, reqwest::Method::GET, "/unknown", &json!(null)).await.status, 501);
 }
 
 #[tokio::test]
 async fn statuses_and_pages_replace_the_answer() {
     let site = Site::start().await;
     let job = site.script("status", "");
-    site.emulator
-        .faults()
-        .add(FaultRule::once("*", Fault::status(503)))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("*", Fault::status(503))).unwrap();
     let reply = site.post("/training-jobs", &job).await;
     reply.refused(503, "Emulator.0503");
     assert_eq!(reply.headers.get("retry-after"), None);
 
     let renew = Fault::error(401, "APIGW.0307", "The token must be updated");
-    site.emulator
-        .faults()
-        .add(FaultRule::once("CreateTrainingJob", renew))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("CreateTrainingJob", renew)).unwrap();
     let reply = site.post("/training-jobs", &job).await;
     assert_eq!(
         reply.json(),
@@ -116,24 +87,14 @@ async fn statuses_and_pages_replace_the_answer() {
 
     site.emulator
         .faults()
-        .add(FaultRule::once(
-            "CreateTrainingJob",
-            Fault::Html { status: 502 },
-        ))
+        .add(FaultRule::once("CreateTrainingJob", Fault::Html { status: 502 }))
         .unwrap();
     let reply = site.post("/training-jobs", &job).await;
     assert_eq!(
-        (
-            reply.status.as_u16(),
-            reply.headers["content-type"].to_str().unwrap()
-        ),
+        (reply.status.as_u16(), reply.headers["content-type"].to_str().unwrap()),
         (502, "text/html")
     );
-    assert!(
-        reply.text.contains("<h1>502 Bad Gateway</h1>"),
-        "{}",
-        reply.text
-    );
+    assert!(reply.text.contains("<h1>502 Bad Gateway</h1>"), "{}", reply.text);
     assert_eq!(reply.headers["x-request-id"].len(), 32);
 
     // The operation was not executed, and the fault does not affect the next response.
@@ -149,48 +110,29 @@ async fn connections_are_reset_before_the_answer() {
     let target = format!("/v2/{}/training-jobs", site.emulator.project_id());
     let send = async || {
         let body = job.to_string().into_bytes();
-        let request = site.signed(
-            reqwest::Method::POST,
-            &target,
-            body,
-            std::time::SystemTime::now(),
-        );
+        let request =
+            site.signed(reqwest::Method::POST, &target, body, std::time::SystemTime::now());
         request.send().await
     };
     for (fault, executed) in [(Fault::Reset, 0), (Fault::LostAnswer, 1)] {
-        site.emulator
-            .faults()
-            .add(FaultRule::once("CreateTrainingJob", fault.clone()))
-            .unwrap();
+        site.emulator.faults().add(FaultRule::once("CreateTrainingJob", fault.clone())).unwrap();
         let error = send().await.unwrap_err();
         assert!(error.is_request(), "{error:?}");
-        assert!(
-            format!("{error:?}").contains("ConnectionReset"),
-            "{error:?}"
-        );
+        assert!(format!("{error:?}").contains("ConnectionReset"), "{error:?}");
         assert_eq!(counts(&site, "CreateTrainingJob").1, executed, "{fault:?}");
     }
     // The job exists, although the response to its create request was dropped.
-    Reply::of(send().await.unwrap())
-        .await
-        .refused(400, "ModelArts.2751");
+    Reply::of(send().await.unwrap()).await.refused(400, "ModelArts.2751");
 }
 
 #[tokio::test]
 async fn responses_are_cut_in_the_middle() {
     let site = Site::start().await;
     let id = site.create(&site.script("half", "")).await;
-    site.emulator
-        .faults()
-        .add(FaultRule::once("*", Fault::ResetMidBody))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("*", Fault::ResetMidBody)).unwrap();
     let target = format!("/v2/{}/training-jobs/{id}", site.emulator.project_id());
-    let request = site.signed(
-        reqwest::Method::GET,
-        &target,
-        Vec::new(),
-        std::time::SystemTime::now(),
-    );
+    let request =
+        site.signed(reqwest::Method::GET, &target, Vec::new(), std::time::SystemTime::now());
     let response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
     assert!(response.content_length().unwrap() > 100);
@@ -203,14 +145,9 @@ async fn responses_are_cut_in_the_middle() {
 async fn responses_have_undocumented_values() {
     let site = Site::start().await;
     let id = site.run(&site.script("odd", "")).await;
-    let phase = Fault::UnknownPhase {
-        phase: "Hibernating".into(),
-    };
+    let phase = Fault::UnknownPhase { phase: "Hibernating".into() };
     for operation in ["ShowTrainingJobDetails", "ListTrainingJobs"] {
-        site.emulator
-            .faults()
-            .add(FaultRule::once(operation, phase.clone()))
-            .unwrap();
+        site.emulator.faults().add(FaultRule::once(operation, phase.clone())).unwrap();
     }
     assert_eq!(site.details(&id).await["status"]["phase"], "Hibernating");
     let list = site.post("/training-job-searches", &json!({})).await.json();
@@ -228,15 +165,9 @@ async fn responses_have_undocumented_values() {
     );
 
     for operation in ["ListTrainingJobEvents", "ListTrainingJobs"] {
-        site.emulator
-            .faults()
-            .add(FaultRule::once(operation, Fault::TotalsAsText))
-            .unwrap();
+        site.emulator.faults().add(FaultRule::once(operation, Fault::TotalsAsText)).unwrap();
     }
-    let events = site
-        .get(&format!("/training-jobs/{id}/events?limit=1"))
-        .await
-        .json();
+    let events = site.get(&format!("/training-jobs/{id}/events?limit=1")).await.json();
     assert_eq!(
         (&events["total"], &events["limit"], &events["offset"]),
         (&json!("12"), &json!("1"), &json!("0"))
@@ -249,10 +180,7 @@ async fn responses_have_undocumented_values() {
 async fn answers_come_late() {
     let (site, clock) = Site::standing_still().await;
     let id = site.create(&site.script("late", "")).await;
-    site.emulator
-        .faults()
-        .add(FaultRule::once("*", Fault::Delay { ms: 60_000 }))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("*", Fault::Delay { ms: 60_000 })).unwrap();
     let path = format!("/training-jobs/{id}");
     let answer = site.get(&path);
     tokio::pin!(answer);
@@ -273,10 +201,7 @@ async fn answers_come_late() {
 #[tokio::test]
 async fn wrong_signatures_use_up_no_fault() {
     let mut site = Site::start().await;
-    site.emulator
-        .faults()
-        .add(FaultRule::once("*", Fault::Reset))
-        .unwrap();
+    site.emulator.faults().add(FaultRule::once("*", Fault::Reset)).unwrap();
     let secret = std::mem::replace(&mut site.client.secret_key, "wrong".into());
     assert_eq!(site.get("/training-jobs/x").await.status, 401);
     assert_eq!(site.emulator.faults().list().len(), 1);

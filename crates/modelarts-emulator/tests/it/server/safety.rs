@@ -27,11 +27,7 @@ use crate::support::{Reply, Site};
 async fn it_listens_on_loopback_only() {
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
         let address: SocketAddr = address.parse().unwrap();
-        let error = Emulator::builder()
-            .listen(address)
-            .start()
-            .await
-            .unwrap_err();
+        let error = Emulator::builder().listen(address).start().await.unwrap_err();
         assert!(matches!(error, StartError::NotLoopback(_)));
         assert_eq!(
             error.to_string(),
@@ -48,11 +44,7 @@ async fn the_host_must_be_a_loopback_name() {
     let site = Site::start().await;
     let url = site.emulator.url();
     let ask = async |path: &str, host: &str| {
-        let request = site
-            .client
-            .http
-            .get(format!("{url}{path}"))
-            .header(HOST, host);
+        let request = site.client.http.get(format!("{url}{path}")).header(HOST, host);
         Reply::of(request.send().await.unwrap()).await
     };
     for host in [
@@ -102,10 +94,7 @@ async fn no_host_two_hosts_and_foreign_absolute_targets_are_refused() {
         "GET http://evil.example/_emulator/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ] {
         let reply = raw(&site, request).await;
-        assert!(
-            reply.contains(" 403 ") && reply.contains("Emulator.0403"),
-            "{request}{reply}"
-        );
+        assert!(reply.contains(" 403 ") && reply.contains("Emulator.0403"), "{request}{reply}");
     }
 }
 
@@ -134,9 +123,7 @@ async fn answer_to(emulator: &Emulator, beginning: &str) -> Option<(String, Dura
 #[tokio::test]
 async fn a_request_is_refused_by_its_head() {
     let emulator = with_token().await;
-    let date = jiff::Timestamp::now()
-        .strftime("%Y%m%dT%H%M%SZ")
-        .to_string();
+    let date = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();
     let signed = |key: &str| {
         format!(
             "X-Sdk-Date: {date}\r\nAuthorization: SDK-HMAC-SHA256 Access={key}, \
@@ -160,54 +147,21 @@ async fn a_request_is_refused_by_its_head() {
     }
     for (path, length, credentials, status, text) in [
         (search, 2, "X-Auth-Token: x".to_owned(), 401, "APIGW.0301"),
-        (
-            search,
-            2,
-            "X-Other: x".to_owned(),
-            401,
-            "x-auth-token not found",
-        ),
+        (search, 2, "X-Other: x".to_owned(), 401, "x-auth-token not found"),
         (search, 2, signed("nobody"), 401, "ak nobody not exist"),
-        (
-            search,
-            2,
-            own.clone(),
-            401,
-            "AK access failed to reach the limit",
-        ),
+        (search, 2, own.clone(), 401, "AK access failed to reach the limit"),
         (search, (12 << 20) + 1, token.clone(), 413, "ModelArts.4104"),
         ("/x", 2, token.clone(), 501, "Emulator.0501"),
-        (
-            "/v3.0/OS-CREDENTIAL/securitytokens",
-            2,
-            own,
-            401,
-            "AK access failed",
-        ),
-        (
-            "/v3/auth/tokens",
-            (12 << 20) + 1,
-            token.clone(),
-            413,
-            "ModelArts.4104",
-        ),
-        (
-            "/_emulator/seeds",
-            (12 << 20) + 1,
-            token,
-            413,
-            "ModelArts.4104",
-        ),
+        ("/v3.0/OS-CREDENTIAL/securitytokens", 2, own, 401, "AK access failed"),
+        ("/v3/auth/tokens", (12 << 20) + 1, token.clone(), 413, "ModelArts.4104"),
+        ("/_emulator/seeds", (12 << 20) + 1, token, 413, "ModelArts.4104"),
     ] {
         let beginning = beginning(path, length, &credentials);
         let (reply, after) = answer_to(&emulator, &beginning).await.unwrap();
         let start = format!("HTTP/1.1 {status} ");
         assert!(reply.starts_with(&start), "{path} {credentials}: {reply}");
         assert!(reply.contains(text), "{path} {credentials}: {reply}");
-        assert!(
-            after < Duration::from_secs(20),
-            "{path} {credentials}: {after:?}"
-        );
+        assert!(after < Duration::from_secs(20), "{path} {credentials}: {after:?}");
     }
 }
 
@@ -287,16 +241,8 @@ async fn a_foreign_origin_is_refused() {
                  comes from the origin {origin:?}."
             )
         );
-        let control = site
-            .client
-            .http
-            .post(format!("{}/_emulator/faults", site.emulator.url()));
-        let control = control
-            .header(ORIGIN, origin)
-            .body("{}")
-            .send()
-            .await
-            .unwrap();
+        let control = site.client.http.post(format!("{}/_emulator/faults", site.emulator.url()));
+        let control = control.header(ORIGIN, origin).body("{}").send().await.unwrap();
         assert_eq!(control.status(), 403, "{origin}");
     }
     assert_eq!(site.emulator.requests()["CreateTrainingJob"].received, 0);
@@ -318,10 +264,7 @@ async fn obs_keys_do_not_leave_the_root_by_dots() {
     };
     for field in ["code_dir", "boot_file", "inputs", "outputs", "log"] {
         for (url, reason) in [
-            (
-                "obs://bucket/../../etc",
-                "the steps . and .. are not allowed",
-            ),
+            ("obs://bucket/../../etc", "the steps . and .. are not allowed"),
             ("/../etc/passwd", "the steps . and .. are not allowed"),
             ("obs:///etc", "it names no bucket"),
             ("etc", "it must start with obs:// or /"),
@@ -367,11 +310,8 @@ async fn obs_keys_do_not_leave_the_root_by_links() {
     // A link to the outside within the input directory is rejected while the input is copied.
     let mut job = site.script("deep-link", "");
     site.put("bucket/data/ok", "");
-    symlink(
-        outside.path().join("secret"),
-        site.emulator.obs_root().join("bucket/data/link"),
-    )
-    .unwrap();
+    symlink(outside.path().join("secret"), site.emulator.obs_root().join("bucket/data/link"))
+        .unwrap();
     job["algorithm"]["inputs"] =
         json!([{"name": "data_url", "remote": {"obs": {"obs_url": "/bucket/data/"}}}]);
     let id = site.run(&job).await;
@@ -445,15 +385,9 @@ async fn charts_of_a_search_do_not_leave_the_root() {
     let outside = tempfile::tempdir().unwrap();
     let absolute = outside.path().join("x");
     for name in [absolute.to_str().unwrap(), "../../../x", "..", "a/b", ""] {
-        let reply = site
-            .post("/training-jobs", &search(&site, "names", name))
-            .await;
+        let reply = site.post("/training-jobs", &search(&site, "names", name)).await;
         assert_eq!(reply.error(), (400, "ModelArts.2788".to_owned()), "{name}");
-        assert!(
-            reply.text.contains("search_params[0].name"),
-            "{}",
-            reply.text
-        );
+        assert!(reply.text.contains("search_params[0].name"), "{}", reply.text);
     }
 }
 
@@ -470,11 +404,7 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
     names.sort_unstable();
     let is_of_obs = |name: &&str| name.starts_with("AWS_") || name.starts_with("S3_");
     let (of_obs, names): (Vec<&str>, Vec<&str>) = names.into_iter().partition(is_of_obs);
-    let served: &[&str] = if cfg!(feature = "obs") {
-        &["S3_ENDPOINT"]
-    } else {
-        &[]
-    };
+    let served: &[&str] = if cfg!(feature = "obs") { &["S3_ENDPOINT"] } else { &[] };
     assert_eq!(of_obs, served);
     assert_eq!(
         names,
@@ -510,20 +440,12 @@ async fn jobs_see_nothing_of_the_emulators_environment() {
         ]
     );
     let text = serde_json::to_string(&environment).unwrap();
-    for secret in [
-        site.emulator.secret_key(),
-        site.emulator.access_key(),
-        "a-token",
-    ] {
+    for secret in [site.emulator.secret_key(), site.emulator.access_key(), "a-token"] {
         assert!(!text.contains(secret));
     }
     let worker = site.worker(&id);
-    let inside = |name: &str| {
-        environment[name]
-            .as_str()
-            .unwrap()
-            .starts_with(worker.to_str().unwrap())
-    };
+    let inside =
+        |name: &str| environment[name].as_str().unwrap().starts_with(worker.to_str().unwrap());
     assert!(inside("HOME") && inside("TMPDIR"));
 }
 
@@ -536,10 +458,7 @@ async fn nothing_prints_the_secret_key() {
         Emulator::builder().secret_key("a-secret").token("a-token")
     );
     assert!(!debug.contains(site.emulator.secret_key()));
-    assert!(
-        !debug.contains("a-secret") && !debug.contains("a-token"),
-        "{debug}"
-    );
+    assert!(!debug.contains("a-secret") && !debug.contains("a-token"), "{debug}");
 }
 
 /// Only the current user can access directories that the emulator creates; existing directories
@@ -559,13 +478,9 @@ async fn directories_that_it_makes_are_for_its_user_alone() {
     };
     let (data, obs) = (place.path().join("a/data"), place.path().join("b/obs"));
     assert_eq!(run(&data, &obs).await, ["700"; 4]);
-    for made in [
-        &data,
-        &data.join("running"),
-        &place.path().join("a"),
-        &obs,
-        &place.path().join("b"),
-    ] {
+    for made in
+        [&data, &data.join("running"), &place.path().join("a"), &obs, &place.path().join("b")]
+    {
         assert_eq!(mode(made), "700", "{}", made.display());
     }
     let (data, obs) = (place.path().join("data"), place.path().join("obs"));

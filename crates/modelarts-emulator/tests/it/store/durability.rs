@@ -33,9 +33,7 @@ async fn jobs_continue_after_a_restart_of_the_emulator() {
     let done = first.run(&first.script("done", "print('kept')")).await;
     let before = first.details(&done).await;
     let events = first.messages(&done).await;
-    let running = first
-        .create(&first.script("running", &(gate.python() + "gate()")))
-        .await;
+    let running = first.create(&first.script("running", &(gate.python() + "gate()"))).await;
     let _waiting = gate.reached().await;
     let project = first.client.project_id.clone();
     let second = again(first, data.path()).await;
@@ -45,11 +43,7 @@ async fn jobs_continue_after_a_restart_of_the_emulator() {
     assert_eq!(second.log(&done).await, "kept\n");
     // The job is restarted, as after a node fault.
     gate.reached().await.let_through().await;
-    second
-        .emulator
-        .wait_for(&running, "Completed")
-        .await
-        .unwrap();
+    second.emulator.wait_for(&running, "Completed").await.unwrap();
     let status = second.details(&running).await["status"].clone();
     let records = status["running_records"].as_array().unwrap();
     assert_eq!(records.len(), 2);
@@ -66,11 +60,7 @@ async fn jobs_continue_after_a_restart_of_the_emulator() {
 
 #[tokio::test]
 async fn without_a_directory_nothing_is_kept() {
-    let emulator = Emulator::builder()
-        .timing(Timing::instant())
-        .start()
-        .await
-        .unwrap();
+    let emulator = Emulator::builder().timing(Timing::instant()).start().await.unwrap();
     assert!(!emulator.data_dir().join("state.sqlite3").exists());
 }
 
@@ -79,19 +69,13 @@ async fn without_a_directory_nothing_is_kept() {
 async fn everything_else_is_kept_too() {
     let data = tempfile::tempdir().unwrap();
     let obs = tempfile::tempdir().unwrap();
-    let first = Site::with(|builder| {
-        builder
-            .data_dir(data.path())
-            .obs_root(obs.path())
-            .password("p")
-    })
-    .await;
+    let first =
+        Site::with(|builder| builder.data_dir(data.path()).obs_root(obs.path()).password("p"))
+            .await;
     let id = first.run(&first.script("tagged", "print('ran')")).await;
     let job = format!("/training-jobs/{id}");
     let tags = json!({"tags": [{"key": "team", "value": "blue"}]});
-    let tagged = first
-        .post(&format!("/modelarts-training-job/{id}/tags/create"), &tags)
-        .await;
+    let tagged = first.post(&format!("/modelarts-training-job/{id}/tags/create"), &tags).await;
     assert_eq!(tagged.status, 204);
     let body = json!({
         "metadata": {"name": "kept"},
@@ -107,13 +91,8 @@ async fn everything_else_is_kept_too() {
     let experiment = first.post("/training-experiments", &body).await;
     assert_eq!(experiment.status, 201, "{}", experiment.text);
     let quotas = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 77}]});
-    let changed = first
-        .send(
-            reqwest::Method::PUT,
-            "/training-quotas",
-            quotas.to_string().into_bytes(),
-        )
-        .await;
+    let changed =
+        first.send(reqwest::Method::PUT, "/training-quotas", quotas.to_string().into_bytes()).await;
     assert_eq!(changed.status, 200, "{}", changed.text);
     let login = json!({"auth": {
         "identity": {
@@ -130,14 +109,8 @@ async fn everything_else_is_kept_too() {
         job.clone(),
         format!("/modelarts-training-job/{id}/tags"),
         format!("{job}/events"),
-        format!(
-            "/algorithms/{}",
-            algorithm.json()["metadata"]["id"].as_str().unwrap()
-        ),
-        format!(
-            "/training-experiments/{}",
-            experiment.json()["metadata"]["id"].as_str().unwrap()
-        ),
+        format!("/algorithms/{}", algorithm.json()["metadata"]["id"].as_str().unwrap()),
+        format!("/training-experiments/{}", experiment.json()["metadata"]["id"].as_str().unwrap()),
         "/training-quotas".to_owned(),
     ];
     let mut before = Vec::new();
@@ -160,9 +133,7 @@ async fn a_directory_in_use_is_refused_and_unchanged() {
     let data = tempfile::tempdir().unwrap();
     let first = Site::with(|builder| builder.data_dir(data.path())).await;
     let gate = Gate::new().await;
-    let id = first
-        .create(&first.script("running", &(gate.python() + "gate()")))
-        .await;
+    let id = first.create(&first.script("running", &(gate.python() + "gate()"))).await;
     let waiting = gate.reached().await;
     let error = Emulator::builder().data_dir(data.path()).start().await;
     assert_eq!(
@@ -292,14 +263,9 @@ async fn retries_are_counted_over_a_restart() {
     let job = by_token(&second, &format!("/{id}"), None).await;
     assert_eq!(job["status"]["phase"], "Failed");
     let records = job["status"]["running_records"].as_array().unwrap();
-    let reasons: Vec<&str> = records
-        .iter()
-        .map(|record| record["end_reason"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        reasons,
-        ["exit with 1", "node fault", "exit with 1", "exit with 1"]
-    );
+    let reasons: Vec<&str> =
+        records.iter().map(|record| record["end_reason"].as_str().unwrap()).collect();
+    assert_eq!(reasons, ["exit with 1", "node fault", "exit with 1", "exit with 1"]);
 }
 
 /// The emulator does not move jobs to the nodes of another pool.

@@ -31,11 +31,7 @@ use tokio::{
 
 use crate::support::traffic::{DESCRIPTION, DeviationCheck, Deviations};
 
-const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'_')
-    .remove(b'.')
-    .remove(b'~');
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// Emulator for a test, without delays by default, and a client that uses its keys.
 pub(crate) struct Site {
@@ -67,9 +63,7 @@ impl Site {
         let watch = Deviations::default();
         // Tests read the files of workers at their paths on this machine. Those of the container
         // view set it.
-        let builder = Emulator::builder()
-            .timing(Timing::instant())
-            .container(Container::None);
+        let builder = Emulator::builder().timing(Timing::instant()).container(Container::None);
         #[cfg(feature = "slurm")]
         let (builder, shared) = slurm::on_cluster(builder);
         #[cfg(not(feature = "slurm"))]
@@ -86,9 +80,7 @@ impl Site {
             checks: false,
         };
         Self {
-            jobs: shared
-                .unwrap_or_else(|| emulator.data_dir().to_owned())
-                .join("jobs"),
+            jobs: shared.unwrap_or_else(|| emulator.data_dir().to_owned()).join("jobs"),
             emulator,
             client,
             _watch: verdict,
@@ -150,17 +142,12 @@ impl Site {
     }
 
     pub(crate) async fn phase(&self, id: &str) -> String {
-        self.details(id).await["status"]["phase"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.details(id).await["status"]["phase"].as_str().unwrap().to_owned()
     }
 
     pub(crate) async fn log(&self, id: &str) -> String {
-        let reply = self
-            .client
-            .get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview"))
-            .await;
+        let reply =
+            self.client.get(&format!("/training-jobs/{id}/tasks/worker-0/logs/preview")).await;
         match reply.status {
             StatusCode::NO_CONTENT => String::new(),
             StatusCode::OK => reply.json()["content"].as_str().unwrap().to_owned(),
@@ -169,22 +156,15 @@ impl Site {
     }
 
     pub(crate) async fn messages(&self, id: &str) -> Vec<String> {
-        let reply = self
-            .client
-            .get(&format!("/training-jobs/{id}/events?limit=100"))
-            .await;
+        let reply = self.client.get(&format!("/training-jobs/{id}/events?limit=100")).await;
         let rows = reply.json();
         let rows = rows["events"].as_array().unwrap();
-        rows.iter()
-            .map(|row| row["message"].as_str().unwrap().to_owned())
-            .collect()
+        rows.iter().map(|row| row["message"].as_str().unwrap().to_owned()).collect()
     }
 
     pub(crate) async fn terminate(&self, id: &str) -> Reply {
         let path = format!("/training-jobs/{id}/actions");
-        self.client
-            .post(&path, &json!({"action_type": "terminate"}))
-            .await
+        self.client.post(&path, &json!({"action_type": "terminate"})).await
     }
 
     /// Returns the directory of worker 0 of a job.
@@ -227,10 +207,7 @@ impl Reply {
 
     /// Returns the HTTP status and the error code.
     pub(crate) fn error(&self) -> (u16, String) {
-        let code = self.json()["error_code"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let code = self.json()["error_code"].as_str().unwrap_or_default().to_owned();
         (self.status.as_u16(), code)
     }
 
@@ -251,8 +228,7 @@ impl Client {
     }
 
     pub(crate) async fn post(&self, below_project: &str, body: &Value) -> Reply {
-        self.send(Method::POST, below_project, body.to_string().into_bytes())
-            .await
+        self.send(Method::POST, below_project, body.to_string().into_bytes()).await
     }
 
     pub(crate) async fn send(&self, method: Method, below_project: &str, body: Vec<u8>) -> Reply {
@@ -290,10 +266,7 @@ impl Client {
             .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
             .collect::<Vec<_>>()
             .join("&");
-        let date = jiff::Timestamp::try_from(time)
-            .unwrap()
-            .strftime("%Y%m%dT%H%M%SZ")
-            .to_string();
+        let date = jiff::Timestamp::try_from(time).unwrap().strftime("%Y%m%dT%H%M%SZ").to_string();
         let host = self.url.strip_prefix("http://").unwrap();
         let canonical = format!(
             "{method}\n{}/\n{query}\ncontent-type:application/json\nhost:{host}\n\
@@ -301,17 +274,10 @@ impl Client {
             path.trim_end_matches('/'),
             hex(&Sha256::digest(&body))
         );
-        let to_sign = format!(
-            "SDK-HMAC-SHA256\n{date}\n{}",
-            hex(&Sha256::digest(canonical))
-        );
+        let to_sign = format!("SDK-HMAC-SHA256\n{date}\n{}", hex(&Sha256::digest(canonical)));
         let mac = Hmac::<Sha256>::new_from_slice(self.secret_key.as_bytes()).unwrap();
         let signature = hex(&mac.chain_update(to_sign).finalize().into_bytes());
-        let query = if query.is_empty() {
-            query
-        } else {
-            format!("?{query}")
-        };
+        let query = if query.is_empty() { query } else { format!("?{query}") };
         self.http
             .request(method, format!("{}{path}{query}", self.url))
             .header("content-type", "application/json")
@@ -393,15 +359,9 @@ pub(crate) fn is_alive(pid: &str) -> bool {
     let state = if Path::new("/proc/self/stat").exists() {
         let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat"))
             .unwrap_or_default();
-        stat.rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .trim_start()
-            .to_owned()
+        stat.rsplit(')').next().unwrap_or_default().trim_start().to_owned()
     } else {
-        let ps = std::process::Command::new("ps")
-            .args(["-o", "stat=", "-p", pid.trim()])
-            .output();
+        let ps = std::process::Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output();
         String::from_utf8(ps.unwrap().stdout).unwrap()
     };
     !state.is_empty() && !state.starts_with('Z')

@@ -50,12 +50,7 @@ pub(crate) async fn serve(mut command: Command) -> Program {
     let mut line = String::new();
     stdout.read_line(&mut line).await.unwrap();
     let ready: Value = serde_json::from_str(&line).unwrap();
-    let fields: Vec<&str> = ready
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect();
+    let fields: Vec<&str> = ready.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields.len(), 5, "{fields:?}");
     let text = |name: &str| ready[name].as_str().unwrap().to_owned();
     let client = Client {
@@ -66,11 +61,7 @@ pub(crate) async fn serve(mut command: Command) -> Program {
         secret_key: text("secret_key"),
         checks: true,
     };
-    Program {
-        child,
-        stdout,
-        client,
-    }
+    Program { child, stdout, client }
 }
 
 /// Returns a job that runs `obs/bucket/code/train.py`.
@@ -92,9 +83,6 @@ impl Program {
     pub(crate) async fn create(&self, job: &Value) -> String {
         let created = self.client.post("/training-jobs", job).await;
         assert_eq!(created.status, 201, "{}", created.text);
-        created.json()["metadata"]["id"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        created.json()["metadata"]["id"].as_str().unwrap().to_owned()
     }
 }

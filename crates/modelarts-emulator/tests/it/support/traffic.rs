@@ -148,9 +148,8 @@ impl Description {
         let responses = self.root.pointer(&format!("{}/responses", operation.place));
         let responses = responses.unwrap();
         let declared = [status.to_string(), format!("{}XX", status / 100)];
-        let Some((key, response)) = declared
-            .iter()
-            .find_map(|key| responses.get(key).map(|response| (key, response)))
+        let Some((key, response)) =
+            declared.iter().find_map(|key| responses.get(key).map(|response| (key, response)))
         else {
             wrong.push("this status is not declared".to_owned());
             return;
@@ -180,13 +179,7 @@ impl Description {
     ) {
         for (template, segment) in operation.path.iter().zip(segments) {
             if let Some(name) = template.strip_prefix('{') {
-                self.parameter(
-                    operation,
-                    "path",
-                    name.trim_end_matches('}'),
-                    segment,
-                    wrong,
-                );
+                self.parameter(operation, "path", name.trim_end_matches('}'), segment, wrong);
             }
         }
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -221,10 +214,8 @@ impl Description {
         text: &str,
         wrong: &mut Vec<String>,
     ) {
-        let declared = operation
-            .parameters
-            .iter()
-            .find(|it| it["in"] == place && it["name"] == name);
+        let declared =
+            operation.parameters.iter().find(|it| it["in"] == place && it["name"] == name);
         let Some(declared) = declared.filter(|_| !text.is_empty()) else {
             return;
         };
@@ -286,10 +277,7 @@ impl Description {
             "allOf": [json_schema::rewrite(schema)],
             "components": self.components,
         });
-        jsonschema::options()
-            .with_draft(Draft::Draft4)
-            .build(&schema)
-            .unwrap()
+        jsonschema::options().with_draft(Draft::Draft4).build(&schema).unwrap()
     }
 
     /// Reports members without a schema, which indicate misspellings in the emulator or gaps in the
@@ -312,9 +300,7 @@ impl Description {
                     .map(|it| it["properties"].as_object().unwrap_or(&empty))
                     .collect();
                 let open = properties.iter().all(|it| it.is_empty())
-                    || schemas
-                        .iter()
-                        .any(|it| it.get("additionalProperties").is_some());
+                    || schemas.iter().any(|it| it.get("additionalProperties").is_some());
                 for (name, member) in members {
                     let known: Vec<&Value> =
                         properties.iter().filter_map(|it| it.get(name)).collect();
@@ -402,14 +388,7 @@ fn deviations_are_found() {
             "POST /v2/0f/training-jobs 200: this status is not declared",
         ),
         (
-            check(
-                "POST",
-                "/training-jobs",
-                "",
-                job,
-                201,
-                r#"{"kind": 1, "metadata": {}}"#,
-            ),
+            check("POST", "/training-jobs", "", job, 201, r#"{"kind": 1, "metadata": {}}"#),
             "POST /v2/0f/training-jobs 201: the answer, /kind: 1 is not valid under any of the \
              schemas listed in the 'anyOf' keyword",
         ),

@@ -60,11 +60,9 @@ async fn an_engine_may_be_named_by_id_name_and_version() {
     let run = site.run(&job).await;
     assert_eq!(site.log(&run).await, "here\n");
     let shown = &site.details(&run).await["algorithm"]["engine"];
-    for (name, value) in [
-        ("engine_id", engine),
-        ("engine_name", "PyTorch"),
-        ("engine_version", engine),
-    ] {
+    for (name, value) in
+        [("engine_id", engine), ("engine_name", "PyTorch"), ("engine_version", engine)]
+    {
         assert_eq!(shown[name], value);
     }
 }
@@ -98,18 +96,10 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
         let reply = site.post("/training-jobs", &job).await;
         reply.refused(501, "Emulator.0501");
         let error_message = reply.json()["error_msg"].as_str().unwrap().to_owned();
-        assert!(
-            error_message.contains(&format!(" {field}, so ")),
-            "{error_message}"
-        );
+        assert!(error_message.contains(&format!(" {field}, so ")), "{error_message}");
     };
     let unit = json!({"time_unit": "DAYS", "duration": 1});
-    not_modelled(
-        "/spec/auto_stop",
-        unit,
-        "\"DAYS\" as spec.auto_stop.time_unit",
-    )
-    .await;
+    not_modelled("/spec/auto_stop", unit, "\"DAYS\" as spec.auto_stop.time_unit").await;
     let metrics = "/algorithm/policies/auto_search/reward_attrs/0";
     let field = "\"avg\" as algorithm.policies.auto_search.reward_attrs[0].mode";
     let metric = json!({"name": "acc", "mode": "avg", "regex": "acc=(.*)"});
@@ -124,12 +114,7 @@ async fn values_that_no_document_lists_are_ignored_or_not_modelled() {
 async fn an_unused_command_or_boot_file_is_named() {
     let site = Site::start().await;
     for (name, engine, log, idle) in [
-        (
-            "image",
-            json!({"image_url": "org/image:1"}),
-            "command\n",
-            "boot_file",
-        ),
+        ("image", json!({"image_url": "org/image:1"}), "command\n", "boot_file"),
         ("preset", json!(null), "boot file\n", "command"),
     ] {
         let mut job = site.script(name, "print('boot file')");
@@ -139,10 +124,7 @@ async fn an_unused_command_or_boot_file_is_named() {
         job["algorithm"]["command"] = "echo command".into();
         let reply = site.post("/training-jobs", &job).await;
         assert_eq!(reply.status, StatusCode::CREATED, "{}", reply.text);
-        assert_eq!(
-            reply.headers["x-emulator-ignored"],
-            format!("algorithm.{idle}")
-        );
+        assert_eq!(reply.headers["x-emulator-ignored"], format!("algorithm.{idle}"));
         let id = reply.json()["metadata"]["id"].as_str().unwrap().to_owned();
         site.emulator.wait_until_settled(&id).await;
         assert_eq!(site.log(&id).await, log);
@@ -180,10 +162,7 @@ async fn an_algorithm_says_which_data_it_takes_and_where_its_code_must_be() {
     job["algorithm"] = json!({"id": id, "inputs": [{"name": "data_url", "remote": set}]});
     let reply = site.post("/training-jobs", &job).await;
     reply.refused(400, "ModelArts.2834");
-    assert_eq!(
-        reply.json()["error_msg"],
-        "Does not support data type (modelarts_dataset)."
-    );
+    assert_eq!(reply.json()["error_msg"], "Does not support data type (modelarts_dataset).");
 
     let body = json!({"metadata": {"name": "gone"}, "job_config": {
         "code_dir": "/bucket/none/", "boot_file": "/bucket/none/train.py",

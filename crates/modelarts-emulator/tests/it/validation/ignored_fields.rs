@@ -129,13 +129,9 @@ async fn fields_without_an_effect_are_stored_given_back_and_named() {
             assert_eq!(shown.pointer(pointer), given.pointer(pointer), "{pointer}");
         }
         // Responses of the service do not contain these members.
-        for pointer in [
-            "/train_type",
-            "/spec/asset_id",
-            "/spec/retention",
-            "/spec/reserved_time",
-            "/colour",
-        ] {
+        for pointer in
+            ["/train_type", "/spec/asset_id", "/spec/retention", "/spec/reserved_time", "/colour"]
+        {
             assert_eq!(shown.pointer(pointer), None, "{pointer}");
         }
     }
@@ -216,10 +212,7 @@ async fn a_strict_emulator_refuses_documented_fields_without_an_effect() {
     job["algorithm"]["engine"]["install_sys_packages"] = false.into();
     job["colour"] = "red".into();
     let reply = site.post("/training-jobs", &job).await;
-    assert_eq!(
-        (reply.status.as_u16(), header(&reply)),
-        (201, Some("colour"))
-    );
+    assert_eq!((reply.status.as_u16(), header(&reply)), (201, Some("colour")));
 }
 
 #[tokio::test]
@@ -303,11 +296,7 @@ async fn changes_without_an_effect_are_named() {
     assert_eq!((reply.status.as_u16(), header(&reply)), (200, None));
     assert_eq!(
         ignored(&site.client, &id).await.json(),
-        json!([
-            "endpoints",
-            "metadata.annotations.jupyter-lab/enable",
-            "spec.notification"
-        ])
+        json!(["endpoints", "metadata.annotations.jupyter-lab/enable", "spec.notification"])
     );
 
     let strict = Site::with(|builder| builder.strict(true)).await;
@@ -353,12 +342,7 @@ async fn members_of_an_algorithm_that_no_document_has_are_named() {
     // The body of a change may be an earlier response, or `metadata` alone.
     for body in [shown, json!({"metadata": {"name": "sorter"}})] {
         let reply = put(&site, &path, body).await;
-        assert_eq!(
-            (reply.status.as_u16(), header(&reply)),
-            (201, None),
-            "{}",
-            reply.text
-        );
+        assert_eq!((reply.status.as_u16(), header(&reply)), (201, None), "{}", reply.text);
     }
     algorithm["advanced_config"]["auto_search"] = 5.into();
     let reply = site.post("/algorithms", &algorithm).await;

@@ -8,11 +8,7 @@ use crate::support::Site;
 #[tokio::test]
 async fn broken_bodies_get_their_codes() {
     let site = Site::start().await;
-    for path in [
-        "/training-jobs",
-        "/training-job-searches",
-        "/training-jobs/x/actions",
-    ] {
+    for path in ["/training-jobs", "/training-job-searches", "/training-jobs/x/actions"] {
         for body in ["", "{", "nonsense", "{\"kind\": \"job\",}"] {
             let reply = site.send(Method::POST, path, body.into()).await;
             assert_eq!(
@@ -27,10 +23,7 @@ async fn broken_bodies_get_their_codes() {
         }
     }
     let reply = site.post("/training-jobs", &json!([])).await;
-    assert_eq!(
-        reply.json()["error_msg"],
-        "Invalid parameter(body must be an object)."
-    );
+    assert_eq!(reply.json()["error_msg"], "Invalid parameter(body must be an object).");
     let large = vec![b' '; 12 * 1024 * 1024 + 1];
     let reply = site.send(Method::POST, "/training-jobs", large).await;
     reply.refused(413, "ModelArts.4104");
@@ -167,12 +160,7 @@ async fn broken_rules_of_a_creation_name_the_field() {
         let mut job = site.script("rules", "");
         set(&mut job, pointer, value);
         let reply = site.post("/training-jobs", &job).await;
-        assert_eq!(
-            reply.error(),
-            (400, format!("ModelArts.{code}")),
-            "{pointer}: {}",
-            reply.text
-        );
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")), "{pointer}: {}", reply.text);
         assert_eq!(reply.json()["error_msg"], message, "{pointer}");
         assert!(reply.json()["error_solution"].is_string(), "{pointer}");
     }
@@ -182,10 +170,7 @@ async fn broken_rules_of_a_creation_name_the_field() {
     job["algorithm"]["code_dir"] = "/bucket/none/".into();
     job["algorithm"]["boot_file"] = "/bucket/none/train.py".into();
     let reply = site.post("/training-jobs", &job).await;
-    assert_eq!(
-        reply.json()["error_msg"],
-        "Invalid codeDir path: /bucket/none/."
-    );
+    assert_eq!(reply.json()["error_msg"], "Invalid codeDir path: /bucket/none/.");
     reply.refused(400, "ModelArts.2802");
 }
 
@@ -212,21 +197,14 @@ async fn a_custom_image_needs_image_and_command() {
             2806,
             "Custom image jobs engine.image_url and command or engine.engine_name cannot be empty.",
         ),
-        (
-            json!({}),
-            2788,
-            "Invalid parameter(algorithm.boot_file is required).",
-        ),
+        (json!({}), 2788, "Invalid parameter(algorithm.boot_file is required)."),
     ] {
         let reply = site.post("/training-jobs", &job(algorithm)).await;
         assert_eq!(reply.error(), (400, format!("ModelArts.{code}")));
         assert_eq!(reply.json()["error_msg"], message);
     }
     let accepted = job(json!({"engine": image, "command": "true"}));
-    assert_eq!(
-        site.post("/training-jobs", &accepted).await.status,
-        StatusCode::CREATED
-    );
+    assert_eq!(site.post("/training-jobs", &accepted).await.status, StatusCode::CREATED);
 }
 
 #[tokio::test]

@@ -17,10 +17,7 @@ pub struct Input(pub(super) Value);
 impl Input {
     /// Creates an input from a path in OBS.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self(object([
-            (input::NAME, text(name)),
-            (input::remote::obs::OBS_URL, text(path)),
-        ]))
+        Self(object([(input::NAME, text(name)), (input::remote::obs::OBS_URL, text(path))]))
     }
 
     /// Creates an input from a version of a data set in data management.
@@ -88,10 +85,7 @@ impl Output {
     /// Creates an output to an OBS directory, which should be empty. The service writes to it
     /// during and after the run.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
-        Self(object([
-            (output::NAME, text(name)),
-            (output::remote::obs::OBS_URL, text(path)),
-        ]))
+        Self(object([(output::NAME, text(name)), (output::remote::obs::OBS_URL, text(path))]))
     }
 
     /// Sets the description of the output.

@@ -28,10 +28,7 @@ pub(super) struct Conversion {
 
 impl Conversion {
     pub(super) fn of_answer() -> Self {
-        Self {
-            is_answer: true,
-            ..Self::default()
-        }
+        Self { is_answer: true, ..Self::default() }
     }
 
     pub(super) fn convert_body(&mut self, document: &Value) -> Value {

@@ -65,17 +65,10 @@ fn parameters_as_markdown() -> String {
     let leaves = leaves();
     let mut page = String::new();
     let _ = writeln!(page, "### Parameters in the form of the console\n");
-    let _ = writeln!(
-        page,
-        "| # | parameter | needed | in code | field | limits |"
-    );
+    let _ = writeln!(page, "| # | parameter | needed | in code | field | limits |");
     let _ = writeln!(page, "|---|---|---|---|---|---|");
     for (number, parameter) in (1..).zip(&form()) {
-        let fields: Vec<_> = parameter
-            .fields
-            .iter()
-            .map(|field| format!("`{field}`"))
-            .collect();
+        let fields: Vec<_> = parameter.fields.iter().map(|field| format!("`{field}`")).collect();
         let mut all_limits: Vec<String> = Vec::new();
         for field in &parameter.fields {
             let limits = leaves.iter().filter(|leaf| leaf.path == *field);
@@ -145,14 +138,7 @@ fn walk(schema: &'static str, path: &str, leaves: &mut Vec<Leaf>) {
             "" => field.name.to_owned(),
             path => format!("{path}.{}", field.name),
         };
-        leaf(
-            schema,
-            field.name,
-            path,
-            field.shape,
-            field.required,
-            leaves,
-        );
+        leaf(schema, field.name, path, field.shape, field.required, leaves);
     }
 }
 
@@ -225,9 +211,7 @@ fn every_field_that_is_named_exists() {
         leaves.iter().any(|leaf| {
             let rest = leaf.path.strip_prefix(field);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[', '{']))
-        }) || field
-            .strip_suffix("{}")
-            .is_some_and(|map| leaves.iter().any(|leaf| leaf.path == map))
+        }) || field.strip_suffix("{}").is_some_and(|map| leaves.iter().any(|leaf| leaf.path == map))
     };
     for parameter in &form() {
         for field in &parameter.fields {

@@ -73,16 +73,8 @@ fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) ->
         }
         // Keys may contain dots.
         Shape::Map(inner) => {
-            let key = rest
-                .strip_prefix("[\"")
-                .and_then(|key| key.strip_suffix("\"]"));
-            set_at(
-                *inner,
-                member(slot, key.unwrap_or(rest)),
-                &whole(rest),
-                "",
-                text,
-            )
+            let key = rest.strip_prefix("[\"").and_then(|key| key.strip_suffix("\"]"));
+            set_at(*inner, member(slot, key.unwrap_or(rest)), &whole(rest), "", text)
         }
         Shape::Any => {
             let (name, after) = rest.split_once('.').unwrap_or((rest, ""));

@@ -55,11 +55,7 @@ impl HyperparameterSearch {
     pub fn points(self, name: impl Into<String>, low: f64, high: f64, points: u32) -> Self {
         let mut parameter = continuous(name, low, high);
         let points = points.to_string();
-        json_edit::set(
-            &mut parameter,
-            search_parameter::DISCRETE_POINTS_NUM,
-            points,
-        );
+        json_edit::set(&mut parameter, search_parameter::DISCRETE_POINTS_NUM, points);
         self.push(auto_search::SEARCH_PARAMS, parameter)
     }
 

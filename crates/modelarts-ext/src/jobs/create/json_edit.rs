@@ -64,9 +64,7 @@ pub(super) fn insert(body: &mut Value, path: &str, key: &str, value: String) {
 pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => {
-            let parent = parent
-                .split('.')
-                .try_fold(&mut *body, |value, name| value.get_mut(name));
+            let parent = parent.split('.').try_fold(&mut *body, |value, name| value.get_mut(name));
             (parent?, name)
         }
         None => (body, path),
@@ -108,19 +106,10 @@ mod tests {
             "metadata": {"annotations": {"a.b/c": "true"}},
         });
         assert_eq!(body, whole);
-        assert_eq!(
-            remove(&mut body, "spec.resource.node_count"),
-            Some(json!(2))
-        );
+        assert_eq!(remove(&mut body, "spec.resource.node_count"), Some(json!(2)));
         assert_eq!(remove(&mut body, "spec.volumes.x"), None);
-        assert_eq!(
-            remove(&mut body, "metadata"),
-            Some(whole["metadata"].clone())
-        );
-        assert_eq!(
-            body,
-            json!({"spec": {"resource": {}}, "algorithm": {"inputs": ["a", "b"]}})
-        );
+        assert_eq!(remove(&mut body, "metadata"), Some(whole["metadata"].clone()));
+        assert_eq!(body, json!({"spec": {"resource": {}}, "algorithm": {"inputs": ["a", "b"]}}));
     }
 
     #[test]

@@ -65,8 +65,7 @@ impl CodeDir {
                 code.bytes += entry.metadata().map_err(unreadable)?.len();
                 let below = entry.path().strip_prefix(path).ok();
                 let below = below.and_then(Path::to_str);
-                code.paths
-                    .extend(below.map(|path| path.replace(MAIN_SEPARATOR, "/")));
+                code.paths.extend(below.map(|path| path.replace(MAIN_SEPARATOR, "/")));
             }
         }
         Ok(code)
@@ -152,9 +151,7 @@ impl CodeDir {
         }
         if self.bytes > RECOMMENDED_BYTES && self.bytes <= MAX_BYTES {
             let advice = "should have at most 50 MB, because every task downloads it";
-            report
-                .warnings
-                .push(Warning::new(CODE_DIR, bytes(), advice));
+            report.warnings.push(Warning::new(CODE_DIR, bytes(), advice));
         }
         report
     }
@@ -197,11 +194,7 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
     let sizes = WalkDir::new(path).follow_links(true).into_iter();
     let sizes = sizes.map(|entry| {
         let metadata = entry?.metadata()?;
-        Ok(if metadata.is_file() {
-            metadata.len()
-        } else {
-            0
-        })
+        Ok(if metadata.is_file() { metadata.len() } else { 0 })
     });
     let bytes: Result<u64, walkdir::Error> = sizes.sum();
     let bytes = bytes.map_err(|error| {

@@ -69,8 +69,7 @@ impl CreateJob {
     /// Uses a custom image, such as `organisation/image:tag`. With
     /// [`preset_image`](Self::preset_image) and a boot file, it replaces the image of the engine.
     pub fn custom_image(self, url: impl Into<String>) -> Self {
-        self.without_field(engine::ENGINE_ID)
-            .set(engine::IMAGE_URL, url.into())
+        self.without_field(engine::ENGINE_ID).set(engine::IMAGE_URL, url.into())
     }
 
     /// Sets the user id of a custom image: 1000 to 65535, or 0 to 65535 in a dedicated pool.
@@ -163,8 +162,7 @@ impl CreateJob {
         method: types::TrainType,
         config: types::FineTuningConfigRequest,
     ) -> Self {
-        self.set(TRAIN_TYPE, method.as_str())
-            .set(FTJOB_CONFIG, config)
+        self.set(TRAIN_TYPE, method.as_str()).set(FTJOB_CONFIG, config)
     }
 
     /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory
@@ -242,10 +240,8 @@ impl CreateJob {
 
     /// Stops the job after this time: 1 to 72 whole hours. Default: no limit.
     pub fn auto_stop(self, after: Duration) -> Self {
-        let limit = object([
-            (auto_stop::TIME_UNIT, text("HOURS")),
-            (auto_stop::DURATION, hours(after)),
-        ]);
+        let limit =
+            object([(auto_stop::TIME_UNIT, text("HOURS")), (auto_stop::DURATION, hours(after))]);
         self.set(spec::AUTO_STOP, limit)
     }
 
@@ -330,10 +326,7 @@ impl CreateJob {
     /// Sets the command that prints the metrics of the job: the program and one argument.
     pub fn metrics_command(self, program: impl Into<String>, argument: impl Into<String>) -> Self {
         let command = Value::Array(vec![text(program), text(argument)]);
-        self.push(
-            CUSTOM_METRICS,
-            object([(custom_metrics::exec::COMMAND, command)]),
-        )
+        self.push(CUSTOM_METRICS, object([(custom_metrics::exec::COMMAND, command)]))
     }
 
     /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei

@@ -150,8 +150,7 @@ impl Facts {
         let by_event = || {
             // The first failure ends the other tasks.
             let mut ends = self.events_of_last_run().filter_map(finished);
-            ends.rfind(|(_, code)| *code != 0)
-                .map(|(task, code)| (Some(task), code))
+            ends.rfind(|(_, code)| *code != 0).map(|(task, code)| (Some(task), code))
         };
         let by_log = || {
             self.logs.iter().find_map(|log| {
@@ -171,10 +170,7 @@ impl Facts {
 
     /// Returns the events since the last restart, newest first.
     pub(super) fn events_of_last_run(&self) -> impl DoubleEndedIterator<Item = &Event> {
-        let restart = self
-            .events
-            .iter()
-            .position(|event| event.kind() == EventKind::Restarted);
+        let restart = self.events.iter().position(|event| event.kind() == EventKind::Restarted);
         self.events[..restart.unwrap_or(self.events.len())].iter()
     }
 
@@ -189,8 +185,7 @@ impl Facts {
 
     /// Returns the newest event since the last restart that `is_searched` accepts.
     pub(super) fn newest_event(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
-        self.events_of_last_run()
-            .find(|event| is_searched(&event.kind()))
+        self.events_of_last_run().find(|event| is_searched(&event.kind()))
     }
 
     /// Returns the tasks that ended with an error according to the events, without those that were
@@ -245,11 +240,7 @@ impl Facts {
         let ended = self.runs.iter().enumerate().filter(move |_| runs > 1);
         let skipped = runs.saturating_sub(MAX_RUNS);
         ended.skip(skipped).filter_map(move |(index, run)| {
-            let fact = Fact::Run {
-                run: index + 1,
-                runs,
-                reason: run.reason.clone()?,
-            };
+            let fact = Fact::Run { run: index + 1, runs, reason: run.reason.clone()? };
             Some(Evidence::new(run.task.as_deref(), fact).at(run.ended_at))
         })
     }
@@ -261,20 +252,14 @@ const MAX_EVENTS: usize = 5;
 const MAX_RUNS: usize = 5;
 
 pub(super) fn event_evidence(event: &Event) -> Evidence {
-    let fact = Fact::Event {
-        level: event.level().clone(),
-        message: event.message().to_owned(),
-    };
+    let fact = Fact::Event { level: event.level().clone(), message: event.message().to_owned() };
     Evidence::new(event.kind().task(), fact).at(event.time())
 }
 
 /// Returns the task and the exit code of the end of a task.
 fn finished(event: &Event) -> Option<(String, i64)> {
     match event.kind() {
-        EventKind::TaskFinished {
-            task,
-            exit_code: Some(code),
-        } => Some((task, code)),
+        EventKind::TaskFinished { task, exit_code: Some(code) } => Some((task, code)),
         _ => None,
     }
 }
@@ -284,13 +269,11 @@ impl Run {
         let reason = record.end_reason.clone().filter(|text| !text.is_empty());
         let faults = record.recover_records.iter();
         let stated =
-            faults.rev().find_map(
-                |recovery| match recovery.fault_scenario.clone()?.canonical() {
-                    FaultScenario::NodeFault | FaultScenario::ChipFault => Some(Fault::Node),
-                    FaultScenario::JobHanged => Some(Fault::Hang),
-                    _ => None,
-                },
-            );
+            faults.rev().find_map(|recovery| match recovery.fault_scenario.clone()?.canonical() {
+                FaultScenario::NodeFault | FaultScenario::ChipFault => Some(Fault::Node),
+                FaultScenario::JobHanged => Some(Fault::Hang),
+                _ => None,
+            });
         // The reason is free text. The recovery with isolation is the one for faulty nodes.
         let says = |text: &str| {
             let reason = reason.as_deref().unwrap_or_default();
@@ -310,10 +293,7 @@ impl Run {
                 .end_at
                 .and_then(|end| Some(Timestamp::from_epoch_millis(end.checked_mul(1000)?))),
             reason,
-            task: record
-                .end_related_task
-                .clone()
-                .filter(|task| !task.is_empty()),
+            task: record.end_related_task.clone().filter(|task| !task.is_empty()),
             fault,
         }
     }

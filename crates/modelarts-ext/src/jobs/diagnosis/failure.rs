@@ -121,9 +121,7 @@ fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
     finding.evidence = facts.evidence(failed);
     if finding.evidence.is_empty() {
         let fact = Fact::Status { text };
-        finding
-            .evidence
-            .push(Evidence::new(run.task.as_deref(), fact));
+        finding.evidence.push(Evidence::new(run.task.as_deref(), fact));
     }
     Some(finding)
 }
@@ -135,27 +133,15 @@ type KindTest = fn(&EventKind) -> bool;
 const STATED: [(Cause, KindTest); 11] = [
     (Cause::OutOfMemory, is_out_of_memory),
     (Cause::Evicted, is_eviction),
-    (Cause::PreCheckFailed, |kind| {
-        matches!(kind, EventKind::PreCheckFailed { .. })
-    }),
-    (Cause::CodeDownloadFailed, |kind| {
-        matches!(kind, EventKind::CodeDownloadFailed { .. })
-    }),
-    (Cause::InputDownloadFailed, |kind| {
-        matches!(kind, EventKind::InputDownloadFailed { .. })
-    }),
+    (Cause::PreCheckFailed, |kind| matches!(kind, EventKind::PreCheckFailed { .. })),
+    (Cause::CodeDownloadFailed, |kind| matches!(kind, EventKind::CodeDownloadFailed { .. })),
+    (Cause::InputDownloadFailed, |kind| matches!(kind, EventKind::InputDownloadFailed { .. })),
     (Cause::ImagePullFailed, is_image_pull_failure),
-    (Cause::PreparationTimeout, |kind| {
-        *kind == EventKind::PrepareTimedOut
-    }),
+    (Cause::PreparationTimeout, |kind| *kind == EventKind::PrepareTimedOut),
     (Cause::QueueFailed, |kind| *kind == EventKind::QueueFailed),
     (Cause::Preempted, |kind| *kind == EventKind::Preempted),
-    (Cause::CreateFailed, |kind| {
-        matches!(kind, EventKind::CreateFailed { .. })
-    }),
-    (Cause::Preempted, |kind| {
-        is_cluster_event(kind, &["Preempted", "Preempting"])
-    }),
+    (Cause::CreateFailed, |kind| matches!(kind, EventKind::CreateFailed { .. })),
+    (Cause::Preempted, |kind| is_cluster_event(kind, &["Preempted", "Preempting"])),
 ];
 
 /// Returns `true` for an event of the cluster with one of these reasons.
@@ -176,10 +162,8 @@ fn is_eviction(kind: &EventKind) -> bool {
 
 /// Returns `true` for an event of the cluster about an image that cannot be pulled.
 pub(super) fn is_image_pull_failure(kind: &EventKind) -> bool {
-    is_cluster_event(
-        kind,
-        &["ErrImagePull", "ImagePullBackOff", "InvalidImageName"],
-    ) || matches!(kind, EventKind::Cluster { text, .. }
+    is_cluster_event(kind, &["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+        || matches!(kind, EventKind::Cluster { text, .. }
         if text.contains("Failed to pull image") || text.contains("ImagePullBackOff"))
 }
 
@@ -190,9 +174,7 @@ fn signatures_of_event(event: &Event) -> Option<Cause> {
         | EventKind::InputDownloadFailed { cause, .. } => cause,
         _ => return None,
     };
-    let is_denied = ["AccessDenied", "Access Denied", "403"]
-        .iter()
-        .any(|word| text.contains(word));
+    let is_denied = ["AccessDenied", "Access Denied", "403"].iter().any(|word| text.contains(word));
     match signatures::find(&text).map(|row| row.cause) {
         Some(cause @ (Cause::NoSpaceLeft | Cause::ObsPermission)) => Some(cause),
         _ => is_denied.then_some(Cause::ObsPermission),
@@ -201,10 +183,7 @@ fn signatures_of_event(event: &Event) -> Option<Cause> {
 
 /// Returns the best match of all logs. The log of the task that failed first precedes the others.
 fn best_match(facts: &Facts) -> Option<(&TaskLog, Match)> {
-    let found = facts
-        .logs
-        .iter()
-        .filter_map(|log| Some((log, search(&log.tail.lines)?)));
+    let found = facts.logs.iter().filter_map(|log| Some((log, search(&log.tail.lines)?)));
     found.min_by_key(|(_, found)| found.class)
 }
 
@@ -249,11 +228,8 @@ fn by_exit_code(
 fn by_log((log, found): &(&TaskLog, Match)) -> Finding {
     let mut finding = Finding::new(found.cause, found.confidence);
     finding.task = Some(log.task.clone());
-    finding.detail = log
-        .tail
-        .lines
-        .get(found.line)
-        .map(|line| without_prefix(line).trim().to_owned());
+    finding.detail =
+        log.tail.lines.get(found.line).map(|line| without_prefix(line).trim().to_owned());
     finding
 }
 
@@ -277,10 +253,7 @@ fn by_hang(facts: &Facts) -> Option<Finding> {
 /// Returns the line of the log that shows the cause, preceded by the last frame of its traceback.
 fn log_evidence<'a>(log: &'a TaskLog, found: &Match) -> impl Iterator<Item = Evidence> + use<'a> {
     let lines = [found.frame, Some(found.line)];
-    lines
-        .into_iter()
-        .flatten()
-        .map(|line| line_evidence(log, line))
+    lines.into_iter().flatten().map(|line| line_evidence(log, line))
 }
 
 /// Returns the last lines of the first log.
@@ -299,10 +272,7 @@ fn line_evidence(log: &TaskLog, index: usize) -> Evidence {
         Some(end) => format!("{}...", text[..end].trim_start()),
         None => text.trim().to_owned(),
     };
-    let fact = Fact::Log {
-        line: log.tail.first.map(|first| first + index as u64),
-        text: shown,
-    };
+    let fact = Fact::Log { line: log.tail.first.map(|first| first + index as u64), text: shown };
     let time = zoned_time(text).map(Into::into);
     Evidence::new(Some(&log.task), fact).at(time)
 }

@@ -24,14 +24,7 @@ pub(super) struct Finding {
 
 impl Finding {
     pub(super) fn new(cause: Cause, confidence: Confidence) -> Self {
-        Self {
-            cause,
-            confidence,
-            task: None,
-            exit_code: None,
-            detail: None,
-            evidence: Vec::new(),
-        }
+        Self { cause, confidence, task: None, exit_code: None, detail: None, evidence: Vec::new() }
     }
 
     /// Creates a finding that an event states.
@@ -55,10 +48,8 @@ pub(super) fn unknown(facts: &Facts) -> Finding {
 /// Returns the detailed phase if it differs from the phase.
 pub(super) fn status(facts: &Facts) -> Option<Evidence> {
     let text = facts.secondary_phase.clone()?;
-    let differs = facts
-        .phase
-        .as_ref()
-        .is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(&text));
+    let differs =
+        facts.phase.as_ref().is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(&text));
     differs.then(|| Evidence::new(None, Fact::Status { text }))
 }
 
@@ -72,10 +63,7 @@ pub(super) fn last_event(facts: &Facts) -> Option<Evidence> {
 /// Returns the stop that an event states.
 pub(super) fn stop(facts: &Facts) -> Option<Finding> {
     let event = facts.newest_event(|kind| {
-        matches!(
-            kind,
-            EventKind::AutoStopped { .. } | EventKind::StoppedByUser
-        )
+        matches!(kind, EventKind::AutoStopped { .. } | EventKind::StoppedByUser)
     })?;
     let cause = match event.kind() {
         EventKind::StoppedByUser => Cause::TerminatedByUser,

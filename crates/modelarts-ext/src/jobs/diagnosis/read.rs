@@ -109,9 +109,7 @@ async fn read_logs(job: &Job, facts: &mut Facts) {
 /// Reads the memory usage of a task that SIGKILL ended, or whose exit code is not known.
 async fn read_memory_usage(job: &Job, facts: &mut Facts) {
     let failed = facts.failed_task();
-    let may_be_memory = failed
-        .exit_code
-        .is_none_or(|code| signal_name(code) == Some("SIGKILL"));
+    let may_be_memory = failed.exit_code.is_none_or(|code| signal_name(code) == Some("SIGKILL"));
     let task = failed.task.or_else(|| facts.tasks.first().cloned());
     let Some(task) = task.filter(|_| may_be_memory && facts.has_started) else {
         return;
@@ -169,10 +167,7 @@ async fn read_queue(job: &Job, facts: &mut Facts) {
 impl Facts {
     /// Records that information could not be read.
     fn lack(&mut self, what: &str, error: &Error) {
-        let fact = Fact::Unavailable {
-            what: what.to_owned(),
-            error: error.to_string(),
-        };
+        let fact = Fact::Unavailable { what: what.to_owned(), error: error.to_string() };
         self.unavailable.push(Evidence::new(None, fact));
     }
 }

@@ -101,10 +101,7 @@ fn other_reason(facts: &Facts) -> Option<String> {
     let known = failed.exit_code.map(|code| format!("exit with {code}"));
     let message = failed.message.filter(|text| Some(text) != known.as_ref());
     let is_other = |text: &String| {
-        facts
-            .phase
-            .as_ref()
-            .is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(text))
+        facts.phase.as_ref().is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(text))
     };
     message.or_else(|| facts.secondary_phase.clone().filter(is_other))
 }

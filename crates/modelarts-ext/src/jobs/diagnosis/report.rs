@@ -147,11 +147,7 @@ pub enum Fact {
 
 impl Evidence {
     pub(super) fn new(task: Option<&str>, fact: Fact) -> Self {
-        Self {
-            time: None,
-            task: task.map(str::to_owned),
-            fact,
-        }
+        Self { time: None, task: task.map(str::to_owned), fact }
     }
 
     pub(super) fn at(mut self, time: Option<Timestamp>) -> Self {
@@ -208,22 +204,12 @@ impl fmt::Display for Fact {
                 }
             }
             Self::Event { message, .. } => write!(f, "event: {message}"),
-            Self::Log {
-                line: Some(line),
-                text,
-            } => write!(f, "log line {line}: {text}"),
+            Self::Log { line: Some(line), text } => write!(f, "log line {line}: {text}"),
             Self::Log { line: None, text } => write!(f, "log: {text}"),
             Self::Metric { metric, percent } => write!(f, "{metric}: {percent:.0} %"),
             Self::Run { run, runs, reason } => write!(f, "run {run} of {runs}: {reason}"),
-            Self::Queue {
-                pool,
-                jobs_before,
-                names,
-            } => {
-                write!(
-                    f,
-                    "queue: {jobs_before} earlier pending jobs of this project in {pool}"
-                )?;
+            Self::Queue { pool, jobs_before, names } => {
+                write!(f, "queue: {jobs_before} earlier pending jobs of this project in {pool}")?;
                 match names.is_empty() {
                     true => Ok(()),
                     false => write!(f, ": {}", names.join(", ")),

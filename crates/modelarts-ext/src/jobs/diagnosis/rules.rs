@@ -28,10 +28,8 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
         Some(Phase::Abnormal) => failure::abnormal(facts),
         _ => unknown(facts),
     };
-    let has_runs = finding
-        .evidence
-        .iter()
-        .any(|evidence| matches!(evidence.fact, Fact::Run { .. }));
+    let has_runs =
+        finding.evidence.iter().any(|evidence| matches!(evidence.fact, Fact::Run { .. }));
     if !has_runs {
         finding.evidence.splice(0..0, facts.run_evidence());
     }
@@ -51,9 +49,9 @@ fn waiting(facts: &Facts) -> Finding {
         | EventKind::DependenciesInstalled { .. }
         | EventKind::PreCheckStarted { .. }
         | EventKind::PreCheckDone { .. } => true,
-        EventKind::Cluster { reason, .. } => ["Pulling", "Pulled", "Created", "SuccessfulCreate"]
-            .iter()
-            .any(|known| reason == known),
+        EventKind::Cluster { reason, .. } => {
+            ["Pulling", "Pulled", "Created", "SuccessfulCreate"].iter().any(|known| reason == known)
+        }
         _ => false,
     };
     if let Some(event) = facts.newest_event(failure::is_image_pull_failure) {
@@ -75,9 +73,7 @@ fn waiting(facts: &Facts) -> Finding {
     );
     let preempted = facts.newest_event(|kind| *kind == EventKind::Preempted);
     let events = [preempted, stage, unscheduled];
-    finding
-        .evidence
-        .extend(events.into_iter().flatten().map(event_evidence));
+    finding.evidence.extend(events.into_iter().flatten().map(event_evidence));
     finding.evidence.extend(facts.queue.clone());
     finding
 }

@@ -73,25 +73,16 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
         _ => confidence.min(Confidence::Likely),
     };
     let (line, cause, class, confidence) = match best {
-        Some((line, ordinary, row)) => (
-            *line,
-            row.cause,
-            row.class,
-            capped(row.confidence, *ordinary),
-        ),
+        Some((line, ordinary, row)) => {
+            (*line, row.cause, row.class, capped(row.confidence, *ordinary))
+        }
         None => {
             let (line, ordinary) = last_exception?;
             let confidence = capped(Confidence::Certain, ordinary);
             (line, Cause::ScriptError, Class::Root, confidence)
         }
     };
-    Some(Match {
-        line,
-        cause,
-        confidence,
-        class,
-        frame: frame_before(&lines, line),
-    })
+    Some(Match { line, cause, confidence, class, frame: frame_before(&lines, line) })
 }
 
 /// Returns the exceptions of all tracebacks from a line on: the first line after a header that is
@@ -100,10 +91,7 @@ fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
     let mut exceptions = Vec::new();
     let mut is_in_traceback = false;
     for (index, line) in lines.iter().enumerate().skip(start) {
-        if line
-            .trim_start()
-            .starts_with("Traceback (most recent call last)")
-        {
+        if line.trim_start().starts_with("Traceback (most recent call last)") {
             is_in_traceback = true;
         } else if is_in_traceback && !line.is_empty() && !is_indented(line) {
             exceptions.push(index);
@@ -248,10 +236,7 @@ mod tests {
     #[test]
     fn the_last_exception_is_the_cause() {
         let text = format!("epoch 1\n{}", traceback(OOM));
-        assert_eq!(
-            found(&text),
-            Some((Cause::DeviceOutOfMemory, Confidence::Certain, OOM.into()))
-        );
+        assert_eq!(found(&text), Some((Cause::DeviceOutOfMemory, Confidence::Certain, OOM.into())));
         let text = format!("epoch 1\n{}", traceback("mine.Oops: 3"));
         let (cause, confidence, line) = found(&text).unwrap();
         assert_eq!(
@@ -288,24 +273,15 @@ mod tests {
         // A few lines may come from other workers.
         let text = traceback(OOM) + &"epoch 7 loss 0.3\n".repeat(10);
         let (cause, confidence, _) = found(&text).unwrap();
-        assert_eq!(
-            (cause, confidence),
-            (Cause::DeviceOutOfMemory, Confidence::Likely)
-        );
+        assert_eq!((cause, confidence), (Cause::DeviceOutOfMemory, Confidence::Likely));
     }
 
     #[test]
     fn an_exception_that_was_caught_is_not_the_cause() {
-        let text = format!(
-            "{}batch size 16\nepoch 1\n{}",
-            traceback(OOM),
-            traceback("ValueError: a")
-        );
+        let text =
+            format!("{}batch size 16\nepoch 1\n{}", traceback(OOM), traceback("ValueError: a"));
         let (cause, _, line) = found(&text).unwrap();
-        assert_eq!(
-            (cause, line.as_str()),
-            (Cause::ScriptError, "ValueError: a")
-        );
+        assert_eq!((cause, line.as_str()), (Cause::ScriptError, "ValueError: a"));
         // An exception that another one handles is in the same report.
         let text = format!(
             "{}\nDuring handling of the above exception, another exception occurred:\n\n{}",
@@ -321,21 +297,12 @@ mod tests {
                         collective operation timeout: WorkNCCL(SeqNum=808)";
         let launcher =
             traceback("torch.distributed.elastic.multiprocessing.errors.ChildFailedError:");
-        let text = format!(
-            "{}epoch 1 of rank 1\n{watchdog}\n{launcher}",
-            traceback(OOM)
-        );
+        let text = format!("{}epoch 1 of rank 1\n{watchdog}\n{launcher}", traceback(OOM));
         let (cause, confidence, _) = found(&text).unwrap();
-        assert_eq!(
-            (cause, confidence),
-            (Cause::DeviceOutOfMemory, Confidence::Likely)
-        );
+        assert_eq!((cause, confidence), (Cause::DeviceOutOfMemory, Confidence::Likely));
         let text = format!("epoch 1\n{watchdog}\n{launcher}");
         let (cause, confidence, _) = found(&text).unwrap();
-        assert_eq!(
-            (cause, confidence),
-            (Cause::CommunicationTimeout, Confidence::Likely)
-        );
+        assert_eq!((cause, confidence), (Cause::CommunicationTimeout, Confidence::Likely));
         // An exception without a signature in one worker is also more specific.
         let text = format!("{}{watchdog}\n{launcher}", traceback("ValueError: a"));
         assert_eq!(found(&text).unwrap().0, Cause::ScriptError);
@@ -354,25 +321,14 @@ mod tests {
     #[test]
     fn tracebacks_of_ranks_are_read() {
         let traceback = traceback("ValueError: a");
-        let text: String = traceback
-            .lines()
-            .map(|line| format!("[rank1]: {line}\n"))
-            .collect();
+        let text: String = traceback.lines().map(|line| format!("[rank1]: {line}\n")).collect();
         let (cause, _, line) = found(&text).unwrap();
-        assert_eq!(
-            (cause, line.as_str()),
-            (Cause::ScriptError, "[rank1]: ValueError: a")
-        );
+        assert_eq!((cause, line.as_str()), (Cause::ScriptError, "[rank1]: ValueError: a"));
     }
 
     #[test]
     fn a_log_without_an_error_has_no_cause() {
-        for text in [
-            "",
-            "\n\n",
-            "epoch 1\nepoch 2\n",
-            "Traceback (most recent call last):\n",
-        ] {
+        for text in ["", "\n\n", "epoch 1\nepoch 2\n", "Traceback (most recent call last):\n"] {
             assert_eq!(found(text), None, "{text}");
         }
     }

@@ -26,11 +26,7 @@ pub(super) fn texts(facts: &Facts, finding: &Finding) -> (String, Vec<String>, V
     let values = Values { facts, finding };
     let mut cases = rows.cases.iter();
     let case = cases.find(|(condition, _)| values.fulfil(condition));
-    let Texts {
-        summary,
-        advice,
-        links,
-    } = case.map_or(&rows.texts, |(_, texts)| texts);
+    let Texts { summary, advice, links } = case.map_or(&rows.texts, |(_, texts)| texts);
     let code = match finding.exit_code {
         Some(code) if !summary.contains("{exit_code}") => format!(" (exit code {code})"),
         _ => String::new(),

@@ -36,10 +36,7 @@ pub(super) struct Deduplicator {
 
 impl Deduplicator {
     pub(super) fn new(lateness: Duration) -> Self {
-        Self {
-            lateness: lateness.saturating_add(TIME_RESOLUTION),
-            ..Self::default()
-        }
+        Self { lateness: lateness.saturating_add(TIME_RESOLUTION), ..Self::default() }
     }
 
     /// Marks the poll as complete.
@@ -123,9 +120,7 @@ mod tests {
         let window = dedup.begin_poll(later(), None);
         let inside = |event: &&Event| {
             window.is_none_or(|(start, end)| {
-                event
-                    .time()
-                    .is_some_and(|time| time >= start && time <= end)
+                event.time().is_some_and(|time| time >= start && time <= end)
             })
         };
         let new = dedup.take_new(rows.iter().filter(inside).cloned().collect());

@@ -83,11 +83,7 @@ impl Event {
 
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {:<7} {:<4} {}",
-            self.time_text, self.level, self.source, self.message
-        )
+        write!(f, "{} {:<7} {:<4} {}", self.time_text, self.level, self.source, self.message)
     }
 }
 

@@ -67,20 +67,12 @@ mod tests {
             ("Training job executed.", &[Phase::Completed][..]),
             ("Training job failed.", &[Phase::Failed, Phase::Abnormal]),
             (PREEMPTED, &[Phase::Failed, Phase::Abnormal]),
-            (
-                STOPPED,
-                &[Phase::Failed, Phase::Abnormal, Phase::Terminated],
-            ),
+            (STOPPED, &[Phase::Failed, Phase::Abnormal, Phase::Terminated]),
             ("Training job is running.", &[]),
             ("[worker-0] Training finished. Exit code 0.", &[]),
             ("Billing information synchronized.", &[]),
         ];
-        let phases = [
-            Phase::Completed,
-            Phase::Failed,
-            Phase::Abnormal,
-            Phase::Terminated,
-        ];
+        let phases = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
         for (message, ended) in all {
             let mut events = FinalEvents::default();
             events.record(&[event(1, message)]);

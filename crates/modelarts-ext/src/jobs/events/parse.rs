@@ -14,12 +14,7 @@ impl EventKind {
 
 /// Parses the message of an event; returns `None` for an unknown message.
 fn parse(message: &str) -> Option<EventKind> {
-    let Prefix {
-        task,
-        took,
-        object,
-        text,
-    } = Prefix::read(message);
+    let Prefix { task, took, object, text } = Prefix::read(message);
     match (object, task) {
         (Some((object, name)), _) => cluster_event(object, name, text),
         (None, Some(task)) => task_event(task.to_owned(), took, text),
@@ -39,14 +34,9 @@ struct Prefix<'a> {
 
 impl<'a> Prefix<'a> {
     fn read(message: &'a str) -> Self {
-        let mut prefix = Self {
-            text: message.trim(),
-            ..Self::default()
-        };
-        while let Some((inside, rest)) = prefix
-            .text
-            .strip_prefix('[')
-            .and_then(|rest| rest.split_once(']'))
+        let mut prefix = Self { text: message.trim(), ..Self::default() };
+        while let Some((inside, rest)) =
+            prefix.text.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         {
             match inside.split_once(':') {
                 Some((key, value)) if is_duration(key) => prefix.took = duration(value),
@@ -117,8 +107,7 @@ fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
 /// Removes the prefix `start` from a string, ignoring case.
 fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
-    head.eq_ignore_ascii_case(start)
-        .then(|| text[start.len()..].trim())
+    head.eq_ignore_ascii_case(start).then(|| text[start.len()..].trim())
 }
 
 /// Returns the sentence in lower case, without a full stop.
@@ -205,12 +194,7 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     }
     if let Some((parameter, rest)) = parameter(text, "Failed to download the training input") {
         let cause = cause(rest.trim_start_matches('.').trim_start());
-        return Some(EventKind::InputDownloadFailed {
-            task,
-            took,
-            parameter,
-            cause,
-        });
+        return Some(EventKind::InputDownloadFailed { task, took, parameter, cause });
     }
     if let Some(rest) = strip_start(text, "Python dependency packages are being installed.") {
         let files = files(rest);
@@ -239,32 +223,18 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
 
 /// Parses a message about an input or output.
 fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
-    let starts = [
-        "Training input",
-        "Training output",
-        "Upload training output",
-    ];
-    let (start, (parameter, rest)) = starts
-        .iter()
-        .find_map(|start| Some((*start, parameter(text, start)?)))?;
+    let starts = ["Training input", "Training output", "Upload training output"];
+    let (start, (parameter, rest)) =
+        starts.iter().find_map(|start| Some((*start, parameter(text, start)?)))?;
     let end = rest.strip_suffix('.').unwrap_or(rest).trim();
     let end = end.to_ascii_lowercase();
     Some(match (start, end.as_str()) {
-        ("Training input", "downloaded") => EventKind::InputDownloaded {
-            task,
-            took,
-            parameter,
-        },
-        ("Training output", "uploading") => EventKind::OutputUploading {
-            task,
-            parameter: Some(parameter),
-        },
+        ("Training input", "downloaded") => EventKind::InputDownloaded { task, took, parameter },
+        ("Training output", "uploading") => {
+            EventKind::OutputUploading { task, parameter: Some(parameter) }
+        }
         ("Training output", "uploaded") | ("Upload training output", "finished") => {
-            EventKind::OutputUploaded {
-                task,
-                took,
-                parameter,
-            }
+            EventKind::OutputUploaded { task, took, parameter }
         }
         _ => return None,
     })

@@ -16,10 +16,7 @@ fn catalogue() -> Value {
 }
 
 fn vectors() -> Vec<Value> {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../openapi/vectors/events.json"
-    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/vectors/events.json");
     let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     vectors["cases"].as_array().unwrap().clone()
 }
@@ -38,10 +35,7 @@ fn name_and_fields(kind: &EventKind) -> (String, Map<String, Value>) {
         };
         (placeholder.to_owned(), value.clone())
     });
-    (
-        pascal_case(json["kind"].as_str().unwrap()),
-        fields.collect(),
-    )
+    (pascal_case(json["kind"].as_str().unwrap()), fields.collect())
 }
 
 /// Returns the name of a variant from its name in JSON.
@@ -77,22 +71,14 @@ fn values() -> [Vec<(&'static str, &'static str, Value)>; 2] {
         ("limit", "1 hour", json!(3600)),
         ("exit_code", "0", json!(0)),
         ("object", "Pod", json!("Pod")),
-        (
-            "name",
-            "modelarts-job-1-worker-0",
-            json!("modelarts-job-1-worker-0"),
-        ),
+        ("name", "modelarts-job-1-worker-0", json!("modelarts-job-1-worker-0")),
         ("reason", "Started", json!("Started")),
         ("text", "Started container", json!("Started container")),
     ];
     let second = vec![
         ("task", "ps-12", json!("ps-12")),
         ("seconds", "7", json!(7)),
-        (
-            "cause",
-            "obs://example: 403: denied.",
-            json!("obs://example: 403: denied."),
-        ),
+        ("cause", "obs://example: 403: denied.", json!("obs://example: 403: denied.")),
         ("error", "[Errno 2] no: file", json!("[Errno 2] no: file")),
         ("files", "a b.txt, c.txt", json!(["a b.txt", "c.txt"])),
         ("parameter", "my data", json!("my data")),
@@ -136,11 +122,7 @@ fn every_text_of_the_description_is_read_with_all_its_values() {
             }
         }
     }
-    assert_eq!(
-        texts,
-        2 * 37,
-        "30 texts of the guide, 6 of the API, 1 of the cluster"
-    );
+    assert_eq!(texts, 2 * 37, "30 texts of the guide, 6 of the API, 1 of the cluster");
 }
 
 #[test]
@@ -148,9 +130,7 @@ fn the_examples_of_the_description_are_read() {
     let catalogue = catalogue();
     for placeholder in catalogue["placeholders"].as_array().unwrap() {
         let name = placeholder["name"].as_str().unwrap();
-        let known = values()
-            .iter()
-            .all(|values| values.iter().any(|value| value.0 == name));
+        let known = values().iter().all(|values| values.iter().any(|value| value.0 == name));
         assert!(known, "{name}: add it to the values above");
     }
     for kind in catalogue["kinds"].as_array().unwrap() {
@@ -170,9 +150,8 @@ fn the_examples_of_the_description_are_read() {
 #[test]
 fn the_kinds_are_those_of_the_description() {
     // The error of serde for an unknown variant lists all variants.
-    let message = serde_json::from_value::<EventKind>(json!({"kind": "?"}))
-        .unwrap_err()
-        .to_string();
+    let message =
+        serde_json::from_value::<EventKind>(json!({"kind": "?"})).unwrap_err().to_string();
     let variants = message.split('`').skip(3).step_by(2).map(pascal_case);
     let variants: BTreeSet<String> = variants.collect();
     let catalogue = catalogue();
@@ -246,9 +225,7 @@ fn each_text_of_the_description_has_an_exact_vector() {
         assert!(found, "no case has the text {template}");
     }
     for case in exact {
-        let found = texts
-            .iter()
-            .any(|(kind, template)| fits(kind, template, case));
+        let found = texts.iter().any(|(kind, template)| fits(kind, template, case));
         assert!(found, "{case} is no text of x-events");
     }
 }

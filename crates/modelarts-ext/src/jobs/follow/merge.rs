@@ -91,10 +91,7 @@ mod tests {
     fn merged(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<String> {
         let texts = merge(events, logs).into_iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
-            JobUpdate::Log {
-                task,
-                item: LogItem::Line(line),
-            } => format!("{task}: {line}"),
+            JobUpdate::Log { task, item: LogItem::Line(line) } => format!("{task}: {line}"),
             other => format!("{other:?}"),
         });
         texts.collect()
@@ -133,10 +130,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            merged(
-                vec![event(5, END_1)],
-                vec![log("worker-0", &["a"]), log("worker-1", &["b"])],
-            ),
+            merged(vec![event(5, END_1)], vec![log("worker-0", &["a"]), log("worker-1", &["b"])],),
             ["worker-1: b", END_1, "worker-0: a"]
         );
     }
@@ -148,10 +142,7 @@ mod tests {
             merged(
                 vec![event(1, "Training job is running."), event(9, END_0)],
                 vec![
-                    log(
-                        "worker-0",
-                        &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]
-                    ),
+                    log("worker-0", &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]),
                     log("worker-1", &["d", "2026-01-15 08:30:02,5 e"]),
                 ],
             ),
@@ -169,10 +160,7 @@ mod tests {
             merged(
                 Vec::new(),
                 vec![
-                    log(
-                        "worker-0",
-                        &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]
-                    ),
+                    log("worker-0", &["2026-01-15 08:30:01 a", "  b", "2026-01-15 08:30:03 c"]),
                     log("worker-1", &["d", "2026-01-15 08:30:02,5 e"]),
                     log("worker-2", &["f"]),
                 ],

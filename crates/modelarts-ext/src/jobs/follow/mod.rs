@@ -234,9 +234,7 @@ impl Follower for JobFollower {
 
     fn polls(&mut self) -> Vec<&mut SourcePolls> {
         let logs = self.logs.iter_mut().map(|log| &mut log.polls);
-        std::iter::once(&mut self.events.polls)
-            .chain(logs)
-            .collect()
+        std::iter::once(&mut self.events.polls).chain(logs).collect()
     }
 
     fn lacks_items(&self, job: &Job) -> bool {
@@ -379,12 +377,8 @@ mod tests {
     async fn a_history_that_is_read_in_parts_is_complete() {
         // The clock is set to a day on which the logs of the job still exist.
         let clock = ManualClock::at(SystemTime::UNIX_EPOCH + Duration::from_secs(1_768_466_000));
-        let emulator = Emulator::builder()
-            .clock(Arc::new(clock))
-            .token("TOKEN")
-            .start()
-            .await
-            .unwrap();
+        let emulator =
+            Emulator::builder().clock(Arc::new(clock)).token("TOKEN").start().await.unwrap();
         let client = Client::builder()
             .endpoint(emulator.url())
             .project_id(emulator.project_id())
@@ -411,10 +405,9 @@ mod tests {
         let texts = updates.iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Phase(job) => job.phase().to_string(),
-            JobUpdate::Log {
-                item: LogItem::Line(line),
-                ..
-            } => line.rsplit(' ').next().unwrap().to_owned(),
+            JobUpdate::Log { item: LogItem::Line(line), .. } => {
+                line.rsplit(' ').next().unwrap().to_owned()
+            }
             other => format!("{other:?}"),
         });
         let mut expected: Vec<String> = (0..45).map(|number| format!("event {number}")).collect();

@@ -104,9 +104,7 @@ impl<'a> PartialFile<'a> {
         let path = target.with_file_name(partial);
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let file = file.map_err(|error| {
-            let parent = target
-                .parent()
-                .filter(|parent| !parent.as_os_str().is_empty());
+            let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty());
             match parent {
                 Some(parent) if error.kind() == io::ErrorKind::NotFound => {
                     let message = format!(
@@ -120,12 +118,7 @@ impl<'a> PartialFile<'a> {
                 _ => unwritable(target, error),
             }
         })?;
-        Ok(Self {
-            file,
-            path,
-            target,
-            is_complete: false,
-        })
+        Ok(Self { file, path, target, is_complete: false })
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {

@@ -86,10 +86,7 @@ mod tests {
             let parts: Vec<_> = text.as_bytes().chunks(size).collect();
             assert_eq!(split(&parts), lines, "{size}");
         }
-        assert_eq!(
-            split(&[b"a\xff\xe2\n\xe2\x82"]),
-            ["a\u{fffd}\u{fffd}", "\u{fffd}"]
-        );
+        assert_eq!(split(&[b"a\xff\xe2\n\xe2\x82"]), ["a\u{fffd}\u{fffd}", "\u{fffd}"]);
         assert_eq!(split(&[b"end\n"]), ["end"]);
         assert_eq!(split(&[]), [""; 0]);
     }

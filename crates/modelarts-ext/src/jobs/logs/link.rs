@@ -200,25 +200,17 @@ impl LinkReader {
                 });
             }
         };
-        Ok(Some(Download {
-            response,
-            host,
-            skip: self.offset - start,
-        }))
+        Ok(Some(Download { response, host, skip: self.offset - start }))
     }
 
     /// Waits before the next attempt. Returns the error if no further attempt is made.
     async fn prepare_retry(&mut self, failed: AttemptError) -> Result<(), Error> {
         let transport = self.logs.job.client().transport();
-        let elapsed = self
-            .started
-            .map(|started| since(&*transport.clock, started));
+        let elapsed = self.started.map(|started| since(&*transport.clock, started));
         let delay = (!failed.permanent && may_retry(Effect::Read, failed.result))
             .then(|| {
                 let wait = failed.error.retry_after();
-                transport
-                    .retry
-                    .delay(self.retries, wait, elapsed.unwrap_or_default())
+                transport.retry.delay(self.retries, wait, elapsed.unwrap_or_default())
             })
             .flatten()
             .filter(|_| transport.take_retry());
@@ -250,9 +242,7 @@ impl Logs {
             })
             .await?
             .into_inner();
-        let url = answer
-            .obs_url
-            .and_then(|link| Url::parse(link.expose()).ok());
+        let url = answer.obs_url.and_then(|link| Url::parse(link.expose()).ok());
         let mut url = url.ok_or_else(no_link)?;
         // A link can start with `http`, but OBS also supports https (SOURCES D-51). The signature
         // of a link does not include the scheme.
@@ -336,9 +326,7 @@ fn element<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
 fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     let text = headers.get(CONTENT_RANGE)?.to_str().ok()?;
     let (range, length) = text.trim().strip_prefix("bytes")?.trim().split_once('/')?;
-    let start = range
-        .split_once('-')
-        .and_then(|(start, _)| start.parse().ok());
+    let start = range.split_once('-').and_then(|(start, _)| start.parse().ok());
     Some((start, length.parse().ok()))
 }
 
@@ -348,10 +336,7 @@ fn place(host: &Url) -> &str {
 }
 
 fn no_link() -> Error {
-    Error::new(
-        ErrorKind::Unexpected,
-        "the service returned no valid link to the log",
-    )
+    Error::new(ErrorKind::Unexpected, "the service returned no valid link to the log")
 }
 
 /// Returns the error for a log that is shorter than before.
@@ -367,9 +352,5 @@ fn replaced() -> AttemptError {
 
 /// Returns the failure of an attempt that is not repeated.
 fn permanent(error: Error) -> AttemptError {
-    AttemptError {
-        result: AttemptResult::NotSent,
-        error,
-        permanent: true,
-    }
+    AttemptError { result: AttemptResult::NotSent, error, permanent: true }
 }

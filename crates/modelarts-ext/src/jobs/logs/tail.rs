@@ -30,18 +30,13 @@ impl Logs {
         let mut start = text.ceil_char_boundary(text.len().saturating_sub(max));
         // The first line may be incomplete.
         if start > 0 && !text[..start].ends_with('\n') {
-            start = text[start..]
-                .find('\n')
-                .map_or(start, |end| start + end + 1);
+            start = text[start..].find('\n').map_or(start, |end| start + end + 1);
         }
         let (before, end) = text.split_at(start);
         let before = before.bytes().filter(|byte| *byte == b'\n').count() as u64;
         Ok(LogTail {
             first: is_whole.then_some(before + 1),
-            lines: end
-                .lines()
-                .map(|line| printable(last_state(line)))
-                .collect(),
+            lines: end.lines().map(|line| printable(last_state(line))).collect(),
         })
     }
 

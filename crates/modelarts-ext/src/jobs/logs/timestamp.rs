@@ -47,10 +47,7 @@ impl LogItem {
             LineTime::Zoned(time) => (time, true),
             LineTime::Local(time) => (Offset::UTC.to_timestamp(time).ok()?, false),
         };
-        Some(LogTime {
-            time: SystemTime::from(time).into(),
-            has_zone,
-        })
+        Some(LogTime { time: SystemTime::from(time).into(), has_zone })
     }
 }
 
@@ -71,9 +68,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
         LogItem::Gap { .. } => None,
     });
     let stamps: Vec<Option<LineTime>> = stamps.collect();
-    let zoned = stamps
-        .iter()
-        .any(|stamp| matches!(stamp, Some(LineTime::Zoned(_))));
+    let zoned = stamps.iter().any(|stamp| matches!(stamp, Some(LineTime::Zoned(_))));
     let time = |stamp: &Option<LineTime>| match (*stamp)? {
         LineTime::Zoned(time) => Some(SystemTime::from(time)),
         LineTime::Local(_) if zoned => None,
@@ -85,10 +80,7 @@ pub(crate) fn line_times(items: &[LogItem]) -> LineTimes {
         last = last.max(time(stamp));
         last
     });
-    LineTimes {
-        times: times.collect(),
-        have_zone: zoned,
-    }
+    LineTimes { times: times.collect(), have_zone: zoned }
 }
 
 /// Returns the time at the beginning of a line, if it has a time zone.
@@ -155,29 +147,20 @@ mod tests {
         let local = |text: &str| Some(LineTime::Local(text.parse().unwrap()));
         for (line, stamp) in [
             ("2026-01-15T08:30:07Z up", zoned("2026-01-15T08:30:07Z")),
-            (
-                "2026-01-15T16:30:07.123456789012+08:00 up",
-                zoned("2026-01-15T08:30:07.123456789Z"),
-            ),
+            ("2026-01-15T16:30:07.123456789012+08:00 up", zoned("2026-01-15T08:30:07.123456789Z")),
             ("2026-01-15 16:30:07+0800", zoned("2026-01-15T08:30:07Z")),
             (
                 "time=\"2021-05-18T14:28:14+08:00\" level=info msg=\"x\"",
                 zoned("2021-05-18T06:28:14Z"),
             ),
-            (
-                "  2026-01-15 16:30:07,123 - INFO - epoch 1",
-                local("2026-01-15T16:30:07.123"),
-            ),
+            ("  2026-01-15 16:30:07,123 - INFO - epoch 1", local("2026-01-15T16:30:07.123")),
             ("2026-01-15 16:30:07 -x", local("2026-01-15T16:30:07")),
             ("2021-05-18-14:28:13", local("2021-05-18T14:28:13")),
             (
                 "[ModelArts Service Log][INFO][2021/05/18 14:28:14,207]:",
                 local("2021-05-18T14:28:14.207"),
             ),
-            (
-                "[2026-01-15T08:30:07Z INFO train] x",
-                zoned("2026-01-15T08:30:07Z"),
-            ),
+            ("[2026-01-15T08:30:07Z INFO train] x", zoned("2026-01-15T08:30:07Z")),
             ("[Modelarts Service Log]exiting...", None),
             ("epoch 3 at 2026-01-15T08:30:07Z", None),
             ("2026-13-15T08:30:07Z", None),
@@ -198,10 +181,7 @@ mod tests {
             Some((time.time.to_string(), time.has_zone))
         };
         let half_past = "2026-01-15T08:30:07Z".to_owned();
-        assert_eq!(
-            time("2026-01-15T16:30:07+08:00 a"),
-            Some((half_past.clone(), true))
-        );
+        assert_eq!(time("2026-01-15T16:30:07+08:00 a"), Some((half_past.clone(), true)));
         assert_eq!(time("2026-01-15 08:30:07 a"), Some((half_past, false)));
         assert_eq!(time("epoch 1"), None);
         assert_eq!(LogItem::Gap { bytes: None }.time(), None);
@@ -224,24 +204,12 @@ mod tests {
                 // Lines of one log keep their order, regardless of their times.
                 "2026-01-15 08:30:01 c",
             ]),
-            LineTimes {
-                times: vec![one, one, one, two, two],
-                have_zone: false
-            }
+            LineTimes { times: vec![one, one, one, two, two], have_zone: false }
         );
         assert_eq!(
             lines(&["2030-01-15 08:30:01 a", "2026-01-15T16:30:02+08:00 b"]),
-            LineTimes {
-                times: vec![two, two],
-                have_zone: true
-            }
+            LineTimes { times: vec![two, two], have_zone: true }
         );
-        assert_eq!(
-            lines(&["a", "b"]),
-            LineTimes {
-                times: vec![None, None],
-                have_zone: false
-            }
-        );
+        assert_eq!(lines(&["a", "b"]), LineTimes { times: vec![None, None], have_zone: false });
     }
 }

@@ -141,11 +141,7 @@ fn values(items: PageStream<LogItem>, regex: Regex) -> PageStream<LogValue> {
 fn line_values(line: &str, regex: &Regex) -> Vec<LogValue> {
     let found = line.split('\r').filter_map(|line| {
         let value = value(line, &regex.find(line)?)?;
-        Some(LogValue {
-            value,
-            line: line.to_owned(),
-            time: zoned_time(line).map(Timestamp::from),
-        })
+        Some(LogValue { value, line: line.to_owned(), time: zoned_time(line).map(Timestamp::from) })
     });
     found.collect()
 }
@@ -182,11 +178,7 @@ mod tests {
             (r"loss=(\S+)?", "loss=", &[]),
             (r"", "1", &[]),
             (r"损失[:：](\S+)", "ä 损失：0.5", &[0.5]),
-            (
-                r"loss=([\d.]+)",
-                "0%|\rloss=0.5 50%|\rloss=0.25 100%|\r",
-                &[0.5, 0.25],
-            ),
+            (r"loss=([\d.]+)", "0%|\rloss=0.5 50%|\rloss=0.25 100%|\r", &[0.5, 0.25]),
         ] {
             assert_eq!(numbers(regex, line), expected, "{regex} {line}");
         }
@@ -198,11 +190,7 @@ mod tests {
         let regex = Regex::new(r"loss=(\S+)").unwrap();
         let line = "2026-01-15T16:30:07+08:00 loss=1";
         let time: Timestamp = "2026-01-15T08:30:07Z".parse().unwrap();
-        let expected = LogValue {
-            value: 1.0,
-            line: line.to_owned(),
-            time: Some(time),
-        };
+        let expected = LogValue { value: 1.0, line: line.to_owned(), time: Some(time) };
         assert_eq!(line_values(line, &regex), [expected]);
         // A time without a zone is not comparable with other times.
         let local = line_values("2026-01-15 16:30:07,123 loss=1", &regex);

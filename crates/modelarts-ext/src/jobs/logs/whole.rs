@@ -48,10 +48,7 @@ pub(super) struct WholeLog {
 
 impl WholeLog {
     pub(super) fn new(logs: Logs) -> Self {
-        Self {
-            link: Some(LinkReader::new(&logs, 0, None)),
-            logs,
-        }
+        Self { link: Some(LinkReader::new(&logs, 0, None)), logs }
     }
 
     /// Returns the next bytes; `None` at the end.

@@ -36,10 +36,7 @@ impl PollInterval {
 
     /// Returns an interval of constant pauses.
     pub(crate) fn fixed(pause: Duration) -> Self {
-        Self {
-            jitter: 0.0,
-            ..Self::new(pause, pause)
-        }
+        Self { jitter: 0.0, ..Self::new(pause, pause) }
     }
 
     /// Returns the next pause: the shortest one after the first round and after a change.
@@ -92,11 +89,7 @@ impl Poller {
         interval: PollInterval,
         timeout: Option<Duration>,
     ) -> Self {
-        Self {
-            state: State::Due,
-            interval,
-            deadline: Arc::new(Deadline::new(clock, timeout)),
-        }
+        Self { state: State::Due, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
     }
 
     /// Returns the next step, if `left` remains until the time limit.
@@ -182,18 +175,12 @@ mod tests {
 
     fn poller(state: State) -> Poller {
         let interval = PollInterval::fixed(10 * SECOND);
-        Poller {
-            state,
-            ..Poller::new(&SystemClock, interval, None)
-        }
+        Poller { state, ..Poller::new(&SystemClock, interval, None) }
     }
 
     #[test]
     fn each_state_has_its_step() {
-        let pausing = State::Pausing {
-            since: at(100),
-            pause: 10 * SECOND,
-        };
+        let pausing = State::Pausing { since: at(100), pause: 10 * SECOND };
         let sleep = |seconds| Step::Sleep(SECOND * seconds);
         for (state, now, left, step, next) in [
             (State::Due, 0, None, Step::Read, State::Reading),
@@ -215,11 +202,7 @@ mod tests {
             assert_eq!(poller.is_due(at(now)), state != pausing || now >= 110);
             let left: Option<u32> = left;
             let found = poller.step(at(now), left.map(|left| SECOND * left));
-            assert_eq!(
-                (found, poller.state),
-                (step, next),
-                "{state:?} {now} {left:?}"
-            );
+            assert_eq!((found, poller.state), (step, next), "{state:?} {now} {left:?}");
         }
     }
 
@@ -248,10 +231,7 @@ mod tests {
                 let jittered = interval.next(is_change).as_secs_f64();
                 let exact = interval.pause.unwrap().as_secs_f64();
                 assert!((exact - expected).abs() < 1e-6, "{exact} {expected}");
-                assert!(
-                    (jittered / exact - 1.0).abs() <= JITTER + 1e-9,
-                    "{jittered}"
-                );
+                assert!((jittered / exact - 1.0).abs() <= JITTER + 1e-9, "{jittered}");
             }
         }
         let mut fixed = PollInterval::fixed(10 * SECOND);

@@ -258,10 +258,7 @@ mod tests {
             (Begun(at(1)), Complete(at(1))),
             (Complete(at(1)), Complete(at(1))),
         ] {
-            let mut polls = SourcePolls {
-                state: before,
-                ..SourcePolls::default()
-            };
+            let mut polls = SourcePolls { state: before, ..SourcePolls::default() };
             polls.progress();
             assert_eq!(polls.state, before);
             polls.complete();

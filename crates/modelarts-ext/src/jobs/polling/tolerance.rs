@@ -42,9 +42,7 @@ impl ErrorTolerance {
         // A clock that was set back must not extend the tolerated time.
         let failing_since = self.failing_since.unwrap_or(now).min(now);
         self.failing_since = (!error.is_throttled()).then_some(failing_since);
-        let failing_time = self
-            .failing_since
-            .and_then(|since| now.duration_since(since).ok());
+        let failing_time = self.failing_since.and_then(|since| now.duration_since(since).ok());
         if !is_transient || failing_time.is_some_and(|time| time > MAX_FAILING_TIME) {
             return Err(error);
         }
@@ -78,25 +76,12 @@ mod tests {
             (vec![(0, Some(status(404)))], Some(1)),
             (vec![(0, Some(decode()))], Some(1)),
             (vec![(0, Some(status(403)))], None),
-            (
-                vec![(0, Some(status(404).with_code(Some("x".into()))))],
-                None,
-            ),
-            (
-                vec![(0, Some(status(503))), (minutes(15), Some(status(503)))],
-                Some(2),
-            ),
-            (
-                vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))],
-                None,
-            ),
+            (vec![(0, Some(status(404).with_code(Some("x".into()))))], None),
+            (vec![(0, Some(status(503))), (minutes(15), Some(status(503)))], Some(2)),
+            (vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))], None),
             // A success and throttling begin the tolerated time anew.
             (
-                vec![
-                    (0, Some(status(503))),
-                    (minutes(9), None),
-                    (minutes(16), Some(decode())),
-                ],
+                vec![(0, Some(status(503))), (minutes(9), None), (minutes(16), Some(decode()))],
                 Some(2),
             ),
             (

@@ -49,10 +49,7 @@ pub(super) struct JobSet {
 
 impl JobSet {
     pub(super) fn new(until: Option<Condition>) -> Self {
-        Self {
-            until,
-            ..Self::default()
-        }
+        Self { until, ..Self::default() }
     }
 
     /// Adds a job. Its result is returned once, even if it is added twice.
@@ -137,8 +134,7 @@ impl JobSet {
     /// Ends the wait for all unfinished jobs, whose results are the outcome `TimedOut`.
     pub(super) fn time_out(&mut self) {
         let left = self.abandon().into_iter();
-        self.results
-            .extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
+        self.results.extend(left.map(|job| Waited::new(job, Outcome::TimedOut)));
     }
 
     /// Removes and returns the jobs without a result.

@@ -156,11 +156,7 @@ impl JobsWait {
             client,
             tolerance: ErrorTolerance::default(),
             jobs: JobSet::new(options.until),
-            search: SearchState {
-                budget: options.budget,
-                last_read: None,
-                searches_ids: true,
-            },
+            search: SearchState { budget: options.budget, last_read: None, searches_ids: true },
             end_reads: EndReads {
                 mode: DetailReads::First,
                 left: options.budget,
@@ -250,12 +246,8 @@ impl JobsWait {
             return Ok(());
         }
         let clock = Arc::clone(self.client.clock());
-        let requests = read_jobs(
-            &self.limited_client,
-            &mut self.jobs,
-            &mut self.search,
-            &mut self.tolerance,
-        );
+        let requests =
+            read_jobs(&self.limited_client, &mut self.jobs, &mut self.search, &mut self.tolerance);
         let read = self.poller.round(&*clock, requests).await;
         let found_end = self.jobs.end_round();
         match read {
@@ -275,11 +267,7 @@ mod tests {
 
     fn end_reads(mode: DetailReads, left: usize) -> EndReads {
         let in_flight = FuturesOrdered::new();
-        EndReads {
-            mode,
-            left,
-            in_flight,
-        }
+        EndReads { mode, left, in_flight }
     }
 
     #[test]
@@ -322,11 +310,7 @@ mod tests {
             (OnlyStopped, 2, Phase::Terminated, false, 1),
         ] {
             let mut reads = end_reads(mode, left);
-            assert_eq!(
-                reads.reads_details(&phase),
-                reads_details,
-                "{mode:?} {phase}"
-            );
+            assert_eq!(reads.reads_details(&phase), reads_details, "{mode:?} {phase}");
             assert_eq!(reads.left, rest, "{mode:?} {phase}");
         }
     }

@@ -136,11 +136,7 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
         secondary_phase: Option<&'a SecondaryPhase>,
     }
     let (job, secondary_phase) = (job.summary(), job.secondary_phase());
-    Json {
-        job,
-        secondary_phase,
-    }
-    .serialize(serializer)
+    Json { job, secondary_phase }.serialize(serializer)
 }
 
 /// Wait for the end of a job. Awaiting it returns a [`Waited`]; [`stream`](Self::stream) returns

@@ -101,11 +101,7 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completed => f.write_str("completed"),
-            Self::Failed {
-                exit_code,
-                task,
-                message,
-            } => {
+            Self::Failed { exit_code, task, message } => {
                 f.write_str("failed")?;
                 if let Some(code) = exit_code {
                     write!(f, " with exit code {}", exit_code_text(*code))?;
@@ -120,10 +116,7 @@ impl fmt::Display for Outcome {
                 }
             }
             Self::Terminated { by } => write!(f, "terminated by {by}"),
-            Self::Abnormal {
-                secondary_phase,
-                cause,
-            } => {
+            Self::Abnormal { secondary_phase, cause } => {
                 f.write_str("abnormal")?;
                 if let Some(phase) = secondary_phase {
                     write!(f, ": {phase}")?;
@@ -177,10 +170,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
             let (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
             return (Outcome::Terminated { by }, last_events);
         }
-        _ => Outcome::Abnormal {
-            secondary_phase: job.secondary_phase().cloned(),
-            cause: None,
-        },
+        _ => Outcome::Abnormal { secondary_phase: job.secondary_phase().cloned(), cause: None },
     };
     (outcome, Vec::new())
 }

@@ -119,11 +119,7 @@ async fn search_ids(client: Client, group: Group) -> Result<Answer, Error> {
     let filter = Filter::id().is_in(group.jobs.iter().map(|job| job.id()));
     let list = search(&client, &group).filter(filter);
     match list.collect(group.jobs.len()).await {
-        Err(error)
-            if error
-                .code()
-                .is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) =>
-        {
+        Err(error) if error.code().is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) => {
             Ok(Answer::NoIdSearch(group))
         }
         rows => rows.map(Answer::Jobs),

@@ -29,9 +29,7 @@ fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
         groups.entry(workspace).or_default().push(job.clone());
     }
     let groups = groups.into_iter();
-    groups
-        .map(|(workspace, jobs)| Group { workspace, jobs })
-        .collect()
+    groups.map(|(workspace, jobs)| Group { workspace, jobs }).collect()
 }
 
 /// Request of a round.
@@ -188,10 +186,7 @@ impl Round {
             for Group { workspace, jobs } in by_workspace(ids.filter_map(|id| jobs.get(id))) {
                 let chunks = jobs.chunks(MAX_VALUES).filter(|jobs| jobs.len() > 1);
                 requests.extend(chunks.map(|jobs| {
-                    Request::Ids(Group {
-                        workspace: workspace.clone(),
-                        jobs: jobs.to_vec(),
-                    })
+                    Request::Ids(Group { workspace: workspace.clone(), jobs: jobs.to_vec() })
                 }));
             }
         }

@@ -58,16 +58,8 @@ fn reads_of_a_round_become_results_at_its_end() {
         (&["-", "Running"], None, "vanished: the job was deleted"),
         (&["Running"], pending(), "left"),
         (&["Pending"], pending(), "reached the condition of the wait"),
-        (
-            &["Pending", "Running"],
-            pending(),
-            "reached the condition of the wait",
-        ),
-        (
-            &["Pending", "-"],
-            pending(),
-            "reached the condition of the wait",
-        ),
+        (&["Pending", "Running"], pending(), "reached the condition of the wait"),
+        (&["Pending", "-"], pending(), "reached the condition of the wait"),
         (&["Completed"], pending(), "completed"),
     ] {
         let mut jobs = JobSet::new(until);
@@ -155,16 +147,8 @@ impl Scene {
         for id in ids {
             jobs.add(job(&client, &id, "Running"));
         }
-        let search = SearchState {
-            budget,
-            last_read: None,
-            searches_ids: true,
-        };
-        Self {
-            client,
-            jobs,
-            search,
-        }
+        let search = SearchState { budget, last_read: None, searches_ids: true };
+        Self { client, jobs, search }
     }
 
     /// Runs a round. The requests of each stage have the answers that `answer` returns for their
@@ -211,9 +195,7 @@ fn a_few_jobs_are_searched_for_by_ids_and_then_read() {
     ] {
         let mut scene = Scene::new(ids(), 10);
         let stages = scene.round(|request| if request == searches[0] { answers } else { &[] });
-        let expected = [&searches[..], then]
-            .into_iter()
-            .filter(|stage| !stage.is_empty());
+        let expected = [&searches[..], then].into_iter().filter(|stage| !stage.is_empty());
         assert!(stages.iter().eq(expected), "{answers:?}: {stages:?}");
     }
 }
@@ -228,10 +210,7 @@ fn a_service_without_a_search_by_ids_is_searched_by_phase() {
     });
     let phases = vec!["unfinished -: a", "unfinished w: b"];
     let reads = vec!["read a", "read b"];
-    assert_eq!(
-        stages,
-        [vec!["ids -: a", "ids w: b"], phases.clone(), reads]
-    );
+    assert_eq!(stages, [vec!["ids -: a", "ids w: b"], phases.clone(), reads]);
     // The next round begins with the phases.
     let stages = scene.round(|_| &["a", "b"]);
     assert_eq!(stages, [phases]);
@@ -241,18 +220,8 @@ fn a_service_without_a_search_by_ids_is_searched_by_phase() {
 fn many_jobs_are_searched_for_by_phase_and_the_missing_ones_by_ids() {
     // The answers to the search by phase, and the requests after it.
     for (count, budget, found, then) in [
-        (
-            11,
-            2,
-            "j000",
-            vec![vec!["ids -: j001 (10)"], vec!["read j001", "read j002"]],
-        ),
-        (
-            12,
-            2,
-            "j011",
-            vec![vec!["ids -: j000 (10)"], vec!["read j000", "read j001"]],
-        ),
+        (11, 2, "j000", vec![vec!["ids -: j001 (10)"], vec!["read j001", "read j002"]]),
+        (12, 2, "j011", vec![vec!["ids -: j000 (10)"], vec!["read j000", "read j001"]]),
         (
             62,
             1,
@@ -323,11 +292,7 @@ fn a_search_by_final_phases_ends_when_its_pages_have_few_of_the_jobs() {
         (&["a", "b"], 1, false, 0),
     ] {
         let mut missing = missing.iter().map(|id| (*id).to_owned()).collect();
-        assert_eq!(
-            take_found(&mut missing, &page, worth),
-            more,
-            "{missing:?} {worth}"
-        );
+        assert_eq!(take_found(&mut missing, &page, worth), more, "{missing:?} {worth}");
         assert_eq!(missing.len(), left);
     }
 }

@@ -69,13 +69,7 @@ fn times<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
 
 impl Waited {
     pub(super) fn new(job: Job, outcome: Outcome) -> Self {
-        Self {
-            job,
-            outcome,
-            errors: 0,
-            last_events: Vec::new(),
-            last_lines: Vec::new(),
-        }
+        Self { job, outcome, errors: 0, last_events: Vec::new(), last_lines: Vec::new() }
     }
 
     /// Returns the job if it completed, or if the wait reached its
@@ -128,13 +122,12 @@ impl Waited {
                     _ => log,
                 }
             }
-            Outcome::Terminated {
-                by: TerminatedBy::AutoStop { .. },
-            } => "raise `auto_stop`".to_owned(),
-            Outcome::Terminated {
-                by: TerminatedBy::Unknown,
+            Outcome::Terminated { by: TerminatedBy::AutoStop { .. } } => {
+                "raise `auto_stop`".to_owned()
             }
-            | Outcome::Abnormal { .. } => events(),
+            Outcome::Terminated { by: TerminatedBy::Unknown } | Outcome::Abnormal { .. } => {
+                events()
+            }
             Outcome::TimedOut => {
                 "wait again with `job.wait()`, or stop the job with `job.terminate()`".to_owned()
             }
@@ -213,9 +206,7 @@ impl Waited {
     /// Returns the task that failed, or else the first task.
     fn task(&self) -> Option<&str> {
         match &self.outcome {
-            Outcome::Failed {
-                task: Some(task), ..
-            } => Some(task),
+            Outcome::Failed { task: Some(task), .. } => Some(task),
             _ => self.job.tasks().first().map(String::as_str),
         }
     }
@@ -253,9 +244,8 @@ impl Waited {
             let failed_task = match &mut self.outcome {
                 Outcome::Failed { task, .. } => task.as_deref(),
                 Outcome::Abnormal { cause, .. } => {
-                    let mut errors = events
-                        .iter()
-                        .filter(|event| *event.level() == EventLevel::Error);
+                    let mut errors =
+                        events.iter().filter(|event| *event.level() == EventLevel::Error);
                     *cause = errors.next().map(|event| match event.kind() {
                         EventKind::CreateFailed { cause } => cause,
                         _ => event.message().to_owned(),

@@ -41,21 +41,11 @@ pub(super) enum Doubt {
 
 impl PreviousWindow {
     pub(super) fn new(rows: Vec<u64>, start: u64, count: Option<u64>) -> Self {
-        Self {
-            rows,
-            start,
-            count,
-            ..Self::default()
-        }
+        Self { rows, start, count, ..Self::default() }
     }
 
     pub(super) fn of(answer: &Answer) -> Self {
-        let Answer {
-            window,
-            hashes,
-            counts,
-            ..
-        } = answer;
+        let Answer { window, hashes, counts, .. } = answer;
         Self::new(hashes.clone(), window.start, counts.required)
     }
 
@@ -89,10 +79,7 @@ impl PreviousWindow {
         };
         let last = now.rows.iter().rposition(|row| is_seen(*row)).unwrap_or(0);
         let is_preceded = now.rows[..last].iter().any(|row| !is_seen(*row));
-        let mut from = self
-            .rows
-            .iter()
-            .skip_while(|row| !places_now.contains_key(*row));
+        let mut from = self.rows.iter().skip_while(|row| !places_now.contains_key(*row));
         let is_gap = from.any(|row| !places_now.contains_key(row));
         match now.start > 0 && (is_preceded || is_gap || common.iter().any(is_moved)) {
             true => Doubt::Moved,
@@ -127,12 +114,7 @@ impl PreviousWindow {
     /// empty page, compares the number of rows. The result is `true` if the assumed unit is right,
     /// `false` if the other unit is right, and `None` if the page is not conclusive.
     pub(super) fn has_unit(&self, unit: OffsetUnit, answer: &Answer) -> Option<bool> {
-        let Answer {
-            window,
-            counts,
-            hashes: page,
-            ..
-        } = answer;
+        let Answer { window, counts, hashes: page, .. } = answer;
         let rows = answer.rows();
         let limit = u64::from(window.limit);
         // Number of the first row of the page, in the assumed unit and in the other unit.

@@ -61,10 +61,7 @@ struct Known {
 
 impl RowHistory {
     pub(super) fn new(unique: bool) -> Self {
-        Self {
-            unique,
-            ..Self::default()
-        }
+        Self { unique, ..Self::default() }
     }
 
     /// Records the rows before a saved position as already returned. `more` is `true` if the list
@@ -106,9 +103,7 @@ impl RowHistory {
 
     /// Returns `true` if this pass has read such a row.
     pub(super) fn has_seen(&self, hash: u64) -> bool {
-        self.rows
-            .get(&hash)
-            .is_some_and(|row| row.pass == self.pass)
+        self.rows.get(&hash).is_some_and(|row| row.pass == self.pass)
     }
 
     /// Returns `true` if such a row was returned.
@@ -223,11 +218,7 @@ impl RowHistory {
             let mut diagonal = row[0];
             for (at, key) in keys.iter().enumerate() {
                 let above = row[at + 1];
-                let agree = if read == key {
-                    diagonal + MATCH_SCORE
-                } else {
-                    i32::MIN
-                };
+                let agree = if read == key { diagonal + MATCH_SCORE } else { i32::MIN };
                 let gap = (above - DELETION_PENALTY).max(row[at] - INSERTION_PENALTY);
                 row[at + 1] = agree.max(gap).max(floor(at + 1));
                 diagonal = above;

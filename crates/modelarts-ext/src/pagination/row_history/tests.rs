@@ -133,10 +133,7 @@ fn memory_is_bounded() {
         let rows: Vec<u64> = (0..HASHED_ROWS as u64).collect();
         assert!(known.admit(&rows, 0).iter().all(|new| *new));
         assert!(!known.is_incomplete);
-        assert_eq!(
-            known.admit(&[7, u64::MAX, u64::MAX], 0),
-            [false, true, !unique]
-        );
+        assert_eq!(known.admit(&[7, u64::MAX, u64::MAX], 0), [false, true, !unique]);
         assert!(known.is_incomplete);
         assert!(!known.has_seen(0));
         assert_eq!(

@@ -43,9 +43,7 @@ const CHANGES: [Named<ChangeBefore>; 5] = [
     ("insert", |_| Some(Change::Insert(0, 2))),
     ("append", |_| Some(Change::Insert(1000, 2))),
     ("remove", |_| Some(Change::Delete(0, 2))),
-    ("ties", |seed| {
-        Some(Change::Shuffle((seed as usize * 37) % 1000, 6, seed))
-    }),
+    ("ties", |seed| Some(Change::Shuffle((seed as usize * 37) % 1000, 6, seed))),
 ];
 
 /// Reads a list. Returns the number of requests, followed by `!` if the list ended with an error.
@@ -56,10 +54,7 @@ fn outcome<const UNIQUE: bool>(setting: &Setting, what: &str) -> String {
     }
     let requests = table.asked.len();
     let most = setting.max_requests(&table);
-    assert!(
-        requests <= most,
-        "{what}: {requests} requests, at most {most}"
-    );
+    assert!(requests <= most, "{what}: {requests} requests, at most {most}");
     if error.is_none() {
         let given: HashSet<u32> = rows.into_iter().collect();
         let lost: Vec<_> = table.stayed.difference(&given).collect();
@@ -79,9 +74,7 @@ fn setting(
         cap,
         total: total != Some(None),
         stated: total.flatten(),
-        changes: (0..60)
-            .map(|seed| change(seed).into_iter().collect())
-            .collect(),
+        changes: (0..60).map(|seed| change(seed).into_iter().collect()).collect(),
         ..Setting::of(rows)
     }
 }
@@ -177,17 +170,11 @@ pages    | 7        |   53  154   77   89   53 |   66  173   96  119 122! |
 #[test]
 fn a_huge_total_takes_few_requests() {
     for rows in [50, 99, 141] {
-        let setting = setting(rows, Some(Some(i64::MAX)), None, |_| {
-            Some(Change::Insert(0, 2))
-        });
+        let setting = setting(rows, Some(Some(i64::MAX)), None, |_| Some(Change::Insert(0, 2)));
         for (_, error, table) in [setting.result::<true>(), setting.result::<false>()] {
             assert!(error.is_some());
             let most = 3 * rows.div_ceil(50) as usize + 8;
-            assert!(
-                table.asked.len() <= most,
-                "{rows} rows: {}",
-                table.asked.len()
-            );
+            assert!(table.asked.len() <= most, "{rows} rows: {}", table.asked.len());
         }
     }
 }

@@ -48,10 +48,7 @@ fn each_meaning_of_offset_reads_every_row_once() {
 fn a_list_that_fits_one_page_costs_one_request() {
     for in_flight in [1, 8] {
         for rows in [0, 1, 49] {
-            let setting = Setting {
-                in_flight,
-                ..Setting::of(rows)
-            };
+            let setting = Setting { in_flight, ..Setting::of(rows) };
             assert_eq!(setting.read::<true>().1.asked, [(0, 50)]);
         }
     }
@@ -77,27 +74,17 @@ fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
                 };
                 let (unique, asked) = setting.end::<true>();
                 let what = format!("{setting:?}: {unique:?}");
-                assert!(
-                    unique.is_err_and(|error| error.contains("changed so much")),
-                    "{what}"
-                );
+                assert!(unique.is_err_and(|error| error.contains("changed so much")), "{what}");
                 assert!(asked < 40, "{what}: {asked}");
                 let (equal, asked) = setting.end::<false>();
                 let what = format!("{setting:?}: {equal:?}");
-                assert!(
-                    equal.is_err_and(|error| error.contains("changed so much")),
-                    "{what}"
-                );
+                assert!(equal.is_err_and(|error| error.contains("changed so much")), "{what}");
                 assert!(asked < 40, "{what}: {asked}");
             }
         }
         // All rows are on the first page, which is full.
-        let setting = Setting {
-            meaning,
-            documented: meaning,
-            last_offset: Some(0),
-            ..Setting::of(50)
-        };
+        let setting =
+            Setting { meaning, documented: meaning, last_offset: Some(0), ..Setting::of(50) };
         let (rows, asked) = setting.end::<true>();
         assert_eq!(rows, Ok((0..50).collect()));
         assert!(asked < 10, "{asked}");
@@ -107,11 +94,7 @@ fn a_service_that_ignores_offsets_does_not_cause_endless_requests() {
 #[test]
 fn requests_in_flight_are_bounded() {
     for in_flight in [1, 2, 7] {
-        let setting = Setting {
-            in_flight,
-            delays: vec![3, 1, 2],
-            ..Setting::of(2000)
-        };
+        let setting = Setting { in_flight, delays: vec![3, 1, 2], ..Setting::of(2000) };
         let (rows, table) = setting.read::<true>();
         assert_eq!(rows, (0..2000).collect::<Vec<_>>());
         assert_eq!(table.most_running, in_flight);
@@ -126,10 +109,7 @@ fn requests_in_flight_are_bounded() {
 fn a_shift_by_many_rows_is_found_with_few_requests() {
     let mut changes = vec![Vec::new(); 31];
     changes[30] = vec![Change::Delete(0, 1200)];
-    let setting = Setting {
-        changes,
-        ..Setting::of(2000)
-    };
+    let setting = Setting { changes, ..Setting::of(2000) };
     let (rows, table) = setting.read::<true>();
     assert_eq!(rows, (0..2000).collect::<Vec<_>>());
     assert_eq!(table.asked.len(), 54);
@@ -137,10 +117,7 @@ fn a_shift_by_many_rows_is_found_with_few_requests() {
 
 #[test]
 fn nothing_is_requested_without_a_poll() {
-    let setting = Setting {
-        in_flight: 4,
-        ..Setting::of(1000)
-    };
+    let setting = Setting { in_flight: 4, ..Setting::of(1000) };
     let (mut pages, table) = setting.pages::<true>();
     assert_eq!(table.lock().unwrap().asked.len(), 0);
     block_on(pages.try_next()).unwrap();
@@ -154,11 +131,8 @@ fn nothing_is_requested_without_a_poll() {
 
 #[test]
 fn dropping_the_stream_cancels_the_requests_in_flight() {
-    let setting = Setting {
-        in_flight: 4,
-        delays: vec![200, 0, 200, 200, 200],
-        ..Setting::of(1000)
-    };
+    let setting =
+        Setting { in_flight: 4, delays: vec![200, 0, 200, 200, 200], ..Setting::of(1000) };
     let (mut pages, table) = setting.pages::<true>();
     block_on(pages.try_next()).unwrap();
     while table.lock().unwrap().running < 4 {
@@ -177,12 +151,7 @@ fn disputed_offsets_are_found_out() {
         // One request is sent in the wrong unit.
         (Offset::PageIndex, vec![(0, 20), (4, 36), (0, 50), (1, 34)]),
     ] {
-        let setting = Setting {
-            meaning,
-            disputed: true,
-            size: 20,
-            ..Setting::of(65)
-        };
+        let setting = Setting { meaning, disputed: true, size: 20, ..Setting::of(65) };
         let (rows, table) = setting.read::<false>();
         assert_eq!(rows, (0..65).collect::<Vec<_>>());
         assert_eq!(table.asked, asked, "{meaning:?}");
@@ -191,11 +160,7 @@ fn disputed_offsets_are_found_out() {
 
 #[test]
 fn a_client_stores_the_detected_unit_of_offsets() {
-    let setting = Setting {
-        meaning: Offset::PageIndex,
-        disputed: true,
-        ..Setting::of(200)
-    };
+    let setting = Setting { meaning: Offset::PageIndex, disputed: true, ..Setting::of(200) };
     let (list, _) = setting.list::<false>();
     let detected = list.detected.clone();
     let read = |list: List<false>| {
@@ -213,10 +178,7 @@ fn a_client_stores_the_detected_unit_of_offsets() {
 
 #[test]
 fn a_list_is_read_on_from_a_position() {
-    let setting = Setting {
-        size: 10,
-        ..Setting::of(100)
-    };
+    let setting = Setting { size: 10, ..Setting::of(100) };
     for insert in [0, 2, 70, 400] {
         for delete in [0, 1, 5] {
             let (list, table) = setting.list::<true>();
@@ -264,11 +226,7 @@ fn a_position_in_a_list_that_is_another_one_is_refused() {
         "resume: the position is one in List, and this is Other"
     );
 
-    let (list, _) = Setting {
-        rows: Rows((100..300).collect()),
-        ..setting.clone()
-    }
-    .list::<true>();
+    let (list, _) = Setting { rows: Rows((100..300).collect()), ..setting.clone() }.list::<true>();
     let pages = pager::pages(Arc::new(list), setting.pagination(), options);
     let error = block_on(page::rows(pages).try_collect::<Vec<_>>()).unwrap_err();
     assert_eq!(
@@ -304,11 +262,7 @@ fn a_position_with_a_row_number_that_no_list_reaches_is_refused() {
 /// returned ones are not returned again.
 #[test]
 fn rows_that_replace_the_list_are_given() {
-    let setting = Setting {
-        size: 10,
-        max: 10,
-        ..Setting::of(12)
-    };
+    let setting = Setting { size: 10, max: 10, ..Setting::of(12) };
     let (mut pages, table) = setting.pages::<false>();
     let first = block_on(pages.try_next()).unwrap().unwrap().items;
     assert_eq!(first, (0..10).collect::<Vec<_>>());
@@ -394,17 +348,12 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
         0..400_u32,
         prop::sample::select(&MEANINGS[..]),
         any::<bool>(),
-        prop_oneof![
-            Just(None),
-            (course.least_cap..50_u32, any::<bool>()).prop_map(Some)
-        ],
+        prop_oneof![Just(None), (course.least_cap..50_u32, any::<bool>()).prop_map(Some)],
         any::<bool>(),
     );
     let reading = (1..=50_u32, prop_oneof![Just(1), 2..6_usize]);
-    let changes = (
-        prop::collection::vec(changes(course), 0..40),
-        prop::collection::vec(0..5_u8, 1..9),
-    );
+    let changes =
+        (prop::collection::vec(changes(course), 0..40), prop::collection::vec(0..5_u8, 1..9));
     (list, reading, changes).prop_map(
         |((rows, meaning, disputed, cap, total), (size, in_flight), (changes, delays))| Setting {
             meaning,
@@ -413,11 +362,7 @@ fn settings(course: Course) -> impl Strategy<Value = Setting> {
             cap: cap.map(|(cap, says)| (cap, says || meaning == Offset::PageIndex)),
             total: total || cap.is_some(),
             // A disputed unit is detected only while the list does not change.
-            documented: if disputed && changes.is_empty() {
-                Offset::Record
-            } else {
-                meaning
-            },
+            documented: if disputed && changes.is_empty() { Offset::Record } else { meaning },
             disputed: disputed && changes.is_empty(),
             size,
             in_flight,

@@ -151,10 +151,7 @@ impl Setting {
 
     pub(crate) fn pages<const UNIQUE: bool>(&self) -> (PageStream<Page<u32>>, Arc<Mutex<Table>>) {
         let (list, table) = self.list::<UNIQUE>();
-        (
-            pager::pages(Arc::new(list), self.pagination(), self.options()),
-            table,
-        )
+        (pager::pages(Arc::new(list), self.pagination(), self.options()), table)
     }
 
     pub(crate) fn read<const UNIQUE: bool>(&self) -> (Vec<u32>, Table) {
@@ -259,11 +256,7 @@ impl Table {
         assert!((1..=self.setting.max).contains(&limit), "{limit}");
         let offset = offset.min(self.setting.last_offset.unwrap_or(i64::MAX));
         let used = self.setting.cap.map_or(limit, |(cap, _)| limit.min(cap));
-        let most = if self.setting.ignores_limit {
-            usize::MAX
-        } else {
-            used as usize
-        };
+        let most = if self.setting.ignores_limit { usize::MAX } else { used as usize };
         let start = match self.setting.meaning {
             Offset::PageIndex => offset * i64::from(used),
             _ => offset,
@@ -273,9 +266,8 @@ impl Table {
         let page = rows.take(most).copied();
         let page: Vec<u32> = page.collect();
         self.largest_page = self.largest_page.max(page.len());
-        let (unreadable, items): (Vec<u32>, Vec<u32>) = page
-            .into_iter()
-            .partition(|row| self.setting.unreadable.contains(row));
+        let (unreadable, items): (Vec<u32>, Vec<u32>) =
+            page.into_iter().partition(|row| self.setting.unreadable.contains(row));
         RawPage {
             counts: Counts::new(
                 total.then(|| {
@@ -346,10 +338,6 @@ impl<const U: bool> Source for List<U> {
     }
 
     fn key(&self, item: &u32) -> String {
-        if U {
-            item.to_string()
-        } else {
-            (item / self.run).to_string()
-        }
+        if U { item.to_string() } else { (item / self.run).to_string() }
     }
 }

@@ -47,11 +47,7 @@ pub(super) struct WindowPlan {
 
 impl WindowPlan {
     pub(super) fn window(&self, offset: u64, limit: u32) -> Window {
-        Window {
-            offset,
-            limit,
-            start: start_of(self.unit, offset, limit),
-        }
+        Window { offset, limit, start: start_of(self.unit, offset, limit) }
     }
 
     /// Returns the usual overlap. It is at most half of the largest window, so that the window also

@@ -1,13 +1,7 @@
 use super::*;
 
 fn plan(meaning: OffsetUnit, size: u32) -> WindowPlan {
-    WindowPlan {
-        unit: meaning,
-        size,
-        max: 50,
-        overlap: 3,
-        divisor: 3,
-    }
+    WindowPlan { unit: meaning, size, max: 50, overlap: 3, divisor: 3 }
 }
 
 /// Returns the window after the first `read` rows, with the usual overlap.
@@ -54,15 +48,8 @@ fn small_pages_have_the_requested_rows() {
 #[test]
 fn a_service_that_makes_pages_of_one_row_is_read_without_overlap() {
     for meaning in [OffsetUnit::Pages, OffsetUnit::Records] {
-        let plan = WindowPlan {
-            max: 1,
-            ..plan(meaning, 50)
-        };
-        let expected = Window {
-            offset: 7,
-            limit: 1,
-            start: 7,
-        };
+        let plan = WindowPlan { max: 1, ..plan(meaning, 50) };
+        let expected = Window { offset: 7, limit: 1, start: 7 };
         assert_eq!(after(plan, 7), expected);
     }
 }

@@ -22,9 +22,7 @@ pub(super) fn retries(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn switches(job: Draft<'_>) -> Fields<'_> {
     let switches: Fields<'_> = SWITCHES.iter().map(|key| job.annotation(key)).collect();
-    switches
-        .present()
-        .filter(|field| !field.is("true") && !field.is("false"))
+    switches.present().filter(|field| !field.is("true") && !field.is("false"))
 }
 
 pub(super) fn hang_retry(job: Draft<'_>) -> Fields<'_> {
@@ -34,8 +32,7 @@ pub(super) fn hang_retry(job: Draft<'_>) -> Fields<'_> {
 }
 
 pub(super) fn template(job: Draft<'_>) -> Fields<'_> {
-    job.annotation(TEMPLATE)
-        .when_text(|text| !["Template RL", "Template DL"].contains(&text))
+    job.annotation(TEMPLATE).when_text(|text| !["Template RL", "Template DL"].contains(&text))
 }
 
 pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {

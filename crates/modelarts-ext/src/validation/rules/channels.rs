@@ -30,22 +30,16 @@ fn is_of_task(input: &Located<'_>) -> bool {
 }
 
 pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
-    let lists = job
-        .lists(job_algorithm::INPUTS)
-        .into_iter()
-        .chain(job.lists(job_algorithm::OUTPUTS));
-    lists
-        .flat_map(|list| list.items().at(input::NAME).repeated())
-        .collect()
+    let lists =
+        job.lists(job_algorithm::INPUTS).into_iter().chain(job.lists(job_algorithm::OUTPUTS));
+    lists.flat_map(|list| list.items().at(input::NAME).repeated()).collect()
 }
 
 /// Returns the local directories that are used more than once by the inputs and outputs of a
 /// program, which share a file system.
 pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
-    let programs = job
-        .lists(job_algorithm::INPUTS)
-        .into_iter()
-        .zip(job.lists(job_algorithm::OUTPUTS));
+    let programs =
+        job.lists(job_algorithm::INPUTS).into_iter().zip(job.lists(job_algorithm::OUTPUTS));
     programs
         .flat_map(|(inputs, outputs)| {
             let channels: Fields<'_> = inputs.items().into_iter().chain(outputs.items()).collect();
@@ -66,20 +60,12 @@ pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     let [obs, dataset] = [input_remote::OBS, input_remote::DATASET];
-    let remotes = job
-        .lists(job_algorithm::INPUTS)
-        .items()
-        .at(input::REMOTE)
-        .present();
+    let remotes = job.lists(job_algorithm::INPUTS).items().at(input::REMOTE).present();
     remotes.filter(|remote| remote.at(obs).is_present() == remote.at(dataset).is_present())
 }
 
 pub(super) fn dataset_version(job: Draft<'_>) -> Fields<'_> {
-    let datasets = job
-        .lists(job_algorithm::INPUTS)
-        .items()
-        .at(input::remote::DATASET)
-        .present();
+    let datasets = job.lists(job_algorithm::INPUTS).items().at(input::remote::DATASET).present();
     datasets
         .filter(|dataset| !dataset.at(dataset::SERVICE_TYPE).is("V3"))
         .at(dataset::VERSION_ID)

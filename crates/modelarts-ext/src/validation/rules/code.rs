@@ -44,8 +44,7 @@ pub(super) fn boot_file(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn boot_or_command(job: Draft<'_>) -> Fields<'_> {
     let has_both = job.has(algorithm::BOOT_FILE) && job.has(algorithm::COMMAND);
-    job.at(algorithm::COMMAND)
-        .when(has_both && !job.has_stored_algorithm())
+    job.at(algorithm::COMMAND).when(has_both && !job.has_stored_algorithm())
 }
 
 /// Returns the missing field of image and command. An image requires a command unless the job
@@ -54,8 +53,7 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     if job.has_stored_algorithm() || names_engine(job) {
         return Fields::default();
     }
-    job.root()
-        .missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
+    job.root().missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
 /// Returns the engines of the job and of its tasks. Empty for a stored algorithm, which specifies
@@ -78,9 +76,7 @@ pub(super) fn engine(job: Draft<'_>) -> Fields<'_> {
 pub(super) fn engine_pair(job: Draft<'_>) -> Fields<'_> {
     let engines = engines(job).filter(|engine| !engine.has_any(&[IMAGE_URL, ENGINE_ID]));
     let engines = engines.into_iter();
-    engines
-        .flat_map(|engine| engine.missing_of([ENGINE_NAME, ENGINE_VERSION]))
-        .collect()
+    engines.flat_map(|engine| engine.missing_of([ENGINE_NAME, ENGINE_VERSION])).collect()
 }
 
 pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {

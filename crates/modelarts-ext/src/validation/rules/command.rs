@@ -120,9 +120,7 @@ pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
     let command = job.at(algorithm::COMMAND).text().unwrap_or_default();
     let words: Vec<String> = simple_commands(command).into_iter().flatten().collect();
     let options = words.iter().filter_map(|word| word.strip_prefix("--"));
-    let names: Vec<_> = options
-        .flat_map(|option| option.split('=').next())
-        .collect();
+    let names: Vec<_> = options.flat_map(|option| option.split('=').next()).collect();
     argument_names(job).texts(|name| names.contains(&name))
 }
 
@@ -130,9 +128,7 @@ pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
 /// as it is, because no file has the name of an argument.
 pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     let is_special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>(){".contains(c);
-    let parameters = job
-        .at(algorithm::PARAMETERS)
-        .when(job.has(algorithm::COMMAND));
+    let parameters = job.at(algorithm::PARAMETERS).when(job.has(algorithm::COMMAND));
     let values = parameters.items().at(parameter::VALUE);
     values.texts(|value| value.contains(is_special))
 }
@@ -239,14 +235,7 @@ fn is_download(program: &[String]) -> bool {
 
 /// Returns `true` for an option of pip that names an index or a directory of packages.
 fn names_index(word: &str) -> bool {
-    let options = [
-        "--no-index",
-        "--index-url",
-        "--find-links",
-        "--proxy",
-        "-i",
-        "-f",
-    ];
+    let options = ["--no-index", "--index-url", "--find-links", "--proxy", "-i", "-f"];
     options.iter().any(|option| word.starts_with(option))
 }
 
@@ -261,9 +250,7 @@ fn is_looked_up(word: &str) -> bool {
 /// Returns `true` for an HTTP address whose host is a public name outside of the cloud.
 fn is_public_url(word: &str) -> bool {
     const OF_CLOUD: [&str; 4] = ["myhuaweicloud.com", "t-systems.com", "private.com", "local"];
-    let rest = word
-        .split_once("://")
-        .filter(|(scheme, _)| scheme.starts_with("http"));
+    let rest = word.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"));
     let host = rest.and_then(|(_, rest)| rest.split(['/', ':', '?']).next());
     host.is_some_and(|host| {
         let is_name = host.contains('.') && host.ends_with(|c: char| c.is_ascii_alphabetic());
@@ -298,10 +285,7 @@ mod tests {
         for (command, expected) in [
             ("bash -c 'python a.py'", true),
             ("cd /a && exec /bin/bash -lc \"python a.py\"", true),
-            (
-                "env A=1 time sh -o pipefail -c 'python a.py | tee log'",
-                true,
-            ),
+            ("env A=1 time sh -o pipefail -c 'python a.py | tee log'", true),
             ("timeout 60 bash --norc -euc 'python a.py'", true),
             ("bash -c 'python a.py \"$@\"' bash", false),
             ("bash run.sh -c x", false),
@@ -327,14 +311,8 @@ mod tests {
             ("cd /a && { python a.py; }", true),
             ("python a.py 2>&1 >a.log", false),
             ("cd /a && python a.py", false),
-            (
-                ". /a/env.sh; export A=1; B=2; pip3.10 install -e .; exec bash a.sh",
-                false,
-            ),
-            (
-                "if [ -d /a ]; then cd /a; fi; python -m pip install b; python a.py",
-                false,
-            ),
+            (". /a/env.sh; export A=1; B=2; pip3.10 install -e .; exec bash a.sh", false),
+            ("if [ -d /a ]; then cd /a; fi; python -m pip install b; python a.py", false),
             ("python a.py 'b; c' \"d | e\" $(f; g)", false),
         ] {
             assert_eq!(loses(followed, command), expected, "{command}");
@@ -353,10 +331,7 @@ mod tests {
             assert!(!is_broken(rule, inputs("env".into())));
         }
         let parameters = json!([{"name": "a", "value": "b c"}]);
-        assert!(!is_broken(
-            special_values,
-            json!({"boot_file": "a.py", "parameters": parameters})
-        ));
+        assert!(!is_broken(special_values, json!({"boot_file": "a.py", "parameters": parameters})));
     }
 
     #[test]
@@ -367,10 +342,7 @@ mod tests {
             (format!("python {CODE}/code/a.py"), true),
             (format!("cd {CODE}/code && python a.py"), true),
             ("cd \"$MA_JOB_DIR/FIT\" && python a.py".to_owned(), true),
-            (
-                "python ${MA_JOB_DIR}/fit/a.py --out $MA_JOB_DIR/out/a".to_owned(),
-                false,
-            ),
+            ("python ${MA_JOB_DIR}/fit/a.py --out $MA_JOB_DIR/out/a".to_owned(), false),
             ("python a.py --log=$MA_JOB_DIR/a.log".to_owned(), false),
             ("python $MA_JOB_DIR/$NAME/a.py".to_owned(), false),
             (format!("python {CODE}/in/a.py"), false),
@@ -390,14 +362,8 @@ mod tests {
     fn installations_and_downloads_are_found() {
         for (command, expected) in [
             ("pip install torch", true),
-            (
-                "cd /a && python3.10 -m pip install -r requirements.txt && bash a.sh",
-                true,
-            ),
-            (
-                "bash -c 'pip3 install -U git+https://example.org/a.git'",
-                true,
-            ),
+            ("cd /a && python3.10 -m pip install -r requirements.txt && bash a.sh", true),
+            ("bash -c 'pip3 install -U git+https://example.org/a.git'", true),
             ("conda install -y numpy", true),
             ("apt-get install -y git", true),
             ("wget -q https://example.org/a.bin", true),
@@ -412,24 +378,14 @@ mod tests {
             ("pip install -e . ./a torch-2.0-cp310.whl $WHEELS", false),
             ("apt install /a/b.deb", false),
             ("wget http://10.0.0.5:8080/a", false),
-            (
-                "curl https://a.obs.cn-north-4.myhuaweicloud.com/b $URL http://$HOST.org/",
-                false,
-            ),
+            ("curl https://a.obs.cn-north-4.myhuaweicloud.com/b $URL http://$HOST.org/", false),
             ("git clone /a/b.git", false),
             ("python pipeline.py install torch", false),
             ("echo pip install torch", false),
         ] {
-            assert_eq!(
-                is_broken(downloads, json!({"command": command})),
-                expected,
-                "{command}"
-            );
+            assert_eq!(is_broken(downloads, json!({"command": command})), expected, "{command}");
         }
         let proxy = json!({"HTTPS_PROXY": "http://10.0.0.5:3128"});
-        assert!(!is_broken(
-            downloads,
-            json!({"command": "hf download a", "environments": proxy})
-        ));
+        assert!(!is_broken(downloads, json!({"command": "hf download a", "environments": proxy})));
     }
 }

@@ -67,30 +67,19 @@ type Condition = for<'a> fn(Draft<'a>) -> Fields<'a>;
 /// written here; a longer one is a function in the module of its subject.
 const CONDITIONS: &[(&str, Condition)] = &[
     // Whole job.
-    ("kind-of-cloud", |job| {
-        job.at(KIND)
-            .when_text(|kind| !job.cloud.job_kinds().contains(&kind))
-    }),
-    ("tasks-or-spec", |job| {
-        job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))
-    }),
+    ("kind-of-cloud", |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
+    ("tasks-or-spec", |job| job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))),
     ("retries-in-range", annotations::retries),
     ("annotation-switches", annotations::switches),
     ("hang-retry-needs-retries", annotations::hang_retry),
     ("job-template-known", annotations::template),
     // Code and engine.
-    ("algorithm-required", |job| {
-        job.at(ALGORITHM)
-            .when(job.runs_code() && !job.has(ALGORITHM))
-    }),
+    ("algorithm-required", |job| job.at(ALGORITHM).when(job.runs_code() && !job.has(ALGORITHM))),
     ("subscription-and-version", |job| {
-        job.root()
-            .missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])
+        job.root().missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])
     }),
     ("one-stored-algorithm", |job| {
-        job.at(algorithm::SUBSCRIPTION_ID)
-            .when(job.has(algorithm::ID))
-            .given()
+        job.at(algorithm::SUBSCRIPTION_ID).when(job.has(algorithm::ID)).given()
     }),
     ("stored-algorithm-code", |job| {
         code::first_beside_stored(job, [algorithm::CODE_DIR, algorithm::BOOT_FILE])
@@ -99,17 +88,13 @@ const CONDITIONS: &[(&str, Condition)] = &[
         code::first_beside_stored(job, [algorithm::COMMAND, algorithm::ENGINE])
     }),
     ("boot-file-needs-code-dir", |job| {
-        job.programs()
-            .filter(|program| program.has(BOOT_FILE))
-            .at(CODE_DIR)
-            .missing()
+        job.programs().filter(|program| program.has(BOOT_FILE)).at(CODE_DIR).missing()
     }),
     ("boot-file-required", code::boot_file),
     ("command-or-boot-file", code::boot_or_command),
     ("image-and-command", code::image_and_command),
     ("command-one-line", |job| {
-        job.at(algorithm::COMMAND)
-            .when_text(|text| text.contains(['\n', '\r']))
+        job.at(algorithm::COMMAND).when_text(|text| text.contains(['\n', '\r']))
     }),
     ("command-not-wrapped", command::wrapped),
     ("command-ends-in-program", command::followed),
@@ -119,35 +104,20 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("engine-name-and-version", code::engine_pair),
     ("engine-version-needs-name", code::engine_beside_image),
     ("engine-id-beside-image", |job| {
-        code::engines(job)
-            .filter(|engine| engine.has(IMAGE_URL))
-            .at(ENGINE_ID)
-            .given()
+        code::engines(job).filter(|engine| engine.has(IMAGE_URL)).at(ENGINE_ID).given()
     }),
     ("image-without-registry", code::image_without_registry),
     ("sys-packages-need-image", code::sys_packages),
     ("boot-file-inside", code::boot_file_inside),
-    ("boot-file-python", |job| {
-        job.programs()
-            .at(BOOT_FILE)
-            .texts(|path| !path.ends_with(".py"))
-    }),
+    ("boot-file-python", |job| job.programs().at(BOOT_FILE).texts(|path| !path.ends_with(".py"))),
     ("user-id-number", |job| code::users(job, |id| id.is_none())),
-    ("user-id-most", |job| {
-        code::users(job, |id| id.is_some_and(|id| id > 65_535))
-    }),
+    ("user-id-most", |job| code::users(job, |id| id.is_some_and(|id| id > 65_535))),
     ("user-id-least", |job| {
         code::users(job, |id| id.is_some_and(|id| id < 1000) && !job.has_pool())
     }),
     ("local-code-dir", code::local_code_dir),
-    ("local-code-dir-home", |job| {
-        code::local_code_dirs(job, |path| path == "/home")
-    }),
-    ("working-dir", |job| {
-        job.programs()
-            .at(WORKING_DIR)
-            .texts(|path| !path.starts_with('/'))
-    }),
+    ("local-code-dir-home", |job| code::local_code_dirs(job, |path| path == "/home")),
+    ("working-dir", |job| job.programs().at(WORKING_DIR).texts(|path| !path.starts_with('/'))),
     ("working-dir-plain", code::working_dir_plain),
     ("search-config-yaml", code::search_config),
     // Variables and hyper-parameters.
@@ -158,23 +128,14 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("parameter-names-different", parameters::repeated_names),
     ("parameter-ranges", parameters::ranges),
     ("parameter-required", parameters::required_values),
-    ("parameter-typed", |job| {
-        parameters::values(job, parameters::admits_type)
-    }),
-    ("parameter-chosen", |job| {
-        parameters::values(job, parameters::admits_choice)
-    }),
-    ("parameter-in-range", |job| {
-        parameters::values(job, parameters::admits_number)
-    }),
+    ("parameter-typed", |job| parameters::values(job, parameters::admits_type)),
+    ("parameter-chosen", |job| parameters::values(job, parameters::admits_choice)),
+    ("parameter-in-range", |job| parameters::values(job, parameters::admits_number)),
     ("parameter-plain", command::special_values),
     ("argument-once", command::given_twice),
     ("search-rewards", parameters::rewards),
     ("search-rewards-different", |job| {
-        job.at(auto_search::REWARD_ATTRS)
-            .items()
-            .at(reward_attribute::NAME)
-            .repeated()
+        job.at(auto_search::REWARD_ATTRS).items().at(reward_attribute::NAME).repeated()
     }),
     ("search-bounds", parameters::search_bounds),
     ("search-floats", parameters::search_floats),
@@ -182,18 +143,11 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("search-engine", parameters::search_engine),
     // Data.
     ("input-named", channels::input_names),
-    ("channel-names", |job| {
-        job.channels().at(input::NAME).texts(|name| !is_name(name))
-    }),
+    ("channel-names", |job| job.channels().at(input::NAME).texts(|name| !is_name(name))),
     ("channel-names-different", channels::repeated_names),
-    (
-        "channel-directories-different",
-        channels::repeated_directories,
-    ),
+    ("channel-directories-different", channels::repeated_directories),
     ("channel-local-directory", |job| {
-        job.channels()
-            .at(input::LOCAL_DIR)
-            .texts(|path| !is_absolute_plain_path(path))
+        job.channels().at(input::LOCAL_DIR).texts(|path| !is_absolute_plain_path(path))
     }),
     ("channel-variable-name", channels::variable_names),
     ("channel-one-source", channels::sources),
@@ -201,28 +155,16 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("tasks-read-from-obs", channels::task_datasets),
     ("obs-paths", channels::obs_paths),
     // Resources, scheduling and volumes.
-    ("spec-required", |job| {
-        job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))
-    }),
+    ("spec-required", |job| job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))),
     ("flavor-or-pool", resources::flavor_or_pool),
     ("flavor-of-pool", |job| resources::flavors(job, false, true)),
-    ("pool-flavor-needs-pool", |job| {
-        resources::flavors(job, true, false)
-    }),
+    ("pool-flavor-needs-pool", |job| resources::flavors(job, true, false)),
     ("federation-named", |job| {
-        job.at(resource::POOL_GROUP_ID)
-            .when(resources::is_federated(job))
-            .missing()
+        job.at(resource::POOL_GROUP_ID).when(resources::is_federated(job)).missing()
     }),
-    ("priority-least", |job| {
-        resources::priority(job, |number| number < 0)
-    }),
-    ("priority-zero", |job| {
-        resources::priority(job, |number| number == 0)
-    }),
-    ("priority-most", |job| {
-        resources::priority(job, |number| number > 3)
-    }),
+    ("priority-least", |job| resources::priority(job, |number| number < 0)),
+    ("priority-zero", |job| resources::priority(job, |number| number == 0)),
+    ("priority-most", |job| resources::priority(job, |number| number > 3)),
     ("priority-needs-pool", |job| {
         resources::priority(job, |number| matches!(number, 2 | 3) && !job.has_pool())
     }),
@@ -231,19 +173,12 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("volume-one-kind", volumes::kinds),
     ("volume-path", volumes::sources),
     ("nfs-needs-pool", |job| {
-        volumes::volumes(job)
-            .at(volume::NFS)
-            .present()
-            .filter(|_| !job.has_pool())
+        volumes::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())
     }),
-    ("volumes-at-most-8", |job| {
-        volumes::volumes(job).into_iter().skip(8).collect()
-    }),
+    ("volumes-at-most-8", |job| volumes::volumes(job).into_iter().skip(8).collect()),
     ("volume-once", volumes::repeated_file_systems),
     ("volume-server-once", volumes::repeated_servers),
-    ("volume-places-different", |job| {
-        volumes::local_paths(job).repeated_paths()
-    }),
+    ("volume-places-different", |job| volumes::local_paths(job).repeated_paths()),
     ("volume-default-mount", |job| {
         volumes::local_paths_where(job, |path| volumes::DEFAULT_MOUNTS.contains(&path))
     }),

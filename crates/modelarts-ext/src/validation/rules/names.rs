@@ -4,9 +4,7 @@
 /// and `-`.
 pub(super) fn is_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
 /// Returns `true` for a valid name of an environment variable.

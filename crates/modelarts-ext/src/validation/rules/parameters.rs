@@ -32,9 +32,7 @@ pub(super) fn names(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
     let lists = job.lists(job_algorithm::PARAMETERS).into_iter();
-    lists
-        .flat_map(|list| list.items().at(parameter::NAME).repeated())
-        .collect()
+    lists.flat_map(|list| list.items().at(parameter::NAME).repeated()).collect()
 }
 
 /// Returns the constraint of a hyper-parameter in the request body.
@@ -63,9 +61,9 @@ pub(crate) fn admits_type(constraint: &ParameterConstraint, value: &str) -> bool
     match constraint.type_ {
         Some(ParameterType::Integer) => value.trim().parse::<i64>().is_ok(),
         Some(ParameterType::Float) => number(value).is_some(),
-        Some(ParameterType::Boolean) => ["true", "false"]
-            .iter()
-            .any(|word| value.eq_ignore_ascii_case(word)),
+        Some(ParameterType::Boolean) => {
+            ["true", "false"].iter().any(|word| value.eq_ignore_ascii_case(word))
+        }
         _ => true,
     }
 }
@@ -128,11 +126,7 @@ pub(super) fn rewards(job: Draft<'_>) -> Fields<'_> {
     if !rewards.is_given() {
         return rewards.when(job.has(AUTO_SEARCH));
     }
-    let fields = [
-        reward_attribute::NAME,
-        reward_attribute::MODE,
-        reward_attribute::REGEX,
-    ];
+    let fields = [reward_attribute::NAME, reward_attribute::MODE, reward_attribute::REGEX];
     rewards.items().at_all(&fields).missing()
 }
 
@@ -144,13 +138,11 @@ pub(super) fn search_bounds(job: Draft<'_>) -> Fields<'_> {
     };
     let has_values = |field: &Located<'_>| field.has(search_parameter::DISCRETE_VALUES);
     let params = job.at(auto_search::SEARCH_PARAMS).items();
-    params.filter(
-        |field| match field.at(search_parameter::PARAM_TYPE).text() {
-            Some("continuous") => !is_bounded(field),
-            Some("discrete") => !has_values(field),
-            _ => !is_bounded(field) && !has_values(field),
-        },
-    )
+    params.filter(|field| match field.at(search_parameter::PARAM_TYPE).text() {
+        Some("continuous") => !is_bounded(field),
+        Some("discrete") => !has_values(field),
+        _ => !is_bounded(field) && !has_values(field),
+    })
 }
 
 pub(super) fn search_floats(job: Draft<'_>) -> Fields<'_> {
@@ -160,9 +152,7 @@ pub(super) fn search_floats(job: Draft<'_>) -> Fields<'_> {
     });
     let others = others.at(parameter::NAME);
     let params = job.at(auto_search::SEARCH_PARAMS).items();
-    params
-        .at(search_parameter::NAME)
-        .texts(|name| others.iter().any(|other| other.is(name)))
+    params.at(search_parameter::NAME).texts(|name| others.iter().any(|other| other.is(name)))
 }
 
 pub(super) fn search_algorithms(job: Draft<'_>) -> Fields<'_> {
@@ -184,9 +174,7 @@ pub(super) fn search_engine(job: Draft<'_>) -> Fields<'_> {
     };
     let is_checked =
         job.cloud == Cloud::Otc && job.has(AUTO_SEARCH) && !engine.has(job_engine::IMAGE_URL);
-    named
-        .when(is_checked)
-        .texts(|engine| !supported.iter().any(|name| engine.starts_with(name)))
+    named.when(is_checked).texts(|engine| !supported.iter().any(|name| engine.starts_with(name)))
 }
 
 #[cfg(test)]

@@ -63,10 +63,7 @@ fn conditions(job: Draft<'_>) -> Fields<'_> {
     let terms: Fields<'_> = (job.at(required).items().into_iter())
         .chain(preferred.at(preferred_scheduling_term::PREFERENCE))
         .collect();
-    let lists = [
-        node_selector_term::MATCH_EXPRESSIONS,
-        node_selector_term::MATCH_FIELDS,
-    ];
+    let lists = [node_selector_term::MATCH_EXPRESSIONS, node_selector_term::MATCH_FIELDS];
     terms.at_all(&lists).items()
 }
 

@@ -32,15 +32,12 @@ pub(super) fn metrics_form(job: Draft<'_>) -> Fields<'_> {
 
 pub(super) fn http_get(job: Draft<'_>) -> Fields<'_> {
     let requests = metrics(job).at(HTTP_GET).present();
-    requests
-        .at_all(&[http_metrics::PATH, http_metrics::PORT])
-        .missing()
+    requests.at_all(&[http_metrics::PATH, http_metrics::PORT]).missing()
 }
 
 /// Returns the field at `path` if it is absent although `parent` is set.
 pub(super) fn required_with<'a>(job: Draft<'a>, parent: &str, path: &str) -> Fields<'a> {
-    job.at(path)
-        .when(job.at(parent).is_present() && !job.has(path))
+    job.at(path).when(job.at(parent).is_present() && !job.has(path))
 }
 
 pub(super) fn log_dir(job: Draft<'_>) -> Fields<'_> {
@@ -50,9 +47,6 @@ pub(super) fn log_dir(job: Draft<'_>) -> Fields<'_> {
 }
 
 pub(super) fn data_sources(job: Draft<'_>) -> Fields<'_> {
-    let is_shown = [TENSORBOARD, INSIGHT]
-        .iter()
-        .any(|key| job.annotation(key).is("true"));
-    job.at(summary::DATA_SOURCES)
-        .when(is_shown && !job.has(summary::DATA_SOURCES))
+    let is_shown = [TENSORBOARD, INSIGHT].iter().any(|key| job.annotation(key).is("true"));
+    job.at(summary::DATA_SOURCES).when(is_shown && !job.has(summary::DATA_SOURCES))
 }

@@ -39,9 +39,7 @@ fn every_rule_is_used_and_every_used_key_is_a_rule() {
         include_str!("../known_engines.rs"),
         include_str!("../../jobs/create/local_files.rs"),
     ];
-    let calls = sources
-        .iter()
-        .flat_map(|source| source.split("rule(\"").skip(1));
+    let calls = sources.iter().flat_map(|source| source.split("rule(\"").skip(1));
     let in_code = calls.filter_map(|rest| rest.split('"').next());
     let used: BTreeSet<_> = with_condition.into_iter().chain(in_code).collect();
     assert_eq!(used, RULES.keys().map(String::as_str).collect());

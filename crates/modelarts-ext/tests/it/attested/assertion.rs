@@ -82,19 +82,13 @@ impl Assertion {
         if holds {
             return Ok(());
         }
-        let expected = if self.value.is_null() {
-            String::new()
-        } else {
-            format!(", not {}", self.value)
-        };
+        let expected =
+            if self.value.is_null() { String::new() } else { format!(", not {}", self.value) };
         Err(format!("{}{expected}", serde_json::json!(found)))
     }
 }
 
 /// Compares two values. 2 equals 2.0, because the service may use either type of number.
 fn are_equal(one: &Value, other: &Value) -> bool {
-    one == other
-        || one
-            .as_f64()
-            .is_some_and(|number| Some(number) == other.as_f64())
+    one == other || one.as_f64().is_some_and(|number| Some(number) == other.as_f64())
 }

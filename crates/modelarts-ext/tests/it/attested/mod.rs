@@ -38,11 +38,7 @@ async fn the_emulator_answers_as_the_service_did() {
             continue;
         }
         if let Some(error) = &entry.expected_error {
-            wrong.extend(
-                error
-                    .differences(&answer.body)
-                    .map(|text| format!("{name}: {text}")),
-            );
+            wrong.extend(error.differences(&answer.body).map(|text| format!("{name}: {text}")));
         }
         if entry.asserts.is_empty() {
             continue;
@@ -106,12 +102,7 @@ fn jobs_that_the_service_took_pass_the_check_and_lose_nothing() {
         match client.training_jobs().from_json(&body.to_string()) {
             Ok(job) => {
                 let report = job.check();
-                wrong.extend(
-                    report
-                        .violations
-                        .iter()
-                        .map(|v| format!("{}: {v}", entry.name)),
-                );
+                wrong.extend(report.violations.iter().map(|v| format!("{}: {v}", entry.name)));
                 // A warning names each field that only the service may set.
                 let named = |path: &String| report.warnings.iter().any(|w| w.field() == path);
                 let lost = json_path::missing(&json_path::without_nulls(&body), &job.body());

@@ -60,25 +60,12 @@ impl Scenario {
             .timing(Timing::documented())
             .clock(Arc::new(ManualClock::at(SystemTime::now())))
             .datasets(datasets.path())
-            .pool(modelarts_emulator::pools::Pool::new(
-                "pool-heron-3c7e",
-                PoolKind::Cpu,
-                16,
-            ))
-            .pool(modelarts_emulator::pools::Pool::new(
-                "pool-gpu",
-                PoolKind::Gpu,
-                16,
-            ))
+            .pool(modelarts_emulator::pools::Pool::new("pool-heron-3c7e", PoolKind::Cpu, 16))
+            .pool(modelarts_emulator::pools::Pool::new("pool-gpu", PoolKind::Gpu, 16))
             .start()
             .await
             .unwrap();
-        Self {
-            emulator,
-            datasets,
-            answers: HashMap::new(),
-            current: HashMap::new(),
-        }
+        Self { emulator, datasets, answers: HashMap::new(), current: HashMap::new() }
     }
 
     /// Creates the state that an entry requires.
@@ -104,8 +91,7 @@ impl Scenario {
         if let Some(phase) = &entry.set_up.phase {
             let job = self.parameter(&entry.path_parameters["training_job_id"]);
             let path = format!("training-jobs/{job}");
-            self.until(&path, |answer| answer.body["status"]["phase"] == **phase)
-                .await;
+            self.until(&path, |answer| answer.body["status"]["phase"] == **phase).await;
         }
     }
 
@@ -136,31 +122,19 @@ impl Scenario {
     }
 
     pub async fn send(&mut self, entry: &Entry, body: Option<&Value>) -> Answer {
-        let operation = OPERATIONS
-            .iter()
-            .find(|known| known.id == entry.operation)
-            .unwrap();
-        let mut path = operation
-            .path
-            .trim_start_matches("/v2/{project_id}/")
-            .to_owned();
+        let operation = OPERATIONS.iter().find(|known| known.id == entry.operation).unwrap();
+        let mut path = operation.path.trim_start_matches("/v2/{project_id}/").to_owned();
         for (name, parameter) in &entry.path_parameters {
             path = path.replace(&format!("{{{name}}}"), &self.parameter(parameter));
         }
-        let query = entry
-            .query
-            .iter()
-            .map(|(name, value)| match value.as_str() {
-                Some("(a workspace)") => format!("{name}={WORKSPACE}"),
-                Some("(that of the first flavor)") => {
-                    format!(
-                        "{name}={}",
-                        self.text("flavors-list", "flavors[0].flavor_type")
-                    )
-                }
-                Some(text) => format!("{name}={text}"),
-                None => format!("{name}={value}"),
-            });
+        let query = entry.query.iter().map(|(name, value)| match value.as_str() {
+            Some("(a workspace)") => format!("{name}={WORKSPACE}"),
+            Some("(that of the first flavor)") => {
+                format!("{name}={}", self.text("flavors-list", "flavors[0].flavor_type"))
+            }
+            Some(text) => format!("{name}={text}"),
+            None => format!("{name}={value}"),
+        });
         path = [path, query.collect::<Vec<_>>().join("&")].join("?");
         let method = Method::from_bytes(operation.method.as_bytes()).unwrap();
         let answer = self.ask(method, &path, body).await;
@@ -186,8 +160,7 @@ impl Scenario {
         let job = job.unchecked().without_look_up().submit().await?;
         assert_eq!(sent() - before, 1, "{}", entry.name);
         let details: Value = serde_json::to_value(&job).unwrap();
-        self.current
-            .insert(kind(&entry.name), details["metadata"]["id"].clone());
+        self.current.insert(kind(&entry.name), details["metadata"]["id"].clone());
         self.answers.insert(entry.name.clone(), details);
         Ok(())
     }
@@ -198,10 +171,8 @@ impl Scenario {
             Some(parameter) => self.parameter(parameter),
             None => self.text(&entry.name, "metadata.id"),
         };
-        let (words, _) = entry
-            .asserted_in
-            .split_once([' ', ','])
-            .unwrap_or((&entry.asserted_in, ""));
+        let (words, _) =
+            entry.asserted_in.split_once([' ', ',']).unwrap_or((&entry.asserted_in, ""));
         let (schema, method, path, body) = match words {
             "the" => {
                 let schema = match entry.operation.as_str() {
@@ -217,10 +188,7 @@ impl Scenario {
             "details" => {
                 let path = format!("training-jobs/{}", id("training_job_id"));
                 if entry.set_up.end {
-                    self.until(&path, |answer| {
-                        answer.body["status"]["phase"] == "Completed"
-                    })
-                    .await;
+                    self.until(&path, |answer| answer.body["status"]["phase"] == "Completed").await;
                 }
                 ("TrainingJob", Method::GET, path, None)
             }
@@ -259,8 +227,7 @@ impl Scenario {
             "ShowSaveImageJob" => {
                 let [job, task] = ["training_job_id", "task_id"].map(id);
                 let path = format!("training-jobs/{job}/tasks/{task}/save-image-job");
-                self.until(&path, |answer| answer.body["status"] == "ACTIVE")
-                    .await;
+                self.until(&path, |answer| answer.body["status"] == "ACTIVE").await;
                 ("SaveImageJob", Method::GET, path, None)
             }
             other => panic!("{}: {other} is not known", entry.name),
@@ -287,9 +254,7 @@ impl Scenario {
     }
 
     pub fn engine_name(&self) -> &str {
-        self.answers["engines-list"]["items"][0]["engine_name"]
-            .as_str()
-            .unwrap()
+        self.answers["engines-list"]["items"][0]["engine_name"].as_str().unwrap()
     }
 
     fn parameter(&self, parameter: &Parameter) -> String {

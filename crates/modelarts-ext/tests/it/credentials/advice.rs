@@ -22,10 +22,9 @@ use crate::support::{
 /// status and code.
 async fn rejecting(status: u16, code: &'static str) -> FakeServer {
     FakeServer::start(move |asked| match asked.target.as_str() {
-        "/v5/agencies/assume-with-oidc" => reply(
-            201,
-            json!({"credentials": temporary("oidc", start() + hours(1))}),
-        ),
+        "/v5/agencies/assume-with-oidc" => {
+            reply(201, json!({"credentials": temporary("oidc", start() + hours(1))}))
+        }
         "/v3/auth/tokens?nocatalog=true" => token("TK-s3cr3t-1", start()),
         "/meta-data/latest/api/token" => reply(404, ""),
         "/openstack/latest/securitykey" => reply(200, temporary("metadata", start() + hours(1))),
@@ -141,18 +140,13 @@ async fn credentials_of_the_environment_are_named_with_their_origin() {
         place.short(advice_of(&service, builder).await)
     };
     let empty = TestEnvironment::new;
-    let keys = empty()
-        .variable("HW_ACCESS_KEY", "AK")
-        .variable("HW_SECRET_KEY", "SK-s3cr3t");
+    let keys = empty().variable("HW_ACCESS_KEY", "AK").variable("HW_SECRET_KEY", "SK-s3cr3t");
     assert_eq!(
         of(keys).await,
         format!("{KEYS}; the credentials are from HW_ACCESS_KEY, HW_SECRET_KEY")
     );
     let token = empty().variable("OS_TOKEN", "TK-s3cr3t");
-    assert_eq!(
-        of(token).await,
-        format!("{TOKEN}; the credentials are from OS_TOKEN")
-    );
+    assert_eq!(of(token).await, format!("{TOKEN}; the credentials are from OS_TOKEN"));
     let clouds = "clouds:\n  one:\n    auth: {ak: AK, sk: SK-s3cr3t}\n";
     assert_eq!(
         of(empty().file("here/clouds.yaml", clouds)).await,

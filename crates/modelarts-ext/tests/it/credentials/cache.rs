@@ -58,10 +58,7 @@ async fn the_old_token_is_used_while_iam_fails() {
     let error = day.bench.fails().await;
     assert_eq!(
         safe_message(&error),
-        format!(
-            "IAM at {} gives the user \"alice\" no token: down (HTTP 503)",
-            day.iam.url
-        )
+        format!("IAM at {} gives the user \"alice\" no token: down (HTTP 503)", day.iam.url)
     );
     assert!(error.is_retryable());
     day.set_down(None);
@@ -270,10 +267,7 @@ impl Weekend {
             return reply(500, json!({"error": {"code": 500, "message": "sorry"}}));
         }
         if (63.0..64.4).contains(&hour) {
-            return reply(
-                429,
-                json!({"error_code": "APIGW.0308", "error_msg": "slow down"}),
-            );
+            return reply(429, json!({"error_code": "APIGW.0308", "error_msg": "slow down"}));
         }
         let mut tokens = self.tokens.lock().unwrap();
         let text = format!("TK-s3cr3t-{}", tokens.len() + 1);
@@ -317,10 +311,7 @@ async fn a_wait_of_72_hours_ends_right() {
     let clock = ManualClock::new(|time| {
         time != minutes(1) && time != Duration::from_secs(10) && time < minutes(20)
     });
-    let weekend = Arc::new(Weekend {
-        clock: clock.clone(),
-        tokens: Mutex::default(),
-    });
+    let weekend = Arc::new(Weekend { clock: clock.clone(), tokens: Mutex::default() });
     let shared = Arc::clone(&weekend);
     let cloud = FakeServer::start(move |asked| {
         if asked.target.starts_with("/v3/auth/tokens") {
@@ -340,11 +331,7 @@ async fn a_wait_of_72_hours_ends_right() {
         .await
         .unwrap();
     assert_eq!(client.project_id(), PROJECT);
-    let job = client
-        .training_jobs()
-        .get("cf63aba9-63b1-4219-b717-708a2665100b")
-        .await
-        .unwrap();
+    let job = client.training_jobs().get("cf63aba9-63b1-4219-b717-708a2665100b").await.unwrap();
     let waited = job.wait().interval(minutes(2), minutes(4)).await.unwrap();
     assert_eq!(waited.outcome(), &Outcome::Completed);
     let hour = weekend.hour();
@@ -367,10 +354,6 @@ async fn a_wait_of_72_hours_ends_right() {
         assert!((expected..expected + 0.1).contains(begin), "{begun:?}");
     }
     // IAM received at most one request per minute, or one per attempt.
-    let logins = cloud
-        .lines()
-        .iter()
-        .filter(|line| line.starts_with("POST /v3"))
-        .count();
+    let logins = cloud.lines().iter().filter(|line| line.starts_with("POST /v3")).count();
     assert!(logins < 60, "{logins}");
 }

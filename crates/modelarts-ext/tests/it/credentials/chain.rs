@@ -63,10 +63,8 @@ fn nothing_found_lists_every_place() {
          - the metadata service of a cloud server: not asked unless metadata() is called\n\
          - HC_CONTAINER_CREDENTIALS_FULL_URI: not set"
     );
-    let place = TestEnvironment::new().variable(
-        "HC_CONTAINER_CREDENTIALS_FULL_URI",
-        "http://127.0.0.1/s3cr3t",
-    );
+    let place = TestEnvironment::new()
+        .variable("HC_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/s3cr3t");
     let text = outcome_in(&place);
     let last = text.lines().last().unwrap();
     assert_eq!(
@@ -88,13 +86,10 @@ fn nothing_found_lists_every_place() {
 #[test]
 fn invalid_variables_are_reported() {
     let with = |variables: &[(&str, &str)]| {
-        let place = TestEnvironment::new().file(
-            "home/.huaweicloud/credentials",
-            "[basic]\nak = AK\nsk = SK-s3cr3t\n",
-        );
-        let place = variables
-            .iter()
-            .fold(place, |place, (name, value)| place.variable(name, *value));
+        let place = TestEnvironment::new()
+            .file("home/.huaweicloud/credentials", "[basic]\nak = AK\nsk = SK-s3cr3t\n");
+        let place =
+            variables.iter().fold(place, |place, (name, value)| place.variable(name, *value));
         outcome_in(&place)
     };
     assert_eq!(with(&[]), "found");
@@ -111,10 +106,7 @@ fn invalid_variables_are_reported() {
             &[provider],
             "HUAWEICLOUD_OIDC_PROVIDER_URN is set but HUAWEICLOUD_OIDC_AGENCY_URN is not",
         ),
-        (
-            &[id],
-            "HUAWEICLOUD_OIDC_ID_TOKEN is set but HUAWEICLOUD_OIDC_PROVIDER_URN is not",
-        ),
+        (&[id], "HUAWEICLOUD_OIDC_ID_TOKEN is set but HUAWEICLOUD_OIDC_PROVIDER_URN is not"),
         (
             &[provider, agency, sts],
             "HUAWEICLOUD_OIDC_PROVIDER_URN is set but HUAWEICLOUD_OIDC_ID_TOKEN or \
@@ -126,22 +118,11 @@ fn invalid_variables_are_reported() {
              region; set HUAWEICLOUD_SDK_STS_ENDPOINT",
         ),
         (
-            &[
-                provider,
-                agency,
-                id,
-                sts,
-                ("HUAWEICLOUD_OIDC_DURATION_SECONDS", "1h"),
-            ],
+            &[provider, agency, id, sts, ("HUAWEICLOUD_OIDC_DURATION_SECONDS", "1h")],
             "HUAWEICLOUD_OIDC_DURATION_SECONDS is \"1h\", which is no number of seconds",
         ),
         (
-            &[
-                provider,
-                agency,
-                id,
-                ("HUAWEICLOUD_SDK_STS_ENDPOINT", "http://sts.test"),
-            ],
+            &[provider, agency, id, ("HUAWEICLOUD_SDK_STS_ENDPOINT", "http://sts.test")],
             "the variables HUAWEICLOUD_OIDC_*: the endpoint http://sts.test/ of STS is not https; \
              over http every secret of a request can be read on the way, so that is only for this \
              machine",
@@ -156,11 +137,7 @@ fn invalid_variables_are_reported() {
              HUAWEICLOUD_OIDC_*",
         ),
         (
-            &[
-                ("OS_AK", "AK"),
-                ("OS_SK", "SK-s3cr3t"),
-                ("OS_SECURITY_TOKEN", "ST s3cr3t"),
-            ],
+            &[("OS_AK", "AK"), ("OS_SK", "SK-s3cr3t"), ("OS_SECURITY_TOKEN", "ST s3cr3t")],
             "OS_AK, OS_SK, OS_SECURITY_TOKEN: the security token contains white space or control \
              characters; check how it was copied",
         ),
@@ -195,9 +172,7 @@ fn invalid_variables_are_reported() {
     // A token requires a project, whose name may be that of the region.
     let place = [alice, word, domain, iam]
         .iter()
-        .fold(TestEnvironment::new(), |place, (name, value)| {
-            place.variable(name, *value)
-        });
+        .fold(TestEnvironment::new(), |place, (name, value)| place.variable(name, *value));
     assert_eq!(
         safe_message(&builder_in(&place).build().unwrap_err()),
         "OS_USERNAME is set but OS_PROJECT_NAME or OS_PROJECT_ID is not"
@@ -225,14 +200,6 @@ fn settings_in_code_take_precedence() {
         (client.endpoint(), client.project_id()),
         ("https://modelarts.eu-de.otc.t-systems.com/", "p1")
     );
-    let client = builder()
-        .credentials(keys())
-        .region("moon-1")
-        .project_id("p2")
-        .build()
-        .unwrap();
-    assert_eq!(
-        (client.endpoint(), client.project_id()),
-        ("https://moon.test/", "p2")
-    );
+    let client = builder().credentials(keys()).region("moon-1").project_id("p2").build().unwrap();
+    assert_eq!((client.endpoint(), client.project_id()), ("https://moon.test/", "p2"));
 }

@@ -33,32 +33,20 @@ fn client(iam: &FakeServer, credentials: Credentials) -> Client {
 async fn a_permanent_key_has_a_user_with_an_id() {
     let credential = json!({"credential": {"access": "AK/1", "user_id": "u1", "status": "active"}});
     let iam = FakeServer::start(move |_| reply(200, credential.clone())).await;
-    let user = client(&iam, Credentials::keys("AK/1", "SK-s3cr3t"))
-        .current_user()
-        .await
-        .unwrap();
+    let user = client(&iam, Credentials::keys("AK/1", "SK-s3cr3t")).current_user().await.unwrap();
     assert_eq!((user.id.as_str(), user.name), ("u1", None));
     let asked = iam.asked().remove(0);
     assert_eq!(asked.line(), "GET /v3.0/OS-CREDENTIAL/credentials/AK%2F1");
     let authorization = asked.header("authorization").unwrap();
-    assert!(
-        authorization.starts_with("SDK-HMAC-SHA256 Access=AK/1,"),
-        "{authorization}"
-    );
+    assert!(authorization.starts_with("SDK-HMAC-SHA256 Access=AK/1,"), "{authorization}");
 }
 
 #[tokio::test]
 async fn a_token_has_a_user_with_id_and_name() {
     let token = json!({"token": {"user": {"id": "u2", "name": "alice"}}});
     let iam = FakeServer::start(move |_| reply(200, token.clone())).await;
-    let user = client(&iam, Credentials::token("TK-s3cr3t"))
-        .current_user()
-        .await
-        .unwrap();
-    assert_eq!(
-        (user.id.as_str(), user.name.as_deref()),
-        ("u2", Some("alice"))
-    );
+    let user = client(&iam, Credentials::token("TK-s3cr3t")).current_user().await.unwrap();
+    assert_eq!((user.id.as_str(), user.name.as_deref()), ("u2", Some("alice")));
     let asked = iam.asked().remove(0);
     assert_eq!(asked.line(), "GET /v3/auth/tokens?nocatalog=1");
     assert_eq!(asked.header("x-auth-token"), Some("TK-s3cr3t"));
@@ -87,10 +75,7 @@ async fn a_refusal_is_an_error_without_secrets() {
     let error = client(&iam, keys).current_user().await.unwrap_err();
     assert_eq!(error.status(), Some(403));
     let message = safe_message(&error);
-    assert!(
-        message.contains("does not state the user: no access for ***"),
-        "{message}"
-    );
+    assert!(message.contains("does not state the user: no access for ***"), "{message}");
     assert_eq!(iam.asked().len(), 1);
     let iam = FakeServer::start(|_| reply(200, json!({"credential": {"user_id": ""}}))).await;
     let keys = Credentials::keys("AK", "SK-s3cr3t");
@@ -122,12 +107,7 @@ async fn a_transient_error_is_repeated() {
 async fn the_emulator_states_the_user_of_keys_and_tokens() {
     let mut user = User::new("ann");
     user.id = "0123".to_owned();
-    let emulator = Emulator::builder()
-        .user(user)
-        .password("open sesame")
-        .start()
-        .await
-        .unwrap();
+    let emulator = Emulator::builder().user(user).password("open sesame").start().await.unwrap();
     let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
     let user = client.current_user().await.unwrap();
     assert_eq!((user.id.as_str(), user.name), ("0123", None));
@@ -142,9 +122,6 @@ async fn the_emulator_states_the_user_of_keys_and_tokens() {
         .await
         .unwrap();
     let user = client.current_user().await.unwrap();
-    assert_eq!(
-        (user.id.as_str(), user.name.as_deref()),
-        ("0123", Some("ann"))
-    );
+    assert_eq!((user.id.as_str(), user.name.as_deref()), ("0123", Some("ann")));
     emulator.shutdown().await;
 }

@@ -39,11 +39,7 @@ fn an_invalid_profile_is_reported() {
     let file = "home/.huaweicloud/credentials: ";
     let cases = [
         ("\n[basic]\nak = AK\n", section, "has ak but no sk"),
-        (
-            "\n[basic]\nsk = SK-s3cr3t\nak =\n",
-            section,
-            "has sk but no ak",
-        ),
+        ("\n[basic]\nsk = SK-s3cr3t\nak =\n", section, "has sk but no ak"),
         ("\n[basic]\n", section, "has neither ak nor sk"),
         (
             "\n[basic]\nidp_id = a\nid_token_file = b\n",
@@ -51,21 +47,9 @@ fn an_invalid_profile_is_reported() {
             "asks for federation (idp_id), which is not supported; use ak and sk, or the \
              variables HUAWEICLOUD_OIDC_*",
         ),
-        (
-            "[basic]\nak AK-s3cr3t\n",
-            file,
-            "line 2 is not of the form key = value",
-        ),
-        (
-            "[basic]\n= SK-s3cr3t\n",
-            file,
-            "line 2 is not of the form key = value",
-        ),
-        (
-            "[global]\n[basic\n",
-            file,
-            "line 2 is not of the form [section]",
-        ),
+        ("[basic]\nak AK-s3cr3t\n", file, "line 2 is not of the form key = value"),
+        ("[basic]\n= SK-s3cr3t\n", file, "line 2 is not of the form key = value"),
+        ("[global]\n[basic\n", file, "line 2 is not of the form [section]"),
         (
             "[basic]\nak = A K\nsk = SK-s3cr3t\n",
             file,
@@ -77,10 +61,7 @@ fn an_invalid_profile_is_reported() {
     }
     let place = TestEnvironment::new().file("home/.huaweicloud/credentials", "");
     std::fs::write(place.path("home/.huaweicloud/credentials"), b"\xff\xfe").unwrap();
-    assert_eq!(
-        outcome_in(&place),
-        "home/.huaweicloud/credentials: not UTF-8"
-    );
+    assert_eq!(outcome_in(&place), "home/.huaweicloud/credentials: not UTF-8");
     let place = TestEnvironment::new().file("home/.huaweicloud/credentials/x", "");
     let text = outcome_in(&place);
     assert!(text.starts_with(file), "{text}");
@@ -101,10 +82,7 @@ async fn clouds_are_read_from_all_their_places() {
     place = place.file("here/clouds.yaml", cloud("here"));
     assert_eq!(identity_in(&place).await, "AK-here");
     place = place.file("xdg/openstack/clouds.yaml", cloud("xdg"));
-    let named = place
-        .path("xdg/openstack/clouds.yaml")
-        .display()
-        .to_string();
+    let named = place.path("xdg/openstack/clouds.yaml").display().to_string();
     place = place.variable("OS_CLIENT_CONFIG_FILE", named);
     assert_eq!(identity_in(&place).await, "AK-xdg");
 }
@@ -122,9 +100,8 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
         .variable("OS_CLOUD", "other");
     assert_eq!(identity_in(&place).await, "TK-s3cr3t-9");
     let iam = FakeServer::start(|_| token("TK-s3cr3t-1", start())).await;
-    let place = place
-        .file("here/clouds.yaml", clouds.replace("URL", &iam.url))
-        .variable("OS_CLOUD", "otc");
+    let place =
+        place.file("here/clouds.yaml", clouds.replace("URL", &iam.url)).variable("OS_CLOUD", "otc");
     let client = Client::builder()
         .environment(place.environment())
         .clock(ManualClock::still())
@@ -132,10 +109,7 @@ async fn a_cloud_has_a_password_or_a_token_and_a_secure_part() {
         .await
         .unwrap();
     assert_eq!(client.project_id(), PROJECT);
-    assert_eq!(
-        client.endpoint(),
-        "https://modelarts.eu-de.otc.t-systems.com/"
-    );
+    assert_eq!(client.endpoint(), "https://modelarts.eu-de.otc.t-systems.com/");
     let auth = iam.asked().remove(0).json()["auth"].clone();
     assert_eq!(
         auth["identity"]["password"]["user"],
@@ -157,14 +131,8 @@ fn an_invalid_cloud_is_reported() {
         ("{sk: SK-s3cr3t}", "has sk but no ak"),
         ("{username: alice}", "has a user but no password"),
         ("{password: PW-s3cr3t}", "has a password but no user"),
-        (
-            "{}",
-            "has none of ak and sk, username and password, and token",
-        ),
-        (
-            "{username: alice, password: PW-s3cr3t}",
-            "has no auth_url, and its region is not known",
-        ),
+        ("{}", "has none of ak and sk, username and password, and token"),
+        ("{username: alice, password: PW-s3cr3t}", "has no auth_url, and its region is not known"),
         (
             "{username: alice, password: PW-s3cr3t, auth_url: 'https://iam.test'}",
             "the domain of the user \"alice\" is missing; it is the name of the account, such as \
@@ -182,10 +150,7 @@ fn an_invalid_cloud_is_reported() {
         assert_eq!(auth(text), format!("{begin}{end}"));
     }
     for (text, wanted) in [
-        (
-            "clouds:\n  b: {}\n",
-            "OS_CLOUD is \"a\", but here/clouds.yaml has only: b",
-        ),
+        ("clouds:\n  b: {}\n", "OS_CLOUD is \"a\", but here/clouds.yaml has only: b"),
         (
             "clouds:\n\t- s3cr3t\n",
             "here/clouds.yaml, line 2, column 2: tabs disallowed within this context (block \
@@ -206,10 +171,7 @@ fn an_invalid_cloud_is_reported() {
         .file("here/clouds.yaml", "clouds: {a: {auth: {ak: AK}}}")
         .file("here/secure.yaml", "clouds: {a: {auth: {sk: 'SK-s3cr3t}}}");
     let text = outcome_in(&place);
-    assert!(
-        text.starts_with("here/secure.yaml, line 1, column "),
-        "{text}"
-    );
+    assert!(text.starts_with("here/secure.yaml, line 1, column "), "{text}");
     let place = TestEnvironment::new().variable("OS_CLIENT_CONFIG_FILE", "/nowhere/clouds.yaml");
     assert_eq!(
         outcome_in(&place),
@@ -226,21 +188,15 @@ fn files_with_secrets_are_found_where_a_client_searches_them() {
         .file("etc/openstack/clouds.yaml", "")
         .file("home/.config/openstack/clouds.yaml", "")
         .file("here/secure.yml", "");
-    let expected = [
-        "home/.huaweicloud/credentials",
-        "home/.config/openstack/clouds.yaml",
-        "here/secure.yml",
-    ];
+    let expected =
+        ["home/.huaweicloud/credentials", "home/.config/openstack/clouds.yaml", "here/secure.yml"];
     let expected = expected.map(|path| place.path(path));
     assert_eq!(credentials::files(&place.environment()), expected);
     // Variables replace the usual files, even if they name files that do not exist.
     let place = place.file("mine", "");
     let mine = place.path("mine");
     let place = place
-        .variable(
-            "HUAWEICLOUD_SDK_CREDENTIALS_FILE",
-            mine.display().to_string(),
-        )
+        .variable("HUAWEICLOUD_SDK_CREDENTIALS_FILE", mine.display().to_string())
         .variable("OS_CLIENT_CONFIG_FILE", "/does/not/exist");
     let expected = [mine, place.path("here/secure.yml")];
     assert_eq!(credentials::files(&place.environment()), expected);

@@ -29,9 +29,7 @@ use crate::support::{
 pub(super) const SECRET_MARK: &str = "s3cr3t";
 
 pub(super) fn password(iam: &str) -> Password {
-    Password::new(iam, "alice", "PW-s3cr3t")
-        .domain("OTC01")
-        .project("eu-de")
+    Password::new(iam, "alice", "PW-s3cr3t").domain("OTC01").project("eu-de")
 }
 
 pub(super) fn oidc(sts: &str, file: &std::path::Path) -> Oidc {
@@ -65,9 +63,7 @@ pub(super) async fn sent(credentials: impl ProvideCredentials) -> FakeRequest {
 pub(super) async fn got<P: ProvideCredentials>(bench: &ProviderBench<P>) -> String {
     let asked = sent(bench.get().await.unwrap()).await;
     let header = |name| asked.header(name).map(str::to_owned);
-    header("x-auth-token")
-        .or(header("x-security-token"))
-        .unwrap()
+    header("x-auth-token").or(header("x-security-token")).unwrap()
 }
 
 /// Returns the message of an error, and checks that no form of the error contains a secret.
@@ -95,11 +91,8 @@ pub(super) fn token(text: &str, now: SystemTime) -> FakeReply {
 /// Returns the response of IAM to a wrong password.
 pub(super) fn wrong_password() -> FakeReply {
     let message = "The username or password is wrong.";
-    reply(
-        401,
-        json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}}),
-    )
-    .with("X-IAM-Trace-Id", "token_eu-de_null_1")
+    reply(401, json!({"error": {"code": 401, "message": message, "title": "Unauthorized"}}))
+        .with("X-IAM-Trace-Id", "token_eu-de_null_1")
 }
 
 /// Provider under test, with its clock and context.
@@ -112,11 +105,7 @@ pub(super) struct ProviderBench<P> {
 impl<P: ProvideCredentials> ProviderBench<P> {
     pub(super) fn new(provider: P) -> Self {
         let clock = ManualClock::still();
-        Self {
-            provider,
-            tools: ProviderContext::new(clock.clone()).unwrap(),
-            clock,
-        }
+        Self { provider, tools: ProviderContext::new(clock.clone()).unwrap(), clock }
     }
 
     pub(super) async fn get(&self) -> Result<Credentials, Error> {
@@ -147,10 +136,9 @@ pub(super) fn outcome_in(place: &TestEnvironment) -> String {
 /// Returns the access key or the token in the requests of a client.
 pub(super) async fn identity_in(place: &TestEnvironment) -> String {
     let service = FakeServer::start(|asked| match asked.target.as_str() {
-        "/v5/agencies/assume-with-oidc" => reply(
-            201,
-            json!({"credentials": temporary("oidc", start() + hours(1))}),
-        ),
+        "/v5/agencies/assume-with-oidc" => {
+            reply(201, json!({"credentials": temporary("oidc", start() + hours(1))}))
+        }
         "/v3/auth/tokens?nocatalog=true" => token("TK-s3cr3t-1", start()),
         "/meta-data/latest/api/token" => reply(404, ""),
         "/openstack/latest/securitykey" => reply(200, temporary("metadata", start() + hours(1))),

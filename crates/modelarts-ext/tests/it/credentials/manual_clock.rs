@@ -20,10 +20,7 @@ pub(crate) struct ManualClock {
 
 impl ManualClock {
     pub(crate) fn new(pause: fn(Duration) -> bool) -> Self {
-        Self {
-            now: watch::Sender::new(start()),
-            pause,
-        }
+        Self { now: watch::Sender::new(start()), pause }
     }
 
     /// Returns a clock on which every sleep lasts until the clock is advanced.
@@ -81,12 +78,7 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     let days = elapsed.as_secs() / 86_400;
     // The times of all tests are in January.
-    let day = days
-        - (start()
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap()
-            .as_secs()
-            / 86_400);
+    let day = days - (start().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs() / 86_400);
     let rest = elapsed.as_secs() % 86_400;
     format!(
         "2026-01-{:02}T{:02}:{:02}:{:02}.855000Z",

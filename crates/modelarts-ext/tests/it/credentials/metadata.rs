@@ -35,10 +35,7 @@ async fn metadata_are_requested_in_a_session() {
     let asked = service.asked();
     assert_eq!(
         service.lines(),
-        [
-            "PUT /meta-data/latest/api/token",
-            "GET /openstack/latest/securitykey"
-        ]
+        ["PUT /meta-data/latest/api/token", "GET /openstack/latest/securitykey"]
     );
     let ttl = asked[0].header("x-metadata-token-ttl-seconds");
     assert_eq!(ttl, Some("21600"));
@@ -79,9 +76,8 @@ async fn missing_metadata_are_reported() {
             _ => reply(status, text),
         })
         .await;
-        let error = ProviderBench::new(Metadata::new().address(&service.url).into_provider())
-            .fails()
-            .await;
+        let error =
+            ProviderBench::new(Metadata::new().address(&service.url).into_provider()).fails().await;
         let text = safe_message(&error).replace(&service.url, "URL");
         (text, service.asked().len())
     };
@@ -96,17 +92,11 @@ async fn missing_metadata_are_reported() {
     );
     assert_eq!(
         fails(200, 404, "").await,
-        (
-            "the metadata service at URL gives no keys: it gave no reason (HTTP 404)".to_owned(),
-            2
-        )
+        ("the metadata service at URL gives no keys: it gave no reason (HTTP 404)".to_owned(), 2)
     );
     assert_eq!(
         fails(400, 200, "").await,
-        (
-            "the metadata service at URL begins no session: S (HTTP 400)".to_owned(),
-            1
-        )
+        ("the metadata service at URL begins no session: S (HTTP 400)".to_owned(), 1)
     );
     let service = FakeServer::closed(|_| reply(200, "")).await;
     let bench = ProviderBench::new(Metadata::new().address(&service.url).into_provider());
@@ -117,14 +107,9 @@ async fn missing_metadata_are_reported() {
     .await;
     assert_eq!(
         safe_message(&error),
-        format!(
-            "the metadata service at {} did not answer within 3s",
-            service.url
-        )
+        format!("the metadata service at {} did not answer within 3s", service.url)
     );
-    let far = Metadata::new()
-        .address("http://metadata.test")
-        .into_provider();
+    let far = Metadata::new().address("http://metadata.test").into_provider();
     assert_eq!(
         safe_message(&far.check().unwrap_err()),
         "the metadata service http://metadata.test is neither on this machine nor link-local nor \

@@ -36,10 +36,7 @@ async fn an_identity_token_becomes_keys_and_its_file_is_read_each_time() {
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     let asked = sent(bench.get().await.unwrap()).await;
     let authorization = asked.header("authorization").unwrap();
-    assert!(
-        authorization.starts_with("SDK-HMAC-SHA256 Access=AK-1, "),
-        "{authorization}"
-    );
+    assert!(authorization.starts_with("SDK-HMAC-SHA256 Access=AK-1, "), "{authorization}");
 
     let place = place.file("token", "ID-s3cr3t-2");
     bench.clock.advance(minutes(54));
@@ -66,15 +63,11 @@ async fn an_identity_token_becomes_keys_and_its_file_is_read_each_time() {
 
 #[tokio::test]
 async fn messages_of_sts_are_reported() {
-    let place = TestEnvironment::new()
-        .file("token", "ID-s3cr3t")
-        .file("empty", " \n");
+    let place = TestEnvironment::new().file("token", "ID-s3cr3t").file("empty", " \n");
     let file = place.path("token");
     let error_of = async |status, body: Value| {
         let sts = FakeServer::start(move |_| reply(status, &body)).await;
-        let error = ProviderBench::new(oidc(&sts.url, &file).into_provider())
-            .fails()
-            .await;
+        let error = ProviderBench::new(oidc(&sts.url, &file).into_provider()).fails().await;
         safe_message(&error).replace(&sts.url, "URL")
     };
     assert_eq!(

@@ -42,18 +42,10 @@ async fn a_password_becomes_a_token_for_a_project() {
         }})
     );
     // Ids replace the names in a login.
-    let login = Password::new(&iam.url, "", "PW-s3cr3t")
-        .user_id("u1")
-        .project_id("p1");
-    ProviderBench::new(login.into_provider())
-        .get()
-        .await
-        .unwrap();
+    let login = Password::new(&iam.url, "", "PW-s3cr3t").user_id("u1").project_id("p1");
+    ProviderBench::new(login.into_provider()).get().await.unwrap();
     let auth = iam.asked().remove(1).json()["auth"].clone();
-    assert_eq!(
-        auth["identity"]["password"]["user"],
-        json!({"id": "u1", "password": "PW-s3cr3t"})
-    );
+    assert_eq!(auth["identity"]["password"]["user"], json!({"id": "u1", "password": "PW-s3cr3t"}));
     assert_eq!(auth["scope"], json!({"project": {"id": "p1"}}));
 }
 
@@ -70,12 +62,7 @@ async fn messages_of_iam_are_reported() {
             false,
         ),
         (
-            || {
-                reply(
-                    400,
-                    r#"{"error_code":"IAM.0011","error_msg":"PW-s3cr3t is short"}"#,
-                )
-            },
+            || reply(400, r#"{"error_code":"IAM.0011","error_msg":"PW-s3cr3t is short"}"#),
             "gives the user \"alice\" no token: *** is short (IAM.0011, HTTP 400); \
              check user, password, domain (the name of the account) and project; a user with \
              multi-factor authentication cannot log in with a password alone and needs keys",
@@ -109,11 +96,7 @@ async fn messages_of_iam_are_reported() {
              address (HTTP 302)",
             false,
         ),
-        (
-            || reply(201, "{}"),
-            "gave an answer without a token in X-Subject-Token",
-            false,
-        ),
+        (|| reply(201, "{}"), "gave an answer without a token in X-Subject-Token", false),
         (
             || reply(201, "[").with("X-Subject-Token", "TK-s3cr3t"),
             "gave an answer that does not describe the token",
@@ -134,17 +117,11 @@ async fn messages_of_iam_are_reported() {
              multi-factor authentication cannot log in with a password alone and needs keys",
             false,
         ),
-        (
-            || reply(201, r#"{"token":{}}"#).with("X-Subject-Token", "TK s3cr3t"),
-            "",
-            false,
-        ),
+        (|| reply(201, r#"{"token":{}}"#).with("X-Subject-Token", "TK s3cr3t"), "", false),
     ];
     for (answer, text, passing) in cases {
         let iam = FakeServer::start(move |_| answer()).await;
-        let error = ProviderBench::new(password(&iam.url).into_provider())
-            .fails()
-            .await;
+        let error = ProviderBench::new(password(&iam.url).into_provider()).fails().await;
         let expected = match text {
             "" => "the token contains white space or control characters; check how it was copied"
                 .to_owned(),
@@ -152,21 +129,14 @@ async fn messages_of_iam_are_reported() {
         };
         assert_eq!(safe_message(&error), expected);
         assert_eq!(error.is_retryable(), passing, "{error}");
-        assert_eq!(
-            error.is_auth(),
-            !passing && !text.is_empty(),
-            "{error} {:?}",
-            error.kind()
-        );
+        assert_eq!(error.is_auth(), !passing && !text.is_empty(), "{error} {:?}", error.kind());
     }
 }
 
 #[tokio::test]
 async fn an_unreachable_iam_is_reported() {
     let address = closed_address();
-    let error = ProviderBench::new(password(&address).into_provider())
-        .fails()
-        .await;
+    let error = ProviderBench::new(password(&address).into_provider()).fails().await;
     let text = safe_message(&error);
     let expected = format!("cannot connect to IAM at {address}: ");
     assert!(text.starts_with(&expected), "{text}");
@@ -181,10 +151,7 @@ async fn an_unreachable_iam_is_reported() {
         bench.clock.advance(Duration::from_secs(60));
     })
     .await;
-    assert_eq!(
-        safe_message(&error),
-        format!("IAM at {} did not answer within 60s", iam.url)
-    );
+    assert_eq!(safe_message(&error), format!("IAM at {} did not answer within 60s", iam.url));
     assert!(error.is_timeout() && error.is_retryable());
 }
 
@@ -201,25 +168,14 @@ fn a_login_must_be_complete() {
         problem(Password::new(iam, "alice", "PW-s3cr3t").domain("OTC01")),
         "a token must be for a project, as ModelArts takes no other; set the project or the region"
     );
-    assert_eq!(
-        problem(Password::new(iam, "alice", "")),
-        "the password is empty"
-    );
-    assert_eq!(
-        problem(Password::new(iam, " ", "PW-s3cr3t")),
-        "the user of IAM is empty"
-    );
+    assert_eq!(problem(Password::new(iam, "alice", "")), "the password is empty");
+    assert_eq!(problem(Password::new(iam, " ", "PW-s3cr3t")), "the user of IAM is empty");
     assert_eq!(
         problem(password("http://iam.test")),
         "the endpoint http://iam.test/ of IAM is not https; over http every secret of a request \
          can be read on the way, so that is only for this machine"
     );
-    for address in [
-        "https://u:PW-s3cr3t@iam.test",
-        "ftp://iam.test",
-        "https://",
-        "a b",
-    ] {
+    for address in ["https://u:PW-s3cr3t@iam.test", "ftp://iam.test", "https://", "a b"] {
         assert_eq!(
             problem(password(address)),
             "the endpoint of IAM must be an address such as https://iam.example.com",

@@ -18,10 +18,7 @@ async fn the_project_of_the_region_is_looked_up() {
     let iam = projects(TWO).await;
     let client = in_region(&iam).connect().await.unwrap();
     assert_eq!(client.project_id(), "p1");
-    assert_eq!(
-        client.endpoint(),
-        "https://modelarts.eu-de.otc.t-systems.com/"
-    );
+    assert_eq!(client.endpoint(), "https://modelarts.eu-de.otc.t-systems.com/");
     let asked = iam.asked().remove(0);
     assert_eq!(asked.line(), "GET /v3/projects?name=eu-de");
     assert_eq!(asked.header("x-sdk-date"), Some("20260115T083045Z"));
@@ -48,11 +45,8 @@ async fn the_project_of_the_region_is_looked_up() {
     assert_eq!(iam.asked().len(), 3);
     // Without a region, the client uses the only project.
     let one = projects(&[("cn-north-4", "p4")]).await;
-    let client = Client::builder()
-        .endpoint(&one.url)
-        .iam_endpoint(&one.url)
-        .credentials(keys())
-        .connect();
+    let client =
+        Client::builder().endpoint(&one.url).iam_endpoint(&one.url).credentials(keys()).connect();
     assert_eq!(client.await.unwrap().project_id(), "p4");
 }
 
@@ -64,10 +58,7 @@ async fn a_clock_that_is_off_is_corrected_once() {
         }
         _ => {
             let message = "signature expired, signature time:x,server time:20260115T103045Z";
-            reply(
-                401,
-                json!({"error_code": "APIGW.0301", "error_msg": message}),
-            )
+            reply(401, json!({"error_code": "APIGW.0301", "error_msg": message}))
         }
     })
     .await;
@@ -90,10 +81,7 @@ async fn a_project_that_cannot_be_determined_is_an_error() {
     assert_eq!(
         fails(
             &iam,
-            Client::builder()
-                .endpoint(&iam.url)
-                .iam_endpoint(&iam.url)
-                .credentials(keys())
+            Client::builder().endpoint(&iam.url).iam_endpoint(&iam.url).credentials(keys())
         )
         .await,
         "IAM at URL says that there are several projects: eu-de (p1), eu-de_team (p2); set the \
@@ -166,10 +154,7 @@ async fn the_scoped_dialect_is_spoken_everywhere() {
         .endpoint(&cloud.url)
         .iam_endpoint(&cloud.url)
         .credentials(Credentials::keys("AK", "SK-s3cr3t"))
-        .signing(SigningScheme::Scoped {
-            region: String::new(),
-            service: "modelarts".to_owned(),
-        })
+        .signing(SigningScheme::Scoped { region: String::new(), service: "modelarts".to_owned() })
         .clock(ManualClock::still())
         .connect()
         .await

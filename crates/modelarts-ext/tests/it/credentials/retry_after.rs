@@ -162,10 +162,7 @@ async fn a_call_that_ends_before_it_is_sent_is_known_not_to_be_executed() {
     .await;
     let error = job.unwrap_err();
     assert!(error.is_timeout());
-    assert_eq!(
-        safe_message(&error),
-        "CreateTrainingJob: no answer within 5s"
-    );
+    assert_eq!(safe_message(&error), "CreateTrainingJob: no answer within 5s");
     assert_eq!((error.attempts(), service.asked().len()), (0, 0));
 }
 

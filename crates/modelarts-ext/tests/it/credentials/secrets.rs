@@ -38,11 +38,7 @@ async fn nothing_shows_a_secret() {
         let bench = ProviderBench::new(provider);
         let credentials = bench.get().await.unwrap();
         let builder = Client::builder()
-            .environment(
-                TestEnvironment::new()
-                    .variable("OS_TOKEN", "TK-s3cr3t")
-                    .environment(),
-            )
+            .environment(TestEnvironment::new().variable("OS_TOKEN", "TK-s3cr3t").environment())
             .credentials(bench.provider.clone());
         let all = format!(
             "{:?} {:#?} {credentials:?} {credentials:#?} {builder:?} {builder:#?} {:?}",
@@ -70,10 +66,7 @@ async fn nothing_shows_a_secret() {
 async fn providers_can_be_wrapped() {
     let day = Day::new().await;
     let shared: Arc<dyn ProvideCredentials> = Arc::new(day.bench.provider.clone());
-    assert_eq!(
-        sent(Arc::clone(&shared)).await.header("x-auth-token"),
-        Some("TK-s3cr3t-1")
-    );
+    assert_eq!(sent(Arc::clone(&shared)).await.header("x-auth-token"), Some("TK-s3cr3t-1"));
     assert_eq!(shared.project_id().as_deref(), Some(PROJECT));
     shared.check().unwrap();
     // Clones share the token.
@@ -100,10 +93,7 @@ async fn secrets_that_a_service_echoes_are_masked() {
             )
         },
         |text| {
-            reply(
-                200,
-                json!({"projects": [{"id": text, "name": text}, {"id": "2", "name": "p"}]}),
-            )
+            reply(200, json!({"projects": [{"id": text, "name": text}, {"id": "2", "name": "p"}]}))
         },
     ];
     for echo in echoes {
@@ -112,32 +102,21 @@ async fn secrets_that_a_service_echoes_are_masked() {
             let header = |name: &str| asked.header(name).map(str::to_owned);
             let signature = header("authorization")
                 .and_then(|value| Some(value.split_once("Signature=")?.1.to_owned()));
-            let texts = [
-                header("x-auth-token"),
-                header("x-security-token"),
-                signature,
-            ];
+            let texts = [header("x-auth-token"), header("x-security-token"), signature];
             let texts = texts.into_iter().flatten().collect::<Vec<_>>().join(" ");
             let body = match asked.body.is_empty() {
                 true => String::new(),
                 false => {
                     let body = asked.json();
                     let password = body.pointer("/auth/identity/password/user/password");
-                    password
-                        .or(body.get("id_token"))
-                        .unwrap()
-                        .as_str()
-                        .unwrap()
-                        .to_owned()
+                    password.or(body.get("id_token")).unwrap().as_str().unwrap().to_owned()
                 }
             };
             echo(format!("{texts}{body}").trim())
         })
         .await;
         let mut errors = vec![
-            ProviderBench::new(password(&cloud.url).into_provider())
-                .fails()
-                .await,
+            ProviderBench::new(password(&cloud.url).into_provider()).fails().await,
             ProviderBench::new(
                 Oidc::from_token(&cloud.url, "p", "a", "ID-s3cr3t/1").into_provider(),
             )
@@ -159,12 +138,8 @@ async fn secrets_that_a_service_echoes_are_masked() {
             errors.extend(found.err());
         }
         for error in &errors {
-            let all = format!(
-                "{} {:?} {:?}",
-                safe_message(error),
-                error.code(),
-                error.request_id()
-            );
+            let all =
+                format!("{} {:?} {:?}", safe_message(error), error.code(), error.request_id());
             assert!(!all.contains(SECRET_MARK), "{all}");
             for asked in cloud.asked() {
                 let signature = asked.header("authorization");
@@ -172,11 +147,7 @@ async fn secrets_that_a_service_echoes_are_masked() {
                 assert!(signature.is_none_or(|(_, one)| !all.contains(one)), "{all}");
             }
         }
-        assert!(
-            errors
-                .iter()
-                .any(|error| safe_message(error).contains("***")
-                    || error.request_id().is_some_and(|id| id.contains("***")))
-        );
+        assert!(errors.iter().any(|error| safe_message(error).contains("***")
+            || error.request_id().is_some_and(|id| id.contains("***"))));
     }
 }

@@ -49,10 +49,7 @@ async fn a_token_becomes_keys_that_are_renewed_before_they_expire() {
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     let signed = sent(bench.get().await.unwrap()).await;
     let authorization = signed.header("authorization").unwrap();
-    assert!(
-        authorization.starts_with("SDK-HMAC-SHA256 Access=AK-1, "),
-        "{authorization}"
-    );
+    assert!(authorization.starts_with("SDK-HMAC-SHA256 Access=AK-1, "), "{authorization}");
     bench.clock.advance(hours(2) - minutes(6));
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
     bench.clock.advance(minutes(1) + Duration::from_secs(1));
@@ -89,10 +86,8 @@ async fn a_rejected_token_is_renewed_once() {
     let login = password(&iam.url).into_provider();
     let bench = ProviderBench::new(TemporaryKeys::new(&iam.url, login).into_provider());
     assert_eq!(got(&bench).await, "ST-s3cr3t-1");
-    let (login, exchange) = (
-        "POST /v3/auth/tokens?nocatalog=true",
-        "POST /v3.0/OS-CREDENTIAL/securitytokens",
-    );
+    let (login, exchange) =
+        ("POST /v3/auth/tokens?nocatalog=true", "POST /v3.0/OS-CREDENTIAL/securitytokens");
     assert_eq!(iam.lines(), [login, exchange, login, exchange]);
 }
 
@@ -102,10 +97,7 @@ async fn failures_name_the_reason() {
         let iam = FakeServer::start(move |_| reply(status, &body)).await;
         let source = TemporaryKeys::new(&iam.url, Credentials::token("TK-s3cr3t"));
         let error = ProviderBench::new(source.into_provider()).fails().await;
-        (
-            safe_message(&error).replace(&iam.url, "URL"),
-            iam.asked().len(),
-        )
+        (safe_message(&error).replace(&iam.url, "URL"), iam.asked().len())
     };
     assert_eq!(
         error_of(
@@ -124,10 +116,7 @@ async fn failures_name_the_reason() {
     );
     assert_eq!(
         error_of(201, json!({"credential": {}})).await,
-        (
-            "IAM at URL gave an answer without usable temporary keys".to_owned(),
-            1
-        )
+        ("IAM at URL gave an answer without usable temporary keys".to_owned(), 1)
     );
     let unreachable = closed_address();
     let source = |token| TemporaryKeys::new(&unreachable, token);
@@ -152,11 +141,7 @@ async fn failures_name_the_reason() {
 
 #[tokio::test]
 async fn the_emulator_accepts_keys_for_the_token_of_a_login() {
-    let emulator = Emulator::builder()
-        .password("open sesame")
-        .start()
-        .await
-        .unwrap();
+    let emulator = Emulator::builder().password("open sesame").start().await.unwrap();
     let login = Password::new(emulator.url(), "emulator", "open sesame")
         .domain("emulator")
         .project_id(emulator.project_id());
@@ -179,39 +164,23 @@ async fn the_emulator_accepts_keys_for_the_token_of_a_login() {
 
 #[test]
 fn the_client_returns_the_address_of_iam() {
-    let builder = || {
-        Client::builder()
-            .project_id(PROJECT)
-            .credentials(Credentials::token("t"))
-    };
+    let builder = || Client::builder().project_id(PROJECT).credentials(Credentials::token("t"));
     let address = |builder: modelarts_ext::ClientBuilder| builder.build().unwrap().iam_endpoint();
     let of_region = builder().region("eu-de");
-    assert_eq!(
-        address(of_region.clone()).unwrap().unwrap(),
-        "https://iam.eu-de.otc.t-systems.com"
-    );
+    assert_eq!(address(of_region.clone()).unwrap().unwrap(), "https://iam.eu-de.otc.t-systems.com");
     let set = of_region.clone().iam_endpoint("https://iam.test");
     assert_eq!(address(set).unwrap().unwrap(), "https://iam.test");
     // An endpoint of one of the clouds contains the region.
     let of_endpoint = builder().endpoint("https://modelarts.eu-nl.otc.t-systems.com");
-    assert_eq!(
-        address(of_endpoint).unwrap().unwrap(),
-        "https://iam.eu-nl.otc.t-systems.com"
-    );
+    assert_eq!(address(of_endpoint).unwrap().unwrap(), "https://iam.eu-nl.otc.t-systems.com");
     let outside = builder().endpoint("http://127.0.0.1:1");
     assert_eq!(address(outside.clone()).unwrap(), None);
     let place = TestEnvironment::new().variable("OS_AUTH_URL", "https://iam.example.com/v3");
     let of_environment = outside.environment(place.environment());
-    assert_eq!(
-        address(of_environment).unwrap().unwrap(),
-        "https://iam.example.com/v3"
-    );
+    assert_eq!(address(of_environment).unwrap().unwrap(), "https://iam.example.com/v3");
     let broken = TestEnvironment::new().file("home/.huaweicloud/regions.yaml", "- [");
     let in_region = of_region.endpoint("http://127.0.0.1:1");
     let error = address(in_region.environment(broken.environment())).unwrap_err();
     let message = broken.short(error);
-    assert!(
-        message.starts_with("home/.huaweicloud/regions.yaml"),
-        "{message}"
-    );
+    assert!(message.starts_with("home/.huaweicloud/regions.yaml"), "{message}");
 }

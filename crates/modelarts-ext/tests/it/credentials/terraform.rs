@@ -7,9 +7,7 @@ use crate::support::environment::TestEnvironment;
 
 fn with(variables: &[(&str, &str)]) -> TestEnvironment {
     let empty = TestEnvironment::new();
-    variables
-        .iter()
-        .fold(empty, |place, (name, value)| place.variable(name, *value))
+    variables.iter().fold(empty, |place, (name, value)| place.variable(name, *value))
 }
 
 #[tokio::test]
@@ -30,9 +28,8 @@ async fn keys_tokens_and_passwords_are_read_in_this_order() {
         .variable("HW_SECRET_KEY", "SK-s3cr3t")
         .variable("HW_SECURITY_TOKEN", "ST-s3cr3t");
     assert_eq!(identity_in(&place).await, "AK-hw");
-    place = place
-        .variable("HUAWEICLOUD_SDK_AK", "AK-sdk")
-        .variable("HUAWEICLOUD_SDK_SK", "SK-s3cr3t");
+    place =
+        place.variable("HUAWEICLOUD_SDK_AK", "AK-sdk").variable("HUAWEICLOUD_SDK_SK", "SK-s3cr3t");
     assert_eq!(identity_in(&place).await, "AK-sdk");
 }
 
@@ -53,10 +50,7 @@ fn region_and_project_are_read() {
         ("OS_REGION_NAME", "eu-de"),
         ("OS_PROJECT_ID", "p-os"),
     ]);
-    assert_eq!(
-        client.endpoint(),
-        "https://modelarts.cn-north-4.myhuaweicloud.com/"
-    );
+    assert_eq!(client.endpoint(), "https://modelarts.cn-north-4.myhuaweicloud.com/");
     assert_eq!(client.project_id(), "p-hw");
     let client = of(&[
         ("HUAWEICLOUD_SDK_REGION", "cn-north-1"),
@@ -66,32 +60,20 @@ fn region_and_project_are_read() {
         ("HW_ACCESS_KEY", "AK"),
         ("HW_SECRET_KEY", "SK"),
     ]);
-    assert_eq!(
-        client.endpoint(),
-        "https://modelarts.cn-north-1.myhuaweicloud.com/"
-    );
+    assert_eq!(client.endpoint(), "https://modelarts.cn-north-1.myhuaweicloud.com/");
     assert_eq!(client.project_id(), "p-sdk");
 }
 
 #[test]
 fn unusable_variables_are_errors() {
-    let [user, password, domain] = [
-        ("HW_USER_NAME", "alice"),
-        ("HW_USER_PASSWORD", "PW-s3cr3t"),
-        ("HW_DOMAIN_NAME", "HWC01"),
-    ];
+    let [user, password, domain] =
+        [("HW_USER_NAME", "alice"), ("HW_USER_PASSWORD", "PW-s3cr3t"), ("HW_DOMAIN_NAME", "HWC01")];
     let keys = [("HW_ACCESS_KEY", "AK"), ("HW_SECRET_KEY", "SK-s3cr3t")];
     for (variables, text) in [
         (&keys[..1], "HW_ACCESS_KEY is set but HW_SECRET_KEY is not"),
         (&[user], "HW_USER_NAME is set but HW_USER_PASSWORD is not"),
-        (
-            &[password],
-            "HW_USER_PASSWORD is set but HW_USER_NAME is not",
-        ),
-        (
-            &[user, password, domain],
-            "HW_USER_NAME is set but HW_AUTH_URL is not",
-        ),
+        (&[password], "HW_USER_PASSWORD is set but HW_USER_NAME is not"),
+        (&[user, password, domain], "HW_USER_NAME is set but HW_AUTH_URL is not"),
         (
             &[user, password, ("HW_REGION_NAME", "cn-north-4")],
             "HW_USER_NAME is set but HW_DOMAIN_NAME is not",

@@ -33,10 +33,7 @@ async fn all_missing_settings_are_listed() {
          HW_ACCESS_KEY"
     );
     assert!(text.starts_with(&start), "{text}");
-    assert!(
-        text.lines().skip(4).all(|line| line.starts_with("  - ")),
-        "{text}"
-    );
+    assert!(text.lines().skip(4).all(|line| line.starts_with("  - ")), "{text}");
 
     // `connect` looks up the project.
     let error = refused(ClientBuilder::from_vars(EMPTY).connect().await);
@@ -93,25 +90,17 @@ fn the_case_of_a_region_does_not_matter() {
         .region("EU-DE")
         .project_id("p")
         .credentials(Credentials::keys("AK", "SK"));
-    assert_eq!(
-        builder.build().unwrap().endpoint(),
-        "https://modelarts.eu-de.otc.t-systems.com/"
-    );
+    assert_eq!(builder.build().unwrap().endpoint(), "https://modelarts.eu-de.otc.t-systems.com/");
 }
 
 #[tokio::test]
 async fn a_page_instead_of_a_response_is_reported_with_the_endpoint() {
     const PAGE: &str = "<!DOCTYPE html><html><head><title>Sign in</title></head></html>";
     for (status, reason) in [
-        (
-            200,
-            "the answer is an HTML page, \"Sign in\", instead of JSON",
-        ),
+        (200, "the answer is an HTML page, \"Sign in\", instead of JSON"),
         (403, "an HTML page, \"Sign in\""),
     ] {
-        let client = client_of(move |_| Some(reply(status, PAGE)))
-            .build()
-            .unwrap();
+        let client = client_of(move |_| Some(reply(status, PAGE))).build().unwrap();
         let error = refused(client.training_jobs().get("some-job").await);
         assert_eq!(
             error.to_string(),

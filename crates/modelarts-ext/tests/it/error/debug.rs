@@ -53,12 +53,7 @@ async fn a_late_response_shows_its_uncertain_effect_unless_the_call_reads() {
         },
     );
     let client = site.client().retry(modelarts_ext::RetryPolicy::none());
-    let job = client
-        .build()
-        .unwrap()
-        .training_jobs()
-        .job(job.id())
-        .unwrap();
+    let job = client.build().unwrap().training_jobs().job(job.id()).unwrap();
     for (error, operation, effect) in [
         (refused(job.get().await), "ShowTrainingJobDetails", ""),
         (
@@ -148,10 +143,7 @@ async fn broken_rules_are_indented_below_their_job() {
     let error = refused(site.script("bad name", "").nodes(0).submit().await);
     let text = debug(&error);
     let mut lines = text.lines();
-    assert_eq!(
-        lines.next(),
-        Some("the job breaks 2 rules, so nothing was sent:")
-    );
+    assert_eq!(lines.next(), Some("the job breaks 2 rules, so nothing was sent:"));
     for violation in error.violations() {
         assert_eq!(lines.next(), Some(format!("    {violation}").as_str()));
     }

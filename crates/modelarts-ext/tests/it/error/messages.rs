@@ -31,12 +31,7 @@ async fn a_wrong_secret_key() {
          minutes"
     );
     // The error also contains the complete message of the gateway.
-    assert!(
-        error
-            .message()
-            .unwrap()
-            .contains(", canonicalRequest:GET|/v2/")
-    );
+    assert!(error.message().unwrap().contains(", canonicalRequest:GET|/v2/"));
     assert!(error.is_auth());
     assert!(!error.is_not_found() && !error.is_conflict() && !error.is_retryable());
     assert_eq!(error.kind(), ErrorKind::Service);
@@ -99,10 +94,9 @@ async fn a_wrong_project_is_named_with_its_setting() {
     });
     let of_variable = of_variable.clock(site.clock.clone());
     let of_builder = ClientBuilder::from_vars(site.emulator.vars()).project_id(OTHER);
-    for (builder, origin) in [
-        (of_variable, "OS_PROJECT_ID"),
-        (of_builder.clock(site.clock.clone()), "project_id()"),
-    ] {
+    for (builder, origin) in
+        [(of_variable, "OS_PROJECT_ID"), (of_builder.clock(site.clock.clone()), "project_id()")]
+    {
         let client = builder.build().unwrap();
         let error = refused(client.training_jobs().get("some-job").await);
         assert_eq!(
@@ -121,11 +115,7 @@ async fn a_wrong_project_is_named_with_its_setting() {
 #[tokio::test]
 async fn a_wrong_access_key() {
     let site = Site::start().await;
-    let client = site
-        .client()
-        .credentials(Credentials::keys("NOBODY", "wrong"))
-        .build()
-        .unwrap();
+    let client = site.client().credentials(Credentials::keys("NOBODY", "wrong")).build().unwrap();
     let error = refused(client.training_jobs().get("some-job").await);
     assert_eq!(
         message(&error),
@@ -153,10 +143,7 @@ async fn an_unknown_job_id() {
     assert_eq!(error.operation(), Some("ShowTrainingJobDetails"));
     assert_eq!(error.status(), Some(400));
     assert_eq!(error.code(), Some("ModelArts.2775"));
-    assert_eq!(
-        error.message(),
-        Some("Training job (ID: no-such-job) not found.")
-    );
+    assert_eq!(error.message(), Some("Training job (ID: no-such-job) not found."));
     assert_eq!(
         error.solution(),
         Some("Check whether the training job information in the request is valid.")
@@ -224,10 +211,7 @@ async fn an_endpoint_without_a_listener() {
     assert!(error.is_retryable());
     assert!(!error.is_auth() && !error.is_not_found() && !error.is_conflict());
     assert_eq!(error.kind(), ErrorKind::Connection);
-    assert_eq!(
-        (error.status(), error.code(), error.request_id()),
-        (None, None, None)
-    );
+    assert_eq!((error.status(), error.code(), error.request_id()), (None, None, None));
     assert_eq!(error.attempts(), 5);
     assert_eq!(clock.slept().len(), 4);
 }
@@ -235,9 +219,7 @@ async fn an_endpoint_without_a_listener() {
 #[tokio::test]
 async fn a_boot_file_that_does_not_exist() {
     let site = Site::start().await;
-    let job = site
-        .script("bootless", "")
-        .boot_file("obs://bucket/bootless/code/other.py");
+    let job = site.script("bootless", "").boot_file("obs://bucket/bootless/code/other.py");
     let error = refused(job.submit().await);
     assert_eq!(
         message(&error),

@@ -44,11 +44,7 @@ fn clean_error(error: &Error) {
 
 #[tokio::test]
 async fn nothing_shows_secrets() {
-    for credentials in [
-        keys(),
-        Credentials::keys("AK", SECRET_KEY),
-        Credentials::token(TOKEN),
-    ] {
+    for credentials in [keys(), Credentials::keys("AK", SECRET_KEY), Credentials::token(TOKEN)] {
         clean_debug(&credentials);
         let server = Server::start([job_answer("Running")]).await;
         let builder = server.client(&TestClock::new()).credentials(credentials);
@@ -79,13 +75,7 @@ async fn nothing_shows_secrets() {
     // The request must have contained the secrets.
     let server = Server::start([job_answer("Running")]).await;
     let client = server.client(&TestClock::new()).credentials(keys());
-    client
-        .build()
-        .unwrap()
-        .training_jobs()
-        .get("some-job")
-        .await
-        .unwrap();
+    client.build().unwrap().training_jobs().get("some-job").await.unwrap();
     let request = &server.requests()[0];
     assert!(request.contains(&format!("x-security-token: {SECURITY_TOKEN}")));
     assert!(!request.contains(SECRET_KEY));
@@ -107,11 +97,7 @@ async fn a_refused_signature_shows_no_secret() {
 #[tokio::test]
 async fn a_refused_token_shows_no_secret() {
     let site = Site::start().await;
-    let client = site
-        .client()
-        .credentials(Credentials::token(TOKEN))
-        .build()
-        .unwrap();
+    let client = site.client().credentials(Credentials::token(TOKEN)).build().unwrap();
     let error = refused(client.training_jobs().get("some-job").await);
     assert!(error.is_auth());
     clean_error(&error);
@@ -174,10 +160,7 @@ async fn bodies_that_cannot_be_decoded_are_not_quoted() {
 async fn items_that_are_left_out_of_a_list_are_not_quoted() {
     let good = r#"{"kind":"job","metadata":{"id":"some-job","name":"n"}}"#;
     for (bad, why) in [
-        (
-            format!(r#""{JUPYTER_TOKEN}""#),
-            "invalid type: string, expected an object",
-        ),
+        (format!(r#""{JUPYTER_TOKEN}""#), "invalid type: string, expected an object"),
         (
             format!(r#"{{"endpoints":"{JUPYTER_TOKEN} \", expected {JUPYTER_TOKEN}"}}"#),
             "invalid type: string, expected an object",
@@ -253,12 +236,7 @@ async fn what_is_left_out_of_a_list_shows_no_secret_of_the_client() {
         .unwrap();
     let body = modelarts_ext::types::ListTrainingJobsRequest::builder();
     let answer = client
-        .call(|api| {
-            api.list_training_jobs()
-                .project_id(PROJECT)
-                .body(body)
-                .send()
-        })
+        .call(|api| api.list_training_jobs().project_id(PROJECT).body(body).send())
         .await
         .unwrap();
     assert_eq!(answer.skipped().rows, 2);

@@ -98,20 +98,13 @@ async fn error(case: &Case) -> (Error, usize) {
         "create" => {
             let body: CreateTrainingJobRequest =
                 serde_json::from_str(r#"{"kind":"job","metadata":{"name":"n"}}"#).unwrap();
-            let call = client.call(|api| {
-                api.create_training_job()
-                    .project_id(PROJECT)
-                    .body(body)
-                    .send()
-            });
+            let call =
+                client.call(|api| api.create_training_job().project_id(PROJECT).body(body).send());
             refused(call.await)
         }
         "idempotent" => {
             let call = client.call(|api| {
-                api.delete_training_job()
-                    .project_id(PROJECT)
-                    .training_job_id("j")
-                    .send()
+                api.delete_training_job().project_id(PROJECT).training_job_id("j").send()
             });
             refused(call.await)
         }
@@ -158,10 +151,7 @@ fn excerpt(name: &str) -> Option<&'static str> {
 
 #[tokio::test]
 async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../openapi/vectors/errors.json"
-    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/vectors/errors.json");
     let vectors: Vectors = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
     assert_eq!(vectors.cases.len(), 52);
     for case in &vectors.cases {
@@ -183,11 +173,7 @@ async fn error_bodies_of_every_shape_are_read_as_the_vectors_say() {
         // For a known code with an unexpected status, each client may behave differently, so no
         // case covers this.
         let row = error.known_code();
-        assert!(
-            row.is_none_or(|row| row.status == case.status),
-            "{}",
-            case.name
-        );
+        assert!(row.is_none_or(|row| row.status == case.status), "{}", case.name);
         // The client requests a new token once.
         let sent_again = if renewals > 0 { 2 } else { 1 };
         if case.expected.retry != "backoff" {

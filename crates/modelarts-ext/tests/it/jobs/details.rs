@@ -73,10 +73,7 @@ async fn a_job_has_accessors_for_common_values() {
     }
 
     let new = client.training_jobs().get("job-2").await.unwrap();
-    assert_eq!(
-        (new.started_at(), new.time_queued(), new.time_run()),
-        (None, None, None)
-    );
+    assert_eq!((new.started_at(), new.time_queued(), new.time_run()), (None, None, None));
     assert_eq!((new.restarts(), new.exit_codes().count()), (None, 0));
     assert_eq!(
         new.log_object("worker-0").as_deref(),
@@ -88,12 +85,7 @@ async fn a_job_has_accessors_for_common_values() {
 
 /// Returns the phase and the exit codes of a job, and whether its times are known.
 fn facts(job: &Job) -> (Phase, Vec<(&str, i64)>, bool, bool) {
-    (
-        job.phase(),
-        job.exit_codes().collect(),
-        job.started_at().is_some(),
-        job.time_run().is_some(),
-    )
+    (job.phase(), job.exit_codes().collect(), job.started_at().is_some(), job.time_run().is_some())
 }
 
 /// Each way of waiting returns the end, and does not change the job that it was started from.
@@ -118,11 +110,7 @@ async fn a_job_is_one_answer() {
                 other => panic!("{other:?}"),
             },
         };
-        assert_eq!(
-            facts(&job),
-            (Phase::Creating, vec![], false, false),
-            "{way}"
-        );
+        assert_eq!(facts(&job), (Phase::Creating, vec![], false, false), "{way}");
         let ended = (Phase::Failed, vec![("worker-0", 3)], true, true);
         assert_eq!(facts(&end), ended, "{way}");
         // Such a short job has no metrics. The end knows the start of the job without a call.
@@ -153,28 +141,13 @@ async fn metrics_are_series_from_the_start_of_the_job() {
     let job = jobs.get(&ids[1]).await.unwrap();
     let series = job.metrics("worker-0").await.unwrap();
     let names: Vec<_> = series.iter().map(MetricSeries::metric).collect();
-    assert_eq!(
-        names,
-        [
-            "cpuUsage",
-            "memUsage",
-            "gpuUtil",
-            "gpuMemUsage",
-            "npuUtil",
-            "npuMemUsage"
-        ]
-    );
+    assert_eq!(names, ["cpuUsage", "memUsage", "gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage"]);
     let start = job.started_at().unwrap();
     // The start is 2026-01-15T08:20:30Z.
     assert_eq!(start, SystemTime::UNIX_EPOCH + seconds(1_768_465_230));
     let values = [None, None, Some(12.5), None, Some(0.0)];
-    let points = (0..)
-        .zip(values)
-        .map(|(minute, value)| (start + seconds(60 * minute), value));
-    assert_eq!(
-        series[1].points().collect::<Vec<_>>(),
-        points.collect::<Vec<_>>()
-    );
+    let points = (0..).zip(values).map(|(minute, value)| (start + seconds(60 * minute), value));
+    assert_eq!(series[1].points().collect::<Vec<_>>(), points.collect::<Vec<_>>());
     assert!(series[2..].iter().all(MetricSeries::is_blank));
 
     let error = job.metrics("worker-9").await.unwrap_err();
@@ -200,8 +173,5 @@ async fn metrics_read_the_start_of_the_job_and_keep_the_handle() {
     });
     let observations: Vec<_> = job.wait().stream().try_collect().await.unwrap();
     let phases = observations.iter().map(|seen| seen.job.phase());
-    assert_eq!(
-        phases.collect::<Vec<_>>(),
-        [Phase::Running, Phase::Completed]
-    );
+    assert_eq!(phases.collect::<Vec<_>>(), [Phase::Running, Phase::Completed]);
 }

@@ -72,30 +72,15 @@ async fn scripts_that_fail_have_their_cause() {
     let site = Site::start().await;
     let kill = |signal: &str| format!("import os, signal\nos.kill(os.getpid(), signal.{signal})\n");
     let cases = [
-        (
-            "import apexx\n".to_owned(),
-            1,
-            Cause::MissingModule,
-            Certain,
-        ),
-        (
-            "open('/cache/none.csv')\n".to_owned(),
-            1,
-            Cause::FileNotFound,
-            Certain,
-        ),
+        ("import apexx\n".to_owned(), 1, Cause::MissingModule, Certain),
+        ("open('/cache/none.csv')\n".to_owned(), 1, Cause::FileNotFound, Certain),
         (
             "raise OSError(28, 'No space left on device')\n".to_owned(),
             1,
             Cause::NoSpaceLeft,
             Certain,
         ),
-        (
-            "raise MemoryError\n".to_owned(),
-            1,
-            Cause::OutOfMemory,
-            Certain,
-        ),
+        ("raise MemoryError\n".to_owned(), 1, Cause::OutOfMemory, Certain),
         (
             "raise PermissionError(13, 'Permission denied', '/root')\n".to_owned(),
             1,
@@ -126,10 +111,7 @@ async fn scripts_that_fail_have_their_cause() {
         (prints(RENDEZVOUS, 1), 1, Cause::RendezvousTimeout, Likely),
         (prints(MOXING, 1), 1, Cause::ObsPermission, Certain),
         (
-            prints(
-                "DataLoader worker (pid 77) is killed by signal: Killed.",
-                137,
-            ),
+            prints("DataLoader worker (pid 77) is killed by signal: Killed.", 137),
             137,
             Cause::OutOfMemory,
             Certain,
@@ -137,9 +119,7 @@ async fn scripts_that_fail_have_their_cause() {
         (prints("loss 0.3", 3), 3, Cause::Unknown, Unknown),
     ];
     for (number, (script, code, cause, confidence)) in cases.into_iter().enumerate() {
-        let job = site
-            .run(site.script(&format!("job-{number}"), &script))
-            .await;
+        let job = site.run(site.script(&format!("job-{number}"), &script)).await;
         let found = job.explain().await.unwrap();
         assert_eq!(conclusion(&found), (cause, confidence), "{script}\n{found}");
         assert_eq!(
@@ -159,10 +139,7 @@ async fn a_diagnosis_shows_the_line_and_the_place_of_an_exception() {
                   apexx\nmain()\n";
     let job = site.run(site.script("leaves", script)).await;
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        found.summary,
-        "worker-0 lacks a Python module or a library (exit code 1)"
-    );
+    assert_eq!(found.summary, "worker-0 lacks a Python module or a library (exit code 1)");
     let line = "ModuleNotFoundError: No module named 'apexx'";
     assert_eq!(log_lines(&found).last().unwrap().1, line);
     let text = found.to_string();
@@ -174,14 +151,10 @@ async fn a_diagnosis_shows_the_line_and_the_place_of_an_exception() {
         ),
         "{text}"
     );
-    assert!(text.contains(&format!(
-        ": {line}\nAdvice:\n  Add the package that provides `apexx` "
-    )));
+    assert!(text.contains(&format!(": {line}\nAdvice:\n  Add the package that provides `apexx` ")));
 
     // An exception without a cause of its own has its last frame.
-    let job = site
-        .run(site.script("zero", "def main():\n    return 1 / 0\nmain()\n"))
-        .await;
+    let job = site.run(site.script("zero", "def main():\n    return 1 / 0\nmain()\n")).await;
     let found = job.explain().await.unwrap();
     let [(_, frame), (_, exception)] = log_lines(&found)[..] else {
         panic!("{found}");
@@ -205,11 +178,7 @@ async fn an_exception_that_the_script_caught_is_not_the_cause() {
                   raise SystemExit(3)\n";
     let job = site.run(site.script("caught", script)).await;
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::Unknown, Confidence::Unknown),
-        "{found}"
-    );
+    assert_eq!(conclusion(&found), (Cause::Unknown, Confidence::Unknown), "{found}");
     let lines = log_lines(&found);
     assert_eq!(lines.len(), 10);
     assert_eq!(lines[9].1, "epoch 9999");
@@ -223,15 +192,9 @@ async fn an_input_that_lacks_a_file_is_named() {
     let site = Site::start().await;
     site.put("bucket/data/train.csv", "1\n");
     let script = "import sys\nopen(sys.argv[1].split('=', 1)[1] + '/test.csv')\n";
-    let job = site
-        .script("input", script)
-        .add_input(Input::obs("data_url", "obs://bucket/data/"));
+    let job = site.script("input", script).add_input(Input::obs("data_url", "obs://bucket/data/"));
     let found = site.run(job).await.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::FileNotFound, Confidence::Certain),
-        "{found}"
-    );
+    assert_eq!(conclusion(&found), (Cause::FileNotFound, Confidence::Certain), "{found}");
     assert!(
         found.advice[0]
             .starts_with("Check that the file exists in the input data_url (/bucket/data/)"),
@@ -243,24 +206,9 @@ async fn an_input_that_lacks_a_file_is_named() {
 async fn images_without_a_command_are_recognized() {
     let site = Site::start().await;
     for (name, command, cause, confidence) in [
-        (
-            "python",
-            "PATH=/none; python train.py",
-            Cause::ImageWithoutPython,
-            Confidence::Certain,
-        ),
-        (
-            "command",
-            "no-such-launcher train.py",
-            Cause::CommandNotFound,
-            Confidence::Certain,
-        ),
-        (
-            "code",
-            "exit 127",
-            Cause::CommandNotFound,
-            Confidence::Likely,
-        ),
+        ("python", "PATH=/none; python train.py", Cause::ImageWithoutPython, Confidence::Certain),
+        ("command", "no-such-launcher train.py", Cause::CommandNotFound, Confidence::Certain),
+        ("code", "exit 127", Cause::CommandNotFound, Confidence::Likely),
     ] {
         let job = site
             .client
@@ -279,15 +227,9 @@ async fn images_without_a_command_are_recognized() {
 async fn restarts_that_did_not_help_are_evidence() {
     let site = Site::start().await;
     let retry = |job: CreateJob| job.annotation("fault-tolerance/job-retry-num", "2");
-    let job = site
-        .run(retry(site.script("silent", "raise SystemExit(9)")))
-        .await;
+    let job = site.run(retry(site.script("silent", "raise SystemExit(9)"))).await;
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::RestartsExhausted, Confidence::Certain),
-        "{found}"
-    );
+    assert_eq!(conclusion(&found), (Cause::RestartsExhausted, Confidence::Certain), "{found}");
     let runs: Vec<_> = found
         .evidence
         .iter()
@@ -296,18 +238,8 @@ async fn restarts_that_did_not_help_are_evidence() {
             _ => None,
         })
         .collect();
-    assert_eq!(
-        runs,
-        [
-            (1, 3, "exit with 9"),
-            (2, 3, "exit with 9"),
-            (3, 3, "exit with 9")
-        ]
-    );
-    assert_eq!(
-        job.status_reason().as_deref(),
-        Some("worker-0 exit code 9, after 2 restarts")
-    );
+    assert_eq!(runs, [(1, 3, "exit with 9"), (2, 3, "exit with 9"), (3, 3, "exit with 9")]);
+    assert_eq!(job.status_reason().as_deref(), Some("worker-0 exit code 9, after 2 restarts"));
     // A cause in the log is more specific.
     let job = site.run(retry(site.script("module", "import apexx"))).await;
     let found = job.explain().await.unwrap();
@@ -319,10 +251,7 @@ async fn the_log_of_the_task_that_failed_is_read() {
     let site = Site::start().await;
     let script = "import os, time\nif os.environ['VC_TASK_INDEX'] == '1':\n    import apexx\n\
                   time.sleep(1000)\n";
-    let job = site
-        .script("two", script)
-        .nodes(2)
-        .flavor("modelarts.vm.cpu.8u");
+    let job = site.script("two", script).nodes(2).flavor("modelarts.vm.cpu.8u");
     let job = site.run(job).await;
     let found = job.explain().await.unwrap();
     assert_eq!(
@@ -337,10 +266,7 @@ async fn the_log_of_the_task_that_failed_is_read() {
 async fn stops_and_ends_without_a_failure_have_their_cause() {
     let site = Site::start().await;
     let barrier = ScriptBarrier::new().await;
-    let job = site
-        .script("stopped", &barrier.script("", ""))
-        .submit()
-        .await;
+    let job = site.script("stopped", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     let _waiting = barrier.reached().await;
     let found = job.explain().await.unwrap();
@@ -348,20 +274,14 @@ async fn stops_and_ends_without_a_failure_have_their_cause() {
     job.terminate().await.unwrap();
     site.emulator.wait_until_settled(job.id()).await;
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::TerminatedByUser, Confidence::Certain)
-    );
+    assert_eq!(conclusion(&found), (Cause::TerminatedByUser, Confidence::Certain));
     assert_eq!(found.summary, "the job was stopped by a user");
 
     let before = site.count(EVENTS).0;
     let job = site.run(site.script("done", "")).await;
     let found = job.explain().await.unwrap();
     assert_eq!(conclusion(&found), (Cause::Completed, Confidence::Certain));
-    assert_eq!(
-        found.to_string(),
-        "done Completed: the job completed.\nConfidence: certain"
-    );
+    assert_eq!(found.to_string(), "done Completed: the job completed.\nConfidence: certain");
     assert_eq!(site.count(EVENTS).0, before);
 
     job.delete().await.unwrap();
@@ -392,31 +312,18 @@ async fn a_job_in_a_queue_has_the_jobs_before_it() {
     let last = &jobs[2];
     site.emulator.wait_for(last.id(), "Pending").await.unwrap();
     let found = last.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::WaitingForResources, Confidence::Certain),
-        "{found}"
-    );
+    assert_eq!(conclusion(&found), (Cause::WaitingForResources, Confidence::Certain), "{found}");
     assert_eq!(found.summary, "the job waits for resources of pool-1");
     let queue = found.evidence.iter().find_map(|it| match &it.fact {
-        Fact::Queue {
-            pool,
-            jobs_before,
-            names,
-        } => Some((pool.as_str(), *jobs_before, names.join(" "))),
+        Fact::Queue { pool, jobs_before, names } => {
+            Some((pool.as_str(), *jobs_before, names.join(" ")))
+        }
         _ => None,
     });
-    assert_eq!(
-        queue,
-        Some(("pool-1", 2, "second third".to_owned())),
-        "{found}"
-    );
+    assert_eq!(queue, Some(("pool-1", 2, "second third".to_owned())), "{found}");
     let row = site.list().await.unwrap().swap_remove(0);
     assert_eq!(row.name(), "fourth");
-    assert_eq!(
-        row.status_reason().as_deref(),
-        Some("waiting for resources in pool-1")
-    );
+    assert_eq!(row.status_reason().as_deref(), Some("waiting for resources in pool-1"));
     waiting.release().await;
 }
 
@@ -438,16 +345,10 @@ async fn information_that_cannot_be_read_is_part_of_the_evidence() {
     };
     site.fault(1, EVENTS, Fault::Reset);
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        (found.cause, lacks(&found)),
-        (Cause::MissingModule, vec!["events".to_owned()])
-    );
+    assert_eq!((found.cause, lacks(&found)), (Cause::MissingModule, vec!["events".to_owned()]));
     site.fault(1, LOG, status(500, None));
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        (found.cause, lacks(&found)),
-        (Cause::Unknown, vec!["log of worker-0".to_owned()])
-    );
+    assert_eq!((found.cause, lacks(&found)), (Cause::Unknown, vec!["log of worker-0".to_owned()]));
     site.fault(1, EVENTS, status(500, None));
     site.fault(1, LOG, Fault::Reset);
     let found = job.explain().await.unwrap();
@@ -499,28 +400,18 @@ async fn failures_of_the_platform_have_their_cause() {
     };
     for (run, cause) in [
         (json!({"download_error": "no such key"}), CodeDownloadFailed),
-        (
-            json!({"download_error": "status 403, AccessDenied"}),
-            ObsPermission,
-        ),
+        (json!({"download_error": "status 403, AccessDenied"}), ObsPermission),
         (json!({"input_error": "no such key"}), InputDownloadFailed),
         (json!({"pre_check_error": "dns"}), PreCheckFailed),
         (json!({"prepare_timeout": true}), PreparationTimeout),
-        (
-            json!({"seconds": 60, "fault": {"node_fault": 20}}),
-            NodeFault,
-        ),
+        (json!({"seconds": 60, "fault": {"node_fault": 20}}), NodeFault),
     ] {
         let (_site, job) = simulated(run.clone(), |job| {
             site_input(job).annotation("fault-tolerance/job-retry-num", "1")
         })
         .await;
         let found = job.explain().await.unwrap();
-        assert_eq!(
-            conclusion(&found),
-            (cause, Confidence::Certain),
-            "{run} {found}"
-        );
+        assert_eq!(conclusion(&found), (cause, Confidence::Certain), "{run} {found}");
     }
 }
 
@@ -535,11 +426,7 @@ async fn memory_usage_makes_a_killed_task_certain() {
         let run = json!({"seconds": 600, "exit_code": 137, "metrics": {"memUsage": percent}});
         let (_site, job) = simulated(run, |job| job).await;
         let found = job.explain().await.unwrap();
-        assert_eq!(
-            conclusion(&found),
-            (Cause::OutOfMemory, confidence),
-            "{found}"
-        );
+        assert_eq!(conclusion(&found), (Cause::OutOfMemory, confidence), "{found}");
         let text = format!("worker-0 memUsage: {percent} %");
         assert!(found.to_string().contains(&text), "{found}");
     }
@@ -550,15 +437,8 @@ async fn auto_stop_and_hangs_have_their_cause() {
     let (_site, job) =
         simulated(json!({"seconds": 7200}), |job| job.auto_stop(seconds(3600))).await;
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::AutoStop, Confidence::Certain),
-        "{found}"
-    );
-    assert_eq!(
-        found.summary,
-        "the job reached its maximum running duration of 1 hour"
-    );
+    assert_eq!(conclusion(&found), (Cause::AutoStop, Confidence::Certain), "{found}");
+    assert_eq!(found.summary, "the job reached its maximum running duration of 1 hour");
 
     let hang = json!({"default": [{"seconds": 7200, "fault": {"hang": 60}}]});
     let site = SimulatedSite::start(hang, seconds(100_000)).await;
@@ -568,10 +448,6 @@ async fn auto_stop_and_hangs_have_their_cause() {
         site.clock.advance(seconds(600)).await;
     }
     let found = job.explain().await.unwrap();
-    assert_eq!(
-        conclusion(&found),
-        (Cause::Hang, Confidence::Likely),
-        "{found}"
-    );
+    assert_eq!(conclusion(&found), (Cause::Hang, Confidence::Likely), "{found}");
     assert_eq!(found.phase, Phase::Running);
 }

@@ -26,10 +26,7 @@ async fn simulated(run: Value) -> SimulatedSite {
 
 /// Returns the messages of the last events.
 fn messages(end: &Waited) -> Vec<&str> {
-    end.last_events()
-        .iter()
-        .map(|event| event.message())
-        .collect()
+    end.last_events().iter().map(|event| event.message()).collect()
 }
 
 const SAVE_LOG: &str = "save the complete log with `job.logs(\"worker-0\").download(..)`";
@@ -58,10 +55,7 @@ async fn the_advice_is_the_next_step_after_the_outcome() {
     let site = simulated(json!({"seconds": 7200})).await;
     let limited = site.job("limited").auto_stop(seconds(3600));
     let end = limited.submit().await.unwrap().wait().await.unwrap();
-    assert_eq!(
-        end.success().unwrap_err().advice(),
-        Some("raise `auto_stop`")
-    );
+    assert_eq!(end.success().unwrap_err().advice(), Some("raise `auto_stop`"));
     let job = site.job("stopped").submit().await.unwrap();
     job.terminate().await.unwrap();
     let end = job.wait().await.unwrap();
@@ -104,13 +98,7 @@ async fn errors_and_events_of_the_failed_task_come_before_others() {
         "tasks": {"worker-1": {"seconds": 20, "exit_code": 1}},
     });
     let site = simulated(run).await;
-    let job = site
-        .job("many")
-        .flavor("modelarts.vm.cpu.8u")
-        .nodes(8)
-        .submit()
-        .await
-        .unwrap();
+    let job = site.job("many").flavor("modelarts.vm.cpu.8u").nodes(8).submit().await.unwrap();
     let end = job.wait().await.unwrap();
     assert_eq!(
         messages(&end),
@@ -140,10 +128,7 @@ async fn the_error_of_an_abnormal_job_has_the_cause() {
         "abnormal: CreateFailed: the training code cannot be downloaded: no such key"
     );
     let error = end.success().unwrap_err();
-    assert_eq!(
-        error.advice(),
-        Some("`job.events()` has all events of the job")
-    );
+    assert_eq!(error.advice(), Some("`job.events()` has all events of the job"));
 }
 
 #[tokio::test]
@@ -152,10 +137,7 @@ async fn a_progress_bar_is_its_last_state_and_colors_are_left_out() {
     let script = "import sys\nsys.stdout.buffer.write(\
                   b'\\r 10%\\r 50%\\r100%\\n\\x1b[31mred\\x1b[0m\\ttab\\n 9%\\r')\nexit(1)\n";
     let (end, error) = failed(&site, "bar", script).await;
-    assert_eq!(
-        end.last_lines(),
-        ["100%", "\u{1b}[31mred\u{1b}[0m\ttab", " 9%"]
-    );
+    assert_eq!(end.last_lines(), ["100%", "\u{1b}[31mred\u{1b}[0m\ttab", " 9%"]);
     let text = error.to_string();
     let lines = "\nlast lines of worker-0:\n  100%\n  red\ttab\n   9%\nadvice: ";
     assert!(text.contains(lines), "{text}");
@@ -182,14 +164,8 @@ async fn an_input_that_does_not_exist_is_named() {
         debug.contains("\n  retry: the same call may succeed later if the path exists\n"),
         "{debug}"
     );
-    let job = site
-        .script("codeless", "")
-        .code_dir("obs://bucket/nothing/");
-    let error = refused(
-        job.boot_file("obs://bucket/nothing/train.py")
-            .submit()
-            .await,
-    );
+    let job = site.script("codeless", "").code_dir("obs://bucket/nothing/");
+    let error = refused(job.boot_file("obs://bucket/nothing/train.py").submit().await);
     assert_eq!(
         message(&error),
         "CreateTrainingJob: Invalid codeDir path: obs://bucket/nothing/ (ModelArts.2802, HTTP 400, \

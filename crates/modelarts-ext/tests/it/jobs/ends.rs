@@ -121,10 +121,7 @@ async fn a_wait_that_timed_out_and_a_deleted_job_are_no_success() {
     let error = job.wait().await.unwrap().success().unwrap_err();
     assert_eq!(
         error.to_string(),
-        format!(
-            "the job late ({}) did not complete: vanished: the job was deleted",
-            job.id()
-        )
+        format!("the job late ({}) did not complete: vanished: the job was deleted", job.id())
     );
     assert_eq!(error.outcome(), Some(&Outcome::Vanished));
     assert_eq!((site.count(EVENTS).0, site.count(LOG).0), (0, 0));
@@ -160,23 +157,12 @@ async fn details_that_cannot_be_read_do_not_change_the_outcome() {
     let ends = client.training_jobs().wait_all(jobs.clone());
     let ends = ends.await.unwrap();
     assert!(ends.iter().all(|end| end.last_events().is_empty()));
-    assert_eq!(
-        (
-            site.count(EVENTS).0 - before.0,
-            site.count(LOG).0 - before.1
-        ),
-        (1, 0)
-    );
+    assert_eq!((site.count(EVENTS).0 - before.0, site.count(LOG).0 - before.1), (1, 0));
     // The budget of a round limits them as well.
     let before = site.count(EVENTS).0;
     let ends = client.training_jobs().wait_all(jobs).budget(1);
     let ends = ends.await.unwrap();
-    assert_eq!(
-        ends.iter()
-            .filter(|end| !end.last_lines().is_empty())
-            .count(),
-        1
-    );
+    assert_eq!(ends.iter().filter(|end| !end.last_lines().is_empty()).count(), 1);
     assert_eq!(site.count(EVENTS).0 - before, 1);
 }
 
@@ -191,19 +177,11 @@ async fn a_stopped_job_needs_one_call_for_its_events() {
     site.emulator.wait_until_settled(job.id()).await;
     drop(reached);
     let end = job.wait().await.unwrap();
-    assert_eq!(
-        *end.outcome(),
-        Outcome::Terminated {
-            by: TerminatedBy::User
-        }
-    );
+    assert_eq!(*end.outcome(), Outcome::Terminated { by: TerminatedBy::User });
     assert_eq!(end.last_events().len(), 5);
     assert_eq!(site.count(EVENTS).0, 1);
     let text = end.success().unwrap_err().to_string();
-    assert!(
-        text.contains(") did not complete: terminated by a user\nlast events:\n"),
-        "{text}"
-    );
+    assert!(text.contains(") did not complete: terminated by a user\nlast events:\n"), "{text}");
 }
 
 #[test]
@@ -215,11 +193,7 @@ fn outcomes_are_clauses_and_objects() {
     };
     let terminated = |by| Outcome::Terminated { by };
     for (outcome, text, json) in [
-        (
-            Outcome::Completed,
-            "completed",
-            json!({"outcome": "completed"}),
-        ),
+        (Outcome::Completed, "completed", json!({"outcome": "completed"})),
         (
             failed(Some(139), Some("worker-1"), Some("core dumped")),
             "failed with exit code 139 (128 + SIGSEGV, invalid memory access) in worker-1: core \
@@ -238,9 +212,7 @@ fn outcomes_are_clauses_and_objects() {
             json!({"outcome": "terminated", "by": "user"}),
         ),
         (
-            terminated(TerminatedBy::AutoStop {
-                limit: seconds(3600),
-            }),
+            terminated(TerminatedBy::AutoStop { limit: seconds(3600) }),
             "terminated by its time limit of 3600s",
             json!({"outcome": "terminated", "by": "auto_stop", "limit_seconds": 3600}),
         ),
@@ -259,10 +231,7 @@ fn outcomes_are_clauses_and_objects() {
                    "cause": "no such image"}),
         ),
         (
-            Outcome::Abnormal {
-                secondary_phase: None,
-                cause: None,
-            },
+            Outcome::Abnormal { secondary_phase: None, cause: None },
             "abnormal",
             json!({"outcome": "abnormal", "secondary_phase": null, "cause": null}),
         ),
@@ -272,21 +241,9 @@ fn outcomes_are_clauses_and_objects() {
             json!({"outcome": "failed", "exit_code": 3, "task": "worker-0",
                    "message": "exit with 3"}),
         ),
-        (
-            Outcome::Vanished,
-            "vanished: the job was deleted",
-            json!({"outcome": "vanished"}),
-        ),
-        (
-            Outcome::Reached,
-            "reached the condition of the wait",
-            json!({"outcome": "reached"}),
-        ),
-        (
-            Outcome::TimedOut,
-            "timed out: the job continues",
-            json!({"outcome": "timed_out"}),
-        ),
+        (Outcome::Vanished, "vanished: the job was deleted", json!({"outcome": "vanished"})),
+        (Outcome::Reached, "reached the condition of the wait", json!({"outcome": "reached"})),
+        (Outcome::TimedOut, "timed out: the job continues", json!({"outcome": "timed_out"})),
     ] {
         assert_eq!(outcome.to_string(), text);
         assert_eq!(serde_json::to_value(&outcome).unwrap(), json);

@@ -67,14 +67,8 @@ async fn events_are_read() {
     assert_eq!(lines(job.events().level(EventLevel::Error)).await, [""; 0]);
     assert_eq!(lines(job.events().pattern("downloaded")).await, all[5..=6]);
     let now = modelarts_ext::clock::Clock::now(&site.clock);
-    assert_eq!(
-        lines(job.events().between(now - seconds(60), now - seconds(1))).await,
-        [""; 0]
-    );
-    assert_eq!(
-        lines(job.events().between(now - seconds(60), now)).await,
-        all
-    );
+    assert_eq!(lines(job.events().between(now - seconds(60), now - seconds(1))).await, [""; 0]);
+    assert_eq!(lines(job.events().between(now - seconds(60), now)).await, all);
 
     let event = job.events().collect(1).await.unwrap().remove(0);
     assert_eq!(event.time(), Some(now.into()));
@@ -82,24 +76,9 @@ async fn events_are_read() {
     assert_eq!(*event.source(), EventSource::Job);
     assert_eq!(event.message(), "Training job created.");
 
-    let error = refused(
-        job.events()
-            .pattern("x".repeat(257))
-            .stream()
-            .try_next()
-            .await,
-    );
-    assert_eq!(
-        message(&error),
-        "pattern: 257 characters; must be at most 256"
-    );
-    let error = refused(
-        job.events()
-            .between(now, now - seconds(1))
-            .follow()
-            .try_next()
-            .await,
-    );
+    let error = refused(job.events().pattern("x".repeat(257)).stream().try_next().await);
+    assert_eq!(message(&error), "pattern: 257 characters; must be at most 256");
+    let error = refused(job.events().between(now, now - seconds(1)).follow().try_next().await);
     assert_eq!(message(&error), "between: the end is before the start");
 }
 
@@ -107,11 +86,8 @@ async fn events_are_read() {
 async fn events_are_followed_across_restarts_of_the_job() {
     let first = [(1, "Training job is running.")];
     // The event of the first end comes after the restart.
-    let second = [
-        first[0],
-        (9, "Training job failed."),
-        (20, "The training job has been restarted."),
-    ];
+    let second =
+        [first[0], (9, "Training job failed."), (20, "The training job has been restarted.")];
     let third = [
         first[0],
         // A late event, and an event that is equal to another event.
@@ -150,11 +126,7 @@ async fn events_are_followed_across_restarts_of_the_job() {
     assert_eq!(server.left(), 0);
     // The window of the third poll begins two minutes and a second before the newest event.
     let window = "end_time=1768552255000&limit=100&offset=0&order=asc&start_time=1768465680000";
-    assert!(
-        server.requests()[6].contains(window),
-        "{}",
-        server.requests()[6]
-    );
+    assert!(server.requests()[6].contains(window), "{}", server.requests()[6]);
 }
 
 /// Follows a job that has ended and has two events, one of which is missing from the first
@@ -241,19 +213,12 @@ async fn an_event_that_is_dated_ahead_hides_no_other_one() {
         }
         messages.push(event.message().to_owned());
     }
-    let expected = [
-        "first",
-        "an hour and a half ahead",
-        "second",
-        "much too late",
-    ];
+    let expected = ["first", "an hour and a half ahead", "second", "much too late"];
     assert_eq!(messages, expected);
     assert_eq!(server.left(), 0);
     let starts = server.requests().into_iter().filter_map(|request| {
         let (_, query) = request.lines().next()?.split_once("/events?")?;
-        let start = query
-            .split_once("start_time=")
-            .map(|(_, start)| &start[..10]);
+        let start = query.split_once("start_time=").map(|(_, start)| &start[..10]);
         Some(start.map(|start| start.parse::<u64>().unwrap()))
     });
     // The second poll begins two minutes and a second before the first poll, which is at

@@ -91,18 +91,10 @@ async fn a_missing_field_of_a_job_is_not_guessed() {
         (Filter::pool_id().is_not("p"), Some(false), None),
         (Filter::priority().is_in([2, 3]), Some(true), None),
         (Filter::priority().is(3), Some(false), None),
-        (
-            Filter::runtime_type().is(RuntimeType::Debug),
-            Some(true),
-            None,
-        ),
+        (Filter::runtime_type().is(RuntimeType::Debug), Some(true), None),
         (Filter::algorithm_id().is("a"), Some(true), None),
         (Filter::algorithm_name().like("res"), Some(true), None),
-        (
-            Filter::training_experiment_id().is("e"),
-            Some(true),
-            Some(false),
-        ),
+        (Filter::training_experiment_id().is("e"), Some(true), Some(false)),
         (Filter::user_name().is("ann"), Some(true), None),
         (Filter::user_id().is("u"), None, None),
         (Filter::raw("odd", FilterOperator::In, ["x"]), None, None),
@@ -113,15 +105,9 @@ async fn a_missing_field_of_a_job_is_not_guessed() {
     let time = Filter::create_time();
     let epoch = std::time::SystemTime::UNIX_EPOCH;
     let second = Duration::from_secs(1);
-    assert_eq!(
-        time.between(epoch, epoch + second).matches(&full),
-        Some(true)
-    );
+    assert_eq!(time.between(epoch, epoch + second).matches(&full), Some(true));
     let time = Filter::create_time().between(epoch, epoch);
-    assert_eq!(
-        (time.matches(&full), time.matches(&bare)),
-        (Some(false), None)
-    );
+    assert_eq!((time.matches(&full), time.matches(&bare)), (Some(false), None));
 }
 
 /// The client also applies conditions to the results of searches by tags and by hosts.
@@ -140,10 +126,7 @@ async fn conditions_hold_beside_tags_and_hosts() {
     };
     let list = || site.client.training_jobs().list();
     let jobs = list().collect(10).await.unwrap();
-    for filter in [
-        Filter::name().like("bert"),
-        Filter::phase().is(Phase::Completed),
-    ] {
+    for filter in [Filter::name().like("bert"), Filter::phase().is(Phase::Completed)] {
         for (team, own) in [
             (vec!["a"], ["bert-a", "resnet"].as_slice()),
             (vec![], &["bert-a", "bert-b", "resnet"]),
@@ -222,18 +205,12 @@ async fn a_search_that_cannot_be_right_is_not_sent() {
             many(11, |list, number| list.tag(number.to_string(), ["x"])),
             "tag: 11 tags; must be at most 10",
         ),
-        (
-            list().tag("a", ["x"; 11]),
-            "tag a: 11 values; must be at most 10",
-        ),
+        (list().tag("a", ["x"; 11]), "tag a: 11 values; must be at most 10"),
         (
             list().tag("a", ["x"]).tag("a", ["y"]),
             "tag a: it is there twice; give its values together",
         ),
-        (
-            list().host_ips([ip; 11]),
-            "host_ips: 11 addresses; must be at most 10",
-        ),
+        (list().host_ips([ip; 11]), "host_ips: 11 addresses; must be at most 10"),
         (
             list().filter(Filter::user_id().is_in(["u"; 11])),
             "filter user_id: 11 values; must be at most 10",

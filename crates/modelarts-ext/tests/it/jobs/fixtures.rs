@@ -54,10 +54,7 @@ pub(super) fn update_lines(news: &[JobUpdate], id: &str) -> Vec<String> {
     let lines = news.iter().map(|news| match news {
         JobUpdate::Phase(job) => format!("= {}", job.phase()),
         JobUpdate::Event(event) => format!("! {}", event.message().replace(id, "ID")),
-        JobUpdate::Log {
-            task,
-            item: LogItem::Line(line),
-        } => format!("{task}: {line}"),
+        JobUpdate::Log { task, item: LogItem::Line(line) } => format!("{task}: {line}"),
         other => format!("{other:?}"),
     });
     lines.collect()

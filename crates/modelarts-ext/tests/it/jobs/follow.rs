@@ -56,9 +56,7 @@ async fn all_tasks_of_a_job_are_followed() {
     let lines = update_lines(&news, job.id());
     for task in ["worker-0", "worker-1"] {
         let index = &task[7..];
-        let line = lines
-            .iter()
-            .position(|line| *line == format!("{task}: I am {index}"));
+        let line = lines.iter().position(|line| *line == format!("{task}: I am {index}"));
         let end = format!("! [{task}] Training finished. Exit code 0.");
         let end = lines.iter().position(|line| *line == end);
         assert!(line.is_some() && line < end, "{lines:?}");
@@ -67,11 +65,7 @@ async fn all_tasks_of_a_job_are_followed() {
 
     let news = job.updates().quiet(Duration::ZERO).without_logs().follow();
     let news: Vec<_> = news.try_collect().await.unwrap();
-    assert!(
-        !news
-            .iter()
-            .any(|news| matches!(news, JobUpdate::Log { .. }))
-    );
+    assert!(!news.iter().any(|news| matches!(news, JobUpdate::Log { .. })));
     assert!(matches!(news.last(), Some(JobUpdate::Phase(_))));
 }
 
@@ -104,11 +98,7 @@ async fn a_job_whose_log_was_deleted_is_followed() {
     });
     assert_eq!(
         texts.collect::<Vec<_>>(),
-        [
-            "the only event",
-            "worker-0: Gap { bytes: None }",
-            "Completed"
-        ]
+        ["the only event", "worker-0: Gap { bytes: None }", "Completed"]
     );
 }
 

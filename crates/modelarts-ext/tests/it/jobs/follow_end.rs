@@ -83,11 +83,7 @@ fn expected(way: Way, phase: &Phase) -> String {
 async fn a_follow_ends_within_one_interval_of_the_end() {
     let site = Site::start().await;
     let barrier = ScriptBarrier::new().await;
-    for (phase, exit_code) in [
-        (Phase::Completed, 0),
-        (Phase::Failed, 7),
-        (Phase::Terminated, 0),
-    ] {
+    for (phase, exit_code) in [(Phase::Completed, 0), (Phase::Failed, 7), (Phase::Terminated, 0)] {
         for way in WAYS {
             let what = format!("{way:?}, {phase}");
             let before = "print('before', flush=True)";
@@ -152,11 +148,7 @@ async fn a_poll_that_fails_after_the_end_is_not_the_last_one() {
         site.fault(2, operation, status(503, None));
         let last = last_item(way, &job).await;
         assert_eq!(last, expected(way, &Phase::Completed), "{way:?}");
-        assert_eq!(
-            site.clock.slept()[slept..],
-            [seconds(5); 2],
-            "{way:?}, {operation}"
-        );
+        assert_eq!(site.clock.slept()[slept..], [seconds(5); 2], "{way:?}, {operation}");
     }
 }
 
@@ -185,23 +177,12 @@ async fn the_event_of_the_end_is_waited_for() {
         ("Completed", &[RUNNING][..], (30, "Training job executed.")),
         ("Failed", &[RUNNING], FAILED),
         // The failure before the restart is not the end.
-        (
-            "Failed",
-            &[RUNNING, FAILED, RESTARTED],
-            (30, "Training job failed."),
-        ),
-        (
-            "Terminated",
-            &[RUNNING, FAILED],
-            (30, "The training job has been manually stopped."),
-        ),
+        ("Failed", &[RUNNING, FAILED, RESTARTED], (30, "Training job failed.")),
+        ("Terminated", &[RUNNING, FAILED], (30, "The training job has been manually stopped.")),
         (
             "Terminated",
             &[RUNNING],
-            (
-                30,
-                "The training job has been stopped. (Maximum running duration: 1 hour)",
-            ),
+            (30, "The training job has been stopped. (Maximum running duration: 1 hour)"),
         ),
     ] {
         let all = [first, &[last]].concat();
@@ -262,10 +243,8 @@ async fn the_end_is_found_among_events_that_the_conditions_exclude() {
         .filter_map(|request| request.split(' ').nth(1)?.split_once("/events?"))
         .map(|(_, query)| query)
         .collect();
-    let (newest, tasks) = (
-        "limit=100&offset=0&order=desc",
-        "limit=100&offset=0&order=asc&source=Task",
-    );
+    let (newest, tasks) =
+        ("limit=100&offset=0&order=desc", "limit=100&offset=0&order=asc&source=Task");
     assert_eq!(queries, [newest, tasks, newest, tasks]);
     assert_eq!(server.left(), 0);
 }
@@ -285,13 +264,8 @@ async fn the_end_is_found_in_another_language() {
 
 #[tokio::test]
 async fn the_log_of_a_job_that_ran_is_waited_for() {
-    let (server, clock, job) = scripted([
-        details("Completed"),
-        no_log(),
-        details("Completed"),
-        preview("late\n"),
-    ])
-    .await;
+    let (server, clock, job) =
+        scripted([details("Completed"), no_log(), details("Completed"), preview("late\n")]).await;
     let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
     assert_eq!(items, [LogItem::Line("late".into())]);
     assert_eq!((clock.slept(), server.left()), (vec![seconds(5)], 0));

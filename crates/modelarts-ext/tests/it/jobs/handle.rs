@@ -22,10 +22,7 @@ async fn a_handle_makes_no_call_and_has_the_methods_of_a_job() {
     assert_eq!(end.outcome(), &Outcome::Completed);
     assert_eq!(end.job().name(), "done");
     let read = handle.get().await.unwrap();
-    assert_eq!(
-        (read.phase(), read.tasks()),
-        (Phase::Completed, &["worker-0".to_owned()][..])
-    );
+    assert_eq!((read.phase(), read.tasks()), (Phase::Completed, &["worker-0".to_owned()][..]));
     // The service lists only tasks that failed.
     assert_eq!(read.exit_codes().count(), 0);
 

@@ -36,15 +36,9 @@ async fn a_job_is_made_and_read() {
     assert_eq!(job.phase(), Phase::Creating);
     assert!(!job.is_final());
     assert_eq!(job.tasks(), ["worker-0", "worker-1"]);
-    assert_eq!(
-        job.created_at(),
-        Some(modelarts_ext::clock::Clock::now(&site.clock).into())
-    );
+    assert_eq!(job.created_at(), Some(modelarts_ext::clock::Clock::now(&site.clock).into()));
     // The service returns OBS paths without a scheme.
-    assert_eq!(
-        job.outputs().collect::<Vec<_>>(),
-        [("train_url", "/bucket/out/")]
-    );
+    assert_eq!(job.outputs().collect::<Vec<_>>(), [("train_url", "/bucket/out/")]);
     let algorithm = job.details().algorithm.as_ref().unwrap();
     assert_eq!(algorithm.code_dir.as_deref(), Some("/bucket/first/code/"));
     assert_eq!(algorithm.parameters[0].value.as_deref(), Some("3"));
@@ -55,10 +49,7 @@ async fn a_job_is_made_and_read() {
     assert_eq!((read.id(), read.name()), (job.id(), "first"));
     assert_eq!(read.phase(), Phase::Completed);
     assert!(read.is_final());
-    assert_eq!(
-        read.details().metadata.as_ref().unwrap().description,
-        Some("The first".into())
-    );
+    assert_eq!(read.details().metadata.as_ref().unwrap().description, Some("The first".into()));
     // A `Job` value that was read earlier does not change.
     let mut old = job;
     assert_eq!(old.phase(), Phase::Creating);
@@ -74,10 +65,7 @@ async fn a_job_is_terminated() {
     let job = site.script("stopped", &script).submit().await.unwrap();
     let waiting = barrier.reached().await;
     let stopping = job.terminate().await.unwrap();
-    assert_eq!(
-        (stopping.id(), stopping.phase()),
-        (job.id(), Phase::Terminating)
-    );
+    assert_eq!((stopping.id(), stopping.phase()), (job.id(), Phase::Terminating));
     site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
@@ -111,17 +99,10 @@ async fn a_job_that_stops_itself() {
     });
     let end = job.wait().await.unwrap();
     drop(waiting);
-    let by = TerminatedBy::AutoStop {
-        limit: seconds(7200),
-    };
+    let by = TerminatedBy::AutoStop { limit: seconds(7200) };
     assert_eq!(*end.outcome(), Outcome::Terminated { by });
 
-    let error = refused(
-        site.script("odd", "")
-            .auto_stop(seconds(5400))
-            .submit()
-            .await,
-    );
+    let error = refused(site.script("odd", "").auto_stop(seconds(5400)).submit().await);
     assert_eq!(
         message(&error),
         "the job breaks a rule, so nothing was sent: spec.auto_stop.duration = 1.5: must be a \
@@ -134,10 +115,7 @@ async fn a_heterogeneous_job_runs_its_roles() {
     let site = Site::start().await;
     let role = |name: &str| {
         let code = format!("bucket/{name}/code");
-        site.put(
-            &format!("{code}/train.py"),
-            "import os\nprint(os.environ['MA_TASK_NAME'])",
-        );
+        site.put(&format!("{code}/train.py"), "import os\nprint(os.environ['MA_TASK_NAME'])");
         read(json!({
             "role": name,
             "algorithm": {
@@ -159,10 +137,7 @@ async fn a_heterogeneous_job_runs_its_roles() {
         let object = job.log_object(task).unwrap();
         let expected = format!("/bucket/{role}/logs/modelarts-job-{}-{task}.log", job.id());
         assert_eq!(object, expected);
-        let kept = site
-            .emulator
-            .obs_root()
-            .join(object.trim_start_matches('/'));
+        let kept = site.emulator.obs_root().join(object.trim_start_matches('/'));
         let kept = std::fs::read_to_string(kept).unwrap();
         assert_eq!(kept, format!("{role}\n"));
     }
@@ -194,19 +169,10 @@ async fn a_job_is_changed_and_many_are_deleted() {
     assert_eq!(line(&requests[1]), format!("PUT {at}/j HTTP/1.1"));
     assert_eq!(body(&requests[1]), json!({"description": "new"}));
     assert_eq!(line(&requests[2]), format!("PUT {at}/j HTTP/1.1"));
-    assert_eq!(
-        body(&requests[2]),
-        json!({"spec": {"schedule_policy": {"priority": 3}}})
-    );
-    assert_eq!(
-        line(&requests[3]),
-        format!("POST {at}/batch-delete HTTP/1.1")
-    );
+    assert_eq!(body(&requests[2]), json!({"spec": {"schedule_policy": {"priority": 3}}}));
+    assert_eq!(line(&requests[3]), format!("POST {at}/batch-delete HTTP/1.1"));
     assert_eq!(body(&requests[3])["jobs"].as_array().unwrap().len(), 100);
-    assert_eq!(
-        body(&requests[4]),
-        json!({"jobs": [{"kind": "job", "metadata": {"id": "j"}}]})
-    );
+    assert_eq!(body(&requests[4]), json!({"jobs": [{"kind": "job", "metadata": {"id": "j"}}]}));
 
     // Invalid requests are not sent.
     let message = |error: modelarts_ext::Error| error.to_string();
@@ -229,11 +195,7 @@ async fn many_jobs_are_deleted_one_by_one_on_open_telekom_cloud() {
     let server = Server::start([accepted(), accepted()]).await;
     let client = server.client(&TestClock::new()).cloud(Cloud::Otc);
     let client = client.build().unwrap();
-    client
-        .training_jobs()
-        .delete_many(["j", "k"])
-        .await
-        .unwrap();
+    client.training_jobs().delete_many(["j", "k"]).await.unwrap();
     let lines = server.requests();
     let lines: Vec<_> = lines.iter().map(|request| request.lines().next()).collect();
     let line = |id| format!("DELETE /v2/{PROJECT}/training-jobs/{id} HTTP/1.1");

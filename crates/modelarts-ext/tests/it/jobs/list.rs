@@ -29,10 +29,7 @@ async fn jobs_are_found() {
     assert_eq!(names(list()).await, [""; 0]);
     five(&site).await;
 
-    assert_eq!(
-        names(list()).await,
-        ["resnet-1", "resnet-0", "bert-2", "bert-1", "bert-0"]
-    );
+    assert_eq!(names(list()).await, ["resnet-1", "resnet-0", "bert-2", "bert-1", "bert-0"]);
     assert_eq!(
         names(list().oldest_first()).await,
         ["bert-0", "bert-1", "bert-2", "resnet-0", "resnet-1"]
@@ -49,9 +46,8 @@ async fn jobs_are_found() {
         names(list().filter(Filter::phase().is_not_in([Phase::Failed]))).await,
         ["resnet-0", "bert-2", "bert-0"]
     );
-    let both = list()
-        .filter(Filter::name().like("bert"))
-        .filter(Filter::phase().is(Phase::Completed));
+    let both =
+        list().filter(Filter::name().like("bert")).filter(Filter::phase().is(Phase::Completed));
     assert_eq!(names(both).await, ["bert-2", "bert-0"]);
     let none = list().filter(Filter::name().like("gpt"));
     assert_eq!(names(none).await, [""; 0]);
@@ -70,10 +66,7 @@ async fn lists_are_read_page_by_page() {
     let asked = || site.count("ListTrainingJobs").0;
 
     let before = asked();
-    assert_eq!(
-        names(list()).await,
-        ["resnet-1", "resnet-0", "bert-2", "bert-1", "bert-0"]
-    );
+    assert_eq!(names(list()).await, ["resnet-1", "resnet-0", "bert-2", "bert-1", "bert-0"]);
     assert_eq!(asked() - before, 3);
 
     let before = asked();
@@ -95,28 +88,15 @@ async fn lists_are_read_page_by_page() {
     // The stream requests only the pages that are read.
     let before = asked();
     let two = list().collect(2).await.unwrap();
-    assert_eq!(
-        two.iter().map(Job::name).collect::<Vec<_>>(),
-        ["resnet-1", "resnet-0"]
-    );
+    assert_eq!(two.iter().map(Job::name).collect::<Vec<_>>(), ["resnet-1", "resnet-0"]);
     assert_eq!(asked() - before, 1);
     assert_eq!(list().collect(4).await.unwrap().len(), 4);
     assert_eq!(list().collect(100).await.unwrap().len(), 5);
 
     let before = asked();
     for (size, text) in [(0, "0"), (51, "51")] {
-        let error = refused(
-            site.client
-                .training_jobs()
-                .list()
-                .page_size(size)
-                .collect(1)
-                .await,
-        );
-        assert_eq!(
-            message(&error),
-            format!("page_size {text}: must be 1 to 50")
-        );
+        let error = refused(site.client.training_jobs().list().page_size(size).collect(1).await);
+        assert_eq!(message(&error), format!("page_size {text}: must be 1 to 50"));
     }
     let blank = site.client.training_jobs().list();
     let error = refused(blank.filter(Filter::name().like("")).collect(1).await);

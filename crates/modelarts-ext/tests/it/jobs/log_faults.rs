@@ -25,15 +25,9 @@ enum Fault {
 const FAULTS: [Fault; 10] = [
     Fault::Answer(200, "{}"),
     Fault::Answer(204, ""),
-    Fault::Answer(
-        400,
-        r#"{"error_code": "ModelArts.2818", "error_msg": "no log"}"#,
-    ),
+    Fault::Answer(400, r#"{"error_code": "ModelArts.2818", "error_msg": "no log"}"#),
     Fault::Answer(404, "<html>Not Found</html>"),
-    Fault::Answer(
-        429,
-        r#"{"error_code": "APIG.0308", "error_msg": "throttled"}"#,
-    ),
+    Fault::Answer(429, r#"{"error_code": "APIG.0308", "error_msg": "throttled"}"#),
     Fault::Answer(500, ""),
     Fault::Answer(502, "<html>Bad Gateway</html>"),
     Fault::Answer(503, ""),
@@ -88,11 +82,7 @@ impl Service {
     /// Returns the response of OBS to a request for a range.
     fn object(&self, request: &Request) -> NetworkReply {
         let range = request.headers()[RANGE].to_str().unwrap();
-        let (from, last) = range
-            .strip_prefix("bytes=")
-            .unwrap()
-            .split_once('-')
-            .unwrap();
+        let (from, last) = range.strip_prefix("bytes=").unwrap().split_once('-').unwrap();
         let (from, last): (usize, usize) = (from.parse().unwrap(), last.parse().unwrap());
         let range = format!("bytes {from}-{last}/{}", self.log.len());
         let answer = network::answer(206).header("content-range", range);
@@ -172,9 +162,7 @@ fn follow(fault: Fault, window: usize, seed: u64) -> (Vec<LogItem>, String) {
         let log = job.logs("worker-0").follow();
         log.try_collect::<Vec<_>>().await.unwrap()
     };
-    let items = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap()
-        .block_on(items.boxed());
+    let items =
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(items.boxed());
     (items, service.lock().unwrap().log.clone())
 }

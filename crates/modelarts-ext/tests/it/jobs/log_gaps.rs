@@ -106,20 +106,13 @@ async fn a_gap_without_a_link_stays() {
     let client = site.client().retry(RetryPolicy::none()).build().unwrap();
     let job = bursting_job(&site, "refused", 3).await;
     let job = client.training_jobs().get(job.id()).await.unwrap();
-    let refused = Fault::Status {
-        status: 403,
-        retry_after: None,
-        error_code: None,
-        error_msg: None,
-    };
+    let refused =
+        Fault::Status { status: 403, retry_after: None, error_code: None, error_msg: None };
     site.fault(100, LINK, refused);
     let log = job.logs("worker-0");
     let items: Vec<_> = log.follow().try_collect().await.unwrap();
-    let gaps: Vec<_> = items
-        .iter()
-        .enumerate()
-        .filter(|(_, item)| matches!(item, LogItem::Gap { .. }))
-        .collect();
+    let gaps: Vec<_> =
+        items.iter().enumerate().filter(|(_, item)| matches!(item, LogItem::Gap { .. })).collect();
     // The preview has the last 5 MB of the new lines, which have 40 bytes each.
     let bytes = (BURST * 40 - (5 << 20)) as u64;
     assert_eq!(gaps, [(3, &LogItem::Gap { bytes: Some(bytes) })]);
@@ -159,9 +152,7 @@ impl GrowingLog {
 
     fn boundary(&self, at: usize) -> usize {
         let mut boundaries = at..=self.text.len();
-        boundaries
-            .find(|at| self.text.is_char_boundary(*at))
-            .unwrap()
+        boundaries.find(|at| self.text.is_char_boundary(*at)).unwrap()
     }
 
     /// Returns the length of the log after the last preview.
@@ -188,10 +179,7 @@ impl GrowingLog {
         }
         if request.url().host_str() == Some("bucket.obs.test") {
             self.headers.lock().unwrap().push(request.headers().clone());
-            let log = self
-                .in_obs
-                .as_deref()
-                .unwrap_or(&self.text[..self.length()]);
+            let log = self.in_obs.as_deref().unwrap_or(&self.text[..self.length()]);
             return Some(Ok(self.object(request, log)));
         }
         let all = self.looks.load(Ordering::Relaxed) + 1 >= self.lengths.len();
@@ -216,14 +204,9 @@ impl GrowingLog {
         }
         // A response of this network is text, so a range that divides a character begins and ends
         // at the characters around it.
-        let start = (0..=start)
-            .rev()
-            .find(|at| log.is_char_boundary(*at))
-            .unwrap();
+        let start = (0..=start).rev().find(|at| log.is_char_boundary(*at)).unwrap();
         let end = last.parse::<usize>().map_or(log.len(), |last| last + 1);
-        let end = (end.min(log.len())..=log.len())
-            .find(|at| log.is_char_boundary(*at))
-            .unwrap();
+        let end = (end.min(log.len())..=log.len()).find(|at| log.is_char_boundary(*at)).unwrap();
         let range = format!("bytes {start}-{}/{}", end - 1, log.len());
         let builder = network::answer(206).header("content-range", range);
         builder.body(log[start..end].to_owned()).unwrap()
@@ -269,9 +252,8 @@ async fn a_random_log_with_a_link_gives_each_line_once() {
                 _ => format!("line {number}\r\n"),
             })
             .collect();
-        let mut lengths: Vec<_> = (0..random.usize(1..8))
-            .map(|_| random.usize(..=text.len()))
-            .collect();
+        let mut lengths: Vec<_> =
+            (0..random.usize(1..8)).map(|_| random.usize(..=text.len())).collect();
         lengths.push(text.len());
         lengths.sort_unstable();
         let (window, has_ranges) = (random.usize(8..80), random.bool());
@@ -303,22 +285,8 @@ async fn a_link_to_another_log_does_not_fill_a_gap() {
     for (in_obs, expected) in [
         (other, vec![line(0), line(1), gap(42), line(8), line(9)]),
         // The log in OBS is older than the preview.
-        (
-            half,
-            vec![
-                line(0),
-                line(1),
-                line(2),
-                line(3),
-                gap(28),
-                line(8),
-                line(9),
-            ],
-        ),
-        (
-            String::new(),
-            vec![line(0), line(1), gap(42), line(8), line(9)],
-        ),
+        (half, vec![line(0), line(1), line(2), line(3), gap(28), line(8), line(9)]),
+        (String::new(), vec![line(0), line(1), gap(42), line(8), line(9)]),
     ] {
         let log = outgrown(&in_obs);
         assert_eq!(follow(&log).await, expected, "{in_obs}");

@@ -39,11 +39,9 @@ async fn the_first_poll_returns_only_the_last_lines() {
 #[tokio::test]
 async fn an_incomplete_line_is_the_last_one() {
     let site = Site::start().await;
-    for (tail, expected) in [
-        (0, &["ee", "four"][..]),
-        (1, &["three", "four"]),
-        (2, &["two", "three", "four"]),
-    ] {
+    for (tail, expected) in
+        [(0, &["ee", "four"][..]), (1, &["three", "four"]), (2, &["two", "three", "four"])]
+    {
         let job = blocked_job(
             &site,
             &format!("incomplete-{tail}"),
@@ -73,13 +71,8 @@ async fn a_log_that_is_longer_than_a_preview_is_not_read_from_its_beginning() {
 #[tokio::test]
 async fn the_updates_of_a_job_begin_with_the_last_lines() {
     let site = Site::start().await;
-    let job = blocked_job(
-        &site,
-        "updates",
-        "print('one\\ntwo', flush=True)",
-        "print('three')",
-    )
-    .await;
+    let job =
+        blocked_job(&site, "updates", "print('one\\ntwo', flush=True)", "print('three')").await;
     let updates = job.updates().tail_lines(1).follow();
     let updates: Vec<JobUpdate> = updates.try_collect().await.unwrap();
     let items: Vec<LogItem> = updates

@@ -32,10 +32,7 @@ async fn a_log_is_followed_to_the_end_of_the_job() {
     assert_eq!(site.clock.slept(), [seconds(5)]);
 
     let preview = job.logs("worker-0").preview().await.unwrap();
-    assert_eq!(
-        preview.content.as_deref(),
-        Some("one\ntwo, and more\n\nä, no end")
-    );
+    assert_eq!(preview.content.as_deref(), Some("one\ntwo, and more\n\nä, no end"));
     let error = refused(job.logs("worker-7").preview().await);
     assert_eq!(
         message(&error),
@@ -49,11 +46,7 @@ async fn a_log_that_does_not_exist_yet_is_waited_for() {
     let mut timing = Timing::instant();
     timing.queuing = seconds(100);
     let site = Site::with(|builder| builder.timing(timing)).await;
-    let job = site
-        .script("later", "print('here')")
-        .submit()
-        .await
-        .unwrap();
+    let job = site.script("later", "print('here')").submit().await.unwrap();
     site.emulator.wait_for(job.id(), "Pending").await.unwrap();
     let error = refused(job.logs("worker-0").preview().await);
     assert_eq!(
@@ -62,11 +55,8 @@ async fn a_log_that_does_not_exist_yet_is_waited_for() {
     );
     assert!(error.is_not_ready() && error.is_retryable() && !error.is_not_found());
 
-    let (emulator, clock, id) = (
-        Arc::clone(&site.emulator),
-        site.clock.clone(),
-        job.id().to_owned(),
-    );
+    let (emulator, clock, id) =
+        (Arc::clone(&site.emulator), site.clock.clone(), job.id().to_owned());
     site.clock.step(async move {
         clock.advance(seconds(100));
         emulator.wait_until_settled(&id).await;
@@ -101,10 +91,7 @@ async fn a_log_is_followed_across_restarts_of_its_task() {
     let line = |line: &str| LogItem::Line(line.to_owned());
     // The last lines of the first run may be missing.
     let gap = LogItem::Gap { bytes: None };
-    assert_eq!(
-        items,
-        [line("first run"), gap, line("again"), line("and done")]
-    );
+    assert_eq!(items, [line("first run"), gap, line("again"), line("and done")]);
     assert_eq!(server.left(), 0);
 }
 
@@ -119,10 +106,7 @@ async fn a_long_log_precedes_the_end_of_its_task() {
     assert_eq!(items, lines.collect::<Vec<_>>());
     let news: Vec<_> = job.follow().try_collect().await.unwrap();
     let lines = update_lines(&news, job.id());
-    let last = lines
-        .iter()
-        .rposition(|line| line == "worker-0: 1")
-        .unwrap();
+    let last = lines.iter().rposition(|line| line == "worker-0: 1").unwrap();
     let end = "! [worker-0] Training finished. Exit code 0.";
     assert!(last < lines.iter().position(|line| line == end).unwrap());
 }
@@ -164,10 +148,9 @@ async fn a_log_that_is_not_there_ends_and_a_refused_poll_is_an_error() {
     let refusal = |status: &str, code: &str| {
         json_answer(status, "", &json!({ "error_code": code }).to_string())
     };
-    for missing in [
-        refusal("404 Not Found", "ModelArts.2836"),
-        refusal("400 Bad Request", "ModelArts.2775"),
-    ] {
+    for missing in
+        [refusal("404 Not Found", "ModelArts.2836"), refusal("400 Bad Request", "ModelArts.2775")]
+    {
         let (server, _, job) = scripted([details("Running"), missing]).await;
         let items: Vec<_> = job.logs("worker-0").follow().try_collect().await.unwrap();
         assert_eq!(items, []);

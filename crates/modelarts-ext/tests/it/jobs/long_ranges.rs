@@ -88,9 +88,7 @@ impl History {
         let bodies = std::mem::take(&mut *self.bodies.lock().unwrap());
         let ranges = bodies.iter().map(|body| {
             let filters = body["filters"].as_array().unwrap();
-            let times = filters
-                .iter()
-                .filter(|filter| filter["key"] == "create_time");
+            let times = filters.iter().filter(|filter| filter["key"] == "create_time");
             let [range] = times.collect::<Vec<_>>()[..] else {
                 panic!("{body}");
             };
@@ -103,9 +101,7 @@ impl History {
 
 fn names(jobs: &[Job]) -> Vec<&str> {
     let names = jobs.iter().map(|job| job.name());
-    names
-        .map(|name| name.strip_prefix("job").unwrap())
-        .collect()
+    names.map(|name| name.strip_prefix("job").unwrap()).collect()
 }
 
 /// Ranges of the four searches of [`History::recent`], oldest first.
@@ -116,16 +112,7 @@ const RANGES: [[&str; 2]; 4] = [
     ["2026-01-08T08:30:45Z", "2026-01-15T08:31:45Z"],
 ];
 /// Names of the jobs of [`History::recent`], oldest first.
-const RECENT: [&str; 8] = [
-    "-100",
-    "-80",
-    "before-69",
-    "-69",
-    "after-69",
-    "-7",
-    "-5",
-    "0",
-];
+const RECENT: [&str; 8] = ["-100", "-80", "before-69", "-69", "after-69", "-7", "-5", "0"];
 
 fn reversed<T: Clone, const N: usize>(rows: &[T; N]) -> Vec<T> {
     rows.iter().rev().cloned().collect()
@@ -171,10 +158,7 @@ async fn only_the_searches_that_are_needed_are_sent() {
     assert_eq!(names(&pages[0].items), ["0", "-5"]);
     // The total of the service includes all jobs of the project.
     assert_eq!((pages.len(), pages[0].total), (1, Some(9)));
-    assert_eq!(
-        history.ranges(),
-        [["2026-01-09T08:30:45Z", "2026-01-15T08:31:45Z"]]
-    );
+    assert_eq!(history.ranges(), [["2026-01-09T08:30:45Z", "2026-01-15T08:31:45Z"]]);
 
     // A start that is ahead of the clock of the client.
     let ahead = Filter::create_time().after(history.now + days(1));
@@ -191,10 +175,7 @@ async fn borders_are_whole_seconds() {
     let jobs = list.oldest_first().collect(100).await.unwrap();
     assert_eq!(names(&jobs), RECENT);
     let ranges = history.ranges();
-    assert_eq!(
-        ranges[0],
-        ["2025-10-07T08:30:44.25Z", "2025-11-07T08:30:44Z"]
-    );
+    assert_eq!(ranges[0], ["2025-10-07T08:30:44.25Z", "2025-11-07T08:30:44Z"]);
     assert_eq!(ranges[1], ["2025-11-07T08:30:44Z", "2025-12-08T08:30:44Z"]);
 }
 
@@ -230,9 +211,7 @@ async fn a_position_of_other_conditions_is_refused() {
     let long = first(history.recent().oldest_first()).await;
     let short = first(history.list()).await;
     history.bodies.lock().unwrap().clear();
-    let other = history
-        .list()
-        .filter(Filter::create_time().after(history.now - days(90)));
+    let other = history.list().filter(Filter::create_time().after(history.now - days(90)));
     for (list, expected) in [
         (
             other.oldest_first().resume(long.clone()),
@@ -272,10 +251,7 @@ async fn an_error_has_a_position_in_its_search() {
     let list = list.filter(Filter::create_time().after(start));
     let error = refused(list.collect(10).await);
     let position = serde_json::to_value(error.position().unwrap()).unwrap();
-    assert_eq!(
-        position["search"],
-        json!({"name": "2026-01-06T08:30:45Z", "rows_before": 0})
-    );
+    assert_eq!(position["search"], json!({"name": "2026-01-06T08:30:45Z", "rows_before": 0}));
     assert_eq!(position["read"], 1);
 }
 
@@ -284,22 +260,14 @@ async fn conditions_on_times_are_combined() {
     let history = History::start().await;
     let now = history.now;
     let time = Filter::create_time;
-    let list = history
-        .recent()
-        .filter(time().between(now - days(81), now - days(60)));
+    let list = history.recent().filter(time().between(now - days(81), now - days(60)));
     let jobs = list.collect(100).await.unwrap();
     assert_eq!(names(&jobs), ["after-69", "-69", "before-69", "-80"]);
-    assert_eq!(
-        history.ranges(),
-        [["2025-10-26T08:30:45Z", "2025-11-16T08:30:45Z"]]
-    );
+    assert_eq!(history.ranges(), [["2025-10-26T08:30:45Z", "2025-11-16T08:30:45Z"]]);
     let two = history.list().filter(time().between(now - days(7), now));
     let two = two.filter(time().between(now - days(20), now - days(5)));
     assert_eq!(names(&two.collect(9).await.unwrap()), ["-5", "-7"]);
-    assert_eq!(
-        history.ranges(),
-        [["2026-01-08T08:30:45Z", "2026-01-10T08:30:45Z"]]
-    );
+    assert_eq!(history.ranges(), [["2026-01-08T08:30:45Z", "2026-01-10T08:30:45Z"]]);
     // A condition that was created with `raw` is sent as it is.
     let values = [now - days(100), now].map(|time| time.to_string());
     let raw = Filter::raw("create_time", FilterOperator::Between, values.clone());

@@ -61,10 +61,7 @@ async fn a_job_of_another_workspace_is_found_by_its_name() {
     assert!(refused(search().get_by_name("own").await).is_not_found());
     let error = refused(search().get_by_name("ber").await);
     assert!(error.is_not_found());
-    assert_eq!(
-        error.to_string(),
-        format!("no job in workspace {workspace} is named \"ber\"")
-    );
+    assert_eq!(error.to_string(), format!("no job in workspace {workspace} is named \"ber\""));
 }
 
 #[tokio::test]
@@ -113,9 +110,7 @@ async fn several_jobs_are_deleted_by_ids_handles_and_jobs() {
     jobs.delete_many(&ids[1..2]).await.unwrap();
     jobs.delete_many(vec![ids[2].clone()]).await.unwrap();
     jobs.delete_many([JobHandle::from(&done[3])]).await.unwrap();
-    jobs.delete_many([&JobHandle::from(&done[4])])
-        .await
-        .unwrap();
+    jobs.delete_many([&JobHandle::from(&done[4])]).await.unwrap();
     jobs.delete_many(&done[5..6]).await.unwrap();
     jobs.delete_many(done.pop()).await.unwrap();
     for id in &ids {
@@ -137,20 +132,12 @@ async fn a_deletion_sends_the_kind_of_jobs_that_were_read() {
     let client = server.client(&TestClock::new()).build().unwrap();
     let jobs = client.training_jobs();
     let (board, job) = (jobs.get("v").await.unwrap(), jobs.get("j").await.unwrap());
-    let handles = [
-        JobHandle::from(board),
-        JobHandle::from(job),
-        jobs.job("h").unwrap(),
-    ];
+    let handles = [JobHandle::from(board), JobHandle::from(job), jobs.job("h").unwrap()];
     jobs.delete_many(&handles).await.unwrap();
     let requests = server.requests();
     let body: Value = serde_json::from_str(requests[2].split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let row = |kind: &str, id: &str| json!({"kind": kind, "metadata": {"id": id}});
-    let rows = [
-        row("visualization_job", "v"),
-        row("job", "j"),
-        row("job", "h"),
-    ];
+    let rows = [row("visualization_job", "v"), row("job", "j"), row("job", "h")];
     assert_eq!(body, json!({"jobs": rows}));
 
     // Nothing is sent for no jobs, and if an id is invalid.

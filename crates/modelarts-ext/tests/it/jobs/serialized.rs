@@ -60,16 +60,11 @@ fn a_kind_is_an_object_with_its_name() {
     for (kind, json) in [
         (EventKind::MaybeHanging, r#"{"kind":"maybe_hanging"}"#),
         (
-            EventKind::AutoStopped {
-                limit: Duration::from_secs(3600),
-            },
+            EventKind::AutoStopped { limit: Duration::from_secs(3600) },
             r#"{"kind":"auto_stopped","limit_seconds":3600}"#,
         ),
         (
-            EventKind::CodeDownloaded {
-                task: task(),
-                took: Some(Duration::from_millis(296)),
-            },
+            EventKind::CodeDownloaded { task: task(), took: Some(Duration::from_millis(296)) },
             r#"{"kind":"code_downloaded","task":"worker-0","took_seconds":0.296}"#,
         ),
         (
@@ -90,18 +85,9 @@ fn a_kind_is_an_object_with_its_name() {
 
 #[test]
 fn a_log_item_is_a_line_or_a_gap() {
-    assert_eq!(
-        text(&LogItem::Line("epoch 1".to_owned())),
-        r#"{"line":"epoch 1"}"#
-    );
-    assert_eq!(
-        text(&LogItem::Gap { bytes: Some(4096) }),
-        r#"{"gap":{"bytes":4096}}"#
-    );
-    assert_eq!(
-        text(&LogItem::Gap { bytes: None }),
-        r#"{"gap":{"bytes":null}}"#
-    );
+    assert_eq!(text(&LogItem::Line("epoch 1".to_owned())), r#"{"line":"epoch 1"}"#);
+    assert_eq!(text(&LogItem::Gap { bytes: Some(4096) }), r#"{"gap":{"bytes":4096}}"#);
+    assert_eq!(text(&LogItem::Gap { bytes: None }), r#"{"gap":{"bytes":null}}"#);
 }
 
 #[tokio::test]
@@ -115,10 +101,7 @@ async fn an_update_is_one_object() {
     .remove(0);
     server.add([details("Failed")]);
     let failed = job.get().await.unwrap();
-    let log = |item| JobUpdate::Log {
-        task: "worker-0".to_owned(),
-        item,
-    };
+    let log = |item| JobUpdate::Log { task: "worker-0".to_owned(), item };
     for (update, json) in [
         (
             JobUpdate::Phase(Box::new(failed)),

@@ -75,16 +75,11 @@ async fn a_sweep_of_thirty_jobs_has_at_most_five_unfinished() {
     let jobs = by_index.values().flatten().map(Waited::job);
     let times = jobs.map(|job| {
         let stored = site.emulator.stored_job(job.id()).unwrap().unwrap();
-        (
-            job.created_at().unwrap(),
-            Timestamp::from(stored.ended.unwrap()),
-        )
+        (job.created_at().unwrap(), Timestamp::from(stored.ended.unwrap()))
     });
     let times: Vec<_> = times.collect();
     let unfinished = times.iter().map(|(at, _)| {
-        let unfinished = times
-            .iter()
-            .filter(|(created, ended)| (created..ended).contains(&at));
+        let unfinished = times.iter().filter(|(created, ended)| (created..ended).contains(&at));
         unfinished.count()
     });
     assert_eq!(unfinished.max(), Some(5));
@@ -95,14 +90,7 @@ async fn results_are_in_the_order_of_the_jobs_when_awaited() {
     let site = site().await;
     let sweep = ["a-1", "bad-1", "a-0"].map(|name| site.job(name));
     let results = site.client.training_jobs().submit_all(sweep).await;
-    assert_eq!(
-        words(&results),
-        [
-            "completed",
-            "failed with exit code 7 in worker-0",
-            "completed"
-        ]
-    );
+    assert_eq!(words(&results), ["completed", "failed with exit code 7 in worker-0", "completed"]);
     assert_eq!(site.client.training_jobs().submit_all([]).await.len(), 0);
 }
 
@@ -113,16 +101,11 @@ async fn a_sweep_makes_few_requests_and_is_limited() {
     let start = site.now();
     let sweep = site.client.training_jobs().submit_all(sweep).at_most(20);
     let results = sweep.interval(seconds(5), seconds(10)).await;
-    assert!(
-        results
-            .iter()
-            .all(|end| end.as_ref().unwrap().is_completed())
-    );
+    assert!(results.iter().all(|end| end.as_ref().unwrap().is_completed()));
     let took = site.now().duration_since(start).unwrap();
     let requests = site.take_requests();
-    let (creates, waits): (Vec<_>, Vec<_>) = requests
-        .into_iter()
-        .partition(|(_, path)| path == "training-jobs");
+    let (creates, waits): (Vec<_>, Vec<_>) =
+        requests.into_iter().partition(|(_, path)| path == "training-jobs");
     assert_eq!(creates.len(), 40);
     for pair in waits.windows(2) {
         let apart = pair[1].0.duration_since(pair[0].0).unwrap();
@@ -163,15 +146,10 @@ async fn wrong_jobs_are_found_before_the_first_is_sent() {
     // The others are submitted when the stream is read on.
     let rest: Vec<_> = results.collect().await;
     assert_eq!(rest.len(), 2);
-    assert!(
-        rest.iter()
-            .all(|(_, end)| end.as_ref().unwrap().is_completed())
-    );
+    assert!(rest.iter().all(|(_, end)| end.as_ref().unwrap().is_completed()));
     assert_eq!(created(&site), 2);
     // The service receives jobs that are not checked.
-    let results = jobs
-        .submit_all([site.job("five").nodes(0).unchecked()])
-        .await;
+    let results = jobs.submit_all([site.job("five").nodes(0).unchecked()]).await;
     assert_eq!(words(&results), ["Service"]);
     assert_eq!(created(&site), 3);
 }
@@ -183,20 +161,14 @@ async fn wrong_options_are_the_error_of_each_job() {
     let sweep = || jobs.submit_all([site.job("a"), site.job("b")]);
     for (sweep, text) in [
         (sweep().at_most(0), "at_most: 0 jobs; must be at least 1"),
-        (
-            sweep().rate_limit(0.0),
-            "rate_limit: 0 calls a second; must be above 0",
-        ),
+        (sweep().rate_limit(0.0), "rate_limit: 0 calls a second; must be above 0"),
     ] {
         let results: Vec<_> = sweep.stream().collect().await;
         let texts = results.into_iter().map(|(index, result)| {
             let error = result.unwrap_err();
             (index, error.to_string())
         });
-        assert_eq!(
-            texts.collect::<Vec<_>>(),
-            [(0, text.to_owned()), (1, text.to_owned())]
-        );
+        assert_eq!(texts.collect::<Vec<_>>(), [(0, text.to_owned()), (1, text.to_owned())]);
     }
     assert_eq!(site.take_requests(), []);
 }
@@ -209,13 +181,8 @@ async fn a_rejected_job_leaves_its_place_to_the_next() {
     let sweep = (0..3).map(|n| site.job(&format!("job-{n}")));
     let sweep = site.client.training_jobs().submit_all(sweep).at_most(1);
     let results: Vec<_> = sweep.stream().collect().await;
-    let order = results
-        .iter()
-        .map(|(index, result)| (*index, result.is_ok()));
-    assert_eq!(
-        order.collect::<Vec<_>>(),
-        [(0, false), (1, true), (2, true)]
-    );
+    let order = results.iter().map(|(index, result)| (*index, result.is_ok()));
+    assert_eq!(order.collect::<Vec<_>>(), [(0, false), (1, true), (2, true)]);
 }
 
 #[tokio::test]
@@ -240,18 +207,10 @@ async fn the_time_limit_applies_to_all_jobs_together() {
     let sweep = (0..4).map(|n| site.job(&format!("x{n}-9")));
     let sweep = site.client.training_jobs().submit_all(sweep).at_most(1);
     // A job takes 50 seconds. The limit does not end a request here, because it passes in a pause.
-    let results = sweep
-        .interval(seconds(5), seconds(5))
-        .timeout(seconds(75))
-        .await;
+    let results = sweep.interval(seconds(5), seconds(5)).timeout(seconds(75)).await;
     assert_eq!(
         words(&results),
-        [
-            "completed",
-            "timed out: the job continues",
-            "Timeout",
-            "Timeout"
-        ]
+        ["completed", "timed out: the job continues", "Timeout", "Timeout"]
     );
     assert_eq!(
         results[2].as_ref().unwrap_err().to_string(),

@@ -62,10 +62,7 @@ async fn a_throttled_wait_ends_at_the_time_limit_of_the_caller() {
 #[tokio::test]
 async fn a_request_that_succeeds_begins_the_tolerated_time_anew() {
     let site = site(&[("long", 3000)]).await;
-    let jobs = [
-        submit(&site, "a-long", "0").await,
-        submit(&site, "b-long", "w").await,
-    ];
+    let jobs = [submit(&site, "a-long", "0").await, submit(&site, "b-long", "w").await];
     // In each of 30 rounds, the search in the first workspace succeeds.
     for _ in 0..30 {
         add(&site, 1, LIST, Fault::TotalsAsText);
@@ -79,10 +76,7 @@ async fn a_request_that_succeeds_begins_the_tolerated_time_anew() {
 #[tokio::test]
 async fn the_error_of_a_wait_has_the_results_before_it() {
     let site = site(&[("short", 60), ("long", 3000)]).await;
-    let jobs = [
-        submit(&site, "a-short", "0").await,
-        submit(&site, "b-long", "0").await,
-    ];
+    let jobs = [submit(&site, "a-short", "0").await, submit(&site, "b-long", "0").await];
     site.clock.advance(seconds(70)).await;
     add(&site, 1, LIST, Fault::TotalsAsText);
     add(&site, 1, LIST, status(403, None));

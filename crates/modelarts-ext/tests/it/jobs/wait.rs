@@ -25,11 +25,8 @@ async fn a_wait_ends_on_its_condition() {
     let job = site.script("until", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     site.emulator.wait_for(job.id(), "Pending").await.unwrap();
-    let (emulator, clock, id) = (
-        Arc::clone(&site.emulator),
-        site.clock.clone(),
-        job.id().to_owned(),
-    );
+    let (emulator, clock, id) =
+        (Arc::clone(&site.emulator), site.clock.clone(), job.id().to_owned());
     site.clock.step(async move {
         clock.advance(seconds(100));
         emulator.wait_for(&id, "Running").await.unwrap();
@@ -88,11 +85,8 @@ async fn a_wait_is_observed() {
     let script = barrier.script("", "");
     let job = site.script("observed", &script).submit().await.unwrap();
     for phase in ["Pending", "Running"] {
-        let (emulator, clock, id) = (
-            Arc::clone(&site.emulator),
-            site.clock.clone(),
-            job.id().to_owned(),
-        );
+        let (emulator, clock, id) =
+            (Arc::clone(&site.emulator), site.clock.clone(), job.id().to_owned());
         // A poll that detects no change yields no observation.
         site.clock.step(async {});
         site.clock.step(async move {
@@ -104,17 +98,10 @@ async fn a_wait_is_observed() {
         barrier.reached().await.release().await;
     });
     let seen: Vec<Observation> = job.wait().stream().try_collect().await.unwrap();
-    let seen = seen.iter().map(
-        |Observation {
-             job,
-             outcome,
-             errors,
-             ..
-         }| {
-            let secondary = job.secondary_phase().unwrap();
-            format!("{} {secondary} {outcome:?} {errors}", job.phase())
-        },
-    );
+    let seen = seen.iter().map(|Observation { job, outcome, errors, .. }| {
+        let secondary = job.secondary_phase().unwrap();
+        format!("{} {secondary} {outcome:?} {errors}", job.phase())
+    });
     assert_eq!(
         seen.collect::<Vec<_>>(),
         [
@@ -152,18 +139,8 @@ async fn a_job_vanishes_while_it_is_waited_for() {
     assert_eq!(*all.await.unwrap()[0].outcome(), Outcome::Vanished);
     let error = refused(job.delete().await);
     assert!(error.is_not_found());
-    assert_eq!(
-        job.events().follow().try_collect::<Vec<_>>().await.unwrap(),
-        []
-    );
-    assert_eq!(
-        job.logs("worker-0")
-            .follow()
-            .try_collect::<Vec<_>>()
-            .await
-            .unwrap(),
-        []
-    );
+    assert_eq!(job.events().follow().try_collect::<Vec<_>>().await.unwrap(), []);
+    assert_eq!(job.logs("worker-0").follow().try_collect::<Vec<_>>().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -193,16 +170,10 @@ async fn an_unknown_phase_is_kept_and_the_wait_goes_on() {
     let phase = "Hibernating".to_owned();
     site.fault(1, SHOW, Fault::UnknownPhase { phase });
     let seen: Vec<_> = job.wait().stream().try_collect().await.unwrap();
-    let seen: Vec<_> = seen
-        .iter()
-        .map(|seen| (seen.job.phase(), seen.outcome.clone()))
-        .collect();
+    let seen: Vec<_> = seen.iter().map(|seen| (seen.job.phase(), seen.outcome.clone())).collect();
     assert_eq!(
         seen,
-        [
-            (Phase::Other("Hibernating".into()), None),
-            (Phase::Completed, Some(Outcome::Completed)),
-        ]
+        [(Phase::Other("Hibernating".into()), None), (Phase::Completed, Some(Outcome::Completed)),]
     );
 }
 

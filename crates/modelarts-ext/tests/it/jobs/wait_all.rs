@@ -104,12 +104,7 @@ async fn hundreds_of_jobs_share_a_budget_of_calls() {
     let site = Site::with(|builder| builder.timing(timing)).await;
     let mut jobs = Vec::new();
     for number in 0..110 {
-        jobs.push(
-            site.script(&format!("j{number}"), "")
-                .submit()
-                .await
-                .unwrap(),
-        );
+        jobs.push(site.script(&format!("j{number}"), "").submit().await.unwrap());
     }
     // The wait does not include this job.
     site.script("other", "").submit().await.unwrap();
@@ -192,10 +187,7 @@ async fn a_condition_ends_the_waits_of_many_jobs_with_few_calls() {
     site.emulator.wait_until_settled(jobs[0].id()).await;
     let before = (site.count(LIST).0, site.count(SHOW).0);
     let wait = site.client.training_jobs().wait_all(&jobs);
-    let all = wait
-        .until(|job| job.phase() == Phase::Pending)
-        .await
-        .unwrap();
+    let all = wait.until(|job| job.phase() == Phase::Pending).await.unwrap();
     let mut outcomes = BTreeMap::new();
     for waited in &all {
         count(&mut outcomes, waited);
@@ -205,10 +197,7 @@ async fn a_condition_ends_the_waits_of_many_jobs_with_few_calls() {
     let expected = map([("reached the condition of the wait", 59_u32), (STOPPED, 1)]);
     assert_eq!(outcomes, expected);
     // Two pages have the pending jobs, and a read has the job that ended.
-    assert_eq!(
-        (site.count(LIST).0 - before.0, site.count(SHOW).0 - before.1),
-        (2, 1)
-    );
+    assert_eq!((site.count(LIST).0 - before.0, site.count(SHOW).0 - before.1), (2, 1));
 }
 
 #[tokio::test]
@@ -223,19 +212,12 @@ async fn a_condition_that_holds_later_ends_the_wait_for_its_job() {
         drop(waiting);
     });
     let wait = site.client.training_jobs().wait_all([&held, &done]);
-    let mut ends = wait
-        .until(|job| job.name() == "held" && job.phase() == Phase::Completed)
-        .stream();
+    let mut ends =
+        wait.until(|job| job.name() == "held" && job.phase() == Phase::Completed).stream();
     let first = ends.try_next().await.unwrap().unwrap();
-    assert_eq!(
-        (first.job().name(), first.outcome()),
-        ("done", &Outcome::Completed)
-    );
+    assert_eq!((first.job().name(), first.outcome()), ("done", &Outcome::Completed));
     let second = ends.try_next().await.unwrap().unwrap();
-    assert_eq!(
-        (second.job().name(), second.outcome()),
-        ("held", &Outcome::Reached)
-    );
+    assert_eq!((second.job().name(), second.outcome()), ("held", &Outcome::Reached));
     assert!(second.job().is_final() && !held.is_final());
     assert!(ends.try_next().await.unwrap().is_none());
 }
@@ -243,12 +225,7 @@ async fn a_condition_that_holds_later_ends_the_wait_for_its_job() {
 #[tokio::test]
 async fn nothing_to_wait_for_ends_at_once() {
     let site = Site::start().await;
-    let all = site
-        .client
-        .training_jobs()
-        .wait_all(Vec::<Job>::new())
-        .await
-        .unwrap();
+    let all = site.client.training_jobs().wait_all(Vec::<Job>::new()).await.unwrap();
     assert_eq!(all.len(), 0);
     assert_eq!(site.count(LIST).0, 0);
 }
@@ -297,8 +274,5 @@ async fn jobs_in_unknown_phases_do_not_block_others() {
     assert_eq!(order, ["b", "c", "a"]);
     assert!(all.iter().all(Waited::is_completed));
     let search = "training-job-searches";
-    assert_eq!(
-        asked(&server)[3..],
-        [search, search, "a", search, "b", search, "c", search, "a"]
-    );
+    assert_eq!(asked(&server)[3..], [search, search, "a", search, "b", search, "c", search, "a"]);
 }

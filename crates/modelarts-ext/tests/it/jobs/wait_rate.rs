@@ -122,18 +122,14 @@ async fn jobs_that_fail_or_stop_together_keep_to_the_rate() {
     let (mut failed, mut with_details) = (0, 0);
     while let Some(end) = ends.try_next().await.unwrap() {
         let kind = match end.outcome() {
-            Outcome::Failed {
-                exit_code: Some(3), ..
-            } => {
+            Outcome::Failed { exit_code: Some(3), .. } => {
                 failed += 1;
                 let details = (end.last_events().len(), end.last_lines().len());
                 with_details += u32::from(details == (5, 1));
                 assert!([(5, 1), (0, 0)].contains(&details), "{details:?}");
                 "failed"
             }
-            Outcome::Terminated {
-                by: TerminatedBy::User,
-            } => "stopped",
+            Outcome::Terminated { by: TerminatedBy::User } => "stopped",
             other => panic!("{other:?}"),
         };
         last.insert(kind, site.now().duration_since(start).unwrap());
@@ -201,10 +197,8 @@ async fn jobs_handles_and_ids_can_be_waited_for() {
         ])
         .await
         .unwrap();
-    let ends: BTreeMap<_, _> = ends
-        .iter()
-        .map(|end| (end.job().id().to_owned(), end.outcome().clone()))
-        .collect();
+    let ends: BTreeMap<_, _> =
+        ends.iter().map(|end| (end.job().id().to_owned(), end.outcome().clone())).collect();
     assert_eq!(
         ends,
         BTreeMap::from([
@@ -226,12 +220,7 @@ async fn wrong_ids_and_rates_are_errors_before_a_request() {
     let site = Site::start().await;
     let jobs = site.client.training_jobs();
     let error: Error = refused(jobs.wait_all(["good", "not good"]).await);
-    assert!(
-        error
-            .to_string()
-            .starts_with("the job id \"not good\" is wrong"),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("the job id \"not good\" is wrong"), "{error}");
     for rate in [0.0, -1.0, f64::NAN] {
         let error = refused(jobs.wait_all(["good"]).rate_limit(rate).await);
         assert_eq!(

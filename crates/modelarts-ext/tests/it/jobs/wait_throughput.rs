@@ -108,10 +108,7 @@ fn found(search: &Value) -> Value {
 
 fn wait(latency: Duration, rate: f64) -> (Arc<Mutex<Traffic>>, WaitAll) {
     let traffic = Arc::default();
-    let service = SlowService {
-        latency,
-        traffic: Arc::clone(&traffic),
-    };
+    let service = SlowService { latency, traffic: Arc::clone(&traffic) };
     let client = Client::builder()
         .endpoint("https://modelarts.test")
         .project_id(PROJECT)
@@ -135,12 +132,9 @@ fn assert_spread(traffic: &Traffic, rate: f64) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn the_rate_limit_is_reached_with_any_latency() {
-    for (latency, rate, reached) in [
-        (20, 200.0, 200.0),
-        (200, 200.0, 80.0),
-        (200, 50.0, 50.0),
-        (2000, 1.0, 1.0),
-    ] {
+    for (latency, rate, reached) in
+        [(20, 200.0, 200.0), (200, 200.0, 80.0), (200, 50.0, 50.0), (2000, 1.0, 1.0)]
+    {
         let (traffic, wait) = wait(Duration::from_millis(latency), rate);
         let start = Instant::now();
         let ends = wait.await.unwrap();
@@ -154,10 +148,7 @@ async fn the_rate_limit_is_reached_with_any_latency() {
         assert!((2 * JOBS..2 * JOBS + 50).contains(&requests), "{requests}");
         assert_eq!(ends.len(), JOBS);
         let measured = f64::from(u32::try_from(requests).unwrap()) / took;
-        assert!(
-            measured >= 0.95 * reached,
-            "{latency} ms, {rate}: {measured}"
-        );
+        assert!(measured >= 0.95 * reached, "{latency} ms, {rate}: {measured}");
         assert!(traffic.most <= 16, "{latency} ms, {rate}: {}", traffic.most);
     }
 }

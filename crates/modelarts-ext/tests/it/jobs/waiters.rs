@@ -21,10 +21,7 @@ fn waiters() -> Vec<Value> {
 }
 
 fn cases() -> Vec<Value> {
-    let file = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../openapi/vectors/waiters.json"
-    );
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/vectors/waiters.json");
     let vectors: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
     vectors["cases"].as_array().unwrap().clone()
 }
@@ -50,10 +47,7 @@ fn the_description_gives_the_outcome_of_each_case() {
     let mut tested = BTreeSet::new();
     for case in cases() {
         let name = case["waiter"].as_str().unwrap();
-        let waiter = waiters
-            .iter()
-            .find(|waiter| waiter["name"] == name)
-            .unwrap();
+        let waiter = waiters.iter().find(|waiter| waiter["name"] == name).unwrap();
         let status = case["status"].as_u64().unwrap();
         let outcome = outcome(waiter, status, &case["body"]);
         assert_eq!(outcome, case["outcome"], "{name}: {}", case["name"]);
@@ -61,22 +55,14 @@ fn the_description_gives_the_outcome_of_each_case() {
         tested.insert((name.to_owned(), value.to_owned()));
     }
     // Every phase in the description must have a case.
-    for waiter in waiters
-        .iter()
-        .filter(|waiter| waiter["field"] == "status.phase")
-    {
+    for waiter in waiters.iter().filter(|waiter| waiter["field"] == "status.phase") {
         for phase in Phase::KNOWN {
             let name = waiter["name"].as_str().unwrap().to_owned();
-            assert!(
-                tested.contains(&(name, (*phase).to_owned())),
-                "{waiter}: {phase}"
-            );
+            assert!(tested.contains(&(name, (*phase).to_owned())), "{waiter}: {phase}");
         }
     }
     let tested: BTreeSet<_> = tested.iter().map(|(waiter, _)| waiter.as_str()).collect();
-    let names = waiters
-        .iter()
-        .map(|waiter| waiter["name"].as_str().unwrap());
+    let names = waiters.iter().map(|waiter| waiter["name"].as_str().unwrap());
     assert_eq!(tested, names.collect());
 }
 
@@ -118,11 +104,7 @@ async fn waits_end_with_the_outcome_of_each_case() {
                 },
                 Err(_) => "error",
             };
-            assert_eq!(
-                outcome, case["outcome"],
-                "{waiter}: {}: {end:?}",
-                case["name"]
-            );
+            assert_eq!(outcome, case["outcome"], "{waiter}: {}: {end:?}", case["name"]);
         }
     }
 }

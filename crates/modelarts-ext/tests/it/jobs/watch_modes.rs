@@ -55,9 +55,7 @@ fn expected(way: Way, outcome: &Outcome, events: &[String], lines: &[&str]) -> W
     };
     let lines = lines.iter().map(|line| (*line).to_owned());
     WatchResult {
-        outcome: [Way::Wait, Way::WaitAll]
-            .contains(&way)
-            .then(|| outcome.clone()),
+        outcome: [Way::Wait, Way::WaitAll].contains(&way).then(|| outcome.clone()),
         events: (whole || way == Way::Events).then(|| events.to_vec()),
         lines: (whole || way == Way::Log).then(|| lines.collect()),
         last: whole.then(|| last.to_owned()),
@@ -132,17 +130,12 @@ struct Scene {
 
 impl Scene {
     async fn new(site: Site) -> Self {
-        Self {
-            site,
-            barrier: Arc::new(ScriptBarrier::new().await),
-        }
+        Self { site, barrier: Arc::new(ScriptBarrier::new().await) }
     }
 
     /// Submits a job that prints a line and then waits at a barrier.
     async fn job(&self, way: Way, set: impl FnOnce(CreateJob) -> CreateJob) -> Job {
-        let script = self
-            .barrier
-            .script("print('before', flush=True)", "print('after')");
+        let script = self.barrier.script("print('before', flush=True)", "print('after')");
         let job = self.site.script(&format!("{way:?}"), &script);
         set(job).submit().await.unwrap()
     }
@@ -169,11 +162,8 @@ async fn a_job_that_restarts() {
         let job = job.env("MARK", mark.to_string_lossy()).auto_restart(2);
         let mut job = job.submit().await.unwrap();
         let first = scene.barrier.reached().await;
-        let (barrier, emulator, id) = (
-            Arc::clone(&scene.barrier),
-            Arc::clone(&scene.site.emulator),
-            job.id().to_owned(),
-        );
+        let (barrier, emulator, id) =
+            (Arc::clone(&scene.barrier), Arc::clone(&scene.site.emulator), job.id().to_owned());
         // The first poll finds the first run, the second poll the second run, and the third poll
         // the end of the job.
         let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -200,10 +190,9 @@ async fn a_job_that_restarts() {
 #[tokio::test]
 async fn a_job_that_is_stopped() {
     let scene = Scene::new(Site::start().await).await;
-    for (by, prefix) in [
-        (TerminatedBy::User, "by-hand"),
-        (TerminatedBy::AutoStop { limit: HOUR }, "by-itself"),
-    ] {
+    for (by, prefix) in
+        [(TerminatedBy::User, "by-hand"), (TerminatedBy::AutoStop { limit: HOUR }, "by-itself")]
+    {
         for way in WAYS {
             let itself = by != TerminatedBy::User;
             let job = scene.job(way, |job| {
@@ -265,15 +254,9 @@ async fn a_token_that_expires_in_between() {
         .project_id(site.emulator.project_id());
     let scene = Scene::new(site).await;
     for way in WAYS {
-        let client = scene
-            .site
-            .client()
-            .credentials(login.clone().into_provider());
+        let client = scene.site.client().credentials(login.clone().into_provider());
         let client = client.build().unwrap();
-        let once = Once {
-            login: login.clone().into_provider(),
-            kept: OnceCell::new(),
-        };
+        let once = Once { login: login.clone().into_provider(), kept: OnceCell::new() };
         let bound = scene.site.client().credentials(once).build().unwrap();
 
         let id = scene.job(way, |job| job).await.id().to_owned();
@@ -382,9 +365,7 @@ async fn long_job(site: &Site, client: &Client, events: u32, lines: u32) -> Job 
         json!({"time": format!("2026-01-15T08:{:02}:{:02}Z", number / 60, number % 60),
                "message": format!("event {number}")})
     };
-    let log: String = (0..lines)
-        .map(|number| format!("line {number}\n"))
-        .collect();
+    let log: String = (0..lines).map(|number| format!("line {number}\n")).collect();
     let seed = json!({"jobs": [{
         "name": "long", "created": "2026-01-15T08:00:00Z",
         "events": (0..events).map(event).collect::<Vec<_>>(),
@@ -417,10 +398,7 @@ async fn a_source_that_fails_for_good_ends_it_with_an_error() {
                 "{what}: {message}"
             );
             let slept: Duration = site.clock.slept().iter().sum();
-            assert!(
-                slept > limit && slept <= limit + Duration::from_secs(10),
-                "{what}: {slept:?}"
-            );
+            assert!(slept > limit && slept <= limit + Duration::from_secs(10), "{what}: {slept:?}");
         }
     }
 }
@@ -482,9 +460,7 @@ async fn nothing_is_lost_of_a_job_that_ends_among_answers_that_fail() {
     for (way, _) in FOLLOWED {
         for (percent, seed) in [(25, 0), (50, 1), (50, 2)] {
             let how = (way, percent, seed);
-            let job = scene
-                .job(way, |job| job.name(format!("{way:?}-{seed}")))
-                .await;
+            let job = scene.job(way, |job| job.name(format!("{way:?}-{seed}"))).await;
             let waiting = scene.barrier.reached().await;
             let (emulator, id) = (Arc::clone(&scene.site.emulator), job.id().to_owned());
             scene.site.clock.step(async {});

@@ -130,12 +130,7 @@ async fn a_download_continues_where_the_connection_broke() {
         assert_eq!(to_obs.len(), 3);
         for (request, range) in to_obs.iter().zip([false, true, true]) {
             assert_eq!(request.contains("range: bytes=6-\r\n"), range, "{request}");
-            for header in [
-                "authorization",
-                "x-sdk-date",
-                "x-project-id",
-                "x-auth-token",
-            ] {
+            for header in ["authorization", "x-sdk-date", "x-project-id", "x-auth-token"] {
                 assert!(!request.contains(header), "{request}");
             }
         }
@@ -146,12 +141,7 @@ async fn a_download_continues_where_the_connection_broke() {
 async fn a_log_that_became_shorter_during_the_download_is_an_error() {
     for reply in [
         obs("200 OK", "", 3, "new"),
-        obs(
-            "416 Range Not Satisfiable",
-            "content-range: bytes */3\r\n",
-            0,
-            "",
-        ),
+        obs("416 Range Not Satisfiable", "content-range: bytes */3\r\n", 0, ""),
     ] {
         let (server, _, job) = scripted([]).await;
         server.add([
@@ -176,12 +166,7 @@ async fn a_log_that_became_shorter_during_the_download_is_an_error() {
         link(&server, "/log?Signature=s"),
         obs("200 OK", "", 9, "a log\n"),
         link(&server, "/log?Signature=s"),
-        obs(
-            "416 Range Not Satisfiable",
-            "content-range: bytes */6\r\n",
-            0,
-            "",
-        ),
+        obs("416 Range Not Satisfiable", "content-range: bytes */6\r\n", 0, ""),
     ]);
     let directory = tempfile::tempdir().unwrap();
     let size = download(&job, &directory.path().join("log")).await;
@@ -201,12 +186,7 @@ async fn refusals_of_obs_are_errors_without_secrets() {
              00000189); only the end of the log can be read, by preview() or follow()",
         ),
         (
-            obs(
-                "302 Found",
-                "location: https://else.example/x?k=TOPSECRET\r\n",
-                0,
-                "",
-            ),
+            obs("302 Found", "location: https://else.example/x?k=TOPSECRET\r\n", 0, ""),
             "HOST redirects to https://else.example, which is not followed (HTTP 302); only the \
              end of the log can be read, by preview() or follow()",
         ),
@@ -221,12 +201,7 @@ async fn refusals_of_obs_are_errors_without_secrets() {
              preview() or follow()",
         ),
         (
-            obs(
-                "206 Partial Content",
-                "content-range: bytes 7-8/9\r\n",
-                2,
-                "xx",
-            ),
+            obs("206 Partial Content", "content-range: bytes 7-8/9\r\n", 2, "xx"),
             "HOST sends another part of the log; only the end of the log can be read, by \
              preview() or follow()",
         ),
@@ -275,17 +250,11 @@ async fn a_server_that_stops_sending_is_a_timeout() {
     let Reply::Bytes(part) = obs("200 OK", "", 9, "one\ntw") else {
         panic!("the reply consists of bytes");
     };
-    server.add([
-        link(&server, "/log?Signature=s"),
-        Reply::HangAnHour(part, clock),
-    ]);
+    server.add([link(&server, "/log?Signature=s"), Reply::HangAnHour(part, clock)]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     let error = refused(download(&job, &path).await);
-    assert_eq!(
-        error.to_string().replace(&server.url, "HOST"),
-        "HOST sent nothing for 3600s"
-    );
+    assert_eq!(error.to_string().replace(&server.url, "HOST"), "HOST sent nothing for 3600s");
     assert!(error.is_timeout() && error.is_retryable());
     assert_eq!(files(&directory), [""; 0]);
 }
@@ -371,10 +340,7 @@ async fn a_link_is_never_used_without_encryption() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log");
     for full_size in [4, 9] {
-        let network = Network {
-            full_size,
-            to_obs: Arc::default(),
-        };
+        let network = Network { full_size, to_obs: Arc::default() };
         let client = Client::builder()
             .endpoint("https://modelarts.example")
             .project_id("p")

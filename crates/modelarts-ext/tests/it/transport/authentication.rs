@@ -36,14 +36,10 @@ async fn a_clock_that_is_off_is_corrected_in_all_calls_that_are_under_way() {
         let mut dates = Vec::new();
         for (status, body) in [("401 Unauthorized", OFF), ("200 OK", JOB)] {
             // The server responds only when both requests have arrived.
-            let requests = [
-                read_request(&mut one).await.unwrap(),
-                read_request(&mut two).await.unwrap(),
-            ];
+            let requests =
+                [read_request(&mut one).await.unwrap(), read_request(&mut two).await.unwrap()];
             dates.extend(
-                requests
-                    .iter()
-                    .map(|request| header(request, "x-sdk-date").unwrap().to_owned()),
+                requests.iter().map(|request| header(request, "x-sdk-date").unwrap().to_owned()),
             );
             keep_alive(&mut one, status, body).await;
             keep_alive(&mut two, status, body).await;
@@ -91,19 +87,12 @@ impl ProvideCredentials for AtHand {
 async fn what_is_at_hand_is_used_until_it_is_refused() {
     let expired = r#"{"error_code":"ModelArts.0203","error_msg":"the token has expired"}"#;
     let server = Server::start([job(), json_answer("401 Unauthorized", "", expired), job()]).await;
-    let client = server
-        .client(&TestClock::new())
-        .credentials(AtHand::default())
-        .build()
-        .unwrap();
+    let client = server.client(&TestClock::new()).credentials(AtHand::default()).build().unwrap();
     for _ in 0..2 {
         client.training_jobs().get("j").await.unwrap();
     }
     let requests = server.requests();
-    let tokens: Vec<_> = requests
-        .iter()
-        .map(|request| header(request, "x-auth-token"))
-        .collect();
+    let tokens: Vec<_> = requests.iter().map(|request| header(request, "x-auth-token")).collect();
     assert_eq!(tokens, [Some("at hand"), Some("at hand"), Some("asked")]);
 }
 
@@ -122,10 +111,7 @@ async fn the_generated_client_signs_too() {
     };
     let answer = call(&site.client).await.unwrap();
     assert_eq!(answer.status(), 200);
-    assert_eq!(
-        answer.into_inner().metadata.unwrap().name.as_deref(),
-        Some("direct")
-    );
+    assert_eq!(answer.into_inner().metadata.unwrap().name.as_deref(), Some("direct"));
 
     let wrong = modelarts_ext::Credentials::keys(site.emulator.access_key(), "wrong");
     let client = site.client().credentials(wrong).build().unwrap();

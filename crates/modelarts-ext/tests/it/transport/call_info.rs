@@ -31,10 +31,7 @@ async fn what_is_known_about_a_call_is_kept_with_what_it_brought() {
     let clock = TestClock::new();
     let client = server.client(&clock).build().unwrap();
     let mut job = client.training_jobs().get("j").await.unwrap();
-    assert_eq!(
-        (job.call().request_id(), job.call().attempts()),
-        (Some("r2"), 2)
-    );
+    assert_eq!((job.call().request_id(), job.call().attempts()), (Some("r2"), 2));
     assert_eq!([job.call().elapsed()], *clock.slept());
     assert_eq!(job.raw(), JOB.as_bytes());
     job.refresh().await.unwrap();
@@ -42,10 +39,7 @@ async fn what_is_known_about_a_call_is_kept_with_what_it_brought() {
 
     let mut pages = client.training_jobs().list().pages();
     let page = pages.try_next().await.unwrap().unwrap();
-    assert_eq!(
-        (page.call().request_id(), page.call().attempts()),
-        (Some("r2"), 1)
-    );
+    assert_eq!((page.call().request_id(), page.call().attempts()), (Some("r2"), 1));
     assert_eq!(page.raw(), list.as_bytes());
     // A row does not keep the body of its page in memory.
     assert_eq!(page.items[0].call().request_id(), Some("r2"));
@@ -129,8 +123,5 @@ async fn a_call_tells_what_is_known_about_it() {
     let raw: serde_json::Value = serde_json::from_slice(answer.raw()).unwrap();
     assert_eq!(raw["metadata"]["id"], job.id());
     assert_eq!(raw["status"]["phase"], "Completed");
-    assert_eq!(
-        answer.metadata.as_ref().unwrap().name.as_deref(),
-        Some("called")
-    );
+    assert_eq!(answer.metadata.as_ref().unwrap().name.as_deref(), Some("called"));
 }

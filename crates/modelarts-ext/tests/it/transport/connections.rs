@@ -52,10 +52,7 @@ async fn another_time_limit_is_kept() {
     let hurried = client.with_timeout(Duration::from_secs(600));
     let error = refused(hurried.training_jobs().get("j").await);
     assert_eq!(error.kind(), ErrorKind::Timeout);
-    assert_eq!(
-        message(&error),
-        "ShowTrainingJobDetails: no answer within 600s"
-    );
+    assert_eq!(message(&error), "ShowTrainingJobDetails: no answer within 600s");
     assert_eq!(error.attempts(), 1);
 }
 
@@ -105,13 +102,7 @@ async fn mixing(answers: &[&str]) -> (String, Arc<Mutex<Vec<(usize, String)>>>) 
             let (log, answers) = (Arc::clone(&log), Arc::clone(&answers));
             tokio::spawn(async move {
                 while let Some(request) = read_request(&mut stream).await {
-                    let path = request
-                        .split(' ')
-                        .nth(1)
-                        .unwrap()
-                        .rsplit('/')
-                        .next()
-                        .unwrap();
+                    let path = request.split(' ').nth(1).unwrap().rsplit('/').next().unwrap();
                     log.lock().unwrap().push((number, path.to_owned()));
                     let answer = answers.lock().unwrap().pop_front().unwrap();
                     keep_alive(&mut stream, "200 OK", &answer).await;
@@ -128,10 +119,7 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     const B: &str = r#"{"metadata":{"id":"b","name":"two"},"status":{"phase":"Running"}}"#;
     let same = |seen: &Mutex<Vec<(usize, String)>>, expected: &[(usize, &str)]| {
         let seen = seen.lock().unwrap();
-        let seen: Vec<_> = seen
-            .iter()
-            .map(|(number, path)| (*number, &**path))
-            .collect();
+        let seen: Vec<_> = seen.iter().map(|(number, path)| (*number, &**path)).collect();
         assert_eq!(seen, expected);
     };
     let about = |operation: &str| {
@@ -155,38 +143,18 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     let mut job = jobs.get("b").await.unwrap();
     same(&seen, &[(0, "a"), (0, "b"), (1, "b")]);
     assert_eq!(job.name(), "two");
-    assert_eq!(
-        refused(job.refresh().await).to_string(),
-        about("ShowTrainingJobDetails")
-    );
+    assert_eq!(refused(job.refresh().await).to_string(), about("ShowTrainingJobDetails"));
     assert_eq!(job.name(), "two");
     job.refresh().await.unwrap();
-    assert_eq!(
-        refused(job.copy_as("three").await).to_string(),
-        about("ShowTrainingJobDetails")
-    );
+    assert_eq!(refused(job.copy_as("three").await).to_string(), about("ShowTrainingJobDetails"));
     let _ = job.copy_as("three").await.unwrap();
-    same(
-        &seen,
-        &[
-            (0, "a"),
-            (0, "b"),
-            (1, "b"),
-            (1, "b"),
-            (2, "b"),
-            (2, "b"),
-            (3, "b"),
-        ],
-    );
+    same(&seen, &[(0, "a"), (0, "b"), (1, "b"), (1, "b"), (2, "b"), (2, "b"), (3, "b")]);
 
     let (url, seen) = mixing(&[B, A, B]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
     let job = client.training_jobs().get("B").await.unwrap();
     let error = refused(job.terminate().await);
-    assert_eq!(
-        error.to_string(),
-        about("StopTrainingJob").replace("be \"b\"", "be \"B\"")
-    );
+    assert_eq!(error.to_string(), about("StopTrainingJob").replace("be \"b\"", "be \"B\""));
     assert!(error.is_uncertain());
     job.terminate().await.unwrap();
     same(&seen, &[(0, "B"), (0, "actions"), (1, "actions")]);
@@ -198,23 +166,13 @@ async fn the_answer_to_another_request_is_an_error_and_the_connection_is_replace
     client.training_jobs().get("a").await.unwrap();
     let create = client.training_jobs().create("two").unchecked();
     assert_eq!(create.submit().await.unwrap().id(), "b");
-    same(
-        &seen,
-        &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")],
-    );
+    same(&seen, &[(0, "a"), (0, "training-jobs"), (1, "training-job-searches")]);
 
     // The wait continues after the response to another request.
     let done = B.replace("Running", "Completed");
     let (url, seen) = mixing(&[B, A, &done]).await;
     let client = scripted.client(&clock).endpoint(url).build().unwrap();
-    let waited = client
-        .training_jobs()
-        .get("b")
-        .await
-        .unwrap()
-        .wait()
-        .await
-        .unwrap();
+    let waited = client.training_jobs().get("b").await.unwrap().wait().await.unwrap();
     assert_eq!((waited.is_completed(), waited.errors()), (true, 1));
     same(&seen, &[(0, "b"), (0, "b"), (1, "b")]);
 }

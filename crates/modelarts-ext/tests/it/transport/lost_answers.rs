@@ -49,10 +49,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
     assert_eq!(site.count(STOP), (2, 1));
     assert_eq!(stopping.id(), job.id());
     let phase = stopping.phase();
-    assert!(
-        matches!(phase, Phase::Terminating | Phase::Terminated),
-        "{phase:?}"
-    );
+    assert!(matches!(phase, Phase::Terminating | Phase::Terminated), "{phase:?}");
     site.emulator.wait_until_settled(job.id()).await;
     drop(waiting);
 
@@ -65,10 +62,7 @@ async fn a_stop_whose_answer_was_lost_has_worked() {
 async fn a_job_that_goes_on_was_not_stopped() {
     let site = Site::start().await;
     let barrier = ScriptBarrier::new().await;
-    let job = site
-        .script("goes-on", &barrier.script("", ""))
-        .submit()
-        .await;
+    let job = site.script("goes-on", &barrier.script("", "")).submit().await;
     let job = job.unwrap();
     let waiting = barrier.reached().await;
     for code in ["ModelArts.2796", "ModelArts.2878"] {

@@ -43,16 +43,10 @@ async fn requests_name_the_program_and_the_language() {
 async fn own_request(client: &Client) {
     let operation = Operation::find("show_training_job_details").unwrap();
     let call = async |api: &api::Client| {
-        let mut request = api
-            .client()
-            .get(format!("{}/v2/p/training-jobs/j", api.baseurl()));
-        for name in [
-            "authorization",
-            "x-auth-token",
-            "x-project-id",
-            "x-sdk-date",
-            "x-security-token",
-        ] {
+        let mut request = api.client().get(format!("{}/v2/p/training-jobs/j", api.baseurl()));
+        for name in
+            ["authorization", "x-auth-token", "x-project-id", "x-sdk-date", "x-security-token"]
+        {
             request = request.header(name, "mine");
         }
         let request = request.header("x-other", "mine").build()?;
@@ -74,9 +68,7 @@ async fn headers_of_the_client_are_there_once_and_only_those_that_it_needs() {
     let times = |request: &str, name: &str| {
         let (head, _) = request.split_once("\r\n\r\n").unwrap();
         let names = head.lines().filter_map(|line| line.split_once(':'));
-        names
-            .filter(|(found, _)| found.eq_ignore_ascii_case(name))
-            .count()
+        names.filter(|(found, _)| found.eq_ignore_ascii_case(name)).count()
     };
     for (name, signed, with_token) in [
         ("authorization", 1, 0),
@@ -149,18 +141,10 @@ async fn requests_go_through_the_connector() {
     let body: api::types::CreateTrainingJobRequest = serde_json::from_str(JOB).unwrap();
     let create = async || {
         client
-            .call(|api| {
-                api.create_training_job()
-                    .project_id(PROJECT)
-                    .body(body.clone())
-                    .send()
-            })
+            .call(|api| api.create_training_job().project_id(PROJECT).body(body.clone()).send())
             .await
     };
-    script(vec![
-        Err(ConnectorError::NotSent("no route".into())),
-        answer(JOB),
-    ]);
+    script(vec![Err(ConnectorError::NotSent("no route".into())), answer(JOB)]);
     assert_eq!(create().await.unwrap().call().attempts(), 2);
     script(vec![Err(ConnectorError::Lost("cut".into()))]);
     let error = refused(create().await);

@@ -206,10 +206,7 @@ async fn an_endless_error_is_cut() {
     answer.resize(50 << 20, b'x');
     let (_server, _, client) = scripted([Reply::Bytes(answer)]).await;
     let error = refused(list(&client).await);
-    assert_eq!(
-        error.to_string(),
-        format!("ListTrainingJobs: {} (HTTP 400)", "x".repeat(2048))
-    );
+    assert_eq!(error.to_string(), format!("ListTrainingJobs: {} (HTTP 400)", "x".repeat(2048)));
     assert_eq!(error.kind(), ErrorKind::Service);
 }
 
@@ -228,17 +225,14 @@ async fn a_raw_client_does_not_decode() {
     let (server, _, client) = scripted([packed(body), packed(body)]).await;
     let context = client.provider_context();
     let url = server.url.parse().unwrap();
-    for (http, expected) in [
-        (context.client_for(&url), body.to_vec()),
-        (context.raw_client_for(&url), gzip(body)),
-    ] {
+    for (http, expected) in
+        [(context.client_for(&url), body.to_vec()), (context.raw_client_for(&url), gzip(body))]
+    {
         let response = http.unwrap().get(server.url.as_str()).send().await.unwrap();
         assert_eq!(response.bytes().await.unwrap(), expected);
     }
     let requests = server.requests();
-    let announced = requests
-        .iter()
-        .map(|it| it.contains("accept-encoding: gzip\r\n"));
+    let announced = requests.iter().map(|it| it.contains("accept-encoding: gzip\r\n"));
     assert_eq!(announced.collect::<Vec<_>>(), [true, false]);
 }
 
@@ -262,11 +256,7 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     for byte in body {
         crc ^= u32::from(*byte);
         for _ in 0..8 {
-            crc = if crc & 1 == 1 {
-                crc >> 1 ^ 0xedb8_8320
-            } else {
-                crc >> 1
-            };
+            crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 };
         }
     }
     let mut packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
@@ -286,10 +276,7 @@ async fn a_body_that_does_not_come_to_its_end() {
         let server = Server::start([Reply::HangAnHour(part.into(), clock.clone())]).await;
         let client = server.client(&clock).build().unwrap();
         let error = refused(list(&client).await);
-        assert_eq!(
-            error.to_string(),
-            "ListTrainingJobs: no answer within 3600s"
-        );
+        assert_eq!(error.to_string(), "ListTrainingJobs: no answer within 3600s");
         assert!(error.is_timeout() && error.is_retryable());
         assert_eq!(error.kind(), ErrorKind::Timeout);
         assert_eq!(error.attempts(), 1);
@@ -323,14 +310,8 @@ async fn each_attempt_is_signed_anew() {
         let line = request.lines().find(|line| line.starts_with(name));
         line.unwrap().to_owned()
     };
-    assert_eq!(
-        line(&requests[0], "x-sdk-date"),
-        "x-sdk-date: 20260115T083045Z"
-    );
-    assert_eq!(
-        line(&requests[1], "x-sdk-date"),
-        "x-sdk-date: 20260115T083115Z"
-    );
+    assert_eq!(line(&requests[0], "x-sdk-date"), "x-sdk-date: 20260115T083045Z");
+    assert_eq!(line(&requests[1], "x-sdk-date"), "x-sdk-date: 20260115T083115Z");
     let signatures = [0, 1].map(|at| line(&requests[at], "authorization"));
     assert_ne!(signatures[0], signatures[1]);
     let body = |request: &str| request.split_once("\r\n\r\n").unwrap().1.to_owned();
@@ -413,11 +394,8 @@ async fn a_clock_that_is_set_forward_makes_no_good_answer_late() {
         time.advance(Duration::from_secs(7200));
         network::json(&body)
     };
-    let client = client_of(network)
-        .clock(clock)
-        .timeout(Duration::from_secs(3600))
-        .build()
-        .unwrap();
+    let client =
+        client_of(network).clock(clock).timeout(Duration::from_secs(3600)).build().unwrap();
     let call = client.call(|api| {
         api.show_training_job_metrics()
             .project_id(PROJECT)
@@ -455,11 +433,7 @@ const ERROR: &str = r#"{"error_code":"ModelArts.2788","error_msg":"m"}"#;
 /// An error body is an error with any status, and a response without its identity is none.
 #[tokio::test]
 async fn a_success_without_its_content_is_an_error() {
-    for body in [
-        ERROR,
-        "{}",
-        r#"{"metadata":{"name":"n"},"status":{"phase":"Running"}}"#,
-    ] {
+    for body in [ERROR, "{}", r#"{"metadata":{"name":"n"},"status":{"phase":"Running"}}"#] {
         let client = client_of(move |_| network::json(body)).build().unwrap();
         let job = client.training_jobs().job("j").unwrap();
         let kind = match body {
@@ -471,10 +445,7 @@ async fn a_success_without_its_content_is_an_error() {
         let mut errors = vec![("get", refused(got)), ("terminate", refused(stopped))];
         if [ERROR, "{}"].contains(&body) {
             errors.push(("list", refused(list(&client).await)));
-            let rows = client
-                .operation("ListTrainingJobs")
-                .unwrap()
-                .body(json!({}));
+            let rows = client.operation("ListTrainingJobs").unwrap().body(json!({}));
             errors.push(("rows", refused(rows.list().collect(10).await)));
             let algorithms = client.algorithms().collect(10).await;
             errors.push(("algorithms", refused(algorithms)));
@@ -504,19 +475,8 @@ async fn an_error_body_with_status_200_is_masked() {
     let client = client.credentials(Credentials::token("a-long-secret-token"));
     let client = client.build().unwrap();
     let error = refused(get(&client).await);
-    assert!(
-        !format!("{error:?} {error}").contains("secret"),
-        "{error:?}"
-    );
+    assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
     let call = client.api().show_training_job_details();
-    let error = call
-        .project_id("p")
-        .training_job_id("j")
-        .send()
-        .await
-        .unwrap_err();
-    assert!(
-        !format!("{error:?} {error}").contains("secret"),
-        "{error:?}"
-    );
+    let error = call.project_id("p").training_job_id("j").send().await.unwrap_err();
+    assert!(!format!("{error:?} {error}").contains("secret"), "{error:?}");
 }

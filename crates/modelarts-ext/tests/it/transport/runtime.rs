@@ -81,10 +81,7 @@ fn either_the_connector_or_the_clock_needs_the_runtime() {
 /// Returns a running job whose client has the system clock.
 fn running_job() -> Job {
     let client = client_of(|_| json(JOB)).build().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(client.training_jobs().get("j")).unwrap()
 }
 

@@ -55,9 +55,7 @@ fn of_algorithm() -> CreateJob {
 fn fitting_job() -> CreateJob {
     of_algorithm()
         .input("images", "obs://bucket/images/")
-        .add_input(modelarts_ext::jobs::create::Input::dataset(
-            "labels", "d", "v",
-        ))
+        .add_input(modelarts_ext::jobs::create::Input::dataset("labels", "d", "v"))
         .output("model", "obs://bucket/model/")
         .parameter("epochs", 10)
         .parameter("kind", "b")
@@ -67,15 +65,10 @@ fn fitting_job() -> CreateJob {
 fn a_job_must_fit_its_algorithm() {
     assert_eq!(fitting_job().check(), Report::default());
     // A fixed hyper-parameter may be set to its fixed value.
-    assert_eq!(
-        fitting_job().parameter("device", "gpu").check(),
-        Report::default()
-    );
+    assert_eq!(fitting_job().parameter("device", "gpu").check(), Report::default());
 
     let wrong = of_algorithm()
-        .add_input(modelarts_ext::jobs::create::Input::dataset(
-            "images", "d", "v",
-        ))
+        .add_input(modelarts_ext::jobs::create::Input::dataset("images", "d", "v"))
         .input("pictures", "obs://bucket/pictures/")
         .parameter("epochs", 11)
         .parameter("device", "cpu")
@@ -116,9 +109,7 @@ fn a_job_must_fit_its_algorithm() {
     );
     // An algorithm without requirements accepts every job.
     let open = AlgorithmSpec::from_json(&json!({"job_config": {"parameters_customization": true}}));
-    let job = of_algorithm()
-        .with_algorithm_spec(open)
-        .parameter("colour", "red");
+    let job = of_algorithm().with_algorithm_spec(open).parameter("colour", "red");
     assert_eq!(job.check(), Report::default());
 }
 
@@ -129,18 +120,14 @@ fn an_unreadable_part_of_an_algorithm_sets_no_requirement() {
         let job = fitting_job().parameter("colour", "red");
         violations(&job.with_algorithm_spec(spec))
     };
-    let (inputs, outputs) = (
-        json!([{"name": "images"}, {"name": "labels"}]),
-        json!([{"name": "model"}]),
-    );
+    let (inputs, outputs) =
+        (json!([{"name": "images"}, {"name": "labels"}]), json!([{"name": "model"}]));
     // A list element that cannot be decoded is ignored, and all other requirements apply.
     assert_eq!(
         with(json!({"inputs": inputs, "outputs": outputs,
             "parameters": ["x", {"name": "epochs"}, {"name": "kind"}]})),
-        [
-            "algorithm.parameters[2].name = \"colour\": must be a hyper-parameter of the \
-             algorithm: epochs, kind (ModelArts.2814); leave it out"
-        ]
+        ["algorithm.parameters[2].name = \"colour\": must be a hyper-parameter of the \
+             algorithm: epochs, kind (ModelArts.2814); leave it out"]
     );
     // Any other value that cannot be decoded makes the spec empty.
     assert_eq!(
@@ -160,11 +147,9 @@ fn constraints_of_inputs_have_either_name() {
         }}));
         assert_eq!(
             violations(&fitting_job().with_algorithm_spec(spec)),
-            [
-                "algorithm.inputs[0].remote = {\"obs\":{\"obs_url\":\"obs://bucket/images/\"}}: \
+            ["algorithm.inputs[0].remote = {\"obs\":{\"obs_url\":\"obs://bucket/images/\"}}: \
                  must be data of a kind that the algorithm admits (ModelArts.2834); give \
-                 modelarts_dataset"
-            ],
+                 modelarts_dataset"],
             "{name}"
         );
     }
@@ -198,18 +183,14 @@ fn a_job_must_fit_its_flavor() {
     assert_eq!(with(flavor("CPU", 0, 16), 16), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 16), 17),
-        [
-            "spec.resource.node_count = 17: must be at most 16 with this flavor (ModelArts.2793); \
-             ask for fewer nodes, or choose another flavor"
-        ]
+        ["spec.resource.node_count = 17: must be at most 16 with this flavor (ModelArts.2793); \
+             ask for fewer nodes, or choose another flavor"]
     );
     assert_eq!(with(flavor("CPU", 0, 1), 1), [""; 0]);
     assert_eq!(
         with(flavor("CPU", 0, 1), 2),
-        [
-            "spec.resource.node_count = 2: must be 1, because the flavor is not for distributed \
-             jobs (ModelArts.2793); ask for fewer nodes, or choose another flavor"
-        ]
+        ["spec.resource.node_count = 2: must be 1, because the flavor is not for distributed \
+             jobs (ModelArts.2793); ask for fewer nodes, or choose another flavor"]
     );
     let logs = |kind: &str| {
         let job = job(&plain()).log_path("obs://bucket/logs/");
@@ -240,11 +221,9 @@ fn a_flavor_must_fit_the_algorithm() {
     );
     assert_eq!(
         with(flavor("GPU", 8, 4), 1),
-        [
-            "spec.resource.flavor_id = \"modelarts.vm.gpu.1\": must fit the algorithm: \
+        ["spec.resource.flavor_id = \"modelarts.vm.gpu.1\": must fit the algorithm: \
              device_distributed_mode is multiple, and singular is required (ModelArts.2763); \
-             choose a flavor and a number of nodes that fit"
-        ]
+             choose a flavor and a number of nodes that fit"]
     );
 }
 
@@ -314,20 +293,12 @@ async fn algorithm_and_flavor_are_looked_up() {
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().from_value(&plain()).unwrap();
     let pool = job.clone().pool("p").look_up().await.unwrap();
-    assert_eq!(
-        pool.with_algorithm_spec(AlgorithmSpec::default())
-            .check()
-            .violations
-            .len(),
-        1
-    );
+    assert_eq!(pool.with_algorithm_spec(AlgorithmSpec::default()).check().violations.len(), 1);
     let job = job.flavor("modelarts.vm.cpu.9u").look_up().await.unwrap();
     assert_eq!(
         violations(&job),
-        [
-            "spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": must be a flavor that the public \
-             pool offers (ModelArts.2781); did you mean modelarts.vm.cpu.8u?"
-        ]
+        ["spec.resource.flavor_id = \"modelarts.vm.cpu.9u\": must be a flavor that the public \
+             pool offers (ModelArts.2781); did you mean modelarts.vm.cpu.8u?"]
     );
     assert_eq!(server.left(), 0);
 }

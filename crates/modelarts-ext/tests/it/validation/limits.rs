@@ -26,10 +26,7 @@ fn fields() -> Vec<(String, &'static Field)> {
     let mut found = Vec::new();
     let mut schemas = vec![(String::new(), "CreateTrainingJobRequest")];
     while let Some((parent, schema)) = schemas.pop() {
-        assert!(
-            FIELDS.iter().any(|field| field.schema == schema),
-            "{schema} has no fields"
-        );
+        assert!(FIELDS.iter().any(|field| field.schema == schema), "{schema} has no fields");
         for field in FIELDS.iter().filter(|field| field.schema == schema) {
             let path = match parent.as_str() {
                 "" => field.name.to_owned(),
@@ -73,10 +70,7 @@ fn task() -> Value {
 fn base(path: &str) -> Value {
     let variable = json!({"env_name": "A", "value": "1", "used_steps": ["train"]});
     match path.split(['.', '[']).next().unwrap() {
-        "tasks" => patched(
-            &plain(),
-            &json!({"algorithm": null, "spec": null, "tasks": [task()]}),
-        ),
+        "tasks" => patched(&plain(), &json!({"algorithm": null, "spec": null, "tasks": [task()]})),
         "train_type" | "ftjob_config" => patched(
             &plain(),
             &json!({"algorithm": null, "train_type": "SFT", "ftjob_config": {
@@ -173,10 +167,7 @@ fn documented() -> BTreeMap<String, (String, String)> {
         let path = cells.next().unwrap().trim_end_matches('`').to_owned();
         let (holds, _, limit) = (cells.next(), cells.next(), cells.next());
         let limit = limit.unwrap_or_default().trim_end_matches([' ', '|']);
-        (
-            path,
-            (holds.unwrap_or_default().to_owned(), limit.to_owned()),
-        )
+        (path, (holds.unwrap_or_default().to_owned(), limit.to_owned()))
     })
     .collect()
 }
@@ -306,11 +297,7 @@ fn each_limit_is_broken_alone_and_kept() {
         }
         if let Some(kept) = case.kept {
             let report = job(&kept).check();
-            if report
-                .violations
-                .iter()
-                .any(|violation| violation.field() == path)
-            {
+            if report.violations.iter().any(|violation| violation.field() == path) {
                 wrong.push(format!("{path} within its limit: {report}"));
             }
         }
@@ -356,9 +343,7 @@ async fn the_emulator_refuses_each_with_the_same_code() {
         assert_eq!(error.code(), Some(code), "{}: {error}", case.path);
         // Most limits have the same code, so the message must name the field.
         let field = shown(case.path.trim_end_matches("{}"));
-        let named = error
-            .message()
-            .is_some_and(|message| message.contains(&field));
+        let named = error.message().is_some_and(|message| message.contains(&field));
         assert!(named || code != "ModelArts.2788", "{field}: {error}");
     }
 }

@@ -66,10 +66,8 @@ fn a_job_has_at_most_100_variables() {
     assert_eq!(violations(&variables(100)), [""; 0]);
     assert_eq!(
         violations(&variables(101)),
-        [
-            "algorithm.environments (its value is not shown): must have at most 100 entries \
-             (ModelArts.2788); choose a value within the limit"
-        ]
+        ["algorithm.environments (its value is not shown): must have at most 100 entries \
+             (ModelArts.2788); choose a value within the limit"]
     );
 }
 
@@ -83,14 +81,9 @@ fn variables_of_tuning_have_limits_and_are_not_shown() {
         job(&patched(&plain(), &patch))
     };
     let long = "s".repeat(1001);
+    assert_eq!(violations(&tuning(json!({"value": "s".repeat(1000)}))), [""; 0]);
     assert_eq!(
-        violations(&tuning(json!({"value": "s".repeat(1000)}))),
-        [""; 0]
-    );
-    assert_eq!(
-        violations(&tuning(
-            json!({"value": long, "used_steps": ["x".repeat(101)]})
-        )),
+        violations(&tuning(json!({"value": long, "used_steps": ["x".repeat(101)]}))),
         [
             "ftjob_config.task_env.envs[0].used_steps[0] (its value is not shown): must have at \
              most 100 characters (ModelArts.2788); choose a value within the limit",
@@ -107,10 +100,8 @@ fn a_secret_hyper_parameter_is_not_shown() {
     let patch = json!({"algorithm": {"parameters": [parameter]}});
     assert_eq!(
         violations(&job(&patched(&plain(), &patch))),
-        [
-            "algorithm.parameters[0].value (its value is not shown): the value must be of the \
-             type of the hyper-parameter (ModelArts.2768); correct the value"
-        ]
+        ["algorithm.parameters[0].value (its value is not shown): the value must be of the \
+             type of the hyper-parameter (ModelArts.2768); correct the value"]
     );
 }
 
@@ -145,10 +136,7 @@ fn twenty() -> CreateJob {
 #[tokio::test]
 async fn all_twenty_broken_rules_are_reported() {
     let lines = violations(&twenty());
-    let fields: Vec<_> = lines
-        .iter()
-        .map(|line| line.split([' ', ':']).next().unwrap())
-        .collect();
+    let fields: Vec<_> = lines.iter().map(|line| line.split([' ', ':']).next().unwrap()).collect();
     assert_eq!(
         fields,
         [
@@ -181,10 +169,7 @@ async fn all_twenty_broken_rules_are_reported() {
 
     // Violated advice is reported as warnings.
     let advised: Vec<_> = warnings(&twenty());
-    let advised: Vec<_> = advised
-        .iter()
-        .filter_map(|line| line.split(' ').next())
-        .collect();
+    let advised: Vec<_> = advised.iter().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(
         advised,
         [
@@ -202,10 +187,7 @@ async fn all_twenty_broken_rules_are_reported() {
     assert_eq!(error.attempts(), 0);
     assert_eq!(
         error.to_string(),
-        format!(
-            "the job breaks 20 rules, so nothing was sent:\n  {}",
-            lines.join("\n  ")
-        )
+        format!("the job breaks 20 rules, so nothing was sent:\n  {}", lines.join("\n  "))
     );
     assert_eq!(error.violations(), twenty().check().violations);
     assert!(!error.to_string().contains("secret"));
@@ -222,16 +204,11 @@ fn a_fraction_of_an_hour_is_refused_by_the_generated_type() {
     let job = job(&plain()).auto_stop(Duration::from_secs(90 * 60));
     let error = job.request().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(
-        error.to_string().starts_with("spec.auto_stop.duration: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("spec.auto_stop.duration: "), "{error}");
     assert_eq!(
         violations(&job),
-        [
-            "spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); \
-             round it"
-        ]
+        ["spec.auto_stop.duration = 1.5: must be a whole number of hours (ModelArts.2788); \
+             round it"]
     );
 }
 

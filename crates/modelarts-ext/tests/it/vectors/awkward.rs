@@ -72,18 +72,13 @@ async fn call(client: &Client, operation: &str) -> Result<(u16, Value), Error> {
     match operation {
         "ShowTrainingJobDetails" => call!(client, show_training_job_details, training_job_id = "j"),
         "ListTrainingJobEvents" => call!(client, list_training_job_events, training_job_id = "j"),
-        "ListTrainingJobs" => call!(
-            client,
-            list_training_jobs,
-            body = types::ListTrainingJobsRequest::default()
-        ),
+        "ListTrainingJobs" => {
+            call!(client, list_training_jobs, body = types::ListTrainingJobsRequest::default())
+        }
         "ShowTrainingJobEngines" => call!(client, show_training_job_engines),
-        "ShowTrainingJobMetrics" => call!(
-            client,
-            show_training_job_metrics,
-            training_job_id = "j",
-            task_id = "worker-0"
-        ),
+        "ShowTrainingJobMetrics" => {
+            call!(client, show_training_job_metrics, training_job_id = "j", task_id = "worker-0")
+        }
         "ShowAutoSearchTrials" => call!(client, show_auto_search_trials, training_job_id = "j"),
         "ShowTrainJobTags" => call!(client, show_train_job_tags, training_job_id = "j"),
         "ShowAlgorithmByUuid" => call!(client, show_algorithm_by_uuid, algorithm_id = "a"),
@@ -113,11 +108,9 @@ fn value_at(answer: &Value, path: &str) -> Value {
         value = match (step, value) {
             ("length", Value::Array(rows)) => return json!(rows.len()),
             ("length", Value::Null) => return json!(0),
-            (step, Value::Array(rows)) => step
-                .parse()
-                .ok()
-                .and_then(|row: usize| rows.get(row))
-                .unwrap_or(&Value::Null),
+            (step, Value::Array(rows)) => {
+                step.parse().ok().and_then(|row: usize| rows.get(row)).unwrap_or(&Value::Null)
+            }
             (step, value) => &value[step],
         };
     }

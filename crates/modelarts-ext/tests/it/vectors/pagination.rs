@@ -70,9 +70,7 @@ async fn read(client: &Client, operation: &str, limit: u32) -> (Vec<String>, Opt
         "ListTrainingJobEvents" => {
             let events = jobs.get("j").await.unwrap().events();
             let events = events.page_size(limit).in_flight(1).stream();
-            events
-                .map_ok(|event| event.message().to_owned())
-                .left_stream()
+            events.map_ok(|event| event.message().to_owned()).left_stream()
         }
         "ListTrainingJobs" => {
             let jobs = jobs.list().page_size(limit).in_flight(1).stream();

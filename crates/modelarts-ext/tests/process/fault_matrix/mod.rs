@@ -57,11 +57,7 @@ async fn the_matrix() {
                     attempts: error.attempts(),
                 },
             };
-            let cell = Cell {
-                seen: happened.seen,
-                executed: happened.executed,
-                end,
-            };
+            let cell = Cell { seen: happened.seen, executed: happened.executed, end };
             let mut complain = |what: String| {
                 let (name, strikes) = (row.name, row.strikes);
                 writeln!(wrong, "{name}, {strikes:?}, {effect:?}: {what}").unwrap();
@@ -82,11 +78,7 @@ async fn the_matrix() {
                 }
             }
             if let Ok(name) = &happened.result {
-                let expected = if effect == Effect::Create {
-                    "new"
-                } else {
-                    "old"
-                };
+                let expected = if effect == Effect::Create { "new" } else { "old" };
                 assert_eq!(name, expected);
             }
             let pauses: Vec<_> = happened.pauses.iter().map(Duration::as_secs_f64).collect();
@@ -166,10 +158,7 @@ async fn no_row_shows_a_secret() {
     let log = CapturedLog::start();
     let mut printed = String::new();
     let mut requests = Vec::new();
-    for credentials in [
-        Credentials::keys(ACCESS_KEY, SECRET_KEY),
-        Credentials::token(TOKEN),
-    ] {
+    for credentials in [Credentials::keys(ACCESS_KEY, SECRET_KEY), Credentials::token(TOKEN)] {
         print(&mut printed, &credentials);
     }
     let mut errors = 0;
@@ -192,10 +181,8 @@ async fn no_row_shows_a_secret() {
     assert!(header(&requests, "x-auth-token").contains(&format!("{TOKEN}-1")));
     assert!(requests.iter().any(|request| request.contains(ENVIRONMENT)));
     assert!(requests.iter().all(|request| !request.contains(SECRET_KEY)));
-    let signatures: Vec<_> = signed
-        .iter()
-        .map(|value| value.split_once("Signature=").unwrap().1.to_owned())
-        .collect();
+    let signatures: Vec<_> =
+        signed.iter().map(|value| value.split_once("Signature=").unwrap().1.to_owned()).collect();
     assert!(signatures.len() > 100, "{}", signatures.len());
     let logged = log.text();
     for expected in ["operation=\"CreateTrainingJob\"", "sending again", "TRACE"] {

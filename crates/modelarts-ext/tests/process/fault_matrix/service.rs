@@ -124,11 +124,7 @@ impl Cloud {
                 (false, answer)
             }
             Some(Effect::Read) => {
-                let phase = if state.stopped {
-                    "Terminating"
-                } else {
-                    "Running"
-                };
+                let phase = if state.stopped { "Terminating" } else { "Running" };
                 (true, json(&job("old", phase)))
             }
             Some(Effect::Stop) if state.stopped => {

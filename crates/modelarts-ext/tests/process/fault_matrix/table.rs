@@ -21,11 +21,8 @@ const EMPTY: Fault = Fault::Answer("500 Internal Server Error", "", "");
 const BUSY: &str = r#"{"error_code":"ModelArts.2799","error_msg":"services too many requests"}"#;
 const SECONDS: Fault = Fault::Answer("429 Too Many Requests", "retry-after: 7\r\n", BUSY);
 /// Response with a date in `Retry-After`, seven seconds after the start of the clock.
-const DATE: Fault = Fault::Answer(
-    "429 Too Many Requests",
-    "retry-after: Thu, 15 Jan 2026 08:30:52 GMT\r\n",
-    BUSY,
-);
+const DATE: Fault =
+    Fault::Answer("429 Too Many Requests", "retry-after: Thu, 15 Jan 2026 08:30:52 GMT\r\n", BUSY);
 
 const NO_WORD: Fault = Fault::Answer("429 Too Many Requests", "", BUSY);
 const UNAVAILABLE: Fault = Fault::Answer("503 Service Unavailable", "", "{}");
@@ -113,11 +110,7 @@ fn cell(text: &str) -> Cell {
             }
         }
     };
-    Cell {
-        seen: seen.parse().unwrap(),
-        executed: executed.parse().unwrap(),
-        end,
-    }
+    Cell { seen: seen.parse().unwrap(), executed: executed.parse().unwrap(), end }
 }
 
 fn row(line: &'static str) -> Row {
@@ -142,11 +135,7 @@ fn row(line: &'static str) -> Row {
         create: cell(next()),
         pauses: None,
     };
-    for option in cells
-        .next()
-        .into_iter()
-        .flat_map(|options| options.split(", "))
-    {
+    for option in cells.next().into_iter().flat_map(|options| options.split(", ")) {
         match option.split_once(' ').unwrap() {
             ("by", "token") => row.who = Who::Token,
             ("then", name) => row.then = Some(fault(name)),

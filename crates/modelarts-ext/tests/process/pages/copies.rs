@@ -35,9 +35,7 @@ pub(super) fn blocks(page: &str) -> Vec<(String, String)> {
 pub(super) fn block(page: &str, language: &str, text: &str) -> String {
     let mut found = blocks(page).into_iter();
     let found = found.find(|block| block.0 == language && block.1.contains(text));
-    found
-        .unwrap_or_else(|| panic!("no {language} block contains {text}"))
-        .1
+    found.unwrap_or_else(|| panic!("no {language} block contains {text}")).1
 }
 
 /// Returns the pages at the root of the repository and in the folders of its parts, without
@@ -71,9 +69,7 @@ fn every_program_of_a_page_is_compiled() {
         let programs = blocks(&page(&path)).into_iter();
         let programs = programs.filter(|(language, _)| language.starts_with("rust"));
         let programs = programs.map(|(_, text)| text);
-        let programs: Vec<_> = programs
-            .filter(|text| !text.contains("modelarts_obs"))
-            .collect();
+        let programs: Vec<_> = programs.filter(|text| !text.contains("modelarts_obs")).collect();
         let names = PAGES.iter().find(|(page, _)| *page == path);
         let names = names.map_or(&[][..], |(_, names)| *names);
         assert_eq!(programs.len(), names.len(), "programs of {path}");

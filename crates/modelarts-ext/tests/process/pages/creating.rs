@@ -15,12 +15,8 @@ async fn the_document_of_the_page_is_submitted() {
     let emulator = emulator.await.unwrap();
     let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
     let script = block(&page(PAGE), "python", "argparse");
-    emulator
-        .put("my-bucket/bert/code/train.py", script)
-        .unwrap();
-    emulator
-        .put("my-bucket/bert/data/rows.csv", "1,2\n")
-        .unwrap();
+    emulator.put("my-bucket/bert/code/train.py", script).unwrap();
+    emulator.put("my-bucket/bert/data/rows.csv", "1,2\n").unwrap();
     let document = block(&page(PAGE), "yaml", "metadata:");
     let job = client.training_jobs().from_yaml(&document).unwrap();
     let report = job.check();

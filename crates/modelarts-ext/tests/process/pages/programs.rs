@@ -36,9 +36,7 @@ mod emulator {
 /// Runs a test again in a child process with the settings of the emulator, and returns its output.
 fn run(emulator: &Emulator, test: &str) -> String {
     let variables = emulator.envs();
-    let variables = variables
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()));
+    let variables = variables.iter().map(|(name, value)| (*name, value.as_str()));
     let variables: Vec<_> = variables.collect();
     let test = format!("pages::programs::{test}");
     child_in(Path::new("."), &test, &variables)
@@ -56,9 +54,7 @@ fn the_program_of_the_package_runs() {
     }
     let runtime = Runtime::new().unwrap();
     let emulator = start(&runtime);
-    emulator
-        .put("bucket/code/train.py", "print('hello')\n")
-        .unwrap();
+    emulator.put("bucket/code/train.py", "print('hello')\n").unwrap();
     let output = run(&emulator, "the_program_of_the_package_runs");
     assert!(output.contains("Training job executed."), "{output}");
     assert!(output.contains("\nCompleted\n"), "{output}");
@@ -76,12 +72,8 @@ fn the_job_of_the_page_on_creating_jobs_runs() {
     let page = page("crates/modelarts-ext/CREATING.md");
     let script = block(&page, "python", "argparse");
     let script = format!("import sys\nprint(*sys.argv[1:])\n{script}");
-    emulator
-        .put("my-bucket/bert/code/train.py", script)
-        .unwrap();
-    emulator
-        .put("my-bucket/bert/data/rows.csv", "1,2\n")
-        .unwrap();
+    emulator.put("my-bucket/bert/code/train.py", script).unwrap();
+    emulator.put("my-bucket/bert/data/rows.csv", "1,2\n").unwrap();
     let output = run(&emulator, "the_job_of_the_page_on_creating_jobs_runs");
     assert!(output.contains("Training job executed."), "{output}");
     let model = emulator.get("my-bucket/bert/out/model.bin").unwrap();
@@ -93,8 +85,5 @@ fn the_job_of_the_page_on_creating_jobs_runs() {
     let (arguments, _) = log.split_once('\n').unwrap();
     let worker = emulator.data_dir().join("jobs").join(id).join("worker-0");
     let arguments = arguments.replace(worker.to_str().unwrap(), "");
-    assert_eq!(
-        format!("python train.py {arguments}\n"),
-        block(&page, "text", "python train.py")
-    );
+    assert_eq!(format!("python train.py {arguments}\n"), block(&page, "text", "python train.py"));
 }

@@ -90,12 +90,7 @@ pub(crate) fn identity(world: &World, what: &str, one: &Job, other: &Job) {
 pub(crate) fn details(world: &World, what: &str, before: &Value, after: &Value, job: &Job) {
     const PHASE: &str = "/status/phase";
     let got = shown(job);
-    for path in [
-        "/metadata/id",
-        "/metadata/create_time",
-        "/metadata/description",
-        PHASE,
-    ] {
+    for path in ["/metadata/id", "/metadata/create_time", "/metadata/description", PHASE] {
         let values = [before, after].map(|job| job.pointer(path));
         let value = got.pointer(path);
         let is_known = values.contains(&None) || values.contains(&value);

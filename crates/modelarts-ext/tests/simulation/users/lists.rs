@@ -81,15 +81,7 @@ pub(crate) async fn list_once(world: &World, rng: &mut Rng) {
     let Some(ended) = ended else { return };
     let after = world.service.rows(workspace).await;
     ended.require(world, |_| false);
-    Expected {
-        before,
-        after,
-        condition,
-        ascending,
-        most,
-        page,
-    }
-    .compare(world, &ended);
+    Expected { before, after, condition, ascending, most, page }.compare(world, &ended);
 }
 
 /// Reads a list in two parts, the second of which continues at the position of the first. The first
@@ -169,10 +161,7 @@ pub(crate) async fn history(world: &World, job: &Job, rng: &mut Rng) {
     if newest_first {
         events = events.newest_first();
     }
-    let what = format!(
-        "events of {} by {page}, newest first {newest_first}",
-        job.name()
-    );
+    let what = format!("events of {} by {page}, newest first {newest_first}", job.name());
     let before = world.service.stored(job.id()).await;
     let events = events.stream().try_collect::<Vec<Event>>();
     let ended = world.hurried(&what, Kind::Several, rng, events).await;

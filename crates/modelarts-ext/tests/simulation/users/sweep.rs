@@ -55,11 +55,7 @@ pub(crate) async fn wait_all(world: &World, jobs: &[Job], limit: Option<Duration
 async fn submit_all(world: &World, wishes: &[Wish], rng: &mut Rng) {
     let requests = wishes.iter().map(|wish| wish.request(&world.client));
     let most = rng.usize(1..12);
-    let all = world
-        .client
-        .training_jobs()
-        .submit_all(requests)
-        .at_most(most);
+    let all = world.client.training_jobs().submit_all(requests).at_most(most);
     let what = format!("submit {} jobs, at most {most}", wishes.len());
     let results = async { Ok(all.stream().collect::<Vec<_>>().await) };
     let ended = world.hurried(&what, Kind::WatchAll, rng, results).await;
@@ -87,9 +83,8 @@ fn refused(world: &World, error: &Error, name: &str, begun: Duration) {
     let is_wrong = begun >= conditions.quiet_from || is_throttled;
     fail!(world, if is_wrong; "submit_all: {name} failed: {error}");
     let changes = world.service.changes();
-    let is_made = changes
-        .iter()
-        .any(|one| one.is_executed() && metadata(&one.body, "name") == name);
+    let is_made =
+        changes.iter().any(|one| one.is_executed() && metadata(&one.body, "name") == name);
     let is_denied = !error.is_uncertain() && !error.to_string().contains("was submitted");
     let is_wrong = is_made && is_denied && error.operation() == Some("CreateTrainingJob");
     fail!(world, if is_wrong; "submit_all: {name} exists, in spite of {error}");

@@ -42,12 +42,7 @@ async fn repeated<T, F: Future<Output = Result<T, Error>>>(
 pub(crate) async fn follow_events(world: &World, job: &Job, rng: &mut Rng) {
     let what = format!("follow events of {}", job.name());
     let page = one(rng, &[9, 20, 100]);
-    let events = || {
-        job.events()
-            .page_size(page)
-            .follow()
-            .try_collect::<Vec<_>>()
-    };
+    let events = || job.events().page_size(page).follow().try_collect::<Vec<_>>();
     if let Some(events) = repeated(world, job, &what, rng, events).await {
         let messages: Vec<&str> = events.iter().map(Event::message).collect();
         checks::events(world, job, &what, &messages).await;
@@ -98,9 +93,7 @@ pub(crate) async fn wait(world: &World, job: &Job, rng: &mut Rng) {
         Some(limit) => job.wait().timeout(limit),
         None => job.wait(),
     };
-    let ended = world
-        .hurried(&what, Kind::Watch, rng, wait.into_future())
-        .await;
+    let ended = world.hurried(&what, Kind::Watch, rng, wait.into_future()).await;
     let Some(ended) = ended else { return };
     ended.within_limit(world, limit);
     check(world, job, &ended).await;

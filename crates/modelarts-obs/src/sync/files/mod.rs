@@ -54,9 +54,7 @@ impl Listing {
             let rest = path.strip_prefix(directory);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        self.skipped
-            .iter()
-            .any(|skipped| is_at_or_below(&skipped.path))
+        self.skipped.iter().any(|skipped| is_at_or_below(&skipped.path))
     }
 }
 
@@ -87,11 +85,7 @@ pub(crate) fn single(path: &Path) -> Result<Listing, Error> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     walk.file(path, name.into_owned())?;
     if let Some(skipped) = walk.listing.skipped.pop() {
-        let message = format!(
-            "the file {} is not sent: {}",
-            path.display(),
-            skipped.reason
-        );
+        let message = format!("the file {} is not sent: {}", path.display(), skipped.reason);
         return Err(address::invalid(message));
     }
     Ok(walk.listing)
@@ -194,9 +188,7 @@ impl<'a> Walk<'a> {
         if file_type.is_symlink() {
             let target = self.link_target(&path, &relative)?;
             let inside = target.ancestors().take_while(|path| *path != self.root);
-            let reason = inside
-                .filter_map(|path| always_left_out(path, path.is_dir()))
-                .next();
+            let reason = inside.filter_map(|path| always_left_out(path, path.is_dir())).next();
             if let Some(reason) = reason {
                 return self.skip(relative, reason);
             }
@@ -223,9 +215,7 @@ impl<'a> Walk<'a> {
         }
         address::check_key(&relative)?;
         let (path, stamp) = (path.to_owned(), Stamp::new(&metadata));
-        self.listing
-            .files
-            .insert(relative, LocalFile { path, stamp });
+        self.listing.files.insert(relative, LocalFile { path, stamp });
         Ok(())
     }
 
@@ -328,12 +318,7 @@ mod tests {
         let root = fs::canonicalize(directory.path()).unwrap();
         fs::create_dir_all(root.join(".cache/modelarts")).unwrap();
         fs::create_dir_all(root.join("src/.hydra")).unwrap();
-        for name in [
-            ".cache/modelarts/tables",
-            ".gitignore",
-            "src/.hydra/a.yaml",
-            "train.py",
-        ] {
+        for name in [".cache/modelarts/tables", ".gitignore", "src/.hydra/a.yaml", "train.py"] {
             fs::write(root.join(name), "").unwrap();
         }
         let list = |is_home| {
@@ -345,11 +330,7 @@ mod tests {
         let listing = list(true);
         let names: Vec<_> = listing.files.keys().map(String::as_str).collect();
         assert_eq!(names, [".gitignore", "src/.hydra/a.yaml", "train.py"]);
-        let skipped: Vec<_> = listing
-            .skipped
-            .iter()
-            .map(|path| path.path.as_str())
-            .collect();
+        let skipped: Vec<_> = listing.skipped.iter().map(|path| path.path.as_str()).collect();
         assert_eq!(skipped, [".cache"]);
         assert_eq!(listing.skipped[0].reason, SkipReason::HiddenInHome);
         assert_eq!(list(false).files.len(), 4);

@@ -57,10 +57,7 @@ pub(super) fn always_left_out(path: &Path, is_dir: bool) -> Option<SkipReason> {
         "__pycache__" => Some(SkipReason::PythonCache),
         "node_modules" => Some(SkipReason::NodeModules),
         _ if path.join("pyvenv.cfg").is_file() => Some(SkipReason::VirtualEnvironment),
-        _ if EMULATOR_STATES
-            .iter()
-            .any(|state| path.join(state).is_file()) =>
-        {
+        _ if EMULATOR_STATES.iter().any(|state| path.join(state).is_file()) => {
             Some(SkipReason::Emulator)
         }
         _ => None,
@@ -74,15 +71,9 @@ mod tests {
     #[test]
     fn names_of_credentials_and_caches_are_left_out() {
         let reason = |name: &str, is_dir| always_left_out(&Path::new("src").join(name), is_dir);
-        for name in [
-            ".env",
-            ".env.local",
-            ".envrc",
-            "server.PEM",
-            "id_rsa",
-            "clouds.yaml",
-            "key.p12",
-        ] {
+        for name in
+            [".env", ".env.local", ".envrc", "server.PEM", "id_rsa", "clouds.yaml", "key.p12"]
+        {
             assert_eq!(reason(name, false), Some(SkipReason::Credentials), "{name}");
         }
         assert_eq!(reason(".huaweicloud", true), Some(SkipReason::Credentials));
@@ -90,18 +81,10 @@ mod tests {
         assert_eq!(reason(".git", false), Some(SkipReason::Repository));
         assert_eq!(reason("__pycache__", true), Some(SkipReason::PythonCache));
         assert_eq!(reason("node_modules", true), Some(SkipReason::NodeModules));
-        assert_eq!(
-            reason(".model.pt.modelarts-part", false),
-            Some(SkipReason::UnfinishedDownload)
-        );
-        for name in [
-            "train.py",
-            "id_rsa.pub",
-            ".gitignore",
-            ".hidden",
-            "environment.yml",
-            "node_modules",
-        ] {
+        assert_eq!(reason(".model.pt.modelarts-part", false), Some(SkipReason::UnfinishedDownload));
+        for name in
+            ["train.py", "id_rsa.pub", ".gitignore", ".hidden", "environment.yml", "node_modules"]
+        {
             assert_eq!(reason(name, false), None, "{name}");
         }
     }

@@ -67,17 +67,10 @@ async fn code_is_sent_once_with_a_manifest() {
                 0,
                 "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
             ),
-            file(
-                "train.py",
-                9,
-                "cc42155088fca5730758db72b2a5bca33112a941dfaa2d43098ec422ce4ea213"
-            ),
+            file("train.py", 9, "cc42155088fca5730758db72b2a5bca33112a941dfaa2d43098ec422ce4ea213"),
         ])
     );
-    assert_eq!(
-        (&manifest["version"], &manifest["name"]),
-        (&json!(1), &json!("src"))
-    );
+    assert_eq!((&manifest["version"], &manifest["name"]), (&json!(1), &json!("src")));
     assert!(manifest["created"].as_str().unwrap().ends_with('Z'));
     assert!(manifest["host"].is_string() && manifest.get("git").is_none());
 
@@ -145,10 +138,7 @@ async fn files_that_are_left_out_are_named() {
         (".env", SkipReason::Credentials),
         (
             "data",
-            SkipReason::Ignored {
-                pattern: "data/".to_owned(),
-                file: ".gitignore".to_owned(),
-            },
+            SkipReason::Ignored { pattern: "data/".to_owned(), file: ".gitignore".to_owned() },
         ),
         ("key.txt", SkipReason::PrivateKey),
     ];
@@ -161,15 +151,7 @@ async fn files_that_are_left_out_are_named() {
     place.write("src/.modelartsignore", "*.md\n");
     let staged = staging.code(place.path("src")).await.unwrap();
     let directory = place.path("obs").join("bucket").join(staged.path.key());
-    assert_eq!(
-        names(&directory),
-        [
-            ".gitignore",
-            ".modelartsignore",
-            "data/rows.csv",
-            "train.py"
-        ]
-    );
+    assert_eq!(names(&directory), [".gitignore", ".modelartsignore", "data/rows.csv", "train.py"]);
 }
 
 #[tokio::test]
@@ -241,15 +223,8 @@ async fn limits_count_what_is_sent_and_hold_before_anything_is_sent() {
     large.set_len((5 << 30) + 1).unwrap();
     fs::write(src.join(format!("deep/{}f.py", "d/".repeat(33))), "").unwrap();
     let error = staging.code(&src).await.unwrap_err();
-    let codes: Vec<_> = error
-        .violations()
-        .iter()
-        .map(|found| found.code())
-        .collect();
-    assert_eq!(
-        codes,
-        ["ModelArts.2761", "ModelArts.2759", "ModelArts.2760"].map(Some)
-    );
+    let codes: Vec<_> = error.violations().iter().map(|found| found.code()).collect();
+    assert_eq!(codes, ["ModelArts.2761", "ModelArts.2759", "ModelArts.2760"].map(Some));
     assert_eq!(keys(&place), [""; 0]);
     // Files that are left out do not count.
     fs::write(src.join(".modelartsignore"), "deep\nlarge\nmany/1*\n").unwrap();
@@ -307,11 +282,7 @@ async fn code_that_changes_while_it_is_sent_gets_no_manifest() {
             path.display()
         )
     );
-    assert!(
-        keys(&place)
-            .iter()
-            .all(|key| !key.ends_with("manifest.json"))
-    );
+    assert!(keys(&place).iter().all(|key| !key.ends_with("manifest.json")));
     let staged = staging.code(&src).await.unwrap();
     let sent = place.path("obs/bucket").join(staged.path.key());
     assert_eq!(fs::read(sent.join("a.py")).unwrap(), b"2");

@@ -21,10 +21,7 @@ async fn data_is_mirrored_at_an_address_of_its_own() {
     let staged = staging.data(&one).await.unwrap();
     let key = staged.path.key().to_owned();
     let steps: Vec<_> = key.split('/').collect();
-    assert_eq!(
-        (&steps[..2], steps[4]),
-        (&["modelarts", "data"][..], "data")
-    );
+    assert_eq!((&steps[..2], steps[4]), (&["modelarts", "data"][..], "data"));
     assert_eq!((steps.len(), steps[3].len()), (5, 16));
     let objects = site.emulator.obs_root().join("bucket").join(&key);
     assert!(tree(&objects) == tree(&one));
@@ -61,16 +58,10 @@ async fn the_address_of_data_depends_on_project_machine_and_path() {
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let host = gethostname::gethostname();
     let path = data.canonicalize().unwrap();
-    let parts = [
-        site.client.project_id(),
-        machine.trim(),
-        host.to_str().unwrap(),
-        path.to_str().unwrap(),
-    ];
+    let parts =
+        [site.client.project_id(), machine.trim(), host.to_str().unwrap(), path.to_str().unwrap()];
     let digest = ring::digest::digest(&ring::digest::SHA256, parts.join("\0").as_bytes());
-    let digits = digest.as_ref()[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"));
+    let digits = digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}"));
     let expected = digits.collect::<String>();
     assert_eq!(staged.path.key().split('/').nth(3), Some(expected.as_str()));
 }
@@ -98,11 +89,7 @@ async fn data_that_an_active_job_reads_is_not_changed() {
     // Without changes, a job that reads the data causes no error.
     staging.data(&data).await.unwrap();
     write(&data.join("a.csv"), "2");
-    let objects = site
-        .emulator
-        .obs_root()
-        .join("bucket")
-        .join(staged.path.key());
+    let objects = site.emulator.obs_root().join("bucket").join(staged.path.key());
     for dry_run in [true, false] {
         let error = staging.data(&data).dry_run(dry_run).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
@@ -145,9 +132,7 @@ async fn wrong_directories_are_refused() {
     let refused = async |name: &str| {
         let error = staging.data(site.path(name)).await.unwrap_err();
         let root = site.path("").canonicalize().unwrap();
-        error
-            .to_string()
-            .replace(&format!("{}/", root.display()), "/")
+        error.to_string().replace(&format!("{}/", root.display()), "/")
     };
     assert!(file.is_file());
     assert_eq!(
@@ -159,9 +144,6 @@ async fn wrong_directories_are_refused() {
         "the data directory /file.csv must be a directory, and is a file; give the directory that \
          has the file"
     );
-    assert_eq!(
-        refused("empty").await,
-        "the directory /empty must have files; check the path"
-    );
+    assert_eq!(refused("empty").await, "the directory /empty must have files; check the path");
     assert_eq!(site.keys(), [""; 0]);
 }

@@ -9,12 +9,9 @@ use super::{SCRIPT, Site};
 /// Returns the number of requests to OBS by operation.
 fn requests(site: &Site) -> BTreeMap<String, u64> {
     let requests = site.emulator.requests();
-    let to_obs = requests
-        .iter()
-        .filter(|(name, count)| name.starts_with("obs.") && count.received > 0);
-    to_obs
-        .map(|(name, count)| ((*name).to_string(), count.received))
-        .collect()
+    let to_obs =
+        requests.iter().filter(|(name, count)| name.starts_with("obs.") && count.received > 0);
+    to_obs.map(|(name, count)| ((*name).to_string(), count.received)).collect()
 }
 
 #[tokio::test]
@@ -52,10 +49,7 @@ async fn the_second_submit_of_the_same_code_sends_one_head() {
 
     let code = staging.code(&src).await.unwrap();
     assert_eq!(code.summary.unchanged.files, 2);
-    assert_eq!(
-        requests(&site)["obs.HeadObject"],
-        sent["obs.HeadObject"] + 2
-    );
+    assert_eq!(requests(&site)["obs.HeadObject"], sent["obs.HeadObject"] + 2);
 
     for job in [first, second] {
         let job = site.ended(job).await;
@@ -71,15 +65,9 @@ async fn a_bucket_that_does_not_exist_is_named() {
     let site = Site::start().await;
     let src = site.write("src/train.py", "1");
     let staging = Staging::new(&site.client).bucket("no-such-bucket");
-    for error in [
-        staging.code(&src).await.unwrap_err(),
-        staging.data(&src).await.unwrap_err(),
-    ] {
+    for error in [staging.code(&src).await.unwrap_err(), staging.data(&src).await.unwrap_err()] {
         let text = error.to_string();
         assert_eq!(error.code(), Some("NoSuchBucket"), "{text}");
-        assert!(
-            text.contains("no-such-bucket") && text.contains("Bucket::create"),
-            "{text}"
-        );
+        assert!(text.contains("no-such-bucket") && text.contains("Bucket::create"), "{text}");
     }
 }

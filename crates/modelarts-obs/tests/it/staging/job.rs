@@ -36,10 +36,7 @@ async fn a_local_script_runs_and_its_output_comes_back() {
     assert_eq!(outputs.len(), 1);
     assert_eq!(outputs[0].name, "train_url");
     assert_eq!(outputs[0].directory, out.join("train_url"));
-    assert_eq!(
-        outputs[0].summary.transferred,
-        Amount { files: 1, bytes: 1 }
-    );
+    assert_eq!(outputs[0].summary.transferred, Amount { files: 1, bytes: 1 });
     let key = outputs[0].path.key().to_owned();
     assert!(key.starts_with("modelarts/out/rows-"), "{key}");
     assert_eq!(fs::read(out.join("train_url/count.txt")).unwrap(), b"3");
@@ -78,17 +75,10 @@ async fn a_wrong_job_is_refused_with_all_reasons_before_anything_is_sent() {
     let fields: Vec<_> = error.violations().iter().map(|it| it.field()).collect();
     assert_eq!(
         fields,
-        [
-            "metadata.name",
-            "algorithm.boot_file",
-            "spec.resource.node_count",
-            "algorithm.boot_file",
-        ]
+        ["metadata.name", "algorithm.boot_file", "spec.resource.node_count", "algorithm.boot_file",]
     );
     assert!(
-        error
-            .to_string()
-            .starts_with("the job breaks 4 rules, so nothing was sent:\n"),
+        error.to_string().starts_with("the job breaks 4 rules, so nothing was sent:\n"),
         "{error}"
     );
     let missing = site.job("rows").stage(&site.staging());
@@ -104,13 +94,7 @@ async fn a_dry_run_names_what_would_be_sent() {
     let planned = staged(&site, "rows").dry_run().await.unwrap();
     let code = planned.code.unwrap();
     let size = SCRIPT.len() as u64;
-    assert_eq!(
-        code.summary.transferred,
-        Amount {
-            files: 1,
-            bytes: size
-        }
-    );
+    assert_eq!(code.summary.transferred, Amount { files: 1, bytes: size });
     let data = &planned.data[0].1;
     assert_eq!(data.summary.transferred, Amount { files: 1, bytes: 6 });
     let body = planned.job.body();
@@ -166,10 +150,7 @@ async fn progress_names_the_part_of_the_job() {
     let data = StagedPart::Data("data_url".to_owned());
     assert_eq!(
         *finished.lock().unwrap(),
-        [
-            (StagedPart::Code, "code".to_owned(), 1),
-            (data, "data_url".to_owned(), 1)
-        ]
+        [(StagedPart::Code, "code".to_owned(), 1), (data, "data_url".to_owned(), 1)]
     );
 }
 
@@ -212,10 +193,7 @@ async fn data_in_the_code_directory_is_sent_once() {
     assert_eq!(code.summary.transferred.files, 2);
     let skipped: Vec<_> = code.summary.skipped.iter().collect();
     assert_eq!(skipped.len(), 1);
-    assert_eq!(
-        (skipped[0].path.as_str(), &skipped[0].reason),
-        ("data/raw", &SkipReason::Excluded)
-    );
+    assert_eq!((skipped[0].path.as_str(), &skipped[0].reason), ("data/raw", &SkipReason::Excluded));
     assert_eq!(staged.data[0].1.summary.transferred.files, 1);
     // The recommended name is data_url.
     assert_eq!(*warnings.lock().unwrap(), Some(1));
@@ -240,18 +218,9 @@ async fn staged_channels_keep_their_settings() {
         .unwrap();
     let body = staged.job.body();
     let (inputs, outputs) = (&body["algorithm"]["inputs"], &body["algorithm"]["outputs"]);
-    assert_eq!(
-        (
-            inputs.as_array().unwrap().len(),
-            outputs.as_array().unwrap().len()
-        ),
-        (1, 1)
-    );
+    assert_eq!((inputs.as_array().unwrap().len(), outputs.as_array().unwrap().len()), (1, 1));
     assert_eq!(inputs[0]["access_method"], "env");
-    assert_eq!(
-        inputs[0]["remote"]["obs"]["obs_url"],
-        staged.data[0].1.url()
-    );
+    assert_eq!(inputs[0]["remote"]["obs"]["obs_url"], staged.data[0].1.url());
     assert_eq!(outputs[0]["prefetch_to_local"], true);
     let output = format!("{}/", staged.outputs[0].1);
     assert_eq!(outputs[0]["remote"]["obs"]["obs_url"], output);

@@ -46,11 +46,7 @@ impl Site {
         let emulator = emulator.start().await.unwrap();
         fs::create_dir_all(emulator.obs_root().join("bucket")).unwrap();
         let client = ClientBuilder::from_vars(emulator.vars()).build().unwrap();
-        Self {
-            client,
-            emulator,
-            root: tempfile::tempdir().unwrap(),
-        }
+        Self { client, emulator, root: tempfile::tempdir().unwrap() }
     }
 
     pub fn obs(&self) -> Obs {

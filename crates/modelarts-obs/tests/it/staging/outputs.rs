@@ -35,10 +35,7 @@ async fn outputs_are_received_by_their_names() {
     let outputs = handle.download_outputs(&out).obs(site.obs()).await.unwrap();
     let names: Vec<_> = outputs.iter().map(|output| output.name.as_str()).collect();
     assert_eq!(names, ["model", "logs"]);
-    assert_eq!(
-        fs::read(out.join("model/deep/model.bin")).unwrap(),
-        b"weights"
-    );
+    assert_eq!(fs::read(out.join("model/deep/model.bin")).unwrap(), b"weights");
     // The job wrote nothing to this output.
     assert_eq!(outputs[1].summary.transferred, Amount::default());
 

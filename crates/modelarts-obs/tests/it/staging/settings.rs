@@ -37,16 +37,8 @@ async fn a_missing_bucket_names_the_variable_and_the_call() {
     let wrong = staging.bucket("My_Bucket").root().unwrap_err();
     assert!(wrong.to_string().contains("\"My_Bucket\""), "{wrong}");
     // The client has neither a region nor an address of OBS.
-    let error = Staging::new(&offline(&[]))
-        .bucket("bucket")
-        .code("none")
-        .await;
-    assert!(
-        error
-            .unwrap_err()
-            .to_string()
-            .contains("MODELARTS_OBS_ENDPOINT")
-    );
+    let error = Staging::new(&offline(&[])).bucket("bucket").code("none").await;
+    assert!(error.unwrap_err().to_string().contains("MODELARTS_OBS_ENDPOINT"));
 }
 
 #[test]
@@ -58,14 +50,8 @@ fn every_output_has_another_address() {
         let rest = address.strip_prefix("obs://bucket/modelarts/out/").unwrap();
         let (run, name) = rest.split_once('/').unwrap();
         let (date, random) = run.split_at("2026-11-23-".len());
-        assert!(
-            date.starts_with("20") && date.matches('-').count() == 3,
-            "{date}"
-        );
-        assert!(
-            random.len() == 8 && u32::from_str_radix(random, 16).is_ok(),
-            "{random}"
-        );
+        assert!(date.starts_with("20") && date.matches('-').count() == 3, "{date}");
+        assert!(random.len() == 8 && u32::from_str_radix(random, 16).is_ok(), "{random}");
         assert_eq!(name, "model");
     }
     assert!(staging.output("a//b").is_err());

@@ -13,10 +13,7 @@ async fn a_directory_without_files_is_refused() {
     let obs = place.obs();
     let root = place.path("empty").canonicalize().unwrap();
     place.write("obs/bucket/in/old", "");
-    let up = || {
-        obs.sync_up(place.path("empty"), "obs://bucket/in")
-            .delete(true)
-    };
+    let up = || obs.sync_up(place.path("empty"), "obs://bucket/in").delete(true);
     let error = up().await.unwrap_err();
     let message = format!("the directory {} must have files", root.display());
     assert_eq!(error.to_string(), format!("{message}; check the path"));
@@ -33,11 +30,7 @@ async fn a_directory_without_files_is_refused() {
 async fn a_path_that_does_not_exist_is_named() {
     let place = Place::new();
     let path = place.path("missing");
-    let error = place
-        .obs()
-        .sync_up(&path, "obs://bucket/in")
-        .await
-        .unwrap_err();
+    let error = place.obs().sync_up(&path, "obs://bucket/in").await.unwrap_err();
     let message = format!("reading {}: No such file", path.display());
     assert!(error.to_string().starts_with(&message), "{error}");
     assert_eq!(
@@ -51,18 +44,11 @@ async fn a_path_that_does_not_exist_is_named() {
 async fn a_file_of_credentials_is_not_sent() {
     let place = Place::new();
     let path = place.write(".env", "SECRET=1");
-    let error = place
-        .obs()
-        .sync_up(&path, "obs://bucket/in")
-        .await
-        .unwrap_err();
+    let error = place.obs().sync_up(&path, "obs://bucket/in").await.unwrap_err();
     let path = path.canonicalize().unwrap();
     assert_eq!(
         error.to_string(),
-        format!(
-            "the file {} is not sent: may hold credentials",
-            path.display()
-        )
+        format!("the file {} is not sent: may hold credentials", path.display())
     );
 }
 
@@ -91,20 +77,14 @@ async fn a_bucket_that_does_not_exist_is_named() {
 async fn an_address_without_objects_is_named() {
     let place = Place::new();
     let obs = place.obs();
-    let error = obs
-        .sync_down("obs://bucket/missing", place.path("out"))
-        .await
-        .unwrap_err();
+    let error = obs.sync_down("obs://bucket/missing", place.path("out")).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no object at obs://bucket/missing or below it; check the address; the names of \
          objects are case-sensitive"
     );
     assert!(error.is_not_found());
-    let error = obs
-        .sync_down("bucket/in", place.path("out"))
-        .await
-        .unwrap_err();
+    let error = obs.sync_down("bucket/in", place.path("out")).await.unwrap_err();
     assert_eq!(
         error.to_string(),
         "the OBS path \"bucket/in\" must begin with obs://, such as obs://bucket/code/"
@@ -121,10 +101,7 @@ async fn names_that_are_no_keys_are_refused() {
     let up = |name: &str| obs.sync_up(place.path(name), "obs://bucket/in");
     place.write("control/a\tb", "");
     let error = up("control").await.unwrap_err().to_string();
-    assert_eq!(
-        error,
-        "the key \"a\\tb\" must not contain control characters"
-    );
+    assert_eq!(error, "the key \"a\\tb\" must not contain control characters");
 
     fs::create_dir_all(place.path("bytes")).unwrap();
     fs::write(place.path("bytes").join(OsStr::from_bytes(b"a\xff")), "").unwrap();
@@ -143,10 +120,7 @@ async fn names_that_are_no_keys_are_refused() {
     let long = format!("obs://bucket/{}", "x/".repeat(511));
     let error = obs.sync_up(place.path("long"), long).await.unwrap_err();
     let error = error.to_string();
-    assert!(
-        error.ends_with("must have at most 1,024 bytes in UTF-8"),
-        "{error}"
-    );
+    assert!(error.ends_with("must have at most 1,024 bytes in UTF-8"), "{error}");
     assert!(error.contains("x/file"), "{error}");
     assert!(names(&place.path("obs/bucket")).is_empty());
 }

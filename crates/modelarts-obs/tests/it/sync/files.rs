@@ -6,10 +6,7 @@ use modelarts_obs::sync::SkipReason;
 use super::{Place, names, skipped};
 
 fn ignored(pattern: &str, file: &str) -> SkipReason {
-    SkipReason::Ignored {
-        pattern: pattern.to_owned(),
-        file: file.to_owned(),
-    }
+    SkipReason::Ignored { pattern: pattern.to_owned(), file: file.to_owned() }
 }
 
 #[tokio::test]
@@ -37,13 +34,8 @@ async fn credentials_and_caches_are_left_out_and_reported() {
     let obs = place.obs();
     // The target has objects with the same names and sizes, so their contents are compared.
     for name in ["keys/deploy", "keys/text"] {
-        let size = std::fs::metadata(place.path("src").join(name))
-            .unwrap()
-            .len();
-        place.write(
-            &format!("obs/bucket/code/{name}"),
-            vec![b'x'; size as usize],
-        );
+        let size = std::fs::metadata(place.path("src").join(name)).unwrap().len();
+        place.write(&format!("obs/bucket/code/{name}"), vec![b'x'; size as usize]);
     }
     let up = obs.sync_up(place.path("src"), "obs://bucket/code");
     let summary = up.gitignore(true).await.unwrap();
@@ -64,13 +56,7 @@ async fn credentials_and_caches_are_left_out_and_reported() {
     );
     assert_eq!(
         names(&place.path("obs/bucket/code")),
-        [
-            ".hidden",
-            "keys/deploy",
-            "keys/id_rsa.pub",
-            "keys/text",
-            "train.py"
-        ]
+        [".hidden", "keys/deploy", "keys/id_rsa.pub", "keys/text", "train.py"]
     );
     let sent = std::fs::read(place.path("obs/bucket/code/keys/deploy")).unwrap();
     assert!(sent.iter().all(|byte| *byte == b'x'));
@@ -135,10 +121,7 @@ async fn gitignore_applies_only_if_asked_and_modelartsignore_replaces_it() {
     for gitignore in [false, true] {
         let to = format!("obs://bucket/replaced-{gitignore}");
         let code = up(&to).gitignore(gitignore).await.unwrap();
-        assert_eq!(
-            skipped(&code),
-            [("b.log", ignored("*.log", ".modelartsignore"))]
-        );
+        assert_eq!(skipped(&code), [("b.log", ignored("*.log", ".modelartsignore"))]);
     }
 }
 

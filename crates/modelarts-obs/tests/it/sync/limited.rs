@@ -25,9 +25,7 @@ fn run(mut wrapper: Command, test: &str, root: &Path) -> String {
         .output()
         .unwrap();
     let stdout = String::from_utf8_lossy(&stdout);
-    let message = stdout
-        .split_once("error: ")
-        .and_then(|(_, rest)| rest.split_once('\n'));
+    let message = stdout.split_once("error: ").and_then(|(_, rest)| rest.split_once('\n'));
     let stderr = String::from_utf8_lossy(&stderr);
     let (message, _) = message.unwrap_or_else(|| panic!("{stdout}{stderr}"));
     message.to_owned()
@@ -76,11 +74,7 @@ async fn a_full_disk_is_an_error_that_names_the_file() {
             )
         );
         assert_eq!(names(&out), left);
-        place
-            .obs()
-            .sync_down("obs://bucket/in", &out)
-            .await
-            .unwrap();
+        place.obs().sync_down("obs://bucket/in", &out).await.unwrap();
         assert_eq!(names(&out), ["a b"]);
         assert!(fs::read(out.join("a b")).unwrap() == bytes(size));
     }

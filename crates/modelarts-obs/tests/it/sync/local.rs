@@ -25,10 +25,7 @@ async fn a_directory_is_the_same_after_the_way_up_and_down() {
     }
     let obs = place.obs();
     let sent = obs.sync_up(&data, "obs://bucket/in/").await.unwrap();
-    let total = Amount {
-        files: 7,
-        bytes: (26 << 20) + 3 + 5 + 1 + 4 + 1,
-    };
+    let total = Amount { files: 7, bytes: (26 << 20) + 3 + 5 + 1 + 4 + 1 };
     assert_eq!(sent.transferred, total);
     assert_eq!((sent.unchanged, sent.deleted), (Amount::default(), 0));
     assert!(sent.skipped.is_empty());
@@ -40,10 +37,7 @@ async fn a_directory_is_the_same_after_the_way_up_and_down() {
     assert!(tree(&out) == tree(&data));
 
     let again = obs.sync_down("obs://bucket/in", &out).await.unwrap();
-    assert_eq!(
-        (again.transferred, again.unchanged),
-        (Amount::default(), total)
-    );
+    assert_eq!((again.transferred, again.unchanged), (Amount::default(), total));
 }
 
 #[tokio::test]
@@ -155,11 +149,7 @@ async fn a_single_file_and_a_single_object_keep_their_names() {
     let file = place.write("src/train.py", "print()");
     place.write("src/other.py", "");
     let obs = place.obs();
-    let summary = obs
-        .sync_up(&file, "obs://bucket/code")
-        .delete(true)
-        .await
-        .unwrap();
+    let summary = obs.sync_up(&file, "obs://bucket/code").delete(true).await.unwrap();
     assert_eq!(summary.transferred.files, 1);
     assert_eq!(names(&place.path("obs/bucket")), ["code/train.py"]);
     let summary = obs.sync_up(&file, "obs://bucket/code").await.unwrap();
@@ -182,9 +172,7 @@ async fn a_dry_run_changes_nothing() {
     place.write("data/a", "a");
     place.write("data/key", "-----BEGIN PRIVATE KEY-----\n");
     let obs = place.obs();
-    let up = obs
-        .sync_up(place.path("data"), "obs://bucket/in")
-        .dry_run(true);
+    let up = obs.sync_up(place.path("data"), "obs://bucket/in").dry_run(true);
     let summary = up.await.unwrap();
     assert_eq!(summary.transferred, Amount { files: 1, bytes: 1 });
     assert_eq!(summary.skipped.len(), 1);

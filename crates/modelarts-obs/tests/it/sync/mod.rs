@@ -29,9 +29,7 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        let place = Self {
-            root: tempfile::tempdir().unwrap(),
-        };
+        let place = Self { root: tempfile::tempdir().unwrap() };
         fs::create_dir_all(place.path("obs/bucket")).unwrap();
         place
     }
@@ -97,9 +95,7 @@ pub fn names(root: &Path) -> Vec<String> {
 /// Returns the paths that were left out, with their reasons.
 pub fn skipped(summary: &Summary) -> Vec<(&str, SkipReason)> {
     let skipped = summary.skipped.iter();
-    skipped
-        .map(|skipped| (skipped.path.as_str(), skipped.reason.clone()))
-        .collect()
+    skipped.map(|skipped| (skipped.path.as_str(), skipped.reason.clone())).collect()
 }
 
 /// Returns bytes with a period of 251, so that exchanged parts differ.

@@ -20,16 +20,8 @@ async fn progress_counts_up_to_the_total_and_ends_with_the_summary() {
     let obs = place.obs();
     let up = obs.sync_up(place.path("data"), "obs://bucket/in");
     let events: Vec<_> = up.delete(true).stream().try_collect().await.unwrap();
-    let total = |files, bytes: usize| Amount {
-        files,
-        bytes: bytes as u64,
-    };
-    let skip = |path: &str, reason| {
-        SyncEvent::Skipped(Skipped {
-            path: path.to_owned(),
-            reason,
-        })
-    };
+    let total = |files, bytes: usize| Amount { files, bytes: bytes as u64 };
+    let skip = |path: &str, reason| SyncEvent::Skipped(Skipped { path: path.to_owned(), reason });
     assert_eq!(events[0].event, skip(".env", SkipReason::Credentials));
     assert_eq!(events[1].event, SyncEvent::Planned);
     assert_eq!(events[1].total, total(3, 3 + (17 << 20) + 27));
@@ -39,22 +31,14 @@ async fn progress_counts_up_to_the_total_and_ends_with_the_summary() {
     };
     find(skip("a", SkipReason::Unchanged));
     find(skip("key", SkipReason::PrivateKey));
-    find(SyncEvent::Transferred {
-        path: "large".to_owned(),
-        bytes: 17 << 20,
-    });
-    find(SyncEvent::Deleted {
-        path: "old".to_owned(),
-    });
+    find(SyncEvent::Transferred { path: "large".to_owned(), bytes: 17 << 20 });
+    find(SyncEvent::Deleted { path: "old".to_owned() });
     let advanced = events.iter().filter_map(|progress| match &progress.event {
         SyncEvent::Advanced { path, bytes } => Some((path.as_str(), *bytes)),
         _ => None,
     });
     let part = ("large", 8 << 20);
-    assert_eq!(
-        advanced.collect::<Vec<_>>(),
-        [part, part, ("large", 1 << 20)]
-    );
+    assert_eq!(advanced.collect::<Vec<_>>(), [part, part, ("large", 1 << 20)]);
     assert!(events.is_sorted_by_key(|progress| progress.done.bytes));
 
     let last = events.last().unwrap();

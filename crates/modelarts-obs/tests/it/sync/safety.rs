@@ -27,9 +27,7 @@ async fn an_entity_tag_that_is_not_the_md5_is_no_damage() {
         ),
         false => {
             assert_eq!(request.header("if-match"), Some(ETAG));
-            object("contents")
-                .with("x-amz-server-side-encryption", "aws:kms")
-                .with("etag", ETAG)
+            object("contents").with("x-amz-server-side-encryption", "aws:kms").with("etag", ETAG)
         }
     })
     .await;
@@ -63,27 +61,16 @@ async fn objects_behind_links_out_of_the_bucket_do_not_exist() {
         let listed: Vec<_> = bucket.list(directory).try_collect().await.unwrap();
         let keys: Vec<_> = listed.iter().map(|object| object.key()).collect();
         let expected = ["in/inner/b"];
-        let expected = if directory == "in" {
-            &expected[..]
-        } else {
-            &[]
-        };
+        let expected = if directory == "in" { &expected[..] } else { &[] };
         assert_eq!(keys, expected);
     }
     assert_eq!(bucket.get("in/inner/b").await.unwrap(), "b");
     let root = place.path("obs/bucket").canonicalize().unwrap();
     let outside = place.path("outside").canonicalize().unwrap();
-    for (key, real) in [
-        ("in/dir/a", "a"),
-        ("in/dir/new", ""),
-        ("in/file", "a"),
-        ("in/dir/deep/new", ""),
-    ] {
-        let real = if real.is_empty() {
-            outside.clone()
-        } else {
-            outside.join(real)
-        };
+    for (key, real) in
+        [("in/dir/a", "a"), ("in/dir/new", ""), ("in/file", "a"), ("in/dir/deep/new", "")]
+    {
+        let real = if real.is_empty() { outside.clone() } else { outside.join(real) };
         let rest = format!(
             "obs://bucket/{key}: a link leads to {}, which must be inside of {}",
             real.display(),
@@ -115,10 +102,7 @@ async fn a_file_that_was_received_through_a_link_is_not_deleted() {
     let down = || obs.sync_down("obs://bucket/in", &out).delete(true);
     for (dry_run, deleted, transferred) in [(true, 1, 1), (false, 1, 1), (false, 0, 0)] {
         let summary = down().dry_run(dry_run).await.unwrap();
-        assert_eq!(
-            (summary.deleted, summary.transferred.files),
-            (deleted, transferred)
-        );
+        assert_eq!((summary.deleted, summary.transferred.files), (deleted, transferred));
     }
     assert_eq!(fs::read(out.join("v1/a")).unwrap(), b"new");
     assert!(!out.join("v1/surplus").exists());

@@ -41,22 +41,11 @@ impl Site {
         retry.max_attempts = max_attempts;
         retry.base = Duration::from_millis(1);
         retry.cap = Duration::from_millis(1);
-        let client = ClientBuilder::from_vars(emulator.vars())
-            .retry(retry)
-            .build()
-            .unwrap();
-        let obs = Obs::new(&client)
-            .unwrap()
-            .with_cache_dir(place.path("cache"));
+        let client = ClientBuilder::from_vars(emulator.vars()).retry(retry).build().unwrap();
+        let obs = Obs::new(&client).unwrap().with_cache_dir(place.path("cache"));
         let bucket = obs.bucket("bucket").unwrap();
         bucket.create().await.unwrap();
-        Self {
-            emulator,
-            client,
-            place,
-            obs,
-            bucket,
-        }
+        Self { emulator, client, place, obs, bucket }
     }
 
     pub(super) fn up(&self) -> DirectorySync {
@@ -64,8 +53,7 @@ impl Site {
     }
 
     pub(super) fn down(&self) -> DirectorySync {
-        self.obs
-            .sync_down("obs://bucket/in", self.place.path("out"))
+        self.obs.sync_down("obs://bucket/in", self.place.path("out"))
     }
 
     pub(super) fn fault(&self, operation: &str, fault: Fault) {
@@ -82,9 +70,7 @@ impl Site {
     pub(super) fn requests(&self) -> BTreeMap<&'static str, u64> {
         let requests = self.emulator.requests().into_iter();
         let received = requests.map(|(name, count)| (name, count.received));
-        received
-            .filter(|(name, count)| name.starts_with("obs.") && *count > 0)
-            .collect()
+        received.filter(|(name, count)| name.starts_with("obs.") && *count > 0).collect()
     }
 
     /// Returns the number of requests by operation since `before`.
@@ -168,18 +154,14 @@ async fn a_directory_is_the_same_after_the_way_up_and_down() {
     let received = site.down().await.unwrap();
     assert_eq!(received, sent);
     assert!(tree(&site.place.path("out")) == tree(&site.place.path("data")));
-    assert_eq!(
-        site.requests_since(&before),
-        [("obs.GetObject", 7), ("obs.ListObjectsV2", 1)]
-    );
+    assert_eq!(site.requests_since(&before), [("obs.GetObject", 7), ("obs.ListObjectsV2", 1)]);
 }
 
 #[tokio::test]
 async fn unchanged_files_cost_one_request_for_the_list() {
     let site = Site::start().await;
     for number in 0..30 {
-        site.place
-            .write(&format!("data/{number}"), format!("file {number}"));
+        site.place.write(&format!("data/{number}"), format!("file {number}"));
     }
     let all = site.up().await.unwrap().transferred;
     for sync in [site.up(), site.up(), site.up().delete(true)] {
@@ -196,10 +178,9 @@ async fn unchanged_files_cost_one_request_for_the_list() {
     // With another cache, the checksums of the objects are read once.
     let obs = site.obs.clone().with_cache_dir(site.place.path("other"));
     let up = || obs.sync_up(site.place.path("data"), "obs://bucket/in");
-    for expected in [
-        vec![("obs.HeadObject", 30), ("obs.ListObjectsV2", 1)],
-        vec![("obs.ListObjectsV2", 1)],
-    ] {
+    for expected in
+        [vec![("obs.HeadObject", 30), ("obs.ListObjectsV2", 1)], vec![("obs.ListObjectsV2", 1)]]
+    {
         let before = site.requests();
         assert_eq!(up().await.unwrap().unchanged, all);
         assert_eq!(site.requests_since(&before), expected);
@@ -315,10 +296,7 @@ async fn an_upload_starts_anew_if_it_is_gone_or_the_file_changed() {
     };
     site.place.write("data/large", bytes(17 * MIB));
     fail().await;
-    site.fault(
-        "obs.CompleteMultipartUpload",
-        Fault::error(404, "NoSuchUpload", "gone"),
-    );
+    site.fault("obs.CompleteMultipartUpload", Fault::error(404, "NoSuchUpload", "gone"));
     let summary = site.up().await.unwrap();
     assert_eq!(summary.transferred.files, 1);
     assert_eq!(site.requests()["obs.CreateMultipartUpload"], 2);
@@ -397,10 +375,7 @@ async fn a_small_file_that_changes_before_it_is_sent_is_an_error() {
         }
     };
     let file = file.canonicalize().unwrap();
-    let expected = format!(
-        "the file {} must not change while it is sent",
-        file.display()
-    );
+    let expected = format!("the file {} must not change while it is sent", file.display());
     assert!(error.starts_with(&expected), "{error}");
     assert!(!site.requests().contains_key("obs.PutObject"));
 }
@@ -412,10 +387,7 @@ async fn a_missing_permission_to_write_is_found_before_a_large_upload() {
     let denied = Fault::error(403, "AccessDenied", "Access Denied");
     site.always("obs.PutObject", denied);
     let error = site.up().await.unwrap_err();
-    assert_eq!(
-        (error.status(), error.code()),
-        (Some(403), Some("AccessDenied"))
-    );
+    assert_eq!((error.status(), error.code()), (Some(403), Some("AccessDenied")));
     let error = error.to_string();
     let expected = "writing obs://bucket/in/.modelarts-write-test: Access Denied (AccessDenied, ";
     assert!(error.starts_with(expected), "{error}");
@@ -433,9 +405,7 @@ async fn a_missing_permission_to_write_is_found_before_a_large_upload() {
 async fn a_missing_bucket_and_a_bucket_of_another_region_are_named() {
     let site = Site::start().await;
     site.place.write("data/a", "a");
-    let up = site
-        .obs
-        .sync_up(site.place.path("data"), "obs://missing/in");
+    let up = site.obs.sync_up(site.place.path("data"), "obs://missing/in");
     let error = up.await.unwrap_err();
     assert_eq!(error.code(), Some("NoSuchBucket"));
     let error = error.to_string();
@@ -583,14 +553,9 @@ async fn copies_within_a_bucket_do_not_pass_through_this_machine() {
     let copy = |to: &str| site.obs.copy("obs://bucket/in", to);
     let before = site.requests();
     assert_eq!(copy("obs://bucket/out").await.unwrap().transferred.files, 2);
-    assert_eq!(
-        site.requests_since(&before),
-        [("obs.CopyObject", 2), ("obs.ListObjectsV2", 2)]
-    );
-    let (from, to) = (
-        site.bucket.head("in/large").await.unwrap(),
-        site.bucket.head("out/large").await.unwrap(),
-    );
+    assert_eq!(site.requests_since(&before), [("obs.CopyObject", 2), ("obs.ListObjectsV2", 2)]);
+    let (from, to) =
+        (site.bucket.head("in/large").await.unwrap(), site.bucket.head("out/large").await.unwrap());
     assert!(from.sha256().is_some());
     assert_eq!(from.sha256(), to.sha256());
     assert_eq!(copy("obs://bucket/out").await.unwrap().unchanged.files, 2);

@@ -40,10 +40,7 @@ async fn rejected_keys_keep_the_parts_of_an_upload() {
     let site = Site::start().await;
     site.place.write("data/large", bytes(17 * MIB));
     for status in [403, 408, 429] {
-        site.fault(
-            "obs.CompleteMultipartUpload",
-            Fault::error(status, "Later", "later"),
-        );
+        site.fault("obs.CompleteMultipartUpload", Fault::error(status, "Later", "later"));
         assert_eq!(site.up().await.unwrap_err().status(), Some(status));
     }
     site.up().await.unwrap();

@@ -32,12 +32,7 @@ pub(super) enum Verdict {
 
 impl LineFilter {
     pub(super) fn new(since: Option<Timestamp>, pattern: Option<Regex>, system: bool) -> Self {
-        Self {
-            since,
-            pattern,
-            system,
-            last: None,
-        }
+        Self { since, pattern, system, last: None }
     }
 
     /// Decides about the next line of a log. Gaps are always printed.
@@ -56,10 +51,7 @@ impl LineFilter {
                 }
             }
         };
-        let matches = self
-            .pattern
-            .as_ref()
-            .is_none_or(|pattern| pattern.is_match(line));
+        let matches = self.pattern.as_ref().is_none_or(|pattern| pattern.is_match(line));
         match matches && (self.system || !is_of_platform(line)) {
             true => time,
             false => Verdict::Drop,

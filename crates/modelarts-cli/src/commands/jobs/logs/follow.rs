@@ -27,10 +27,7 @@ struct Followed {
 
 impl Followed {
     fn new(filter: LineFilter, tail: Option<usize>) -> Self {
-        Self {
-            filter,
-            number: tail.is_none().then_some(0),
-        }
+        Self { filter, number: tail.is_none().then_some(0) }
     }
 
     /// Prints an item that meets the conditions. Lines before the first time are printed, because

@@ -131,11 +131,7 @@ impl Logs {
                 }
             }
             (false, []) => {
-                note(format_args!(
-                    "{} is {}; it has no log yet",
-                    job.name(),
-                    job.phase()
-                ));
+                note(format_args!("{} is {}; it has no log yet", job.name(), job.phase()));
                 ExitStatus::Success
             }
             (false, tasks) => {
@@ -190,7 +186,5 @@ impl Logs {
 fn nodes(job: &Job) -> i64 {
     let spec = job.details().spec.as_ref();
     let resource = spec.and_then(|spec| spec.resource.as_ref());
-    resource
-        .and_then(|resource| resource.node_count)
-        .unwrap_or(1)
+    resource.and_then(|resource| resource.node_count).unwrap_or(1)
 }

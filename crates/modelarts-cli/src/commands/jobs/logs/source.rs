@@ -43,9 +43,7 @@ pub(super) async fn print_existing(
     filter: &LineFilter,
     printer: &mut LogPrinter<'_>,
 ) -> Result<(), Failure> {
-    let sources = tasks
-        .iter()
-        .map(|task| LogSource::open(job, task, tail, filter));
+    let sources = tasks.iter().map(|task| LogSource::open(job, task, tail, filter));
     let mut sources: Vec<LogSource> = try_join_all(sources).await?.into_iter().flatten().collect();
     if let [source] = sources.as_mut_slice() {
         // The lines of one task need no times.

@@ -188,10 +188,8 @@ impl JobDocument {
 impl Settings {
     fn new(job: &Job) -> Self {
         let details = job.details();
-        let mut settings = Self {
-            log_dirs: job.log_dirs().map(str::to_owned).collect(),
-            ..Self::default()
-        };
+        let mut settings =
+            Self { log_dirs: job.log_dirs().map(str::to_owned).collect(), ..Self::default() };
         if let Some(metadata) = &details.metadata {
             let tags = metadata.tags.iter();
             settings.tags = tags
@@ -233,9 +231,7 @@ impl Settings {
         self.image = algorithm.engine.as_ref().and_then(|engine| {
             let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
             let preset = preset.map(|(name, version)| format!("{name} {version}"));
-            text(&engine.image_url)
-                .or(preset)
-                .or_else(|| text(&engine.engine_id))
+            text(&engine.image_url).or(preset).or_else(|| text(&engine.engine_id))
         });
         self.inputs = algorithm.inputs.iter().map(input).collect();
         self.outputs = algorithm.outputs.iter().map(output).collect();
@@ -301,12 +297,8 @@ fn tasks(job: &Job) -> Vec<TaskState> {
     let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
     let addresses = job.status().map_or(&[][..], |status| &status.task_ips);
     let tasks = job.tasks().iter().map(|name| {
-        let status = statuses
-            .iter()
-            .find(|status| status.task.as_ref() == Some(name));
-        let address = addresses
-            .iter()
-            .find(|address| address.task.as_ref() == Some(name));
+        let status = statuses.iter().find(|status| status.task.as_ref() == Some(name));
+        let address = addresses.iter().find(|address| address.task.as_ref() == Some(name));
         TaskState {
             name: name.clone(),
             exit_code: status.and_then(|status| status.exit_code),

@@ -143,10 +143,7 @@ impl Text {
         for step in &job.steps {
             let start = local_time(step.start);
             let duration = step.duration.map(output::duration).unwrap_or_default();
-            self.line(&format!(
-                "{start}  {:<width$}  {duration}",
-                step.phase.to_string()
-            ));
+            self.line(&format!("{start}  {:<width$}  {duration}", step.phase.to_string()));
         }
     }
 

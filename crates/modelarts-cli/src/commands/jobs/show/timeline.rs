@@ -15,9 +15,8 @@ pub(super) struct Step {
 
 /// Returns the phases of a job.
 pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
-    let of_events = events
-        .iter()
-        .filter_map(|event| Some((phase_of(&event.kind())?, event.time()?)));
+    let of_events =
+        events.iter().filter_map(|event| Some((phase_of(&event.kind())?, event.time()?)));
     let mut starts: Vec<(Phase, Timestamp)> = of_events.collect();
     if starts.is_empty() {
         starts = of_details(job);
@@ -26,19 +25,13 @@ pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
     if let Some((last, _)) = starts.last()
         && job.is_final()
         && !is_final(last)
-        && let Some((_, end)) = of_details(job)
-            .into_iter()
-            .find(|(phase, _)| is_final(phase))
+        && let Some((_, end)) = of_details(job).into_iter().find(|(phase, _)| is_final(phase))
     {
         starts.push((job.phase(), end));
     }
     starts.dedup_by(|next, last| next.0 == last.0);
-    let ends: Vec<Option<Timestamp>> = starts
-        .iter()
-        .skip(1)
-        .map(|(_, start)| Some(*start))
-        .chain([None])
-        .collect();
+    let ends: Vec<Option<Timestamp>> =
+        starts.iter().skip(1).map(|(_, start)| Some(*start)).chain([None]).collect();
     let steps = starts.into_iter().zip(ends).map(|((phase, start), end)| {
         let until = end.or((!is_final(&phase)).then_some(now));
         Step {
@@ -55,10 +48,7 @@ pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
 }
 
 fn is_final(phase: &Phase) -> bool {
-    matches!(
-        phase,
-        Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal
-    )
+    matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }
 
 /// Returns the phase that begins with an event.

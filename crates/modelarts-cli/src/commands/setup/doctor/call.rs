@@ -39,11 +39,7 @@ impl Call {
         let body = types::ListTrainingJobsRequest::builder().limit(1);
         let result = client
             .call(|api| {
-                let sent = api
-                    .list_training_jobs()
-                    .project_id(project)
-                    .body(body)
-                    .send();
+                let sent = api.list_training_jobs().project_id(project).body(body).send();
                 let date = &date;
                 async move {
                     let result = sent.await;

@@ -107,10 +107,9 @@ fn settings(session: &Session) -> Result<Finding, Failure> {
     };
     Ok(match session.selection.difference()? {
         None => Finding::ok(found),
-        Some(difference) => Finding::warning(
-            format_args!("{found}; {}", difference.result()),
-            difference.remedy(),
-        ),
+        Some(difference) => {
+            Finding::warning(format_args!("{found}; {}", difference.result()), difference.remedy())
+        }
     })
 }
 
@@ -123,10 +122,7 @@ fn files(session: &Session, environment: &Environment) -> Result<Finding, Failur
         .iter()
         .filter_map(|path| Some((path.display().to_string(), open_mode(path)?)))
         .collect();
-    let names: Vec<String> = files
-        .iter()
-        .map(|path| path.display().to_string())
-        .collect();
+    let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
     Ok(match (open.as_slice(), names.as_slice()) {
         ([], []) => Finding::ok("no file with secrets"),
         ([], names) => Finding::ok(format_args!("only this user can read {}", names.join(", "))),
@@ -182,10 +178,7 @@ async fn check_service(
         .project_id("none")
         .build();
     add_address(report, &address, &origins);
-    let source = builder(environment)
-        .endpoint("http://127.0.0.1:1")
-        .project_id("none")
-        .build();
+    let source = builder(environment).endpoint("http://127.0.0.1:1").project_id("none").build();
     let client = match (&address, &source) {
         (Ok(_), Ok(_)) => Some(builder(environment).connect().await),
         _ => None,
@@ -274,10 +267,7 @@ fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &O
         "the region" => "the region".to_owned(),
         origin => origins.place(origin),
     };
-    report.add(
-        Subject::Endpoint,
-        Finding::ok(format_args!("{endpoint}, from {origin}")),
-    );
+    report.add(Subject::Endpoint, Finding::ok(format_args!("{endpoint}, from {origin}")));
 }
 
 /// Describes missing or invalid credentials.
@@ -314,11 +304,7 @@ async fn keys(client: &Client, origins: &Origins) -> Finding {
             Some(keys) => {
                 let start: String = keys.access_key.chars().take(4).collect();
                 let temporary = keys.security_token.filter(|token| !token.is_empty());
-                let kind = if temporary.is_some() {
-                    "temporary keys"
-                } else {
-                    "keys"
-                };
+                let kind = if temporary.is_some() { "temporary keys" } else { "keys" };
                 format!("{kind}, access key {start}…")
             }
             None => "a token".to_owned(),

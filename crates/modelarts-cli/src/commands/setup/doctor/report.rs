@@ -91,11 +91,7 @@ pub(super) struct Finding {
 
 impl Finding {
     fn new(status: Status, found: impl Display) -> Self {
-        Self {
-            status,
-            found: found.to_string(),
-            advice: None,
-        }
+        Self { status, found: found.to_string(), advice: None }
     }
 
     pub(super) fn ok(found: impl Display) -> Self {
@@ -118,9 +114,7 @@ impl Finding {
     pub(super) fn error(error: &Error) -> Self {
         let mut found = wording::for_users(&error.to_string());
         let advice = error.advice().map(wording::for_users);
-        let advice = advice
-            .as_deref()
-            .map(|advice| advice.trim().trim_end_matches('.'));
+        let advice = advice.as_deref().map(|advice| advice.trim().trim_end_matches('.'));
         let advice = advice.filter(|advice| {
             let cut = found.len().checked_sub(advice.len());
             let (text, end) = cut.and_then(|cut| found.split_at_checked(cut)).unzip();
@@ -130,11 +124,7 @@ impl Finding {
         if let Some(advice) = advice {
             found.truncate(found.len() - advice.len() - "; ".len());
         }
-        Self {
-            status: Status::Problem,
-            found,
-            advice: advice.map(str::to_owned),
-        }
+        Self { status: Status::Problem, found, advice: advice.map(str::to_owned) }
     }
 
     /// Sets the advice, unless there is one.
@@ -190,10 +180,8 @@ impl Document for Report {
                 let _ = writeln!(text, "{}{advice}", &INDENT[1..]);
             }
         }
-        let (problems, warnings) = (
-            count(self.problems, "problem"),
-            count(self.warnings, "warning"),
-        );
+        let (problems, warnings) =
+            (count(self.problems, "problem"), count(self.warnings, "warning"));
         text + &format!("{problems}, {warnings}")
     }
 }

@@ -36,10 +36,7 @@ pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut R
     let root = match staging.root() {
         Ok(root) => root,
         Err(error) => {
-            let is_missing = client
-                .environment()
-                .variable("MODELARTS_OBS_BUCKET")
-                .is_none()
+            let is_missing = client.environment().variable("MODELARTS_OBS_BUCKET").is_none()
                 && error.kind() == ErrorKind::Config;
             let finding = match is_missing {
                 true => Finding::warning(
@@ -53,10 +50,7 @@ pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut R
                 ),
             };
             report.add(Subject::Bucket, finding);
-            report.add(
-                Subject::Upload,
-                Finding::skipped("not tried without a bucket"),
-            );
+            report.add(Subject::Upload, Finding::skipped("not tried without a bucket"));
             return;
         }
     };

@@ -123,10 +123,7 @@ impl View {
         let mounts = [MA_HOME, "/cache", "/tmp"].map(|at| Mount::new(place, at));
         let mut error = String::new();
         for has_own_processes in [true, false] {
-            let view = Self {
-                program: program.clone(),
-                has_own_processes,
-            };
+            let view = Self { program: program.clone(), has_own_processes };
             let output = Command::new(&view.program)
                 .args(view.arguments(&mounts, "localhost"))
                 .args(["--", "/bin/sh", "-c", ":"])
@@ -201,11 +198,7 @@ pub(super) struct Backstage<'a> {
 impl Stage {
     /// Returns the stage of a worker whose code sees this machine.
     pub(super) fn machine(worker: &Path, obs: &Path) -> Self {
-        Self {
-            root: worker.to_owned(),
-            obs: obs.to_owned(),
-            view: None,
-        }
+        Self { root: worker.to_owned(), obs: obs.to_owned(), view: None }
     }
 
     /// Returns the stage of a worker in a view, and writes its table of host names.
@@ -245,10 +238,9 @@ impl Stage {
         let is_hidden = |path: &&PathBuf| mounts.iter().any(|mount| path.starts_with(&mount.at));
         let hidden: Vec<_> = places.prefixes.iter().filter(is_hidden).collect();
         mounts.extend(hidden.into_iter().map(|path| Mount::new(path, path)));
-        for (name, system, text) in [
-            (HOSTS, SYSTEM_HOSTS, host_table(worker)),
-            ("passwd", SYSTEM_USERS, user_table()),
-        ] {
+        for (name, system, text) in
+            [(HOSTS, SYSTEM_HOSTS, host_table(worker)), ("passwd", SYSTEM_USERS, user_table())]
+        {
             places.worker.write(Path::new(name), text.as_bytes())?;
             if Path::new(system).exists() {
                 mounts.push(Mount::new(&root.join(name), system).read_only());
@@ -291,11 +283,7 @@ impl Stage {
     where
         I: IntoIterator<Item = OsString>,
     {
-        self.with_options(
-            &["--new-session", "--json-status-fd", "1"],
-            words,
-            directory,
-        )
+        self.with_options(&["--new-session", "--json-status-fd", "1"], words, directory)
     }
 
     fn with_options<I>(&self, options: &[&str], words: I, directory: &Path) -> Command
@@ -312,11 +300,7 @@ impl Stage {
         command
             .args(arguments)
             .args(options)
-            .args([
-                OsStr::new("--chdir"),
-                directory.as_os_str(),
-                OsStr::new("--"),
-            ])
+            .args([OsStr::new("--chdir"), directory.as_os_str(), OsStr::new("--")])
             .args(words);
         command
     }
@@ -350,11 +334,7 @@ pub(super) fn host_table(worker: &Worker) -> String {
         table.push('\n');
     }
     for other in Worker::all(&worker.job_id, &worker.job) {
-        let (address, name, pod) = (
-            worker.address_of(other.rank),
-            other.host_name(),
-            other.pod(),
-        );
+        let (address, name, pod) = (worker.address_of(other.rank), other.host_name(), other.pod());
         // Workers on a cluster are known by the host names of their nodes.
         let resolved = (address.as_str(), 0).to_socket_addrs().ok();
         let Some(address) = resolved.and_then(|mut found| found.next()) else {

@@ -21,11 +21,7 @@ pub(super) struct Mount {
 
 impl Mount {
     pub(super) fn new(source: &Path, at: impl AsRef<Path>) -> Self {
-        Self {
-            source: source.to_owned(),
-            at: at.as_ref().to_owned(),
-            is_read_only: false,
-        }
+        Self { source: source.to_owned(), at: at.as_ref().to_owned(), is_read_only: false }
     }
 
     pub(super) fn read_only(mut self) -> Self {
@@ -44,12 +40,7 @@ pub(super) fn root_arguments(mounts: &[Mount]) -> Vec<OsString> {
     mounts.sort_by(|one, other| one.at.cmp(&other.at));
     let mut arguments = Vec::new();
     show_entries(Path::new("/"), &mounts, &mut arguments);
-    for Mount {
-        source,
-        at,
-        is_read_only,
-    } in mounts
-    {
+    for Mount { source, at, is_read_only } in mounts {
         let option = if is_read_only { "--ro-bind" } else { "--bind" };
         arguments.extend([option.into(), source.into(), at.into()]);
     }
@@ -112,15 +103,9 @@ mod tests {
         // `data` is an empty directory with the entries of the machine's.
         let dir = arguments.windows(2).find(|words| words[0] == "--dir");
         assert_eq!(dir.unwrap()[1], root.join("data"));
-        assert_eq!(
-            shown(&arguments, &root.join("data/old")),
-            bind(root.join("data/old"))
-        );
+        assert_eq!(shown(&arguments, &root.join("data/old")), bind(root.join("data/old")));
         // The mount point in `other` exists.
-        assert_eq!(
-            shown(&arguments, &root.join("other")),
-            bind(root.join("other"))
-        );
+        assert_eq!(shown(&arguments, &root.join("other")), bind(root.join("other")));
         assert_eq!(
             shown(&arguments, &root.join("link")),
             Some(["--symlink".into(), "data".into()])

@@ -166,11 +166,8 @@ fn the_description_has_the_documented_paths() {
     };
     let sections = sections();
     assert_eq!(sections[0].len(), DOCUMENTED);
-    let unknown: Vec<&str> = sections[0]
-        .iter()
-        .map(|row| row[0])
-        .filter(|path| !known(path))
-        .collect();
+    let unknown: Vec<&str> =
+        sections[0].iter().map(|row| row[0]).filter(|path| !known(path)).collect();
     assert_eq!(unknown, [""; 0]);
 }
 
@@ -344,18 +341,12 @@ async fn a_change_is_shown() {
     assert_eq!(put(&site, &path, change.clone()).await.status, 200);
     let details = site.details(&id).await;
     let expected = |details: &Value| {
-        assert_eq!(
-            details["spec"]["notification"],
-            change["spec"]["notification"]
-        );
+        assert_eq!(details["spec"]["notification"], change["spec"]["notification"]);
         assert_eq!(
             details["metadata"]["annotations"],
             json!({"fault-tolerance/job-retry-num": "1", "jupyter-lab/enable": "true"})
         );
-        assert_eq!(
-            details["endpoints"]["ssh"]["key_pair_names"],
-            json!(["lab"])
-        );
+        assert_eq!(details["endpoints"]["ssh"]["key_pair_names"], json!(["lab"]));
     };
     expected(&details);
     let url = details["endpoints"]["jupyter_lab"]["url"].as_str().unwrap();

@@ -11,20 +11,11 @@ use crate::support::{Reply, Site};
 fn rows(list: &Value) -> Vec<(String, String, String)> {
     let text = |row: &Value, name: &str| row[name].as_str().unwrap().to_owned();
     let rows = list["events"].as_array().unwrap().iter();
-    rows.map(|row| {
-        (
-            text(row, "message"),
-            text(row, "level"),
-            text(row, "source"),
-        )
-    })
-    .collect()
+    rows.map(|row| (text(row, "message"), text(row, "level"), text(row, "source"))).collect()
 }
 
 async fn list(site: &Site, id: &str, query: &str) -> Value {
-    let reply = site
-        .get(&format!("/training-jobs/{id}/events{query}"))
-        .await;
+    let reply = site.get(&format!("/training-jobs/{id}/events{query}")).await;
     assert_eq!(reply.status, 200, "{query}: {}", reply.text);
     reply.json()
 }
@@ -153,13 +144,7 @@ async fn events_of_a_job_that_cannot_be_prepared() {
     assert_eq!(status["secondary_phase"], "CreateFailed");
     assert_eq!(status["start_time"], 0);
     assert_eq!(status["duration"], 0);
-    assert!(
-        status["node_count_metrics"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(|point| point[1] == 0)
-    );
+    assert!(status["node_count_metrics"].as_array().unwrap().iter().all(|point| point[1] == 0));
     assert_eq!(status.get("running_records"), None);
 }
 
@@ -173,16 +158,10 @@ async fn pages_are_counted_in_events() {
     assert_eq!(rows(&page), all[3..5]);
     let mut rest = page;
     rest.as_object_mut().unwrap().remove("events");
-    assert_eq!(
-        rest,
-        json!({"total": 12, "limit": 2, "offset": 3, "order": "asc"})
-    );
+    assert_eq!(rest, json!({"total": 12, "limit": 2, "offset": 3, "order": "asc"}));
     let reversed: Vec<_> = all.iter().rev().cloned().collect();
     assert_eq!(rows(&list(&site, &id, "?order=desc").await), reversed);
-    assert_eq!(
-        rows(&list(&site, &id, "?order=desc&offset=10&limit=50").await),
-        reversed[10..]
-    );
+    assert_eq!(rows(&list(&site, &id, "?order=desc&offset=10&limit=50").await), reversed[10..]);
     assert_eq!(rows(&list(&site, &id, "?offset=12").await), []);
 }
 
@@ -206,10 +185,7 @@ async fn events_are_filtered() {
     assert_eq!(count("?pattern=nothing").await, 0);
     assert_eq!(count("?source=Task&pattern=started").await, 1);
     // Blank values count as absent, and unknown parameters are ignored.
-    assert_eq!(
-        count("?level=&source=&pattern=&start_time=&end_time=&x=y").await,
-        13
-    );
+    assert_eq!(count("?level=&source=&pattern=&start_time=&end_time=&x=y").await, 13);
 }
 
 /// Python's `urlencode` and browsers encode a space as `+`.
@@ -234,11 +210,8 @@ async fn a_blank_in_a_query_may_be_a_plus() {
 async fn times_are_cut_to_seconds() {
     let (site, clock) = Site::standing_still().await;
     let id = site.run(&site.script("times", "")).await;
-    let millis = |time: SystemTime| {
-        time.duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap()
-            .as_millis() as u64
-    };
+    let millis =
+        |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis() as u64;
     let now = millis(modelarts_emulator::clock::Clock::now(clock.as_ref()));
     let second = now / 1000 * 1000;
     let window = async |start: u64, end: u64| {
@@ -283,9 +256,7 @@ async fn a_bad_query_has_an_error_of_its_own() {
         "?start_time=1669449696964&end_time=1669449600000",
         &long,
     ] {
-        let reply = site
-            .get(&format!("/training-jobs/{id}/events{query}"))
-            .await;
+        let reply = site.get(&format!("/training-jobs/{id}/events{query}")).await;
         assert_eq!(reply.status, 400, "{query}");
         assert_eq!(
             reply.json(),
@@ -307,30 +278,18 @@ async fn events_are_in_the_requested_language() {
             .signed(Method::GET, &target, Vec::new(), SystemTime::now())
             .header("x-language", language);
         let reply = Reply::of(request.send().await.unwrap()).await.json();
-        reply["events"][0]["message"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        reply["events"][0]["message"].as_str().unwrap_or_default().to_owned()
     };
     let english = "Training job created.";
-    for (language, text) in [
-        ("zh-cn", "训练作业已创建。"),
-        ("en-us", english),
-        ("de-de", english),
-        ("", english),
-    ] {
+    for (language, text) in
+        [("zh-cn", "训练作业已创建。"), ("en-us", english), ("de-de", english), ("", english)]
+    {
         assert_eq!(ask(language, "").await, text, "{language}");
     }
     // The pattern matches part of the text in the requested language.
-    assert_eq!(
-        ask("zh-cn", "&pattern=运行完成").await,
-        "训练作业运行完成。"
-    );
+    assert_eq!(ask("zh-cn", "&pattern=运行完成").await, "训练作业运行完成。");
     assert_eq!(ask("zh-cn", "&pattern=executed").await, "");
-    let stages = site
-        .get(&format!("/training-jobs/{id}/stages"))
-        .await
-        .json();
+    let stages = site.get(&format!("/training-jobs/{id}/stages")).await.json();
     let first = &stages["running_records"][0]["stages"][0];
     assert_eq!(first["en_message"], "Waiting for resources");
     assert_eq!(first["zh_message"], "等待资源");

@@ -29,9 +29,7 @@ fn message(reply: &Reply) -> String {
 async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
     let site = Site::start().await;
     let gate = Gate::new().await;
-    let id = site
-        .create(&site.script("model", &(gate.python() + "gate()")))
-        .await;
+    let id = site.create(&site.script("model", &(gate.python() + "gate()"))).await;
     let running = gate.reached().await;
     let none = site.get(&path(&id, "worker-0")).await;
     none.refused(404, "ModelArts.2881");
@@ -62,10 +60,7 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
             "tag must be 1 to 64 letters, digits or -_.",
         ),
         (json!({"name": "lab", "tag": "1"}), "namespace is required"),
-        (
-            json!({"name": "lab", "namespace": "", "tag": "1"}),
-            "namespace is required",
-        ),
+        (json!({"name": "lab", "namespace": "", "tag": "1"}), "namespace is required"),
         (
             json!({"name": "lab", "namespace": "team", "tag": "1", "description": "x".repeat(513)}),
             "description must have at most 512 characters",
@@ -76,10 +71,7 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
         assert_eq!(message(&reply), format!("Invalid parameter({sentence})."));
     }
     let other = site.post(&path(&id, "worker-1"), &image("lab")).await;
-    assert_eq!(
-        message(&other),
-        "Invalid parameter(task_id worker-1 is not a task of the job)."
-    );
+    assert_eq!(message(&other), "Invalid parameter(task_id worker-1 is not a task of the job).");
     let nowhere = site.post(&path("none", "worker-0"), &image("lab")).await;
     nowhere.refused(400, "ModelArts.2775");
 
@@ -87,15 +79,9 @@ async fn a_running_job_is_saved_as_an_image_and_an_ended_one_is_not() {
     site.emulator.wait_until_settled(&id).await;
     let late = site.post(&path(&id, "worker-0"), &image("late")).await;
     late.refused(400, "ModelArts.2883");
-    assert_eq!(
-        message(&late),
-        "training job secondary_phase is not running"
-    );
+    assert_eq!(message(&late), "training job secondary_phase is not running");
     let saved = site.get(&path(&id, "worker-0")).await.json();
-    assert_eq!(
-        (&saved["name"], &saved["status"]),
-        (&"lab".into(), &"ACTIVE".into())
-    );
+    assert_eq!((&saved["name"], &saved["status"]), (&"lab".into(), &"ACTIVE".into()));
 }
 
 #[tokio::test]
@@ -142,10 +128,7 @@ async fn an_image_is_there_after_a_minute_of_the_emulators_clock() {
     let script = Script::from_json(r#"{"default": [{"seconds": 600}]}"#).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
     let site = Site::with(|builder| {
-        builder
-            .runner(RunnerKind::Simulated(script))
-            .timing(Timing::documented())
-            .clock(clock)
+        builder.runner(RunnerKind::Simulated(script)).timing(Timing::documented()).clock(clock)
     })
     .await;
     let id = site.create(&site.script("model", "")).await;
@@ -170,9 +153,7 @@ async fn an_image_is_there_after_a_minute_of_the_emulators_clock() {
 async fn an_image_goes_to_an_organization_of_the_user_only() {
     let site = Site::with(|builder| builder.organization("heron-works")).await;
     let gate = Gate::new().await;
-    let id = site
-        .create(&site.script("model", &(gate.python() + "gate()")))
-        .await;
+    let id = site.create(&site.script("model", &(gate.python() + "gate()"))).await;
     let running = gate.reached().await;
     let attested = |name: &str| -> Value {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../openapi/attested/bodies");
@@ -202,26 +183,15 @@ async fn a_reported_event_is_one_of_the_jobs_events() {
     let reply = site.post(&format!("{path}/training-event"), &report).await;
     assert_eq!((reply.status, reply.text.as_str()), (StatusCode::OK, ""));
     let messages = site.messages(&id).await;
-    assert!(
-        messages.contains(&"[worker-0] ProfilingRunning".to_owned()),
-        "{messages:?}"
-    );
+    assert!(messages.contains(&"[worker-0] ProfilingRunning".to_owned()), "{messages:?}");
     for (path, body, sentence) in [
-        (
-            format!("{path}/other"),
-            report.clone(),
-            "report_type must be training-event",
-        ),
+        (format!("{path}/other"), report.clone(), "report_type must be training-event"),
         (
             format!("/training-jobs/{id}/tasks/worker-7/reports/training-event"),
             report,
             "task_id worker-7 is not a task of the job",
         ),
-        (
-            format!("{path}/training-event"),
-            json!({"type": 7}),
-            "type must be a string",
-        ),
+        (format!("{path}/training-event"), json!({"type": 7}), "type must be a string"),
         (
             format!("{path}/training-event"),
             json!({"type": "x".repeat(257)}),
@@ -266,10 +236,7 @@ async fn an_algorithm_is_published() {
     reply.refused(400, "ModelArts.2755");
     for body in [json!({}), json!({"algorithm": {"id": ""}})] {
         let reply = site.post(path, &body).await;
-        assert_eq!(
-            message(&reply),
-            "Invalid parameter(algorithm.id is required)."
-        );
+        assert_eq!(message(&reply), "Invalid parameter(algorithm.id is required).");
     }
     let invalid = site.send(Method::POST, path, b"{".to_vec()).await;
     invalid.refused(400, "ModelArts.2787");

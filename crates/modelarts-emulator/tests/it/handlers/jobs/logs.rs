@@ -36,30 +36,10 @@ async fn long_logs_are_given_whole_and_by_line() {
     let length = all.len();
     let last = length - 1;
     for (range, status, part, content_range) in [
-        (
-            "bytes=300000-",
-            206,
-            300_000..length,
-            format!("bytes 300000-{last}/{length}"),
-        ),
-        (
-            "bytes=7-600000",
-            206,
-            7..600_001,
-            format!("bytes 7-600000/{length}"),
-        ),
-        (
-            "bytes=9-99999999",
-            206,
-            9..length,
-            format!("bytes 9-{last}/{length}"),
-        ),
-        (
-            &format!("bytes={length}-"),
-            416,
-            0..0,
-            format!("bytes */{length}"),
-        ),
+        ("bytes=300000-", 206, 300_000..length, format!("bytes 300000-{last}/{length}")),
+        ("bytes=7-600000", 206, 7..600_001, format!("bytes 7-600000/{length}")),
+        ("bytes=9-99999999", 206, 9..length, format!("bytes 9-{last}/{length}")),
+        (&format!("bytes={length}-"), 416, 0..0, format!("bytes */{length}")),
         // Other ranges are ignored.
         ("bytes=7-3", 200, 0..length, String::new()),
         ("lines=1-2", 200, 0..length, String::new()),
@@ -67,11 +47,7 @@ async fn long_logs_are_given_whole_and_by_line() {
         let request = site.client.http.get(url.as_str().unwrap());
         let reply = Reply::of(request.header("range", range).send().await.unwrap()).await;
         assert_eq!(reply.status, status, "{range}");
-        assert!(
-            reply.text == all[part],
-            "{range}: {} bytes",
-            reply.text.len()
-        );
+        assert!(reply.text == all[part], "{range}: {} bytes", reply.text.len());
         let sent = reply.headers.get("content-range");
         let sent = sent.map_or("", |range| range.to_str().unwrap());
         assert_eq!(sent, content_range, "{range}");
@@ -108,19 +84,13 @@ async fn lines_that_do_not_fit_are_in_the_next_page() {
         (page["start_line"].clone(), page["lines"].clone(), text)
     };
     let (start, lines, text) = page("?order=asc").await;
-    assert_eq!(
-        (start, lines, text.as_str()),
-        ("1".into(), 1.into(), "short\n")
-    );
+    assert_eq!((start, lines, text.as_str()), ("1".into(), 1.into(), "short\n"));
     let (start, lines, text) = page("?order=asc&base_line=1").await;
     assert_eq!((start, lines, text.len()), ("2".into(), 1.into(), MOST));
     let (start, lines, text) = page("?base_line=3").await;
     assert_eq!((start, lines, text.len()), ("2".into(), 1.into(), MOST));
     let (start, lines, text) = page("?order=asc&base_line=2").await;
-    assert_eq!(
-        (start, lines, text.as_str()),
-        ("3".into(), 1.into(), "end\n")
-    );
+    assert_eq!((start, lines, text.as_str()), ("3".into(), 1.into(), "end\n"));
 }
 
 /// The log of a running simulated job contains each line exactly once, whichever operation reads it
@@ -130,12 +100,8 @@ async fn a_simulated_log_has_each_line_once_while_the_job_runs() {
     let script = json!({"default": [{"seconds": 60, "log": ["a", {"at": 1, "line": "b"}]}]});
     let script = Script::from_json(&script.to_string()).unwrap();
     let clock = Arc::new(ManualClock::at(SystemTime::now()));
-    let site = Site::with(|builder| {
-        builder
-            .clock(clock as _)
-            .runner(RunnerKind::Simulated(script))
-    })
-    .await;
+    let site =
+        Site::with(|builder| builder.clock(clock as _).runner(RunnerKind::Simulated(script))).await;
     let id = site.create(&site.script("simulated", "")).await;
     site.emulator.advance(Duration::from_secs(10)).await;
     assert_eq!(site.log(&id).await, "a\nb\n");

@@ -36,25 +36,14 @@ async fn description_and_priority_change() {
 
     let path = format!("/training-jobs/{first}");
     let reply = put(&site, &path, json!({"description": "new"})).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::OK, "null")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::OK, "null"));
     assert_eq!(site.details(&first).await["metadata"]["description"], "new");
     let priority = |number: i64| json!({"spec": {"schedule_policy": {"priority": number}}});
     for (path, body, code) in [
         (&path, priority(2), "ModelArts.2858"),
         (&path, priority(4), "ModelArts.2788"),
-        (
-            &path,
-            json!({"description": "x".repeat(257)}),
-            "ModelArts.2788",
-        ),
-        (
-            &"/training-jobs/none".to_owned(),
-            json!({}),
-            "ModelArts.2775",
-        ),
+        (&path, json!({"description": "x".repeat(257)}), "ModelArts.2788"),
+        (&"/training-jobs/none".to_owned(), json!({}), "ModelArts.2775"),
     ] {
         assert_eq!(put(&site, path, body).await.error(), (400, code.to_owned()));
     }
@@ -85,15 +74,10 @@ async fn several_jobs_are_deleted_at_once_or_none() {
     let reply = batch(vec![item(&a), item("none")]).await;
     reply.refused(400, "ModelArts.2775");
     batch(vec![]).await.refused(400, "ModelArts.2788");
-    batch(vec![item(&a); 101])
-        .await
-        .refused(400, "ModelArts.2788");
+    batch(vec![item(&a); 101]).await.refused(400, "ModelArts.2788");
     assert_eq!(site.phase(&a).await, "Completed");
     let reply = batch(vec![item(&a), item(&b)]).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::ACCEPTED, "")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::ACCEPTED, ""));
     site.emulator.wait_until_gone(&a).await;
     site.emulator.wait_until_gone(&b).await;
 }
@@ -119,21 +103,13 @@ async fn tasks_stages_and_names() {
     let stages = get(&format!("/training-jobs/{id}/stages")).await;
     assert_eq!(stages["total_count"], 2);
     let names = |record: usize| -> Vec<String> {
-        let stages = stages["running_records"][record]["stages"]
-            .as_array()
-            .unwrap();
-        stages
-            .iter()
-            .map(|s| s["name"].as_str().unwrap().to_owned())
-            .collect()
+        let stages = stages["running_records"][record]["stages"].as_array().unwrap();
+        stages.iter().map(|s| s["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names(0), ["scheduling", "preparing", "running"]);
     assert_eq!(names(1), ["scheduling", "preparing", "running", "end"]);
     let last = &stages["running_records"][1]["stages"][3];
-    assert_eq!(
-        (&last["stage_order"], &last["job_id"]),
-        (&json!(4), &json!(id))
-    );
+    assert_eq!((&last["stage_order"], &last["job_id"]), (&json!(4), &json!(id)));
 
     for (name, taken) in [("stages", true), ("other", false)] {
         let reply = get(&format!("/training-job-names?job_name={name}")).await;
@@ -155,14 +131,8 @@ async fn a_link_to_a_log_works_five_minutes() {
     site.get(&path).await.refused(400, "ModelArts.2818");
     waiting.let_through().await;
     site.emulator.wait_until_settled(&id).await;
-    let link = site.get(&path).await.json()["obs_url"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert!(
-        link.ends_with(&format!("/modelarts-job-{id}-worker-0.log")),
-        "{link}"
-    );
+    let link = site.get(&path).await.json()["obs_url"].as_str().unwrap().to_owned();
+    assert!(link.ends_with(&format!("/modelarts-job-{id}-worker-0.log")), "{link}");
     let follow = async || Reply::of(site.client.http.get(&link).send().await.unwrap()).await;
     let log = follow().await;
     assert_eq!((log.status.as_u16(), log.text.as_str()), (200, "Grüße\n"));
@@ -173,10 +143,7 @@ async fn a_link_to_a_log_works_five_minutes() {
 
     // The log is deleted after thirty days.
     clock.advance(Duration::from_secs(30 * 24 * 60 * 60));
-    for path in [
-        path,
-        format!("/training-jobs/{id}/tasks/worker-0/logs/preview"),
-    ] {
+    for path in [path, format!("/training-jobs/{id}/tasks/worker-0/logs/preview")] {
         let reply = get_at(&site, &clock, &path).await;
         reply.refused(400, "ModelArts.2819");
     }
@@ -185,9 +152,7 @@ async fn a_link_to_a_log_works_five_minutes() {
 #[tokio::test]
 async fn logs_come_in_pages() {
     let site = Site::start().await;
-    let id = site
-        .run(&site.script("pages", "for n in range(1, 8): print('line', n)"))
-        .await;
+    let id = site.run(&site.script("pages", "for n in range(1, 8): print('line', n)")).await;
     let page = async |query: &str| {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
         let page = site.get(&path).await.json();
@@ -197,22 +162,14 @@ async fn logs_come_in_pages() {
     };
     let expected = |from: usize, to: usize| {
         let content: String = (from..=to).map(|n| format!("line {n}\n")).collect();
-        (
-            from.to_string(),
-            to.to_string(),
-            (to + 1 - from) as u64,
-            content,
-        )
+        (from.to_string(), to.to_string(), (to + 1 - from) as u64, content)
     };
     assert_eq!(page("").await, expected(1, 7));
     assert_eq!(page("?lines=2").await, expected(6, 7));
     assert_eq!(page("?lines=2&base_line=6").await, expected(4, 5));
     assert_eq!(page("?lines=3&order=asc").await, expected(1, 3));
     assert_eq!(page("?lines=3&order=asc&base_line=3").await, expected(4, 6));
-    assert_eq!(
-        page("?order=asc&base_line=7").await,
-        ("7".into(), "7".into(), 0, String::new())
-    );
+    assert_eq!(page("?order=asc&base_line=7").await, ("7".into(), "7".into(), 0, String::new()));
     for query in ["?lines=0", "?lines=501", "?order=up", "?base_line=x"] {
         let path = format!("/training-jobs/{id}/logs/worker-0{query}");
         site.get(&path).await.refused(400, "ModelArts.2764");
@@ -229,10 +186,7 @@ async fn metrics_are_measured() {
     let path = format!("/training-jobs/{id}/metrics/worker-0");
     let waiting = gate.reached().await;
     let reply = get_at(&site, &clock, &path).await;
-    assert_eq!(
-        (reply.status, reply.text.as_str()),
-        (StatusCode::NO_CONTENT, "")
-    );
+    assert_eq!((reply.status, reply.text.as_str()), (StatusCode::NO_CONTENT, ""));
     // Minutes without a sample are gaps, including the first two minutes.
     let minutes = async |at_least: usize| loop {
         clock.advance(Duration::from_secs(60));
@@ -260,26 +214,13 @@ async fn metrics_are_measured() {
         .iter()
         .map(|series| series["metric"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "cpuUsage",
-            "memUsage",
-            "gpuUtil",
-            "gpuMemUsage",
-            "npuUtil",
-            "npuMemUsage"
-        ]
-    );
+    assert_eq!(names, ["cpuUsage", "memUsage", "gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage"]);
     let series = |at: usize| metrics["metrics"][at]["value"].as_array().unwrap();
     assert!((0..6).all(|at| series(at).len() == series(0).len()));
     assert_eq!(series(1)[..2], [json!(-1.0), json!(-1.0)]);
     assert!((2..6).all(|at| series(at).iter().all(|value| *value == json!(-1.0))));
     // Of 32 GB, the job uses 40 MB in addition to the memory of the interpreter.
-    let memory = series(1)
-        .iter()
-        .filter_map(Value::as_f64)
-        .fold(0.0, f64::max);
+    let memory = series(1).iter().filter_map(Value::as_f64).fold(0.0, f64::max);
     assert!(memory > 0.12 && memory < 1.0, "{memory}");
     waiting.let_through().await;
 }
@@ -307,14 +248,8 @@ async fn the_offer_of_the_service_is_listed() {
             "support_engines": r#"["Caffe","Horovod","PyTorch","TensorFlow","XGBoost-Sklearn"]"#,
         })
     );
-    assert_eq!(
-        get("/training-job-flavors?flavor_type=CPU").await["total_count"],
-        2
-    );
-    assert_eq!(
-        get("/job/training-job-flavors?flavor_type=Ascend").await["total_count"],
-        0
-    );
+    assert_eq!(get("/training-job-flavors?flavor_type=CPU").await["total_count"], 2);
+    assert_eq!(get("/job/training-job-flavors?flavor_type=Ascend").await["total_count"], 0);
     let engines = get("/training-job-engines").await;
     assert_eq!(engines["items"][0]["engine_id"], "caffe-1.0.0-python2.7");
     assert_eq!(engines["total"], engines["items"].as_array().unwrap().len());
@@ -345,21 +280,13 @@ async fn a_full_quota_refuses_creations() {
     let reply = site.post("/training-jobs", &site.script("two", "")).await;
     reply.refused(400, "ModelArts.2815");
     let quotas = site.get("/training-quotas?resource=job-num").await;
-    assert_eq!(
-        quotas.json(),
-        json!({"quotas": [{"resource": "job-num", "quota": 1, "used": 1}]})
-    );
+    assert_eq!(quotas.json(), json!({"quotas": [{"resource": "job-num", "quota": 1, "used": 1}]}));
     let more = json!({"user_id": "u", "quotas": [{"resource": "job-num", "quota": 2}]});
-    assert_eq!(
-        put(&site, "/training-quotas", more.clone()).await.json(),
-        more
-    );
+    assert_eq!(put(&site, "/training-quotas", more.clone()).await.json(), more);
     site.run(&site.script("two", "")).await;
     let wrong =
         json!({"user_id": "u", "quotas": [{"resource": "job-retention-enabled", "quota": 2}]});
-    put(&site, "/training-quotas", wrong)
-        .await
-        .refused(400, "ModelArts.2788");
+    put(&site, "/training-quotas", wrong).await.refused(400, "ModelArts.2788");
 }
 
 #[tokio::test]
@@ -371,31 +298,13 @@ async fn jobs_are_found_by_their_tags() {
     }
     let tags = |id: &str, what: &str| format!("/modelarts-training-job/{id}/tags{what}");
     let create = async |id: &str, pairs: Value| {
-        site.post(&tags(id, "/create"), &json!({ "tags": pairs }))
-            .await
-            .status
+        site.post(&tags(id, "/create"), &json!({ "tags": pairs })).await.status
     };
-    assert_eq!(
-        create(
-            &ids[0],
-            json!([{"key": "team", "value": "a"}, {"key": "keep"}])
-        )
-        .await,
-        204
-    );
-    assert_eq!(
-        create(&ids[1], json!([{"key": "team", "value": "x"}])).await,
-        204
-    );
-    assert_eq!(
-        create(&ids[1], json!([{"key": "team", "value": "b"}])).await,
-        204
-    );
+    assert_eq!(create(&ids[0], json!([{"key": "team", "value": "a"}, {"key": "keep"}])).await, 204);
+    assert_eq!(create(&ids[1], json!([{"key": "team", "value": "x"}])).await, 204);
+    assert_eq!(create(&ids[1], json!([{"key": "team", "value": "b"}])).await, 204);
     assert_eq!(create(&ids[1], json!([])).await, 400);
-    assert_eq!(
-        create(&ids[1], json!([{"key": "k"}, {"key": "k"}])).await,
-        400
-    );
+    assert_eq!(create(&ids[1], json!([{"key": "k"}, {"key": "k"}])).await, 400);
     assert_eq!(
         site.get(&tags(&ids[0], "")).await.json(),
         json!({"tags": [{"key": "keep", "value": ""}, {"key": "team", "value": "a"}]})
@@ -410,26 +319,17 @@ async fn jobs_are_found_by_their_tags() {
         let count = site.post(&format!("{path}/count"), &body).await.json();
         assert_eq!(found["total_count"], count["total_count"]);
         let rows = found["resources"].as_array().unwrap().iter();
-        rows.map(|row| row["resource_name"].as_str().unwrap().to_owned())
-            .collect()
+        rows.map(|row| row["resource_name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(
         find(json!({"tags": [{"key": "team", "values": ["a", "b"]}]})).await,
         ["one", "two"]
     );
-    assert_eq!(
-        find(json!({"tags": [{"key": "team"}, {"key": "keep"}]})).await,
-        ["one"]
-    );
+    assert_eq!(find(json!({"tags": [{"key": "team"}, {"key": "keep"}]})).await, ["one"]);
     assert_eq!(find(json!({"without_any_tag": true})).await, ["bare"]);
-    assert_eq!(
-        find(json!({"matches": [{"key": "resource_name", "value": "w"}]})).await,
-        ["two"]
-    );
+    assert_eq!(find(json!({"matches": [{"key": "resource_name", "value": "w"}]})).await, ["two"]);
     let body = json!({"tags": [{"key": "team"}]}).to_string().into_bytes();
-    let reply = site
-        .send(Method::DELETE, &tags(&ids[0], "/delete"), body)
-        .await;
+    let reply = site.send(Method::DELETE, &tags(&ids[0], "/delete"), body).await;
     assert_eq!(reply.status, 204);
     assert_eq!(find(json!({"tags": [{"key": "team"}]})).await, ["two"]);
 }

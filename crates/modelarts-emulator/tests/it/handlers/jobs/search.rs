@@ -25,21 +25,14 @@ async fn names(site: &Site, search: Value) -> Vec<String> {
     assert_eq!(reply.status, 200, "{search}: {}", reply.text);
     let items = reply.json();
     let items = items["items"].as_array().unwrap();
-    items
-        .iter()
-        .map(|job| job["metadata"]["name"].as_str().unwrap().to_owned())
-        .collect()
+    items.iter().map(|job| job["metadata"]["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn filters_narrow_the_list() {
     let (site, ids, _running) = site_with_jobs().await;
-    let first = site.details(&ids[0]).await["metadata"]["create_time"]
-        .as_i64()
-        .unwrap();
-    let last = site.details(&ids[4]).await["metadata"]["create_time"]
-        .as_i64()
-        .unwrap();
+    let first = site.details(&ids[0]).await["metadata"]["create_time"].as_i64().unwrap();
+    let last = site.details(&ids[4]).await["metadata"]["create_time"].as_i64().unwrap();
     let filter = |key: &str, operator: &str, value: &[&str]| {
         json!([{"key": key,
         "operator": operator, "value": value}])
@@ -50,33 +43,17 @@ async fn filters_narrow_the_list() {
         (json!([]), everything),
         (filter("name", "like", &["bert"]), &["bert-2", "bert-1"]),
         (filter("name", "like", &["none"]), &[]),
-        (
-            filter("name", "not", &["running", "broken"]),
-            &["resnet", "bert-2", "bert-1"],
-        ),
+        (filter("name", "not", &["running", "broken"]), &["resnet", "bert-2", "bert-1"]),
         (filter("phase", "in", &["Running"]), &["running"]),
-        (
-            filter("phase", "in", &["Failed", "Running"]),
-            &["running", "broken"],
-        ),
-        (
-            filter("phase", "not", &["Completed"]),
-            &["running", "broken"],
-        ),
+        (filter("phase", "in", &["Failed", "Running"]), &["running", "broken"]),
+        (filter("phase", "not", &["Completed"]), &["running", "broken"]),
         (filter("id", "in", &[&ids[1]]), &["bert-2"]),
         (filter("kind", "in", &["job"]), everything),
         (filter("kind", "in", &["edge_job"]), &[]),
         (filter("runtime_type", "in", &["debug"]), &["running"]),
         (filter("user_id", "in", &["somebody"]), &[]),
         (filter("algorithm_name", "like", &["x"]), &[]),
-        (
-            filter(
-                "create_time",
-                "between",
-                &[&first.to_string(), &last.to_string()],
-            ),
-            everything,
-        ),
+        (filter("create_time", "between", &[&first.to_string(), &last.to_string()]), everything),
         (filter("create_time", "between", &[&iso, ""]), &["running"]),
         (filter("create_time", "between", &["", "1000"]), &[]),
         // Filters with blank values have no effect, as in the example (SOURCES X).
@@ -108,16 +85,10 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
     let (site, ids, _running) = site_with_jobs().await;
     let long_ago = "2020-01-01T00:00:00Z";
     let seed = json!({"jobs": [{"name": "old", "created": long_ago, "tags": {"team": "a"}}]});
-    site.emulator
-        .seed(&Seeds::from_json(&seed.to_string()).unwrap())
-        .await
-        .unwrap();
+    site.emulator.seed(&Seeds::from_json(&seed.to_string()).unwrap()).await.unwrap();
     for (id, tags) in [
         (&ids[0], json!([{"key": "team", "value": "a"}])),
-        (
-            &ids[1],
-            json!([{"key": "team", "value": "b"}, {"key": "gpu", "value": "1"}]),
-        ),
+        (&ids[1], json!([{"key": "team", "value": "b"}, {"key": "gpu", "value": "1"}])),
         (&ids[2], json!([{"key": "team"}])),
     ] {
         let path = format!("/modelarts-training-job/{id}/tags/create");
@@ -135,26 +106,11 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
         "value": [from, to]}])
     };
     for (search, expected) in [
-        (
-            json!({"tags": [tag("team", &[])]}),
-            &["resnet", "bert-2", "bert-1"][..],
-        ),
-        (
-            json!({"tags": [tag("team", &[""])]}),
-            &["resnet", "bert-2", "bert-1"],
-        ),
-        (
-            json!({"tags": [{"key": "team"}]}),
-            &["resnet", "bert-2", "bert-1"],
-        ),
-        (
-            json!({"tags": [tag("team", &["a", "b"])]}),
-            &["bert-2", "bert-1"],
-        ),
-        (
-            json!({"tags": [tag("team", &["a", "b"]), tag("gpu", &[])]}),
-            &["bert-2"],
-        ),
+        (json!({"tags": [tag("team", &[])]}), &["resnet", "bert-2", "bert-1"][..]),
+        (json!({"tags": [tag("team", &[""])]}), &["resnet", "bert-2", "bert-1"]),
+        (json!({"tags": [{"key": "team"}]}), &["resnet", "bert-2", "bert-1"]),
+        (json!({"tags": [tag("team", &["a", "b"])]}), &["bert-2", "bert-1"]),
+        (json!({"tags": [tag("team", &["a", "b"]), tag("gpu", &[])]}), &["bert-2"]),
         (json!({"tags": [tag("none", &[])]}), &[]),
         (
             json!({"tags": [tag("team", &[])], "filters": [{"key": "name", "operator": "like",
@@ -175,15 +131,9 @@ async fn tags_and_hosts_choose_jobs_of_the_last_31_days() {
             &["old"],
         ),
         (json!({"host_ips": [first, last]}), &["running", "bert-1"]),
-        (
-            json!({"host_ips": [first], "tags": [tag("team", &["b"])]}),
-            &[],
-        ),
+        (json!({"host_ips": [first], "tags": [tag("team", &["b"])]}), &[]),
         (json!({"host_ips": ["10.0.0.1", "::1"]}), &[]),
-        (
-            json!({"host_ips": [], "tags": [], "limit": 2}),
-            &["running", "broken"],
-        ),
+        (json!({"host_ips": [], "tags": [], "limit": 2}), &["running", "broken"]),
     ] {
         assert_eq!(names(&site, search.clone()).await, expected, "{search}");
     }
@@ -214,10 +164,7 @@ async fn a_search_is_in_one_workspace() {
     // Without a workspace in the request, the default workspace is searched (SOURCES O).
     assert_eq!(names(&site, json!({})).await, ["here"]);
     assert_eq!(names(&site, json!({"workspace_id": "0"})).await, ["here"]);
-    assert_eq!(
-        names(&site, json!({"workspace_id": OTHER})).await,
-        ["there"]
-    );
+    assert_eq!(names(&site, json!({"workspace_id": OTHER})).await, ["there"]);
     assert_eq!(names(&site, json!({"workspace_id": NONE})).await, [""; 0]);
 }
 
@@ -261,21 +208,9 @@ async fn offset_is_the_number_of_a_page() {
 async fn invalid_searches_are_refused() {
     let site = Site::start().await;
     for (search, code, message) in [
-        (
-            json!({"limit": 0}),
-            2788,
-            "Invalid parameter(limit must be between 1 and 50).",
-        ),
-        (
-            json!({"limit": 51}),
-            2788,
-            "Invalid parameter(limit must be between 1 and 50).",
-        ),
-        (
-            json!({"limit": "5"}),
-            2788,
-            "Invalid parameter(limit must be an integer).",
-        ),
+        (json!({"limit": 0}), 2788, "Invalid parameter(limit must be between 1 and 50)."),
+        (json!({"limit": 51}), 2788, "Invalid parameter(limit must be between 1 and 50)."),
+        (json!({"limit": "5"}), 2788, "Invalid parameter(limit must be an integer)."),
         (
             json!({"offset": -1}),
             2788,
@@ -301,31 +236,11 @@ async fn invalid_searches_are_refused() {
             2788,
             "Invalid parameter(tags[0].values must not be null: leave it out).",
         ),
-        (
-            json!({"order": "up"}),
-            2788,
-            "Invalid parameter(order must be asc or desc).",
-        ),
-        (
-            json!({"sort_by": "name"}),
-            2790,
-            "Unsupported sorting item.",
-        ),
-        (
-            json!({"filters": {}}),
-            2788,
-            "Invalid parameter(filters must be an array).",
-        ),
-        (
-            json!({"filters": [{}]}),
-            2788,
-            "Invalid parameter(filters[0].key is required).",
-        ),
-        (
-            json!({"filters": [{"key": "colour"}]}),
-            2807,
-            "Unsupported condition key (colour)",
-        ),
+        (json!({"order": "up"}), 2788, "Invalid parameter(order must be asc or desc)."),
+        (json!({"sort_by": "name"}), 2790, "Unsupported sorting item."),
+        (json!({"filters": {}}), 2788, "Invalid parameter(filters must be an array)."),
+        (json!({"filters": [{}]}), 2788, "Invalid parameter(filters[0].key is required)."),
+        (json!({"filters": [{"key": "colour"}]}), 2807, "Unsupported condition key (colour)"),
         (
             json!({"filters": [{"key": "phase", "operator": "eq"}]}),
             2808,
@@ -361,11 +276,7 @@ async fn invalid_searches_are_refused() {
             2788,
             "Invalid parameter(tags must have different keys).",
         ),
-        (
-            json!({"tags": [{"values": ["a"]}]}),
-            2788,
-            "Invalid parameter(tags[0].key is required).",
-        ),
+        (json!({"tags": [{"values": ["a"]}]}), 2788, "Invalid parameter(tags[0].key is required)."),
         (
             json!({"tags": vec![json!({"key": "a"}); 11]}),
             2788,
@@ -389,12 +300,7 @@ async fn invalid_searches_are_refused() {
         ),
     ] {
         let reply = site.post("/training-job-searches", &search).await;
-        assert_eq!(
-            reply.error(),
-            (400, format!("ModelArts.{code}")),
-            "{search}: {}",
-            reply.text
-        );
+        assert_eq!(reply.error(), (400, format!("ModelArts.{code}")), "{search}: {}", reply.text);
         assert_eq!(reply.json()["error_msg"], message, "{search}");
     }
 }
@@ -403,22 +309,13 @@ async fn invalid_searches_are_refused() {
 #[tokio::test]
 async fn keys_without_a_documented_operator_are_not_modelled() {
     let site = Site::start().await;
-    for key in [
-        "algorithm_id",
-        "pool_id",
-        "priority",
-        "training_experiment_id",
-    ] {
+    for key in ["algorithm_id", "pool_id", "priority", "training_experiment_id"] {
         let search =
             |value: Value| json!({"filters": [{"key": key, "operator": "in", "value": value}]});
         for value in [json!(["1"]), json!(["1", 5])] {
             let reply = site.post("/training-job-searches", &search(value)).await;
             assert_eq!(reply.status, 501, "{key}: {}", reply.text);
-            assert!(
-                reply.text.contains(&format!("searches by {key}")),
-                "{}",
-                reply.text
-            );
+            assert!(reply.text.contains(&format!("searches by {key}")), "{}", reply.text);
         }
         assert_eq!(names(&site, search(json!([""]))).await, [""; 0]);
         let any_operator = json!({"filters": [{"key": key, "operator": 5, "value": [""]}]});

@@ -33,12 +33,8 @@ async fn a_node_fault_uses_a_retry_or_fails_the_job() {
         })
     );
     let tasks = simulation.get(&again, "/tasks").await;
-    let counts: Vec<&Value> = tasks
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|task| &task["schedule_count"])
-        .collect();
+    let counts: Vec<&Value> =
+        tasks.as_array().unwrap().iter().map(|task| &task["schedule_count"]).collect();
     assert_eq!(counts, [1, 2]);
     let status = simulation.status(&once).await;
     assert_eq!(status["phase"], "Failed");
@@ -54,12 +50,8 @@ async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
     let simulation = Simulation::of(script).await;
     let annotations =
         json!({"fault-tolerance/job-retry-num": "1", "fault-tolerance/hang-retry": "true"});
-    let again = simulation
-        .create(&with_cards(job("again"), annotations))
-        .await;
-    let id = simulation
-        .create(&with_cards(job("reported"), json!({})))
-        .await;
+    let again = simulation.create(&with_cards(job("again"), annotations)).await;
+    let id = simulation.create(&with_cards(job("reported"), json!({}))).await;
     simulation.pass(6 * 3600).await;
     let hint = "The system detects that your training job may be suspended. Go to the job details \
          page to view the cause and handle the issue.";
@@ -75,16 +67,11 @@ async fn a_job_that_hangs_is_reported_and_restarted_in_place() {
     let status = simulation.status(&again).await;
     assert_eq!(status["phase"], "Completed");
     assert_eq!(status["running_records"][1]["start_type"], "restarted");
-    assert_eq!(
-        simulation.log(&again, "worker-0").await["content"],
-        "1\n2\n"
-    );
+    assert_eq!(simulation.log(&again, "worker-0").await["content"], "1\n2\n");
     // Without an intervention, the job would hang indefinitely.
     assert_eq!(simulation.status(&id).await["phase"], "Running");
     let stop = json!({"action_type": "terminate"});
-    simulation
-        .ask(Method::POST, &format!("/training-jobs/{id}/actions"), stop)
-        .await;
+    simulation.ask(Method::POST, &format!("/training-jobs/{id}/actions"), stop).await;
     simulation.pass(60).await;
     let status = simulation.status(&id).await;
     assert_eq!(status["phase"], "Terminated");
@@ -163,18 +150,13 @@ async fn jobs_fail_before_they_run() {
             json!({"pre_check_error": "no route to pod-1"}),
             "[worker-0] [Duration: 0.000] Pre-check failed. Error: no route to pod-1",
         ),
-        (
-            json!({"input_error": "the bucket is not there"}),
-            "the bucket is not there",
-        ),
+        (json!({"input_error": "the bucket is not there"}), "the bucket is not there"),
     ] {
         let script = json!({"default": [failure]}).to_string();
         let script = Script::from_json(&script).unwrap();
         let clock = Arc::new(ManualClock::at(SystemTime::now()));
         let site = Site::with(|builder| {
-            builder
-                .runner(RunnerKind::Simulated(script))
-                .clock(Arc::clone(&clock) as _)
+            builder.runner(RunnerKind::Simulated(script)).clock(Arc::clone(&clock) as _)
         })
         .await;
         site.put("bucket/in/x", "");
@@ -191,10 +173,6 @@ async fn jobs_fail_before_they_run() {
         let mut matching = messages.iter().filter(|message| message.contains(event));
         assert!(matching.next().is_some(), "{failure}: {messages:?}");
         let queued = messages.iter().any(|message| message.contains("queuing"));
-        assert_eq!(
-            queued,
-            failure.get("prepare_timeout").is_none(),
-            "{messages:?}"
-        );
+        assert_eq!(queued, failure.get("prepare_timeout").is_none(), "{messages:?}");
     }
 }

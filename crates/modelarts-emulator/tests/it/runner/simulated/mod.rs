@@ -49,22 +49,13 @@ impl Simulation {
     }
 
     async fn pass(&self, seconds: u64) {
-        assert!(
-            self.site
-                .emulator
-                .advance(Duration::from_secs(seconds))
-                .await
-        );
+        assert!(self.site.emulator.advance(Duration::from_secs(seconds)).await);
     }
 
     /// Sends a request that is signed at the time of the emulator's clock.
     async fn ask(&self, method: Method, below_project: &str, body: Value) -> Value {
         let target = format!("/v2/{}{below_project}", self.site.client.project_id);
-        let body = if body.is_null() {
-            Vec::new()
-        } else {
-            body.to_string().into_bytes()
-        };
+        let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let request = self.site.signed(method, &target, body, self.clock.now());
         let text = request.send().await.unwrap().text().await.unwrap();
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
@@ -77,12 +68,7 @@ impl Simulation {
     }
 
     async fn get(&self, id: &str, below: &str) -> Value {
-        self.ask(
-            Method::GET,
-            &format!("/training-jobs/{id}{below}"),
-            Value::Null,
-        )
-        .await
+        self.ask(Method::GET, &format!("/training-jobs/{id}{below}"), Value::Null).await
     }
 
     async fn status(&self, id: &str) -> Value {
@@ -94,8 +80,7 @@ impl Simulation {
         let events = self.get(id, "/events?limit=100").await;
         let text = |event: &Value, name: &str| event[name].as_str().unwrap().to_owned();
         let rows = events["events"].as_array().unwrap().iter();
-        rows.map(|event| (text(event, "time"), text(event, "message")))
-            .collect()
+        rows.map(|event| (text(event, "time"), text(event, "message"))).collect()
     }
 
     async fn log(&self, id: &str, task: &str) -> Value {

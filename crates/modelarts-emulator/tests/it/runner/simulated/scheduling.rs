@@ -9,10 +9,8 @@ use super::{START, Simulation, job};
 #[tokio::test]
 async fn nodes_are_assigned_as_soon_as_they_are_free() {
     let script = json!({"default": [{"seconds": 100}]});
-    let simulation = Simulation::with(script, |builder| {
-        builder.pool(Pool::new("pool", PoolKind::Cpu, 1))
-    })
-    .await;
+    let simulation =
+        Simulation::with(script, |builder| builder.pool(Pool::new("pool", PoolKind::Cpu, 1))).await;
     let mut ids = Vec::new();
     for name in ["first", "second", "third"] {
         let mut job = job(name);
@@ -48,12 +46,7 @@ async fn dozens_of_jobs_run_through_a_day_at_once() {
         assert_eq!(status["duration"], 80_027_000);
     }
     let log = simulation.log(&ids[59], "worker-0").await;
-    assert!(
-        log["content"]
-            .as_str()
-            .unwrap()
-            .ends_with("\nstep 799\nstep 800\n")
-    );
+    assert!(log["content"].as_str().unwrap().ends_with("\nstep 799\nstep 800\n"));
 }
 
 /// A job fails, is restarted and completes within two minutes. The test ends one instance of this
@@ -78,9 +71,7 @@ async fn a_job_can_be_ended_in_every_second_of_its_life() {
                 assert_eq!(reply, "");
             } else {
                 let body = json!({"action_type": "terminate"});
-                let reply = simulation
-                    .ask(Method::POST, &format!("{path}/actions"), body)
-                    .await;
+                let reply = simulation.ask(Method::POST, &format!("{path}/actions"), body).await;
                 stopped.push(reply["error_code"] != "ModelArts.2796");
             }
             simulation.pass(1).await;
@@ -109,10 +100,8 @@ async fn a_job_can_be_ended_in_every_second_of_its_life() {
                 .collect();
             assert_eq!(ends, [last], "at {second}");
             let records = status["running_records"].as_array();
-            let open = records
-                .into_iter()
-                .flatten()
-                .filter(|record| record.get("end_at").is_none());
+            let open =
+                records.into_iter().flatten().filter(|record| record.get("end_at").is_none());
             assert_eq!(open.count(), 0, "at {second}: {status}");
         }
     }

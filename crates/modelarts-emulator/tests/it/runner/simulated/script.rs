@@ -39,28 +39,13 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     let pod = format!("modelarts-job-{id}-worker-0");
     let expected = [
         ("16:00:00", "Training job created.".to_owned()),
-        (
-            "16:00:02",
-            "The training job is queuing and awaiting resource allocation.".to_owned(),
-        ),
-        (
-            "16:00:09",
-            format!("[Pod: {pod}] Pulled: Successfully pulled image \"org/image:1\""),
-        ),
-        (
-            "16:00:09",
-            format!("[Pod: {pod}] SuccessfulCreate: Created container"),
-        ),
-        (
-            "16:00:09",
-            format!("[Pod: {pod}] Started: Started container"),
-        ),
+        ("16:00:02", "The training job is queuing and awaiting resource allocation.".to_owned()),
+        ("16:00:09", format!("[Pod: {pod}] Pulled: Successfully pulled image \"org/image:1\"")),
+        ("16:00:09", format!("[Pod: {pod}] SuccessfulCreate: Created container")),
+        ("16:00:09", format!("[Pod: {pod}] Started: Started container")),
         ("16:00:12", "Training job is running.".to_owned()),
         ("16:00:13", "[worker-0] training started.".to_owned()),
-        (
-            "17:00:13",
-            "[worker-0] Training finished. Exit code 0.".to_owned(),
-        ),
+        ("17:00:13", "[worker-0] Training finished. Exit code 0.".to_owned()),
         ("17:00:39", "Training job executed.".to_owned()),
         ("17:00:44", "Billing information synchronized.".to_owned()),
     ];
@@ -71,14 +56,8 @@ async fn everything_happens_at_its_own_time_in_any_move_of_the_clock() {
     let metrics = simulation.get(&id, "/metrics/worker-0").await;
     let mut values = vec![4.0; 60];
     values[..4].copy_from_slice(&[-1.0, -1.0, 3.0, 4.0]);
-    assert_eq!(
-        metrics["metrics"][2],
-        json!({"metric": "gpuUtil", "value": values})
-    );
-    assert_eq!(
-        metrics["metrics"][0],
-        json!({"metric": "cpuUsage", "value": vec![-1.0; 60]})
-    );
+    assert_eq!(metrics["metrics"][2], json!({"metric": "gpuUtil", "value": values}));
+    assert_eq!(metrics["metrics"][0], json!({"metric": "cpuUsage", "value": vec![-1.0; 60]}));
 }
 
 #[tokio::test]
@@ -105,10 +84,7 @@ async fn each_run_of_each_task_has_its_part_of_the_script() {
     assert_eq!(records[0]["end_recover"], "job_reschedule");
     assert_eq!(records[1]["end_reason"], "job completed");
     // The failure of one worker ends the other worker. The second run continues the log.
-    assert_eq!(
-        simulation.log(&id, "worker-0").await["content"],
-        "first\nsecond\n"
-    );
+    assert_eq!(simulation.log(&id, "worker-0").await["content"], "first\nsecond\n");
     let events = simulation.events(&id).await;
     let finished: Vec<&str> = events
         .iter()
@@ -150,10 +126,7 @@ async fn one_worker_ends_the_other_that_is_due_at_the_same_time() {
     let terminated = "[worker-1] Training finished. Exit code 143.";
     assert_eq!(
         ends,
-        [
-            vec!["[worker-0] Training finished. Exit code 1.", terminated],
-            vec![terminated],
-        ]
+        [vec!["[worker-0] Training finished. Exit code 1.", terminated], vec![terminated],]
     );
 }
 
@@ -173,17 +146,12 @@ async fn a_simulated_log_has_a_cap_and_is_exported_while_the_job_runs() {
     let kept = "line 0\nline 1\nline 2";
     let log = early["content"].as_str().unwrap();
     assert!(
-        log.starts_with(&format!(
-            "{kept}\nmodelarts-pope: log length overflow(max:20;"
-        )),
+        log.starts_with(&format!("{kept}\nmodelarts-pope: log length overflow(max:20;")),
         "{log}"
     );
     simulation.pass(600).await;
     // The log contains the message about its size limit only once.
-    assert_eq!(
-        simulation.get(&id, below).await["content"],
-        early["content"]
-    );
+    assert_eq!(simulation.get(&id, below).await["content"], early["content"]);
     let exported = site.read(&format!("bucket/logs/modelarts-job-{id}-worker-0.log"));
     assert_eq!(exported, log);
 }

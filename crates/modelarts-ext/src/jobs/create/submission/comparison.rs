@@ -24,19 +24,11 @@ use crate::{
 /// the algorithm of a job adds entries to them.
 const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::OUTPUTS];
 /// Fields that the service takes from an algorithm only.
-const START: [&str; 4] = [
-    algorithm::BOOT_FILE,
-    algorithm::CODE_DIR,
-    algorithm::COMMAND,
-    algorithm::ENVIRONMENTS,
-];
+const START: [&str; 4] =
+    [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
 /// Names of fields that the service takes from the algorithm of the job.
-const OF_ALGORITHM: [&str; 4] = [
-    "constraint",
-    "description",
-    "i18n_description",
-    "remote_constraint",
-];
+const OF_ALGORITHM: [&str; 4] =
+    ["constraint", "description", "i18n_description", "remote_constraint"];
 /// Names of fields whose values differ in case.
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
 /// Names of fields whose values may be relative, or lack the address of a registry.
@@ -54,10 +46,7 @@ pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     let (sent, echo) = (request_from_details(body), request_from_details(&details));
     let (sent, echo) = (Located::root(&sent), Located::root(&echo));
     // Responses have an empty description if the request had none.
-    let described = job
-        .metadata
-        .as_ref()
-        .and_then(|row| row.description.as_deref());
+    let described = job.metadata.as_ref().and_then(|row| row.description.as_deref());
     let description = sent.at(metadata::DESCRIPTION).text().unwrap_or_default();
     if described.is_some_and(|described| described != description) {
         return false;
@@ -104,11 +93,7 @@ fn appended(sent: &Located<'_>) -> Vec<String> {
     let parameters = sent.at(algorithm::PARAMETERS).items();
     let argument = |one: &Located<'_>| {
         let [name, value] = [parameter::NAME, parameter::VALUE].map(|name| one.at(name).text());
-        format!(
-            " --{}={}",
-            name.unwrap_or_default(),
-            value.unwrap_or_default()
-        )
+        format!(" --{}={}", name.unwrap_or_default(), value.unwrap_or_default())
     };
     parameters.iter().map(argument).collect()
 }
@@ -120,17 +105,14 @@ fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> b
         (Value::Object(sent), Value::Object(echo)) if name == "environments" => {
             let is_own = |name: &str| name.starts_with(OWN_VARIABLES);
             let misses = |one: &Map<String, Value>, other: &Map<String, Value>| {
-                one.keys()
-                    .any(|name| !is_own(name) && !other.contains_key(name))
+                one.keys().any(|name| !is_own(name) && !other.contains_key(name))
             };
             let differs = |(name, value)| echo.get(name).is_some_and(|echo| echo != value);
             misses(sent, echo) || misses(echo, sent) || sent.iter().any(differs)
         }
         (Value::Object(sent), Value::Object(echo)) => sent.iter().any(|(name, sent)| {
             !OF_ALGORITHM.contains(&&**name)
-                && echo
-                    .get(name)
-                    .is_some_and(|echo| contradicts(name, sent, echo, appended))
+                && echo.get(name).is_some_and(|echo| contradicts(name, sent, echo, appended))
         }),
         // Entries of a list may be in another order, and the service may add some.
         (Value::Array(_), Value::Array(_)) => is_absent(sent, echo),
@@ -150,8 +132,7 @@ fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     let ends_with = |long: &str, end: &str| {
         let end = end.trim_start_matches("./");
-        long.strip_suffix(end)
-            .is_some_and(|start| start.ends_with('/'))
+        long.strip_suffix(end).is_some_and(|start| start.ends_with('/'))
     };
     sent == echo
         || number(sent).is_some_and(|sent| number(echo) == Some(sent))
@@ -206,31 +187,16 @@ mod tests {
         for (path, value) in [
             ("/metadata/name", json!("n")),
             ("/metadata/description", json!(null)),
-            (
-                "/metadata/annotations",
-                json!({"job_template": "Template DL"}),
-            ),
+            ("/metadata/annotations", json!({"job_template": "Template DL"})),
             ("/algorithm", json!(null)),
             ("/algorithm/outputs", outputs),
             ("/algorithm/command", json!("bash run.sh --to= --lr=0.10")),
             ("/algorithm/command", json!(null)),
-            (
-                "/algorithm/engine",
-                json!({"image_url": "registry/org/image:1", "run_user": "1000"}),
-            ),
+            ("/algorithm/engine", json!({"image_url": "registry/org/image:1", "run_user": "1000"})),
             ("/algorithm/environments", json!(null)),
-            (
-                "/algorithm/environments",
-                json!([{"MODE": "quick"}, {"MA_X": "1"}]),
-            ),
-            (
-                "/algorithm/parameters",
-                json!([{"name": "to"}, {"name": "lr", "value": 0.1}]),
-            ),
-            (
-                "/spec/resource",
-                json!({"flavor_id": "f", "node_count": "1", "pool_id": "p"}),
-            ),
+            ("/algorithm/environments", json!([{"MODE": "quick"}, {"MA_X": "1"}])),
+            ("/algorithm/parameters", json!([{"name": "to"}, {"name": "lr", "value": 0.1}])),
+            ("/spec/resource", json!({"flavor_id": "f", "node_count": "1", "pool_id": "p"})),
             ("/spec/runtime_type", json!("production")),
             ("/spec", json!(null)),
         ] {
@@ -247,23 +213,14 @@ mod tests {
             ("/algorithm/command", json!("bash run.sh --lr=0.2")),
             ("/algorithm/command", json!("bash")),
             ("/algorithm/engine", json!({"image_url": "org/image:2"})),
-            (
-                "/algorithm/environments",
-                json!({"MODE": "quick", "LEVEL": "1"}),
-            ),
+            ("/algorithm/environments", json!({"MODE": "quick", "LEVEL": "1"})),
             ("/algorithm/environments", json!({"LEVEL": "1"})),
             ("/algorithm/environments", json!({"MODE": "QUICK"})),
             ("/algorithm/inputs", input),
             ("/algorithm/outputs", output("/bucket/out2/")),
             ("/algorithm/outputs", json!([])),
-            (
-                "/algorithm/parameters",
-                json!([{"name": "lr", "value": "0.2"}, {"name": "to"}]),
-            ),
-            (
-                "/algorithm/parameters",
-                json!([{"name": "lr", "value": "0.1"}]),
-            ),
+            ("/algorithm/parameters", json!([{"name": "lr", "value": "0.2"}, {"name": "to"}])),
+            ("/algorithm/parameters", json!([{"name": "lr", "value": "0.1"}])),
             ("/algorithm/parameters", json!(null)),
             ("/algorithm/code_dir", json!("/bucket/code/")),
             ("/spec/resource/node_count", json!(2)),

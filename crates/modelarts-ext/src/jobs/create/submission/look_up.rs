@@ -77,10 +77,7 @@ impl LookedUp {
         let client = &self.0.client;
         let answer = client
             .call(|api| {
-                api.show_algorithm_by_uuid()
-                    .project_id(client.project_id())
-                    .algorithm_id(id)
-                    .send()
+                api.show_algorithm_by_uuid().project_id(client.project_id()).algorithm_id(id).send()
             })
             .await
             .and_then(|answer| {
@@ -108,10 +105,8 @@ impl LookedUp {
             return Ok(());
         };
         let project = self.0.client.project_id();
-        let answer = self
-            .0
-            .client
-            .call(|api| api.show_training_job_flavors().project_id(project).send());
+        let answer =
+            self.0.client.call(|api| api.show_training_job_flavors().project_id(project).send());
         let answer = answer.await?;
         if let Some(spec) = FlavorSpec::look_up(&answer, id) {
             self.0.specs.flavor.set(Some(id), spec);

@@ -184,11 +184,7 @@ mod tests {
             ControlFlow::Break(Err(error)) => {
                 let advice = error.solution().unwrap_or("as it is");
                 let advice = advice.split([':', ';', ',']).next().unwrap_or_default();
-                let uncertain = if error.is_uncertain() {
-                    " (uncertain)"
-                } else {
-                    ""
-                };
+                let uncertain = if error.is_uncertain() { " (uncertain)" } else { "" };
                 format!("{advice}{uncertain}")
             }
         }
@@ -207,11 +203,7 @@ mod tests {
             (again(), Err(Failure::Answer(lost())), "continues"),
             (again(), Err(Failure::Answer(refused())), "continues"),
             (Sent::Nothing, Err(Failure::Late(late())), "it was not sent"),
-            (
-                Sent::Nothing,
-                Err(Failure::Late(late().with_uncertainty())),
-                exists,
-            ),
+            (Sent::Nothing, Err(Failure::Late(late().with_uncertainty())), exists),
             (again(), Err(Failure::Late(late())), exists),
         ] {
             assert_eq!(end(sent.answered("n", answer)), expected);
@@ -233,96 +225,26 @@ mod tests {
             })
         };
         for (line, error, earlier, found, may_repeat, expected) in [
-            (
-                line!(),
-                lost(),
-                Sent::Nothing,
-                Ok(Created("job")),
-                true,
-                "job",
-            ),
+            (line!(), lost(), Sent::Nothing, Ok(Created("job")), true, "job"),
             (line!(), taken(), again(), Ok(Created("job")), true, "job"),
             (line!(), taken(), again(), Ok(OtherJob), true, "as it is"),
             (line!(), taken(), again(), Ok(Absent), true, exists),
             (line!(), taken(), again(), Ok(Unclear), true, exists),
             (line!(), refused(), again(), Ok(OtherJob), true, exists),
             (line!(), refused(), again(), Ok(Absent), true, exists),
-            (
-                line!(),
-                lost(),
-                Sent::Nothing,
-                Ok(Absent),
-                true,
-                "continues",
-            ),
-            (
-                line!(),
-                lost(),
-                Sent::Nothing,
-                Ok(OtherJob),
-                true,
-                "continues",
-            ),
-            (
-                line!(),
-                lost(),
-                Sent::Nothing,
-                Ok(Unclear),
-                true,
-                "continues",
-            ),
+            (line!(), lost(), Sent::Nothing, Ok(Absent), true, "continues"),
+            (line!(), lost(), Sent::Nothing, Ok(OtherJob), true, "continues"),
+            (line!(), lost(), Sent::Nothing, Ok(Unclear), true, "continues"),
             (line!(), lost(), Sent::Nothing, Ok(Absent), false, once),
             (line!(), lost(), Sent::Nothing, Ok(OtherJob), false, once),
             (line!(), lost(), Sent::Nothing, Ok(Unclear), false, exists),
-            (
-                line!(),
-                lost(),
-                again(),
-                Ok(Absent),
-                false,
-                "it was sent 2 times (uncertain)",
-            ),
-            (
-                line!(),
-                lost().with_retryable(false),
-                Sent::Nothing,
-                Ok(Absent),
-                true,
-                once,
-            ),
+            (line!(), lost(), again(), Ok(Absent), false, "it was sent 2 times (uncertain)"),
+            (line!(), lost().with_retryable(false), Sent::Nothing, Ok(Absent), true, once),
             (line!(), lost(), Sent::Nothing, failed(503), true, searched),
-            (
-                line!(),
-                unauthorized(),
-                Sent::Nothing,
-                failed(401),
-                true,
-                same,
-            ),
-            (
-                line!(),
-                unauthorized(),
-                Sent::Nothing,
-                failed(404),
-                true,
-                searched,
-            ),
-            (
-                line!(),
-                unauthorized(),
-                again(),
-                failed(401),
-                true,
-                searched,
-            ),
-            (
-                line!(),
-                lost(),
-                Sent::Nothing,
-                Err(Failure::Late(refused())),
-                true,
-                exists,
-            ),
+            (line!(), unauthorized(), Sent::Nothing, failed(401), true, same),
+            (line!(), unauthorized(), Sent::Nothing, failed(404), true, searched),
+            (line!(), unauthorized(), again(), failed(401), true, searched),
+            (line!(), lost(), Sent::Nothing, Err(Failure::Late(refused())), true, exists),
         ] {
             let unsettled = Unsettled { error, earlier };
             let next = unsettled.searched("n", found, |_| may_repeat);
@@ -332,24 +254,16 @@ mod tests {
 
     #[test]
     fn requests_are_counted() {
-        let unsettled = Unsettled {
-            error: lost(),
-            earlier: again(),
-        };
+        let unsettled = Unsettled { error: lost(), earlier: again() };
         let next = unsettled.searched::<()>("n", Ok(Found::Absent), |times| times == 2);
-        assert!(matches!(
-            next,
-            ControlFlow::Continue(Sent::Lost { times: 2, .. })
-        ));
+        assert!(matches!(next, ControlFlow::Continue(Sent::Lost { times: 2, .. })));
     }
 
     #[test]
     fn the_name_is_taken_only_after_a_lost_request() {
-        for (error, earlier, expected) in [
-            (taken(), again(), true),
-            (taken(), Sent::Nothing, false),
-            (refused(), again(), false),
-        ] {
+        for (error, earlier, expected) in
+            [(taken(), again(), true), (taken(), Sent::Nothing, false), (refused(), again(), false)]
+        {
             assert_eq!(Unsettled { error, earlier }.name_is_taken(), expected);
         }
     }
@@ -357,10 +271,9 @@ mod tests {
     #[test]
     fn a_pause_of_the_service_is_kept() {
         let wait = Duration::from_secs(7);
-        for (error, expected) in [
-            (lost(), Duration::ZERO),
-            (lost().with_retry_after(Some(wait)), wait),
-        ] {
+        for (error, expected) in
+            [(lost(), Duration::ZERO), (lost().with_retry_after(Some(wait)), wait)]
+        {
             let earlier = Sent::Nothing;
             assert_eq!(Unsettled { error, earlier }.retry_after(), expected);
         }

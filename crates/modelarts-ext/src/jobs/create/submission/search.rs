@@ -21,11 +21,7 @@ use crate::{
 };
 
 /// Pause before each search. The service lists new jobs with a short delay.
-const PAUSES: [Duration; 3] = [
-    Duration::ZERO,
-    Duration::from_secs(1),
-    Duration::from_secs(3),
-];
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
 
 /// Searches for the job of a request that was sent at `started` or later. If `name_is_taken`, the
 /// service reported that the name is in use, so the search includes older jobs.

@@ -89,25 +89,13 @@ pub(super) fn explain_path(error: Error, body: &Value) -> Error {
 /// channel whose path the message has.
 fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
     let message = error.message()?;
-    let rejected = message
-        .split_once("path:")
-        .map_or(message, |(_, path)| path);
+    let rejected = message.split_once("path:").map_or(message, |(_, path)| path);
     let rejected = rejected.split(", reason").next()?.trim();
     let rejected = ObsPath::parse(rejected)?;
     let body = Located::root(body);
     let lists = [
-        (
-            "input",
-            algorithm::INPUTS,
-            input::NAME,
-            input::remote::obs::OBS_URL,
-        ),
-        (
-            "output",
-            algorithm::OUTPUTS,
-            output::NAME,
-            output::remote::obs::OBS_URL,
-        ),
+        ("input", algorithm::INPUTS, input::NAME, input::remote::obs::OBS_URL),
+        ("output", algorithm::OUTPUTS, output::NAME, output::remote::obs::OBS_URL),
     ];
     let mut channels = lists.iter().flat_map(|(kind, list, name, path)| {
         let named = |channel: Located<'_>| {

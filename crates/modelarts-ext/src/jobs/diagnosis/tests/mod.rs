@@ -73,10 +73,7 @@ fn events(messages: &[&str]) -> Vec<Event> {
 fn log(text: &str) -> TaskLog {
     TaskLog {
         task: "worker-0".to_owned(),
-        tail: LogTail {
-            first: Some(1),
-            lines: text.lines().map(str::to_owned).collect(),
-        },
+        tail: LogTail { first: Some(1), lines: text.lines().map(str::to_owned).collect() },
     }
 }
 

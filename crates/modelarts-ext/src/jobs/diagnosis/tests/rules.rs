@@ -36,10 +36,7 @@ fn exit_codes_have_causes() {
     ] {
         let found = diagnosis(exit(code), &[FAILED], "");
         assert_eq!(conclusion(&found), (cause, confidence), "{code}");
-        assert_eq!(
-            (found.task.as_deref(), found.exit_code),
-            (Some("worker-0"), Some(code))
-        );
+        assert_eq!((found.task.as_deref(), found.exit_code), (Some("worker-0"), Some(code)));
         assert!(!found.advice.is_empty(), "{code}");
     }
 }
@@ -48,10 +45,7 @@ fn exit_codes_have_causes() {
 fn sigkill_is_certainly_memory_only_with_more_evidence() {
     let killed = "epoch 1\nRuntimeError: DataLoader worker (pid 77) is killed by signal: Killed.\n";
     let found = diagnosis(exit(137), &[], killed);
-    assert_eq!(
-        conclusion(&found),
-        (Cause::OutOfMemory, Confidence::Certain)
-    );
+    assert_eq!(conclusion(&found), (Cause::OutOfMemory, Confidence::Certain));
     // The line alone fits the end of a process by other means.
     let found = diagnosis(exit(1), &[], killed);
     assert_eq!(conclusion(&found), (Cause::OutOfMemory, Confidence::Likely));
@@ -62,22 +56,12 @@ fn sigkill_is_certainly_memory_only_with_more_evidence() {
         facts.memory_usage = Some((Timestamp::UNIX_EPOCH, percent));
         let found = Diagnosis::of(&job, &facts);
         assert_eq!(conclusion(&found), (Cause::OutOfMemory, confidence));
-        let metric = Fact::Metric {
-            metric: "memUsage".to_owned(),
-            percent,
-        };
+        let metric = Fact::Metric { metric: "memUsage".to_owned(), percent };
         assert!(found.evidence.iter().any(|it| it.fact == metric));
     }
     // A root cause in the log explains the signal better.
-    let found = diagnosis(
-        exit(137),
-        &[],
-        "OSError: [Errno 28] No space left on device\n",
-    );
-    assert_eq!(
-        conclusion(&found),
-        (Cause::NoSpaceLeft, Confidence::Certain)
-    );
+    let found = diagnosis(exit(137), &[], "OSError: [Errno 28] No space left on device\n");
+    assert_eq!(conclusion(&found), (Cause::NoSpaceLeft, Confidence::Certain));
 }
 
 #[test]
@@ -85,22 +69,13 @@ fn a_cause_of_the_platform_precedes_the_log() {
     let traceback = "Traceback (most recent call last):\nValueError: a\n";
     let pod = "[Pod: modelarts-job-j-worker-0]";
     for (message, cause) in [
-        (
-            format!("{pod} OOMKilling: Memory cgroup out of memory"),
-            Cause::OutOfMemory,
-        ),
+        (format!("{pod} OOMKilling: Memory cgroup out of memory"), Cause::OutOfMemory),
         (
             format!("{pod} Evicted: The node was low on resource: ephemeral-storage."),
             Cause::Evicted,
         ),
-        (
-            format!("{pod} Failed: Failed to pull image \"a\""),
-            Cause::ImagePullFailed,
-        ),
-        (
-            "[worker-0] [Duration: 1] Pre-check failed. Error: dns".to_owned(),
-            Cause::PreCheckFailed,
-        ),
+        (format!("{pod} Failed: Failed to pull image \"a\""), Cause::ImagePullFailed),
+        ("[worker-0] [Duration: 1] Pre-check failed. Error: dns".to_owned(), Cause::PreCheckFailed),
         ("Failed to be queued.".to_owned(), Cause::QueueFailed),
         (PREEMPTED.to_owned(), Cause::Preempted),
         (
@@ -109,18 +84,10 @@ fn a_cause_of_the_platform_precedes_the_log() {
         ),
     ] {
         let found = diagnosis(exit(1), &[RUNNING, &message, FAILED], traceback);
-        assert_eq!(
-            conclusion(&found),
-            (cause, Confidence::Certain),
-            "{message}"
-        );
+        assert_eq!(conclusion(&found), (cause, Confidence::Certain), "{message}");
         let is_event =
             |fact: &Fact| matches!(fact, Fact::Event { message: it, .. } if *it == message);
-        let count = found
-            .evidence
-            .iter()
-            .filter(|it| is_event(&it.fact))
-            .count();
+        let count = found.evidence.iter().filter(|it| is_event(&it.fact)).count();
         assert_eq!(count, 1, "{message}");
         // An event before the job ran, or ran again, did not end it.
         for later in [RUNNING, RESTARTED] {
@@ -139,31 +106,15 @@ fn downloads_state_a_denied_access() {
                  data_url). \
                  Failure cause:";
     for (message, cause) in [
-        (
-            format!("{code} the directory does not exist"),
-            Cause::CodeDownloadFailed,
-        ),
-        (
-            format!("{code} status 403, AccessDenied"),
-            Cause::ObsPermission,
-        ),
-        (
-            format!("{input} no such object"),
-            Cause::InputDownloadFailed,
-        ),
-        (
-            format!("{input} No space left on device"),
-            Cause::NoSpaceLeft,
-        ),
+        (format!("{code} the directory does not exist"), Cause::CodeDownloadFailed),
+        (format!("{code} status 403, AccessDenied"), Cause::ObsPermission),
+        (format!("{input} no such object"), Cause::InputDownloadFailed),
+        (format!("{input} No space left on device"), Cause::NoSpaceLeft),
     ] {
         let created = format!("Training job failures: {message}");
         let status = json!({"phase": "Abnormal", "secondary_phase": "CreateFailed"});
         let found = diagnosis(status, &[QUEUING, &message, &created], "");
-        assert_eq!(
-            conclusion(&found),
-            (cause, Confidence::Certain),
-            "{message}"
-        );
+        assert_eq!(conclusion(&found), (cause, Confidence::Certain), "{message}");
     }
 }
 
@@ -183,20 +134,11 @@ fn abnormal_jobs_have_the_cause_of_their_events() {
             Cause::PreparationTimeout,
             Confidence::Certain,
         ),
-        (
-            "CreateFailed",
-            &[],
-            Cause::CreateFailed,
-            Confidence::Certain,
-        ),
+        ("CreateFailed", &[], Cause::CreateFailed, Confidence::Certain),
         ("Lost", &[], Cause::Unknown, Confidence::Unknown),
     ] {
         let found = diagnosis(status(secondary), messages, "");
-        assert_eq!(
-            conclusion(&found),
-            (cause, confidence),
-            "{secondary} {messages:?}"
-        );
+        assert_eq!(conclusion(&found), (cause, confidence), "{secondary} {messages:?}");
         let is_shown = |fact: &Fact| matches!(fact, Fact::Status { .. } | Fact::Event { .. });
         assert!(found.evidence.iter().any(|it| is_shown(&it.fact)));
     }
@@ -213,11 +155,7 @@ fn records_of_runs_state_faults_of_nodes_and_hangs() {
     for (last, cause, confidence) in [
         (run("node fault"), Cause::NodeFault, Confidence::Certain),
         (run("job hanged"), Cause::Hang, Confidence::Certain),
-        (
-            run("exit with 3"),
-            Cause::RestartsExhausted,
-            Confidence::Certain,
-        ),
+        (run("exit with 3"), Cause::RestartsExhausted, Confidence::Certain),
         (
             json!({"end_reason": "lost", "recover_records": [{"fault_scenario": "chip_fault"}]}),
             Cause::NodeFault,
@@ -231,18 +169,12 @@ fn records_of_runs_state_faults_of_nodes_and_hangs() {
     ] {
         let found = diagnosis(failed(last.clone()), &[], "");
         assert_eq!(conclusion(&found), (cause, confidence), "{last}");
-        let runs = found
-            .evidence
-            .iter()
-            .filter(|it| matches!(it.fact, Fact::Run { .. }));
+        let runs = found.evidence.iter().filter(|it| matches!(it.fact, Fact::Run { .. }));
         assert_eq!(runs.count(), 2, "{last}");
     }
     // The exit code of the last run comes from its record.
     let found = diagnosis(failed(run("exit with 139")), &[], "");
-    assert_eq!(
-        (found.cause, found.exit_code),
-        (Cause::KilledBySignal, Some(139))
-    );
+    assert_eq!((found.cause, found.exit_code), (Cause::KilledBySignal, Some(139)));
 }
 
 #[test]
@@ -274,10 +206,7 @@ fn a_failure_without_any_fact_has_the_last_event() {
     let [evidence] = &found.evidence[..] else {
         panic!("{found}");
     };
-    assert_eq!(
-        evidence.to_string(),
-        "2026-01-15T08:30:01Z event: Training job failed."
-    );
+    assert_eq!(evidence.to_string(), "2026-01-15T08:30:01Z event: Training job failed.");
 }
 
 #[test]
@@ -290,16 +219,8 @@ fn waiting_jobs_have_a_reason() {
         ("Creating", &["Training job created."][..], Cause::Preparing),
         ("Pending", &[QUEUING], Cause::WaitingForResources),
         ("Pending", &[], Cause::WaitingForResources),
-        (
-            "Pending",
-            &[RUNNING, PREEMPTED, QUEUING],
-            Cause::WaitingForResources,
-        ),
-        (
-            "Pending",
-            &[QUEUING, &unscheduled],
-            Cause::WaitingForResources,
-        ),
+        ("Pending", &[RUNNING, PREEMPTED, QUEUING], Cause::WaitingForResources),
+        ("Pending", &[QUEUING, &unscheduled], Cause::WaitingForResources),
         (
             "Pending",
             &[QUEUING, "[worker-0] The training code is being downloaded."],
@@ -308,17 +229,10 @@ fn waiting_jobs_have_a_reason() {
         ("Pending", &[QUEUING, &pull], Cause::ImagePullFailed),
     ] {
         let found = diagnosis(json!({"phase": phase}), messages, "");
-        assert_eq!(
-            conclusion(&found),
-            (cause, Confidence::Certain),
-            "{messages:?}"
-        );
+        assert_eq!(conclusion(&found), (cause, Confidence::Certain), "{messages:?}");
     }
     let found = diagnosis(json!({"phase": "Pending"}), &[QUEUING, &unscheduled], "");
-    assert!(
-        found.to_string().contains("3 Insufficient nvidia.com/gpu"),
-        "{found}"
-    );
+    assert!(found.to_string().contains("3 Insufficient nvidia.com/gpu"), "{found}");
     assert_eq!(found.summary, "the job waits for resources of pool-gpu");
 }
 
@@ -327,11 +241,7 @@ fn running_jobs_may_hang() {
     for (messages, cause, confidence) in [
         (&[RUNNING][..], Cause::Running, Confidence::Certain),
         (&[RUNNING, HANGING], Cause::Hang, Confidence::Likely),
-        (
-            &[RUNNING, HANGING, RESTARTED],
-            Cause::Running,
-            Confidence::Certain,
-        ),
+        (&[RUNNING, HANGING, RESTARTED], Cause::Running, Confidence::Certain),
     ] {
         let found = diagnosis(json!({"phase": "Running"}), messages, "");
         assert_eq!(conclusion(&found), (cause, confidence), "{messages:?}");
@@ -347,18 +257,8 @@ fn stopped_jobs_have_the_reason_of_the_stop() {
     let user = "The training job has been manually stopped.";
     let auto = "The training job has been stopped. (Maximum running duration: 3 hours)";
     for (millis, messages, cause, confidence) in [
-        (
-            1000,
-            &[user][..],
-            Cause::TerminatedByUser,
-            Confidence::Certain,
-        ),
-        (
-            1000,
-            &[HANGING, user],
-            Cause::TerminatedByUser,
-            Confidence::Certain,
-        ),
+        (1000, &[user][..], Cause::TerminatedByUser, Confidence::Certain),
+        (1000, &[HANGING, user], Cause::TerminatedByUser, Confidence::Certain),
         (1000, &[auto], Cause::AutoStop, Confidence::Certain),
         (7_200_000, &[], Cause::AutoStop, Confidence::Likely),
         (7_199_000, &[], Cause::Unknown, Confidence::Unknown),
@@ -367,10 +267,7 @@ fn stopped_jobs_have_the_reason_of_the_stop() {
         assert_eq!(conclusion(&found), (cause, confidence), "{messages:?}");
     }
     let found = diagnosis(status(1000), &[auto], "");
-    assert_eq!(
-        found.summary,
-        "the job reached its maximum running duration of 3 hours"
-    );
+    assert_eq!(found.summary, "the job reached its maximum running duration of 3 hours");
 }
 
 #[test]
@@ -379,10 +276,7 @@ fn packages_that_were_not_installed_explain_a_failure_without_another_cause() {
                   the \
                   following files: requirements.txt. Failure cause: no network";
     let found = diagnosis(exit(1), &[failed, RUNNING, FAILED], "");
-    assert_eq!(
-        conclusion(&found),
-        (Cause::DependencyInstallFailed, Confidence::Likely)
-    );
+    assert_eq!(conclusion(&found), (Cause::DependencyInstallFailed, Confidence::Likely));
     let module = "ModuleNotFoundError: No module named 'apex'\n";
     let found = diagnosis(exit(1), &[failed, RUNNING, FAILED], module);
     assert_eq!(found.cause, Cause::MissingModule);

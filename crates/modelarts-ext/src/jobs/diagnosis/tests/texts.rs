@@ -23,35 +23,24 @@ fn an_unknown_cause_has_the_last_lines() {
         .collect();
     assert_eq!(lines.len(), 10);
     assert_eq!((lines[0], lines[9]), ((11, "step 11"), (20, "step 20")));
-    assert_eq!(
-        found.summary,
-        "the cause is not known; worker-0 ended with exit code 3"
-    );
+    assert_eq!(found.summary, "the cause is not known; worker-0 ended with exit code 3");
 }
 
 #[test]
 fn advice_names_the_module_and_the_input() {
     let module = "ModuleNotFoundError: No module named 'cv2.dnn'\n";
     let found = diagnosis(exit(1), &[], module);
-    assert!(
-        found.advice[0].contains("the package that provides `cv2` to"),
-        "{found}"
-    );
+    assert!(found.advice[0].contains("the package that provides `cv2` to"), "{found}");
     let file = "FileNotFoundError: [Errno 2] No such file or directory: \
                 '/home/ma-user/inputs/data_url_0/train.csv'\n";
     let found = diagnosis(exit(1), &[], file);
     assert_eq!(
         found.advice,
-        [
-            "Check that the file exists in the input data_url (/bucket/data/), at the same path \
-             below it."
-        ]
+        ["Check that the file exists in the input data_url (/bucket/data/), at the same path \
+             below it."]
     );
     let found = diagnosis(exit(137), &[], "");
-    assert!(
-        found.advice[0].contains("more memory than modelarts.vm.cpu.8u (32 GB)"),
-        "{found}"
-    );
+    assert!(found.advice[0].contains("more memory than modelarts.vm.cpu.8u (32 GB)"), "{found}");
 }
 
 #[test]
@@ -61,19 +50,14 @@ fn missing_keys_and_a_missing_index_are_explained() {
     assert_eq!(found.summary, "worker-0 has no keys for OBS (exit code 1)");
     assert_eq!(
         found.advice,
-        [
-            "Read and write OBS by MoXing, such as mox.file.copy_parallel(), or by inputs and \
-             outputs of the job: training containers have no keys for S3 clients such as boto3."
-        ]
+        ["Read and write OBS by MoXing, such as mox.file.copy_parallel(), or by inputs and \
+             outputs of the job: training containers have no keys for S3 clients such as boto3."]
     );
     let pip =
         "ERROR: Could not find a version that satisfies the requirement a (from versions: none)";
     let found = diagnosis(exit(1), &[], pip);
     assert_eq!(found.cause, Cause::DependencyInstallFailed);
-    assert!(
-        found.advice[0].contains("no access to the internet"),
-        "{found}"
-    );
+    assert!(found.advice[0].contains("no access to the internet"), "{found}");
 }
 
 #[test]
@@ -118,18 +102,12 @@ fn a_diagnosis_is_text_and_json() {
 #[test]
 fn names_of_causes_are_unique_and_in_snake_case() {
     let mut names: Vec<_> = Cause::ALL.iter().map(|cause| cause.as_str()).collect();
-    let is_snake = |name: &&str| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
-    };
+    let is_snake = |name: &&str| name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     assert!(names.iter().all(is_snake));
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), Cause::ALL.len());
-    assert_eq!(
-        json!(Cause::DeviceOutOfMemory),
-        json!("device_out_of_memory")
-    );
+    assert_eq!(json!(Cause::DeviceOutOfMemory), json!("device_out_of_memory"));
     assert_eq!(Cause::DeviceOutOfMemory.to_string(), "device_out_of_memory");
 }
 
@@ -139,14 +117,8 @@ fn the_reason_of_a_row_is_short() {
     let runs = r#"{"phase": "Failed", "task_statuses": [{"task": "worker-0", "exit_code": 1}],
         "running_records": [{"end_reason": "exit with 1"}, {"end_reason": "exit with 1"}]}"#;
     for (status, reason) in [
-        (
-            exit(137),
-            Some("worker-0 exit code 137: likely out of memory"),
-        ),
-        (
-            exit(127),
-            Some("worker-0 exit code 127: likely command not found"),
-        ),
+        (exit(137), Some("worker-0 exit code 137: likely out of memory")),
+        (exit(127), Some("worker-0 exit code 127: likely command not found")),
         (exit(139), Some("worker-0 exit code 139: SIGSEGV")),
         (exit(1), Some("worker-0 exit code 1")),
         (status(runs), Some("worker-0 exit code 1, after 1 restart")),
@@ -161,18 +133,12 @@ fn the_reason_of_a_row_is_short() {
             status(r#"{"phase": "Failed", "task_statuses": [{"message": "disk broken"}]}"#),
             Some("disk broken"),
         ),
-        (
-            status(r#"{"phase": "Failed", "secondary_phase": "Failed"}"#),
-            None,
-        ),
+        (status(r#"{"phase": "Failed", "secondary_phase": "Failed"}"#), None),
         (
             status(r#"{"phase": "Abnormal", "secondary_phase": "CreateFailed"}"#),
             Some("create failed"),
         ),
-        (
-            status(r#"{"phase": "Abnormal", "secondary_phase": "Lost"}"#),
-            Some("Lost"),
-        ),
+        (status(r#"{"phase": "Abnormal", "secondary_phase": "Lost"}"#), Some("Lost")),
         (
             status(r#"{"phase": "Terminated", "start_time": 1, "duration": 7200000}"#),
             Some("likely auto stop"),
@@ -180,27 +146,17 @@ fn the_reason_of_a_row_is_short() {
         (status(r#"{"phase": "Terminated"}"#), None),
         (status(r#"{"phase": "Terminating"}"#), None),
         (status(r#"{"phase": "Creating"}"#), Some("being prepared")),
-        (
-            status(r#"{"phase": "Pending"}"#),
-            Some("waiting for resources in pool-gpu"),
-        ),
+        (status(r#"{"phase": "Pending"}"#), Some("waiting for resources in pool-gpu")),
         (
             status(r#"{"phase": "Pending", "running_records": [{"end_reason": "node fault"}]}"#),
             Some("waiting for resources in pool-gpu, after node fault"),
         ),
         (status(r#"{"phase": "Running"}"#), None),
-        (
-            status(r#"{"phase": "Running", "running_records": [{}, {}, {}]}"#),
-            Some("2 restarts"),
-        ),
+        (status(r#"{"phase": "Running", "running_records": [{}, {}, {}]}"#), Some("2 restarts")),
         (status(r#"{"phase": "Completed"}"#), None),
         (status(r#"{"phase": "Hibernating"}"#), None),
         (json!({}), Some("being prepared")),
     ] {
-        assert_eq!(
-            job(status.clone()).status_reason().as_deref(),
-            reason,
-            "{status}"
-        );
+        assert_eq!(job(status.clone()).status_reason().as_deref(), reason, "{status}");
     }
 }

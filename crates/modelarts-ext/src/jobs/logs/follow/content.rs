@@ -186,9 +186,8 @@ impl Content {
         let blank = text.len() - text.trim_start_matches(['\r', '\n']).len();
         let (blank, rest) = text.split_at(blank);
         let line = &rest[..=rest.find('\n')?];
-        let mut places = end
-            .match_indices(line)
-            .filter_map(|(at, _)| end[..at].strip_suffix(blank));
+        let mut places =
+            end.match_indices(line).filter_map(|(at, _)| end[..at].strip_suffix(blank));
         let known = places.find_map(|before| {
             let known = &end[before.len()..];
             // The end of a line can equal another line by chance.
@@ -209,13 +208,11 @@ impl Content {
             return true;
         };
         let dropped = self.position.checked_sub(first + at as u64);
-        dropped
-            .filter(|dropped| *dropped > 0)
-            .is_some_and(|dropped| {
-                let dropped = usize::try_from(dropped).ok();
-                let rest = dropped.and_then(|dropped| self.start.get(dropped..));
-                first > 0 || rest.is_none_or(|rest| text.starts_with(rest))
-            })
+        dropped.filter(|dropped| *dropped > 0).is_some_and(|dropped| {
+            let dropped = usize::try_from(dropped).ok();
+            let rest = dropped.and_then(|dropped| self.start.get(dropped..));
+            first > 0 || rest.is_none_or(|rest| text.starts_with(rest))
+        })
     }
 }
 

@@ -41,10 +41,7 @@ fn a_growing_log_gives_each_line_once() {
     assert_eq!(reader.advance(&window("", 100)), []);
     assert_eq!(reader.advance(&window("one\ntw", 100)), [line("one")]);
     assert_eq!(reader.advance(&window("one\ntw", 100)), []);
-    assert_eq!(
-        reader.advance(&window("one\ntwo\r\n\nfour", 100)),
-        [line("two"), line("")]
-    );
+    assert_eq!(reader.advance(&window("one\ntwo\r\n\nfour", 100)), [line("two"), line("")]);
     assert_eq!(reader.finish(), Some(line("four")));
     assert_eq!(reader.finish(), None);
 }
@@ -81,11 +78,7 @@ fn a_log_that_was_replaced_is_read_from_its_start_after_a_gap() {
         ("on\n", 100, vec![line("half a li"), REPLACED, line("on")]),
         // The new log is already longer than the old one.
         ("run three\nbb", 100, vec![REPLACED, line("run three")]),
-        (
-            "x\nand more of it\n",
-            100,
-            vec![line("bb"), REPLACED, line("x"), line("and more of it")],
-        ),
+        ("x\nand more of it\n", 100, vec![line("bb"), REPLACED, line("x"), line("and more of it")]),
         // The preview contains only a part of the new log.
         (
             "the fourth run:\nmore and more and more\n",
@@ -156,10 +149,7 @@ fn a_line_that_does_not_end_comes_in_pieces() {
     let piece = line(&log);
     log.push_str("\rx");
     // The incomplete line is returned; the rest begins a new line.
-    assert_eq!(
-        reader.advance(&window(&log, usize::MAX)),
-        std::slice::from_ref(&piece)
-    );
+    assert_eq!(reader.advance(&window(&log, usize::MAX)), std::slice::from_ref(&piece));
     log.push_str(&"ä".repeat(MAX_LINE));
     log.push_str("\nnext\n");
     let items = reader.advance(&window(&log, usize::MAX));
@@ -186,10 +176,7 @@ fn sizes_that_cannot_be_true_are_not_used() {
     let wrong = |text| preview(text, 126_548, 5_242_880);
     assert_eq!(reader.advance(&wrong("x\ny\n")), [line("x"), line("y")]);
     assert_eq!(reader.advance(&wrong("x\ny\nz\n")), [line("z")]);
-    assert_eq!(
-        reader.advance(&wrong("other\n")),
-        [LogItem::Gap { bytes: None }, line("other")]
-    );
+    assert_eq!(reader.advance(&wrong("other\n")), [LogItem::Gap { bytes: None }, line("other")]);
 }
 
 #[test]
@@ -226,9 +213,7 @@ fn a_log_that_loses_its_head_gives_no_line_twice() {
 
 #[test]
 fn a_long_log_that_loses_its_head_is_found_again_by_its_end() {
-    let lines: String = (0..40_000)
-        .map(|number| format!("line {number}\n"))
-        .collect();
+    let lines: String = (0..40_000).map(|number| format!("line {number}\n")).collect();
     let mut reader = Content::default();
     let half = lines.len() / 2;
     assert!(reader.advance(&window(&lines[..half], half)).len() > 10_000);

@@ -99,10 +99,7 @@ impl Engine {
     pub(super) fn request(&self) -> Option<Request> {
         match &self.state {
             State::Filling(fill) => Some(Request::Range {
-                from: self
-                    .content
-                    .position()
-                    .saturating_sub(fill.known.len() as u64),
+                from: self.content.position().saturating_sub(fill.known.len() as u64),
                 to: fill.log_end,
             }),
             State::Deleted => None,
@@ -112,10 +109,7 @@ impl Engine {
 
     /// Returns `true` if the next request follows without a pause.
     pub(super) fn has_more(&self) -> bool {
-        matches!(
-            self.state,
-            State::Filling(_) | State::Filled | State::Unfilled
-        )
+        matches!(self.state, State::Filling(_) | State::Filled | State::Unfilled)
     }
 
     /// Returns `true` if the service does not have the log at the moment.
@@ -193,8 +187,7 @@ impl Engine {
 
     /// Processes the first preview. Adds only its last lines; an incomplete line is one of them.
     fn take_tail(&mut self, lines: usize, preview: &LogPreview, items: &mut Vec<LogItem>) {
-        self.content
-            .take(preview, self.content.locate(preview), items);
+        self.content.take(preview, self.content.locate(preview), items);
         let complete = match lines {
             0 => {
                 self.content.finish();

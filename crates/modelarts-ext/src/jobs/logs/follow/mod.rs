@@ -85,12 +85,7 @@ pub(crate) struct LogFollower {
 
 impl LogFollower {
     pub(crate) fn new(logs: Logs) -> Self {
-        Self {
-            engine: Engine::new(logs.tail),
-            logs,
-            link: None,
-            polls: SourcePolls::default(),
-        }
+        Self { engine: Engine::new(logs.tail), logs, link: None, polls: SourcePolls::default() }
     }
 
     pub(crate) fn task(&self) -> &str {

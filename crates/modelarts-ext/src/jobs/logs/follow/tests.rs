@@ -62,16 +62,8 @@ const ROW: Row = Row {
 
 const ROWS: [Row; 12] = [
     ROW,
-    Row {
-        name: "no sizes",
-        has_sizes: false,
-        ..ROW
-    },
-    Row {
-        name: "small previews",
-        window: 60,
-        ..ROW
-    },
+    Row { name: "no sizes", has_sizes: false, ..ROW },
+    Row { name: "small previews", window: 60, ..ROW },
     Row {
         name: "small previews, link breaks",
         window: 60,
@@ -79,13 +71,7 @@ const ROWS: [Row; 12] = [
         is_whole: false,
         ..ROW
     },
-    Row {
-        name: "small previews, old link",
-        window: 60,
-        link: Link::Old,
-        is_whole: false,
-        ..ROW
-    },
+    Row { name: "small previews, old link", window: 60, link: Link::Old, is_whole: false, ..ROW },
     Row {
         name: "small previews, other link",
         window: 60,
@@ -93,46 +79,12 @@ const ROWS: [Row; 12] = [
         is_whole: false,
         ..ROW
     },
-    Row {
-        name: "small previews, no link",
-        window: 60,
-        link: Link::Fails,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "rotation",
-        rotates: true,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "replaced",
-        is_replaced: true,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "replaced, no sizes",
-        has_sizes: false,
-        is_replaced: true,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "replaced, small previews",
-        window: 60,
-        is_replaced: true,
-        is_whole: false,
-        ..ROW
-    },
-    Row {
-        name: "lost at the end",
-        window: 60,
-        is_lost: true,
-        is_whole: false,
-        ..ROW
-    },
+    Row { name: "small previews, no link", window: 60, link: Link::Fails, is_whole: false, ..ROW },
+    Row { name: "rotation", rotates: true, is_whole: false, ..ROW },
+    Row { name: "replaced", is_replaced: true, is_whole: false, ..ROW },
+    Row { name: "replaced, no sizes", has_sizes: false, is_replaced: true, is_whole: false, ..ROW },
+    Row { name: "replaced, small previews", window: 60, is_replaced: true, is_whole: false, ..ROW },
+    Row { name: "lost at the end", window: 60, is_lost: true, is_whole: false, ..ROW },
 ];
 
 /// Service with one log, which changes with each request until the job ends.
@@ -209,18 +161,13 @@ impl Service {
             return;
         }
         let size = self.log.len();
-        let start = self
-            .log
-            .ceil_char_boundary(size.saturating_sub(self.row.window));
+        let start = self.log.ceil_char_boundary(size.saturating_sub(self.row.window));
         let content = &self.log[start..];
         let preview = match self.row.has_sizes {
             true => json!({"content": content, "current_size": content.len(), "full_size": size}),
             false => json!({ "content": content }),
         };
-        engine.step(
-            Answer::Preview(&serde_json::from_value(preview).unwrap()),
-            items,
-        );
+        engine.step(Answer::Preview(&serde_json::from_value(preview).unwrap()), items);
     }
 
     /// Passes a part of a range, or its end, to the engine.
@@ -233,10 +180,7 @@ impl Service {
             Link::Fails => "",
         };
         let (from, to) = (usize::try_from(from).unwrap(), usize::try_from(to).unwrap());
-        let rest = log
-            .as_bytes()
-            .get(from..to.min(log.len()))
-            .unwrap_or_default();
+        let rest = log.as_bytes().get(from..to.min(log.len())).unwrap_or_default();
         let breaks = self.row.link == Link::Breaks && self.random.u8(..4) == 0;
         let part = &rest[..self.random.usize(..=rest.len().min(40))];
         match breaks || rest.is_empty() {
@@ -284,8 +228,7 @@ fn is_log(items: &[LogItem], log: &str, from: Option<usize>) -> bool {
                     if let Some(rest) = rest {
                         next.insert((at + line.len(), true));
                         next.extend(
-                            rest.starts_with(b"\n")
-                                .then_some((at + line.len() + 1, false)),
+                            rest.starts_with(b"\n").then_some((at + line.len() + 1, false)),
                         );
                     }
                 }
@@ -312,9 +255,7 @@ fn a_followed_log_is_the_stored_one_or_has_a_gap() {
             let mut service = Service::new(row, seed);
             let items = service.follow();
             let log = &service.log;
-            let last_gap = items
-                .iter()
-                .rposition(|item| matches!(item, LogItem::Gap { .. }));
+            let last_gap = items.iter().rposition(|item| matches!(item, LogItem::Gap { .. }));
             // Bytes of a link that no preview confirms may be those of another log.
             let is_doubtful = matches!(row.link, Link::Breaks | Link::Old | Link::Other);
             let is_log = match last_gap {
@@ -334,10 +275,7 @@ fn a_followed_log_is_the_stored_one_or_has_a_gap() {
             gaps += usize::from(last_gap.is_some());
         }
         let name = row.name;
-        assert!(
-            gaps > 0 || row.is_whole || row.rotates,
-            "{name}: no run has a gap"
-        );
+        assert!(gaps > 0 || row.is_whole || row.rotates, "{name}: no run has a gap");
     }
 }
 
@@ -364,11 +302,7 @@ fn a_part_that_a_preview_lacks_is_requested_once() {
             vec![line("one"), gap.clone(), line("three"), line("four")],
         ),
         // The link ends within the part.
-        (
-            b"one\n",
-            "four\n",
-            vec![line("one"), gap, line("three"), line("four")],
-        ),
+        (b"one\n", "four\n", vec![line("one"), gap, line("three"), line("four")]),
     ] {
         let (mut engine, mut items) = (Engine::new(None), Vec::new());
         engine.step(Answer::Preview(&preview("one\n", 4)), &mut items);
@@ -379,10 +313,7 @@ fn a_part_that_a_preview_lacks_is_requested_once() {
         if engine.request() != Some(Request::Preview) {
             engine.step(Answer::RangeEnd, &mut items);
         }
-        assert_eq!(
-            (engine.request(), engine.has_more()),
-            (Some(Request::Preview), true)
-        );
+        assert_eq!((engine.request(), engine.has_more()), (Some(Request::Preview), true));
         let last = format!("three\n{after}");
         engine.step(Answer::Preview(&preview(&last, 19)), &mut items);
         assert!(!engine.has_more());
@@ -400,21 +331,14 @@ fn a_log_that_is_absent_or_deleted_ends_with_a_gap_if_it_had_content() {
         (false, Answer::Deleted, vec![gap()]),
         (true, Answer::Absent, [&lost[..], &[gap()]].concat()),
         (true, Answer::Deleted, [&lost[..], &[gap()]].concat()),
-        (
-            true,
-            Answer::Preview(&LogPreview::default()),
-            [&lost[..], &[gap()]].concat(),
-        ),
+        (true, Answer::Preview(&LogPreview::default()), [&lost[..], &[gap()]].concat()),
     ] {
         let (mut engine, mut items) = (Engine::new(None), Vec::new());
         if had_content {
             engine.step(Answer::Preview(&log), &mut items);
         }
         engine.step(answer, &mut items);
-        assert_eq!(
-            engine.request().is_none(),
-            matches!(answer, Answer::Deleted)
-        );
+        assert_eq!(engine.request().is_none(), matches!(answer, Answer::Deleted));
         items.extend(engine.finish());
         assert_eq!(items, expected, "{had_content} {answer:?}");
     }

@@ -147,14 +147,8 @@ fn the_body_of_the_builder_is_sent() {
     // A job that is read from the body has the same body.
     assert_eq!(create_job::job(&body).body(), body);
     let text = body.to_string();
-    assert_eq!(
-        client().training_jobs().from_json(&text).unwrap().body(),
-        body
-    );
-    assert_eq!(
-        client().training_jobs().from_yaml(&text).unwrap().body(),
-        body
-    );
+    assert_eq!(client().training_jobs().from_json(&text).unwrap().body(), body);
+    assert_eq!(client().training_jobs().from_yaml(&text).unwrap().body(), body);
 }
 
 #[test]
@@ -172,15 +166,8 @@ fn the_other_forms_of_a_job() {
             },
         })
     );
-    let body = create()
-        .subscription("s", "v")
-        .pool("p")
-        .on_supernodes(4)
-        .body();
-    assert_eq!(
-        body["algorithm"],
-        json!({"subscription_id": "s", "item_version_id": "v"})
-    );
+    let body = create().subscription("s", "v").pool("p").on_supernodes(4).body();
+    assert_eq!(body["algorithm"], json!({"subscription_id": "s", "item_version_id": "v"}));
     assert_eq!(
         body["spec"]["schedule_policy"]["required_affinity"],
         json!({"affinity_type": "hyperinstance", "affinity_group_size": 4})
@@ -194,19 +181,10 @@ fn the_other_forms_of_a_job() {
     let body = create().preset_image("a", "b").preset_engine("c").body();
     assert_eq!(body["algorithm"]["engine"], json!({"engine_id": "c"}));
     let body = create().preset_engine("c").preset_image("a", "b").body();
-    assert_eq!(
-        body["algorithm"]["engine"],
-        json!({"engine_name": "a", "engine_version": "b"})
-    );
-    let body = create()
-        .kind(JobKind::FederatedPoolJob)
-        .pool_group("g")
-        .body();
+    assert_eq!(body["algorithm"]["engine"], json!({"engine_name": "a", "engine_version": "b"}));
+    let body = create().kind(JobKind::FederatedPoolJob).pool_group("g").body();
     assert_eq!(body["kind"], "federated_pool_job");
-    assert_eq!(
-        body["spec"]["resource"],
-        json!({"pool_group_id": "g", "node_count": 1})
-    );
+    assert_eq!(body["spec"]["resource"], json!({"pool_group_id": "g", "node_count": 1}));
     let body = create().new_experiment("e", "d").body();
     assert_eq!(
         body["metadata"]["training_experiment_reference"],
@@ -221,10 +199,7 @@ fn the_other_forms_of_a_job() {
     );
     let task = json!({"task_resource": {"flavor_id": "f", "node_count": 1}});
     let body = create().task(read(task.clone())).body();
-    assert_eq!(
-        body,
-        json!({"kind": "job", "metadata": {"name": "a"}, "tasks": [task]})
-    );
+    assert_eq!(body, json!({"kind": "job", "metadata": {"name": "a"}, "tasks": [task]}));
 }
 
 #[test]
@@ -244,10 +219,7 @@ fn later_settings_replace_earlier_ones() {
         body["algorithm"]["parameters"],
         json!([{"name": "a", "value": "3"}, {"name": "b", "value": "2"}])
     );
-    assert_eq!(
-        body["algorithm"]["environments"],
-        json!({"X": "2", "Y": "3"})
-    );
+    assert_eq!(body["algorithm"]["environments"], json!({"X": "2", "Y": "3"}));
     let body = job
         .without_parameter("a")
         .without_env("X")
@@ -255,24 +227,14 @@ fn later_settings_replace_earlier_ones() {
         .without_output("train_url")
         .without_volumes()
         .body();
-    assert_eq!(
-        body["algorithm"]["parameters"],
-        json!([{"name": "b", "value": "2"}])
-    );
+    assert_eq!(body["algorithm"]["parameters"], json!([{"name": "b", "value": "2"}]));
     assert_eq!(body["algorithm"]["environments"], json!({"Y": "3"}));
     assert_eq!(body["algorithm"]["inputs"], json!([]));
     assert_eq!(body["algorithm"]["outputs"], json!([]));
     assert_eq!(body["spec"].get("volumes"), None);
     // Removing missing fields leaves no empty objects.
-    let bare = client()
-        .training_jobs()
-        .create("a")
-        .without_env("X")
-        .without_input("b");
-    assert_eq!(
-        bare.body(),
-        json!({"kind": "job", "metadata": {"name": "a"}, "algorithm": {}})
-    );
+    let bare = client().training_jobs().create("a").without_env("X").without_input("b");
+    assert_eq!(bare.body(), json!({"kind": "job", "metadata": {"name": "a"}, "algorithm": {}}));
 }
 
 #[test]
@@ -292,11 +254,6 @@ fn a_name_is_made_when_none_is_given() {
 
 #[test]
 fn debug_shows_no_values() {
-    let job = job(&plain())
-        .env("PASSWORD", "hunter2")
-        .parameter("pin", "hunter2");
-    assert_eq!(
-        format!("{job:?}"),
-        r#"CreateJob { name: Some(String("job")), .. }"#
-    );
+    let job = job(&plain()).env("PASSWORD", "hunter2").parameter("pin", "hunter2");
+    assert_eq!(format!("{job:?}"), r#"CreateJob { name: Some(String("job")), .. }"#);
 }

@@ -16,27 +16,14 @@ use crate::support::{
 #[tokio::test]
 async fn a_job_is_copied_and_changed() {
     let site = Site::start().await;
-    let job = site
-        .script("first", "")
-        .output("train_url", "obs://bucket/out/");
-    let job = job
-        .parameter("epochs", 3)
-        .env("MODE", "quick")
-        .nodes(2)
-        .auto_restart(2);
+    let job = site.script("first", "").output("train_url", "obs://bucket/out/");
+    let job = job.parameter("epochs", 3).env("MODE", "quick").nodes(2).auto_restart(2);
     let sent = job.body();
     let first = job.submit().await.unwrap();
-    let second = first
-        .copy_as("second")
-        .await
-        .unwrap()
-        .parameter("epochs", 4);
+    let second = first.copy_as("second").await.unwrap().parameter("epochs", 4);
     let body = second.body();
     assert_eq!(body["metadata"]["name"], "second");
-    assert_eq!(
-        body["metadata"]["annotations"],
-        sent["metadata"]["annotations"]
-    );
+    assert_eq!(body["metadata"]["annotations"], sent["metadata"]["annotations"]);
     for way in [
         "/algorithm/code_dir",
         "/algorithm/boot_file",
@@ -49,10 +36,7 @@ async fn a_job_is_copied_and_changed() {
         let normal = |value: Option<&Value>| value.unwrap().to_string().replace("obs:/", "");
         assert_eq!(normal(copied), normal(sent), "{way}");
     }
-    assert_eq!(
-        body.pointer("/algorithm/parameters/0/value"),
-        Some(&json!("4"))
-    );
+    assert_eq!(body.pointer("/algorithm/parameters/0/value"), Some(&json!("4")));
     let second = second.submit().await.unwrap();
     assert_ne!(second.id(), first.id());
     assert_eq!(second.name(), "second");
@@ -306,12 +290,8 @@ const NEW: &str = r#"{
 async fn undocumented_fields_are_kept_and_sent() {
     let answer = json_answer("200 OK", "", NEW);
     let made = json!({"kind": "job", "metadata": {"id": "k", "name": "again"}}).to_string();
-    let server = Server::start([
-        answer.clone(),
-        answer,
-        json_answer("201 Created", "", &made),
-    ])
-    .await;
+    let server =
+        Server::start([answer.clone(), answer, json_answer("201 Created", "", &made)]).await;
     let client = server.client(&TestClock::new()).build().unwrap();
     let job = client.training_jobs().get("j").await.unwrap();
     let copy = job.copy_as("again").await.unwrap();
@@ -338,11 +318,7 @@ async fn undocumented_fields_are_kept_and_sent() {
     });
     assert_eq!(copy.body(), body);
     let report = copy.check();
-    let fields: Vec<_> = report
-        .warnings
-        .iter()
-        .map(|warning| warning.field())
-        .collect();
+    let fields: Vec<_> = report.warnings.iter().map(|warning| warning.field()).collect();
     assert_eq!(
         fields,
         [
@@ -370,9 +346,7 @@ async fn undocumented_fields_are_kept_and_sent() {
     assert_eq!(sent, body);
     assert_eq!(server.left(), 0);
 
-    let copy = copy
-        .without_field("billing_mode")
-        .without_field("spec.volumes");
+    let copy = copy.without_field("billing_mode").without_field("spec.volumes");
     assert_eq!(copy.body().get("billing_mode"), None);
     assert_eq!(copy.body()["spec"].get("volumes"), None);
 }

@@ -24,12 +24,7 @@ pub(crate) fn minimal_create(client: &Client) -> (modelarts_ext::CreateJob, Stri
 pub(super) async fn create_algorithm(site: &Site, body: AlgorithmRequest) -> String {
     let client = &site.client;
     let algorithm = client
-        .call(|api| {
-            api.create_algorithm()
-                .project_id(client.project_id())
-                .body(body)
-                .send()
-        })
+        .call(|api| api.create_algorithm().project_id(client.project_id()).body(body).send())
         .await
         .unwrap();
     algorithm.metadata.as_ref().unwrap().id.clone().unwrap()

@@ -81,11 +81,7 @@ fn fields_that_no_request_has_are_refused_with_the_nearest_name() {
             "spec.volumes = {\"nfs\":{}}: must be a list; change its type",
         ]
     );
-    assert!(
-        error
-            .to_string()
-            .starts_with("the document breaks 10 rules, so nothing was sent:\n")
-    );
+    assert!(error.to_string().starts_with("the document breaks 10 rules, so nothing was sent:\n"));
     assert!(!error.to_string().contains("secret"));
 
     let message = |text: &str| refused(client().training_jobs().from_json(text)).to_string();
@@ -111,12 +107,7 @@ fn fields_that_only_answers_have_are_not_sent_and_named_in_warnings() {
     details["spec"]["resource"]["policy"] = "regular".into();
     let job = client().training_jobs().from_value(&details).unwrap();
     assert_eq!(job.body(), everything().body());
-    let lines: Vec<_> = job
-        .check()
-        .warnings
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let lines: Vec<_> = job.check().warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         lines[..3],
         [
@@ -198,22 +189,13 @@ fn yaml_that_is_none_is_refused_with_its_line_and_without_its_text() {
             "metadata: {name: a}\n---\nmetadata: {name: b}",
             "not YAML: only single YAML document expected but multiple found at line 3, column 1",
         ),
-        (
-            "metadata: *gone",
-            "not YAML: reference to unknown value at line 1, column 11",
-        ),
-        (
-            "",
-            "the document is empty; a job is an object with metadata, algorithm and spec",
-        ),
+        ("metadata: *gone", "not YAML: reference to unknown value at line 1, column 11"),
+        ("", "the document is empty; a job is an object with metadata, algorithm and spec"),
         (
             "# a comment",
             "the document is empty; a job is an object with metadata, algorithm and spec",
         ),
-        (
-            "job",
-            "the document is no object; a job is one, with metadata, algorithm and spec",
-        ),
+        ("job", "the document is no object; a job is one, with metadata, algorithm and spec"),
         (
             "metadata: {name: a, <<: 5}",
             "not YAML: YAML merge value must be mapping or sequence of mappings at line 1, column \
@@ -243,15 +225,11 @@ fn a_field_is_set_by_its_path_with_the_type_of_the_field() {
         ("algorithm.environments[\"C.D\"]", "3"),
         ("algorithm.engine.install_sys_packages", "true"),
         ("spec.schedule_policy", r#"{"priority": 2}"#),
-        (
-            "algorithm.inputs",
-            r#"[{"name": "d", "remote": {"obs": {"obs_url": "obs://b/d/"}}}]"#,
-        ),
+        ("algorithm.inputs", r#"[{"name": "d", "remote": {"obs": {"obs_url": "obs://b/d/"}}}]"#),
         ("spec.notification.events", r#"["JobFailed"]"#),
     ];
-    let job = fields.into_iter().fold(job, |job, (path, value)| {
-        job.set_field(path, value).unwrap()
-    });
+    let job =
+        fields.into_iter().fold(job, |job, (path, value)| job.set_field(path, value).unwrap());
     assert_eq!(
         job.body(),
         json!({
@@ -313,10 +291,7 @@ fn a_wrong_path_or_value_of_a_field_is_refused_with_the_path() {
     ] {
         let job = client().training_jobs().create("bert");
         let error = job.set_field(path, value).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.to_string().as_str()),
-            (ErrorKind::Invalid, expected)
-        );
+        assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Invalid, expected));
     }
     let job = client().training_jobs().create("bert");
     let error = job.set_field("", "x").unwrap_err();

@@ -27,15 +27,7 @@ fn a_code_directory_is_looked_through() {
     make(root, "train.py", 10);
     make(root, "src/model.py", 20);
     let code = CodeDir::scan(root).unwrap();
-    assert_eq!(
-        (
-            code.bytes(),
-            code.files(),
-            code.directories(),
-            code.levels()
-        ),
-        (30, 2, 1, 1)
-    );
+    assert_eq!((code.bytes(), code.files(), code.directories(), code.levels()), (30, 2, 1, 1));
     assert_eq!(code.check(Some("train.py")), Report::default());
     assert_eq!(code.check(Some("src/model.py")), Report::default());
     assert_eq!(
@@ -53,10 +45,7 @@ fn a_code_directory_is_looked_through() {
     );
 
     // The job specifies the path of the boot file in the code directory.
-    assert_eq!(
-        job(&plain()).check_code_dir(root).unwrap(),
-        Report::default()
-    );
+    assert_eq!(job(&plain()).check_code_dir(root).unwrap(), Report::default());
     let other = job(&plain()).boot_file("obs://bucket/code/main.py");
     assert_eq!(
         other.check_code_dir(root).unwrap().to_string(),
@@ -68,12 +57,7 @@ fn a_code_directory_is_looked_through() {
     let nowhere = root.join("nowhere");
     let error = CodeDir::scan(&nowhere).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    assert!(
-        error
-            .to_string()
-            .starts_with("the code directory cannot be read: "),
-        "{error}"
-    );
+    assert!(error.to_string().starts_with("the code directory cannot be read: "), "{error}");
     let error = CodeDir::scan(root.join("train.py")).unwrap_err();
     assert!(error.to_string().ends_with("is a file"), "{error}");
 }
@@ -163,36 +147,21 @@ fn an_input_is_compared_with_the_disk() {
     let directory = tempfile::tempdir().unwrap();
     make(directory.path(), "a/data", 1 << 30);
     make(directory.path(), "more", 1);
-    assert_eq!(
-        check_input_size(directory.path(), 2).unwrap(),
-        Report::default()
-    );
+    assert_eq!(check_input_size(directory.path(), 2).unwrap(), Report::default());
     assert_eq!(
         check_input_size(directory.path(), 1).unwrap().to_string(),
         "error: algorithm.inputs = 1.0 GiB (1073741825 bytes) for a disk of 1 GB: must fit the \
          disk of the flavor; choose a flavor with a larger disk, or mount the data as a volume\n"
     );
     // The path may also be that of a single file.
-    assert!(
-        check_input_size(directory.path().join("more"), 1)
-            .unwrap()
-            .is_ok()
-    );
+    assert!(check_input_size(directory.path().join("more"), 1).unwrap().is_ok());
     assert!(check_input_size(directory.path().join("none"), 1).is_err());
 }
 
 #[test]
 fn the_files_of_an_upload_are_checked_like_a_directory() {
     let code = CodeDir::from_files([("train.py", 10), ("a/b/c.py", 20), ("a/d.py", 0)]);
-    assert_eq!(
-        (
-            code.bytes(),
-            code.files(),
-            code.directories(),
-            code.levels()
-        ),
-        (30, 3, 2, 2)
-    );
+    assert_eq!((code.bytes(), code.files(), code.directories(), code.levels()), (30, 3, 2, 2));
     assert_eq!(code.check(Some("a/b/c.py")), Report::default());
     // A directory, and a file that is not part of the upload.
     for missing in ["a/b", "main.py"] {
@@ -210,9 +179,7 @@ fn the_files_of_an_upload_are_checked_like_a_directory() {
          (ModelArts.2760); make the tree flatter\n"
     );
     let many = (0..=1000).map(|n| (format!("{n}.py"), 6 << 20));
-    let error = CodeDir::from_files(many)
-        .check(None)
-        .into_result("the code");
+    let error = CodeDir::from_files(many).check(None).into_result("the code");
     assert_eq!(
         error.unwrap_err().to_string(),
         "the code breaks 2 rules, so nothing was sent:\n  \

@@ -76,10 +76,7 @@ async fn a_look_up_and_a_check_report_like_submit() {
     assert_eq!(counts(&site), (0, 1, 0));
     let error = refused(job.clone().submit().await);
     assert_eq!(report.violations, error.violations());
-    assert_eq!(
-        report.into_result("the job").unwrap_err().to_string(),
-        error.to_string()
-    );
+    assert_eq!(report.into_result("the job").unwrap_err().to_string(), error.to_string());
     // The flavor was looked up once for both.
     let (job, report) = looked_up(job.nodes(1)).await;
     assert!(report.is_ok());
@@ -149,9 +146,7 @@ async fn submit_asks_about_the_algorithm() {
     let id = stored(&site).await;
     let job = |name: &str, id: &str| {
         let jobs = site.client.training_jobs();
-        jobs.create(name)
-            .algorithm(id)
-            .flavor("modelarts.vm.cpu.8u")
+        jobs.create(name).algorithm(id).flavor("modelarts.vm.cpu.8u")
     };
     let wrong = job("wrong", &id).parameter("epochs", 4).nodes(17);
     let error = refused(wrong.clone().submit().await);
@@ -201,14 +196,8 @@ async fn engines_similar_to_a_rejected_one_are_named() {
     };
     let names = "Caffe, Horovod, PyTorch, TensorFlow, XGBoost-Sklearn";
     for (name, hint) in [
-        (
-            "PyTorhc",
-            format!("did you mean PyTorch? Otherwise choose one of these: {names}"),
-        ),
-        (
-            "pytorch",
-            format!("did you mean PyTorch? Otherwise choose one of these: {names}"),
-        ),
+        ("PyTorhc", format!("did you mean PyTorch? Otherwise choose one of these: {names}")),
+        ("pytorch", format!("did you mean PyTorch? Otherwise choose one of these: {names}")),
         ("Kubeflow", format!("choose one of these: {names}")),
     ] {
         assert_eq!(
@@ -258,14 +247,9 @@ async fn a_look_up_reads_the_engines_and_submit_does_not() {
     let violation = &report.violations[0];
     assert_eq!(violation.field(), "algorithm.engine.engine_version");
     assert_eq!(violation.code(), Some("ModelArts.2780"));
-    assert_eq!(
-        violation.rule(),
-        "must be a version of PyTorch that the service has"
-    );
+    assert_eq!(violation.rule(), "must be a version of PyTorch that the service has");
     assert!(
-        violation
-            .advice()
-            .starts_with("did you mean PyTorch-1.3.0-python3.6? "),
+        violation.advice().starts_with("did you mean PyTorch-1.3.0-python3.6? "),
         "{}",
         violation.advice()
     );

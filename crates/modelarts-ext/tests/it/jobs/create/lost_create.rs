@@ -99,10 +99,7 @@ async fn a_create_that_may_have_been_executed_is_looked_for() {
         assert_eq!(job.name(), "lost");
         assert_eq!(site.count(CREATE), (sent, 1));
         let jobs = site.list().await.unwrap();
-        assert_eq!(
-            jobs.iter().map(|job| job.id()).collect::<Vec<_>>(),
-            [job.id()]
-        );
+        assert_eq!(jobs.iter().map(|job| job.id()).collect::<Vec<_>>(), [job.id()]);
         // A job that the search does not find may not be listed yet.
         let looks = [Duration::from_secs(1), Duration::from_secs(3)];
         assert_eq!(site.clock.slept(), &looks[..if sent == 2 { 2 } else { 0 }]);
@@ -158,27 +155,15 @@ async fn a_job_with_other_content_is_not_taken_for_a_lost_one() {
         ("no-parameter", |job| job.without_parameter("lr")),
         ("nodes", |job| job.nodes(2)),
         ("flavor", |job| job.flavor("modelarts.vm.cpu.2u")),
-        ("boot-file", |job| {
-            job.boot_file("obs://bucket/data/b.py")
-                .code_dir("obs://bucket/data/")
-        }),
+        ("boot-file", |job| job.boot_file("obs://bucket/data/b.py").code_dir("obs://bucket/data/")),
         ("variable", |job| job.env("MODE", "slow")),
         ("no-variable", |job| job.without_env("MODE")),
         ("one-variable-more", |job| job.env("LEVEL", "3")),
         ("input", |job| job.input("more", "obs://bucket/data/")),
-        ("output", |job| {
-            job.without_output("train_url")
-                .output("train_url", "obs://bucket/2/")
-        }),
+        ("output", |job| job.without_output("train_url").output("train_url", "obs://bucket/2/")),
         ("description", |job| job.description("Second")),
-        ("engine", |job| {
-            job.preset_image("TensorFlow", "tensorflow_2.1.0")
-        }),
-        ("image", |job| {
-            job.without_field("algorithm")
-                .custom_image("org/image:1")
-                .command("run")
-        }),
+        ("engine", |job| job.preset_image("TensorFlow", "tensorflow_2.1.0")),
+        ("image", |job| job.without_field("algorithm").custom_image("org/image:1").command("run")),
     ];
     for (what, change) in changes {
         let site = Site::start().await;
@@ -190,17 +175,9 @@ async fn a_job_with_other_content_is_not_taken_for_a_lost_one() {
             .output("train_url", "obs://bucket/out/");
         let ran = first.clone().submit().await.unwrap();
         site.fault(1, CREATE, Fault::Reset);
-        match change(first.clone())
-            .unchecked()
-            .without_look_up()
-            .submit()
-            .await
-        {
+        match change(first.clone()).unchecked().without_look_up().submit().await {
             Ok(_) => panic!("{what}: the first job was returned"),
-            Err(error) => assert!(
-                error.is_conflict() && !error.is_uncertain(),
-                "{what}: {error}"
-            ),
+            Err(error) => assert!(error.is_conflict() && !error.is_uncertain(), "{what}: {error}"),
         }
         // The job of an equal request cannot be distinguished from that of the lost one.
         site.fault(1, CREATE, Fault::Reset);
@@ -268,9 +245,7 @@ fn job(name: &str, time: u64) -> Value {
 
 #[tokio::test]
 async fn a_lost_create_is_looked_for_among_new_jobs() {
-    let old: Vec<_> = (0..50)
-        .map(|number| job(&format!("lost-{number}"), OLD))
-        .collect();
+    let old: Vec<_> = (0..50).map(|number| job(&format!("lost-{number}"), OLD)).collect();
     let page = json!({"total": 1000, "count": 1000, "limit": 50, "items": old}).to_string();
     // The client requests no second page.
     let page = || json_answer("200 OK", "", &page);
@@ -323,10 +298,7 @@ async fn a_job_of_uncertain_age_leaves_open_whether_the_create_succeeded() {
     let found = job("lost", OLD + 901_000);
     server.add(twice(&[found], refusal("400 Bad Request", NAME_EXISTS)));
     let error = refused(minimal_create(&client).0.submit().await);
-    assert!(
-        error.is_uncertain() && error.to_string().ends_with(MAY_EXIST),
-        "{error}"
-    );
+    assert!(error.is_uncertain() && error.to_string().ends_with(MAY_EXIST), "{error}");
     assert_eq!(server.left(), 0);
 }
 
@@ -335,11 +307,7 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for(
     let page = PAGE;
     let refusal = r#"{"error_code":"ModelArts.0001","error_msg":"m"}"#;
     for (status, headers, body) in [
-        (
-            "101 Switching Protocols",
-            "connection: upgrade\r\nupgrade: h\r\n",
-            "",
-        ),
+        ("101 Switching Protocols", "connection: upgrade\r\nupgrade: h\r\n", ""),
         ("200 OK", "", "{}"),
         ("200 OK", "", r#"{"error_msg":"m"}"#),
         ("201 Created", "", r#"{"metadata":{"id":"i"}}"#),
@@ -363,14 +331,8 @@ async fn a_create_whose_answer_is_neither_a_job_nor_a_rejection_is_searched_for(
         let clock = TestClock::new();
         let client = server.client(&clock).build().unwrap();
         let (create, found) = minimal_create(&client);
-        server.add([
-            Reply::Bytes(answer.into()),
-            json_answer("200 OK", "", &found),
-        ]);
-        let job = create
-            .submit()
-            .await
-            .unwrap_or_else(|error| panic!("{status}: {error}"));
+        server.add([Reply::Bytes(answer.into()), json_answer("200 OK", "", &found)]);
+        let job = create.submit().await.unwrap_or_else(|error| panic!("{status}: {error}"));
         assert_eq!(job.id(), "its-id", "{status}");
         assert_eq!(lines(&server), [CREATED, SEARCHED], "{status}");
         assert_eq!(clock.slept(), [Duration::ZERO; 0], "{status}");
@@ -415,10 +377,7 @@ async fn an_answer_of_status_999_is_no_error_of_the_transport() {
 
 #[tokio::test]
 async fn a_refusal_after_a_lost_create_leaves_open_whether_the_job_exists() {
-    for (status, code) in [
-        ("403 Forbidden", "ModelArts.0001"),
-        ("400 Bad Request", NAME_EXISTS),
-    ] {
+    for (status, code) in [("403 Forbidden", "ModelArts.0001"), ("400 Bad Request", NAME_EXISTS)] {
         // The job may be listed after the last search.
         let error = refused(submit(twice(&[], refusal(status, code))).await.0);
         let status = &status[..3];
@@ -444,11 +403,9 @@ async fn a_create_that_something_before_the_service_answers_was_not_executed() {
     let same = "the search for the job was answered in the same way, so the create did probably \
                 not reach the service; check the endpoint";
     let failed = format!("the search for the job failed, too (HTTP 403); {MAY_EXIST}");
-    for (status, advice) in [
-        ("401 Unauthorized", same),
-        ("404 Not Found", same),
-        ("403 Forbidden", &failed),
-    ] {
+    for (status, advice) in
+        [("401 Unauthorized", same), ("404 Not Found", same), ("403 Forbidden", &failed)]
+    {
         let replies = [(); 2].map(|()| json_answer(status, "", PAGE));
         let (result, server) = submit(replies).await;
         let status = &status[..3];
@@ -467,10 +424,7 @@ async fn a_create_for_which_iam_gave_no_token_was_not_executed() {
     let login = Password::new(&iam.url, "alice", "a password");
     let login = login.domain("d").project_id(PROJECT);
     let client = server.client(&TestClock::new());
-    let client = client
-        .credentials(CachedProvider::new(login))
-        .build()
-        .unwrap();
+    let client = client.credentials(CachedProvider::new(login)).build().unwrap();
     let error = refused(minimal_create(&client).0.submit().await);
     assert_eq!(
         (error.kind(), error.status(), error.attempts()),

@@ -34,12 +34,7 @@ async fn the_service_refuses_with_the_code_that_the_check_says() {
         assert_eq!(error.code(), violation.code(), "{}: {error}", case.name);
         // Many rules share this code, so the error message must also mention the same part of the
         // body, such as `spec.volumes`.
-        let about = violation
-            .field()
-            .split('.')
-            .take(2)
-            .collect::<Vec<_>>()
-            .join(".");
+        let about = violation.field().split('.').take(2).collect::<Vec<_>>().join(".");
         let about = about.split('[').next().unwrap();
         let message = error.message().unwrap();
         assert!(

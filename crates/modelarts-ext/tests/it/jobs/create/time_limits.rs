@@ -35,9 +35,7 @@ fn within(
         let body = serde_json::from_slice(body.unwrap_or(b"null")).unwrap();
         network(&format!("{} {path}", request.method()), &body)
     };
-    client_of(network)
-        .clock(clock.clone())
-        .timeout(Duration::from_secs(3600))
+    client_of(network).clock(clock.clone()).timeout(Duration::from_secs(3600))
 }
 
 #[tokio::test]
@@ -157,21 +155,9 @@ async fn methods_that_make_several_calls_have_one_time_limit() {
             timed_out("algorithm and flavor were being looked up"),
             false,
         ),
-        (
-            refused(job.metrics("worker-0").await),
-            timed_out("metrics were being requested"),
-            false,
-        ),
-        (
-            refused(job.terminate().await),
-            timed_out("the job was being stopped"),
-            true,
-        ),
-        (
-            refused(jobs.delete_many([&job]).await),
-            timed_out("jobs were being deleted"),
-            true,
-        ),
+        (refused(job.metrics("worker-0").await), timed_out("metrics were being requested"), false),
+        (refused(job.terminate().await), timed_out("the job was being stopped"), true),
+        (refused(jobs.delete_many([&job]).await), timed_out("jobs were being deleted"), true),
     ] {
         assert_eq!(error.to_string(), text);
         assert_eq!(error.kind(), ErrorKind::Timeout);
@@ -182,8 +168,5 @@ async fn methods_that_make_several_calls_have_one_time_limit() {
         .credentials(Never(clock.clone()))
         .clock(clock);
     let error = refused(builder.connect().await);
-    assert_eq!(
-        error.to_string(),
-        timed_out("the project was being looked up")
-    );
+    assert_eq!(error.to_string(), timed_out("the project was being looked up"));
 }
