@@ -43,12 +43,9 @@
 //! [events](crate::jobs::events::Events) and [algorithms](crate::catalog::ListAlgorithms) also
 //! support conditions.
 
-// A list is a `source::Source`, which requests the rows of one window. `reader` is the state of a
-// list: it chooses the windows, and determines which rows are returned. `shift` searches for
-// the rows that were read in a list that has shifted, and `end` determines whether a list is
-// complete. `pager` sends the requests.
-// `searches` joins the pages of several searches. `list` defines `List`, the public type of all
-// lists.
+// `source`: requests the rows of one window. `reader`: states of a list, which choose the windows
+// and the rows that are returned; `shift` and `end` are parts of it. `pager`: sends the requests.
+// `searches`: joins the pages of several searches. `list`: the public type of all lists.
 
 mod answer;
 mod end;

@@ -25,9 +25,10 @@ const OVERLAP_OF_IDS: u32 = 3;
 const OVERLAP_OF_ROWS: u32 = 16;
 /// The number of requests in flight at the beginning of a pass.
 const FIRST_AHEAD: usize = 4;
-/// The maximum number of pages that do not determine the unit of offsets. After each such page, the
-/// first page is requested, which is the same in both units.
+/// The maximum number of times that the unit of offsets is detected from a list that changes.
 const MAX_UNIT_DOUBTS: u32 = 4;
+/// The minimum number of rows on the pages from which the unit of offsets is detected.
+const MIN_ROWS_OF_UNIT: u32 = 10;
 
 /// The error message if the unit of offsets could not be detected.
 const OFFSET_UNCLEAR: &str = "the list has changed so much while it was read that it cannot be \
@@ -40,7 +41,7 @@ pub(super) struct Reader {
     pub(super) options: ReadOptions,
     pub(super) is_single_page: bool,
     pub(super) plan: WindowPlan,
-    /// The number of pages that did not determine the unit of offsets; `None` if the unit is known.
+    /// The number of failed attempts to detect the unit of offsets; `None` if the unit is known.
     pub(super) unit_doubts: Option<u32>,
     pub(super) history: RowHistory,
     /// The number of rows before the resumed position whose keys are unknown.
@@ -56,6 +57,9 @@ pub(super) enum State {
     /// No page has been received. The first page is requested alone, because most lists fit on one
     /// page.
     FirstPage(Pass),
+    /// The unit of offsets is not known. The window at offset 1 shows it: it has the rows of the
+    /// first page but one if offsets count rows, and none of them if offsets count pages.
+    Unit(Pass),
     /// Windows are requested one after another, each with some rows of the window before it.
     Pass(Pass),
     /// A window had none of the rows before it, because the list has shifted. Windows around it are
@@ -127,10 +131,16 @@ impl Reader {
         }
         let detected = info.detected_offset.as_ref();
         let unit = unit.or_else(|| detected?.get().copied());
+        let progress = pass.read;
+        let is_unclear = unit.is_none() && pagination.disputed;
+        if is_unclear {
+            // The position is that after the first page, which is requested again.
+            (pass.read, pass.planned, pass.previous) = (0, 0, None);
+        }
         let documented = || OffsetUnit::of(pagination.offset).unwrap_or_default();
         let mut plan = WindowPlan {
             unit: unit.unwrap_or_else(documented),
-            size: options.size,
+            size: options.size.max(if is_unclear { MIN_ROWS_OF_UNIT } else { 1 }),
             max: u32::MAX,
             overlap: [OVERLAP_OF_ROWS, OVERLAP_OF_IDS][usize::from(info.unique)],
             divisor: [2, 3][usize::from(info.unique)],
@@ -139,10 +149,10 @@ impl Reader {
         Self {
             is_single_page: pagination.offset == Offset::SinglePage,
             plan,
-            unit_doubts: (unit.is_none() && pagination.disputed).then_some(0),
+            unit_doubts: is_unclear.then_some(0),
             history,
             unknown_before,
-            progress: pass.read,
+            progress,
             budget: Budget::default(),
             state: State::FirstPage(pass),
             info,
@@ -165,7 +175,10 @@ impl Reader {
         let is_alone = in_flight == 0;
         let window = match mem::replace(&mut self.state, State::Done(None)) {
             State::Done(error) => return error.map_or(Ok(None), Err),
-            State::FirstPage(pass) | State::Pass(pass) | State::Search(pass, _)
+            State::FirstPage(pass)
+            | State::Unit(pass)
+            | State::Pass(pass)
+            | State::Search(pass, _)
                 if is_alone && !self.is_affordable(&pass) =>
             {
                 return self.too_many_requests(pass);
@@ -178,6 +191,10 @@ impl Reader {
                 let window = is_alone.then(|| self.plan_window(&mut pass));
                 self.state = State::FirstPage(pass);
                 window
+            }
+            State::Unit(pass) => {
+                self.state = State::Unit(pass);
+                is_alone.then(|| self.plan.second_offset())
             }
             State::Pass(mut pass) => {
                 let is_behind = pass.counts.most.is_some_and(|most| pass.planned >= most);
@@ -210,25 +227,16 @@ impl Reader {
         let (mut pass, search) = match mem::replace(&mut self.state, State::Done(None)) {
             State::FirstPage(pass) | State::Pass(pass) => (pass, None),
             State::Search(pass, search) => (pass, Some(search)),
+            State::Unit(pass) => return self.detect_unit(pass, &keys),
             State::Done(error) => return Ok(self.again(State::Done(error))),
         };
         let mut answer = self.answer(&pass, window, (keys, skipped), stated)?;
         answer.is_first_page = is_first && window.start == 0;
-        let is_expected = search.is_none() && self.unit_doubts.is_none() && pass.read > 0;
+        let is_expected = search.is_none() && pass.read > 0;
         if is_expected && self.safe_window(&pass, pass.read).start < answer.window.start {
             // The rows that came since this request need a longer overlap.
             pass.go_to(pass.read);
             return Ok(self.again(State::Pass(pass)));
-        }
-        if self.unit_doubts.is_some()
-            && answer.window.offset > 0
-            && answer.window.limit > 1
-            && let Some(previous) = &pass.previous
-        {
-            match previous.has_unit(self.plan.unit, &answer) {
-                Some(true) => self.settle_unit(),
-                is_right => return self.doubt_unit(pass, is_right.is_some()),
-            }
         }
         let now = PreviousWindow::of(&answer);
         if let Some(previous) = &pass.previous {
@@ -358,6 +366,7 @@ impl Reader {
         let position = self.position(&pass);
         self.state = match is_end || pass.idle > search::MAX_SEARCHES {
             true => self.end(pass),
+            false if self.unit_doubts.is_some() && self.plan.max > 1 => State::Unit(pass),
             false => State::Pass(pass),
         };
         Step { rows: Some((returned, position)), matching: answer.counts.required, cancels }
@@ -369,28 +378,34 @@ impl Reader {
         Step { rows: None, matching: None, cancels: true }
     }
 
-    fn settle_unit(&mut self) {
-        self.unit_doubts = None;
-        if let Some(detected) = &self.info.detected_offset {
+    /// Determines the unit of offsets from the rows of the window at offset 1. If the list has
+    /// changed so much that they do not show it, the first page is requested again.
+    fn detect_unit(&mut self, mut pass: Pass, keys: &[String]) -> Result<Step, Error> {
+        let hashes = self.history.hashes(keys);
+        let known = hashes.iter().filter(|row| self.history.has_seen(**row)).count();
+        let unit = match 4 * known {
+            known if known <= keys.len() => OffsetUnit::Pages,
+            known if known >= 3 * keys.len() => OffsetUnit::Records,
+            _ => return self.doubt_unit(pass),
+        };
+        (self.plan.unit, self.plan.size, self.unit_doubts) = (unit, self.options.size, None);
+        if let Some(detected) = self.info.detected_offset.as_ref().filter(|_| !keys.is_empty()) {
             // Another list of this client may already have detected the unit.
-            let _ = detected.set(self.plan.unit);
+            let _ = detected.set(unit);
         }
+        pass.go_to(pass.read);
+        Ok(self.again(State::Pass(pass)))
     }
 
-    /// Continues after a page that did not confirm the unit of offsets: in the other unit if that
-    /// is right, otherwise with the first page.
-    fn doubt_unit(&mut self, mut pass: Pass, is_wrong: bool) -> Result<Step, Error> {
+    fn doubt_unit(&mut self, mut pass: Pass) -> Result<Step, Error> {
         let doubts = self.unit_doubts.unwrap_or(0) + 1;
         if doubts > MAX_UNIT_DOUBTS {
             return Err(self.error(&pass, OFFSET_UNCLEAR).with_retryable(false));
         }
         self.unit_doubts = Some(doubts);
-        if is_wrong {
-            self.plan.unit = self.plan.unit.other();
-        } else {
-            (pass.read, pass.unreadable) = (0, 0);
-        }
-        pass.go_to(pass.read);
+        self.plan.size = self.plan.max;
+        pass.unreadable = 0;
+        pass.go_to(0);
         Ok(self.again(State::Pass(pass)))
     }
 
@@ -403,11 +418,7 @@ impl Reader {
 
     /// Returns the window after this row, with an overlap that reveals shifts of the list.
     fn safe_window(&self, pass: &Pass, read: u64) -> Window {
-        let mut plan = self.plan;
-        if self.unit_doubts.is_some_and(|doubts| doubts > 0) {
-            // Small pages did not determine the unit of offsets.
-            plan.size = plan.max;
-        }
+        let plan = self.plan;
         let usual = plan.usual_overlap();
         // If pages are shorter than requested, a longer overlap could fill a whole page.
         let overlap = match pass.short {

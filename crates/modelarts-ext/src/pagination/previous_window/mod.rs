@@ -6,10 +6,7 @@ use std::{
     mem,
 };
 
-use crate::{
-    list_position::OffsetUnit,
-    pagination::{answer::Answer, window::start_of},
-};
+use crate::pagination::answer::Answer;
 
 /// The rows of the previous window.
 #[derive(Debug, Default)]
@@ -96,76 +93,6 @@ impl PreviousWindow {
         now.missing.extend(after.filter(|row| !rows.contains(*row)));
         now.is_frontier = now.rows.last().is_none_or(|row| !is_seen(*row));
         *self = now;
-    }
-
-    /// Returns the number of rows that also occur on this page, moved by `shift`, and the number of
-    /// rows that were compared; `None` if no rows can be compared.
-    fn shared(&self, page: &[u64], shift: i64) -> Option<(usize, usize)> {
-        let first = usize::try_from(-shift).unwrap_or(0);
-        let skipped = usize::try_from(shift).unwrap_or(0);
-        let both = self.rows.iter().skip(first).zip(page.iter().skip(skipped));
-        let (equal, all) = both.fold((0, 0), |(equal, all), (before, now)| {
-            (equal + usize::from(before == now), all + 1)
-        });
-        (all > 0).then_some((equal, all))
-    }
-
-    /// Compares the rows of a page with the rows that are expected in each unit of offsets; for an
-    /// empty page, compares the number of rows. The result is `true` if the assumed unit is right,
-    /// `false` if the other unit is right, and `None` if the page is not conclusive.
-    pub(super) fn has_unit(&self, unit: OffsetUnit, answer: &Answer) -> Option<bool> {
-        let Answer { window, counts, hashes: page, .. } = answer;
-        let rows = answer.rows();
-        let limit = u64::from(window.limit);
-        // Number of the first row of the page, in the assumed unit and in the other unit.
-        let this = window.start;
-        let other = start_of(unit.other(), window.offset, window.limit);
-        // Number of rows on a page that begins with row `start`.
-        let expected = |start: u64| Some(counts.most?.saturating_sub(start).min(limit));
-        let (here, there) = (expected(this), expected(other));
-        if rows == 0 {
-            return match (here, there) {
-                (None, _) | (_, None) if other > this => Some(false),
-                (Some(1..), Some(0)) => Some(false),
-                (Some(0), Some(1..)) => Some(true),
-                _ => None,
-            };
-        }
-        // Index on this page of the first row of the previous page, if this page begins with row
-        // `start`.
-        let shift = |start: u64| self.start.cast_signed() - start.cast_signed();
-        let near = this.abs_diff(other).min(limit).cast_signed() / 4;
-        // The page may begin with row `start` if it then shares rows with the previous page, and at
-        // least half of the shared rows match when moved by a few positions at most.
-        let agrees = |start: u64| {
-            if expected(start) == Some(0) {
-                return false;
-            }
-            let shifts = shift(start) - near..=shift(start) + near;
-            let shared = shifts.filter_map(|shift| self.shared(page, shift));
-            let mut shared = shared.peekable();
-            if shared.peek().is_some() {
-                return shared.any(|(equal, all)| 2 * equal >= all);
-            }
-            let known = |row: &&u64| self.rows.contains(row);
-            2 * page.iter().filter(known).count() < page.len()
-        };
-        let exact = self.shared(page, shift(this));
-        let exact = exact.map(|(equal, all)| equal == all);
-        let unmoved = counts.required.is_some() && counts.required == self.count;
-        match (agrees(this), agrees(other)) {
-            // No rows were inserted or removed, so equal rows only resemble shifted rows.
-            (true, false) if unmoved && exact == Some(false) => None,
-            (true, false) => Some(true),
-            (false, true) => Some(false),
-            (false, false) => None,
-            // Both units match because many rows are equal, so the length of the page determines
-            // the unit.
-            (true, true) if there == Some(rows) && here.is_some_and(|here| here != rows) => {
-                Some(false)
-            }
-            (true, true) => exact.filter(|exact| *exact),
-        }
     }
 }
 

@@ -147,9 +147,9 @@ fn dropping_the_stream_cancels_the_requests_in_flight() {
 #[test]
 fn disputed_offsets_are_found_out() {
     for (meaning, asked) in [
-        (Offset::Record, vec![(0, 20), (4, 36), (24, 36), (44, 36)]),
-        // One request is sent in the wrong unit.
-        (Offset::PageIndex, vec![(0, 20), (4, 36), (0, 50), (1, 34)]),
+        // One request only shows the unit.
+        (Offset::Record, vec![(0, 20), (1, 20), (4, 36), (24, 36), (44, 36)]),
+        (Offset::PageIndex, vec![(0, 20), (1, 20), (0, 40), (0, 50), (1, 34)]),
     ] {
         let setting = Setting { meaning, disputed: true, size: 20, ..Setting::of(65) };
         let (rows, table) = setting.read::<false>();

@@ -97,6 +97,11 @@ impl WindowPlan {
         })
     }
 
+    /// Returns the window at offset 1, with as many rows as the first page.
+    pub(super) fn second_offset(&self) -> Window {
+        self.window(1, self.size.min(self.max))
+    }
+
     /// Returns the largest window that includes this row.
     pub(super) fn around(&self, row: u64) -> Window {
         let limit = self.max.max(1);
