@@ -67,13 +67,6 @@ impl OffsetUnit {
             _ => None,
         }
     }
-
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Pages => Self::Records,
-            Self::Records => Self::Pages,
-        }
-    }
 }
 
 /// The unit of offsets of one list, set when it is detected. Clones share it.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
+use modelarts_api::codes;
 
 use crate::{
     error::Error,
@@ -10,7 +11,8 @@ use crate::{
 };
 
 /// Error codes of a log that is not in OBS, but may exist.
-const NOT_IN_OBS: [&str; 3] = ["ModelArts.2820", "ModelArts.2822", "ModelArts.2836"];
+const NOT_IN_OBS: [&str; 3] =
+    [codes::LOG_PATH_NOT_FOUND, codes::LOG_EXPORT_PATH_NOT_SET, codes::PATH_NOT_FOUND];
 
 impl Logs {
     /// Returns a stream of the lines that the log has now, without gaps. Unlike

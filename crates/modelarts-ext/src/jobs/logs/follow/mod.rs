@@ -10,6 +10,8 @@ mod engine;
 #[cfg(test)]
 mod tests;
 
+use modelarts_api::codes;
+
 use crate::{
     error::Error,
     jobs::{
@@ -27,9 +29,6 @@ use crate::{
     },
     pagination::page::PageStream,
 };
-
-/// Error code for a deleted log. The service deletes logs after 30 days unless they are exported.
-const LOG_DELETED: &str = "ModelArts.2819";
 
 /// Size of the items that are returned at once while a part of a log is read by its link, in bytes.
 /// It equals the size of a preview.
@@ -115,7 +114,8 @@ impl LogFollower {
         let answer = match &preview {
             Ok(preview) => Answer::Preview(preview),
             Err(error) if error.is_not_ready() => Answer::Absent,
-            Err(error) if error.code() == Some(LOG_DELETED) => Answer::Deleted,
+            // The service deletes logs after 30 days unless they are exported.
+            Err(error) if error.code() == Some(codes::LOG_FILE_HAS_CLEARED) => Answer::Deleted,
             Err(error) => return Err(error.clone()),
         };
         self.engine.step(answer, items);
