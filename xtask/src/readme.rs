@@ -99,7 +99,7 @@ fn clouds(clouds: &Value) -> &'static str {
 
 /// Returns the description of the paging of a list, for the table.
 fn pages(pagination: &Value) -> String {
-    let mut said = match pagination["offset"].as_str() {
+    let mut text = match pagination["offset"].as_str() {
         Some("page-index") => "by page",
         Some("record") => "by record",
         Some("line-cursor") => "by line",
@@ -108,12 +108,12 @@ fn pages(pagination: &Value) -> String {
     }
     .to_owned();
     if let Some(limit) = pagination["max-limit"].as_u64() {
-        said = format!("{said}, at most {limit}");
+        text = format!("{text}, at most {limit}");
     }
     if pagination["disputed"] == true {
-        said.push_str(" (disputed)");
+        text.push_str(" (disputed)");
     }
-    said
+    text
 }
 
 #[cfg(test)]

@@ -76,27 +76,29 @@ fn paragraphs(document: &Document, operation: &Operation) -> String {
             "creates; sending it twice creates two, unless the service refuses the second."
         }
     };
-    let mut said = format!("**Clouds**: {clouds}. **Effect**: {effect}");
+    let mut markdown = format!("**Clouds**: {clouds}. **Effect**: {effect}");
     if let Some(paging) = &extensions.x_pagination {
-        said += &format!(" **Paging**: {}", pages(paging));
+        markdown += &format!(" **Paging**: {}", pages(paging));
     }
     // Redoc shows `externalDocs` only for the whole description, not for operations.
     let page = &operation.inner.definition["externalDocs"];
     if let (Some(url), Some(label)) = (text(page, "url"), text(page, "description")) {
-        said += &format!(" **See**: [{}]({url}).", label.trim_end_matches('.'));
+        markdown += &format!(" **See**: [{}]({url}).", label.trim_end_matches('.'));
     }
     let rows = document.extensions.x_error_table.iter();
     let own = rows.filter(|row| extensions.x_error_codes.contains(&row.code));
     let own: Vec<_> =
         own.map(|row| cells(row, again(of_effect(&row.retry, extensions.x_effect)))).collect();
     match own.len() {
-        0 => said,
-        codes => said + "\n\n" + &collapsed(&format!("Error codes: {codes}"), &table(HEADS, &own)),
+        0 => markdown,
+        codes => {
+            markdown + "\n\n" + &collapsed(&format!("Error codes: {codes}"), &table(HEADS, &own))
+        }
     }
 }
 
 fn pages(paging: &Pagination) -> String {
-    let mut said = match paging.offset {
+    let mut markdown = match paging.offset {
         Offset::PageIndex => "by the number of a page, from 0",
         Offset::Record => "by the number of entries to skip",
         Offset::LineCursor => "by the number of a line",
@@ -114,13 +116,13 @@ fn pages(paging: &Pagination) -> String {
         ("first line", paging.first.as_ref()),
         ("last line", paging.last.as_ref()),
     ] {
-        said.extend(name.map(|name| format!(", {part} {}", code(name))));
+        markdown.extend(name.map(|name| format!(", {part} {}", code(name))));
     }
     let most = paging.max_limit.map(|most| format!(", at most {most} on a page"));
-    said.extend(most);
+    markdown.extend(most);
     match paging.disputed {
-        true => said + ". Sources disagree about what the offset counts.",
-        false => said + ".",
+        true => markdown + ". Sources disagree about what the offset counts.",
+        false => markdown + ".",
     }
 }
 
@@ -288,8 +290,8 @@ mod tests {
             (&sections, "Calls [ShowTrainingJobDetails](#/trainingjobs/showtrainingjobdetails)"),
             (&sections, "| error `ModelArts.2775` | gone |\n"),
         ];
-        for (said, words) in expected {
-            assert!(said.contains(words), "{words} in {said}");
+        for (markdown, words) in expected {
+            assert!(markdown.contains(words), "{words} in {markdown}");
         }
         assert!(list.get("x-effect").is_none() && copy.get("x-events").is_none());
         assert!(tags[0].get("x-displayName").is_some(), "the title of a group stays");

@@ -58,8 +58,8 @@ fn every_page_of_an_operation_says_method_path_effect_and_source() {
             assert!(generated.contains(&call), "{call}");
             let (_, page) = generated.split_once(&format!("/**`{method} {path}`\n")).unwrap();
             let (page, _) = page.split_once("*/").unwrap();
-            for said in ["\n- Effect: ", "\n- Sources: "] {
-                assert!(page.contains(said), "{method} {path} does not say {said}");
+            for expected in ["\n- Effect: ", "\n- Sources: "] {
+                assert!(page.contains(expected), "{method} {path} does not say {expected}");
             }
         }
     }
@@ -148,13 +148,13 @@ fn a_changed_field_is_red_with_a_diff_and_regenerating_mends_it() {
     let before = project.snapshots();
     project.describe(&SMALL.replace("name: {type: string}", "name: {type: integer}"));
     let report = project.run("no").unwrap();
-    for said in [
+    for expected in [
         "-    pub name: ::std::option::Option<::std::string::String>,",
         "+    pub name: ::std::option::Option<i64>,",
         "[\"types.Jobs\"] differ",
         "run `cargo xtask codegen` and commit",
     ] {
-        assert!(report.contains(said), "{said:?} in {report}");
+        assert!(report.contains(expected), "{expected:?} in {report}");
     }
     assert_eq!(project.snapshots(), before, "a check writes nothing");
     assert_eq!(project.run("always"), None);
@@ -184,7 +184,7 @@ signatures: [{cause: no_disk, parts: [full], excerpt: disk full}]
 fn a_broken_row_of_the_causes_is_one_sentence() {
     let generated = codegen::causes::generate(CAUSES).unwrap();
     assert!(generated.contains("/// Full.\n    NoDisk,"), "{generated}");
-    for (before, after, said) in [
+    for (before, after, expected) in [
         ("links: [a]", "links: [b]", "/causes/0/links: must be ids of `documents`: \"b\""),
         ("cause: no_disk", "cause: disk", "/signatures/0/cause: must be one of `causes`: \"disk\""),
         ("parts: [full]", "parts: []", "/signatures/0/parts: must have an element"),
@@ -222,13 +222,13 @@ fn a_broken_row_of_the_causes_is_one_sentence() {
         ),
     ] {
         let error = codegen::causes::generate(&CAUSES.replace(before, after));
-        assert_eq!(error.unwrap_err().to_string(), said);
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
 }
 
 #[test]
 fn a_broken_description_is_one_sentence() {
-    for (before, after, said) in [
+    for (before, after, expected) in [
         (
             "x-effect: read",
             "x-effect: reads",
@@ -248,6 +248,6 @@ fn a_broken_description_is_one_sentence() {
     ] {
         let description = codegen::parse(&SMALL.replace(before, after));
         let error = description.and_then(|description| codegen::generate(&description));
-        assert_eq!(error.unwrap_err().to_string(), said);
+        assert_eq!(error.unwrap_err().to_string(), expected);
     }
 }

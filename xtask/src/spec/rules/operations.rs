@@ -54,14 +54,14 @@ pub fn clouds(document: &Document, report: &mut Report) {
             join(&operation.place, "x-clouds"),
             "must be [huawei], [otc] or [huawei, otc]",
         );
-        let said = text(operation.inner.definition, "description").unwrap_or_default();
+        let description = text(operation.inner.definition, "description").unwrap_or_default();
         for (cloud, sentence) in
             [(Cloud::Huawei, "Huawei Cloud only."), (Cloud::Otc, "Open Telekom Cloud only.")]
         {
             let is_only = clouds == [cloud];
             let word = if is_only { "must" } else { "must not" };
             report.must(
-                is_only == said.trim_end().ends_with(sentence),
+                is_only == description.trim_end().ends_with(sentence),
                 join(&operation.place, "description"),
                 format!("{word} end with: {sentence}"),
             );

@@ -96,10 +96,10 @@ pub fn open_enums(document: &Document, report: &mut Report) {
 pub fn known_values(document: &Document, report: &mut Report) {
     for (place, parameter) in document.parameters() {
         let known = parameter["schema"].get("x-open-enum").and_then(Value::as_str);
-        let said = parameter.get("description").and_then(Value::as_str).unwrap_or_default();
+        let description = parameter.get("description").and_then(Value::as_str).unwrap_or_default();
         for value in known.into_iter().flat_map(|known| document.values(known)) {
             report.must(
-                said.contains(&format!("`{value}`")),
+                description.contains(&format!("`{value}`")),
                 join(place, "description"),
                 format!("must list the known values, each in backticks; `{value}` is missing"),
             );
@@ -157,9 +157,9 @@ pub fn units(document: &Document, report: &mut Report) {
         // Objects and enumerations, which are references, are not quantities.
         let is_amount = matches!(text(schema, "type"), Some("integer" | "number" | "string"))
             || reference(schema) == Some("IntegerOrText");
-        let said = text(described, "description").unwrap_or_default().to_lowercase();
+        let description = text(described, "description").unwrap_or_default().to_lowercase();
         report.must(
-            !is_named || !is_amount || UNITS.iter().any(|unit| said.contains(unit)),
+            !is_named || !is_amount || UNITS.iter().any(|unit| description.contains(unit)),
             join(&place, "description"),
             "must say the unit or the format, or that it is not documented",
         );
