@@ -36,7 +36,7 @@ const RANGES_FROM: u64 = 16 << 20;
 const RANGES: usize = 4;
 /// Number of attempts to lock a file. A call that was dropped may hold the lock until a range is
 /// written.
-const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_ATTEMPTS: u32 = 150;
 /// Pause between two attempts to lock a file.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 /// Maximum length of a file name, in bytes.
