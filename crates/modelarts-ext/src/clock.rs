@@ -48,13 +48,11 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Assumed maximum clock skew between the client and the service, for comparing times of jobs with
-/// the local clock. The gateway accepts a skew of up to 15 minutes, but clocks that are
-/// synchronised differ by far less.
+/// Assumed maximum difference of synchronised clocks, for comparing times of jobs with the local
+/// clock.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Maximum clock skew that the gateway accepts. The age of a job by the local clock may be wrong by
-/// as much.
+/// Maximum clock skew that the gateway accepts.
 pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
 /// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
@@ -83,8 +81,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        // The timer is created when it is first polled: a call that fails at once, such as one
-        // without a runtime, needs none.
+        // A call that fails at once, such as one without a runtime, needs no timer.
         Box::pin(async move { tokio::time::sleep(duration).await })
     }
 

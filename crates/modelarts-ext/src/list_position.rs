@@ -15,11 +15,8 @@ use serde::{Deserialize, Serialize};
 /// when a list changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// The operation that returns the list.
     pub(crate) list: String,
-    /// The number of rows before the position.
     pub(crate) read: u64,
-    /// The keys of the last rows before the position.
     pub(crate) last: Vec<String>,
     /// `true` if the list has earlier rows whose keys are not stored.
     pub(crate) more: bool,
@@ -41,16 +38,12 @@ impl Position {
     }
 }
 
-/// The search that a position is in, of a list that consists of several searches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SearchPosition {
-    /// The name of the search.
     pub(crate) name: String,
-    /// The number of rows of the searches before it.
     pub(crate) rows_before: u64,
 }
 
-/// The unit of offsets: pages or records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OffsetUnit {
@@ -79,8 +72,7 @@ impl OffsetUnit {
 /// The unit of offsets of one list, set when it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// Units of offsets that a client has detected, one for each list whose sources disagree (SOURCES,
-/// "Without a number").
+/// Lists whose sources disagree about the unit (SOURCES, "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

@@ -7,8 +7,7 @@ pub const MASK: &str = "***";
 /// Parts of the names of fields that hold credentials.
 const SECRET_NAMES: [&str; 6] =
     ["password", "secret", "token", "credential", "access_key", "private_key"];
-/// Words in the names of environment variables that hold credentials, such as the last one of
-/// `API_KEY`.
+/// Words in the names of variables that hold credentials, such as the last one of `API_KEY`.
 const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
 /// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
 const SECRET_ENDS: [&str; 8] =

@@ -65,12 +65,10 @@ impl Timestamp {
         Duration::try_from(duration).unwrap_or_default()
     }
 
-    /// Parses a time in RFC 3339; returns `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }
 
-    /// Returns the time without its fraction of a second.
     pub(crate) fn floor_to_second(self) -> Self {
         let fraction = self.0.as_nanosecond().rem_euclid(1_000_000_000);
         self - Duration::from_nanos(u64::try_from(fraction).unwrap_or_default())
@@ -141,8 +139,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// A time that the platform cannot represent, such as one before 1601 on Windows, becomes the Unix
-/// epoch.
+/// A time that the platform cannot represent becomes the Unix epoch.
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let since_epoch = time.0.as_duration();

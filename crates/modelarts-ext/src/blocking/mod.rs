@@ -211,7 +211,6 @@ impl<S: Stream> Iterator for BlockingIter<S> {
 impl<S: Stream> FusedIterator for BlockingIter<S> {}
 
 impl<S> BlockingIter<S> {
-    /// Drops the stream.
     fn close(&mut self) {
         // A connection that returns to its pool needs the runtime.
         let _context = enter();
@@ -230,14 +229,11 @@ fn enter() -> Option<EnterGuard<'static>> {
     runtime::background().map(Handle::enter)
 }
 
-/// Starts a future and polls it on this thread until it is complete.
-///
-/// The executors of tokio and futures panic if they are called in one another, so this one parks
-/// the thread itself.
+/// Polls a future on this thread until it is complete. The executors of tokio and futures would
+/// panic in one another, so this one parks the thread itself.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     let _context = enter();
-    // A tokio task may poll only a limited number of ready resources before it must return, and
-    // this function does not return to the task.
+    // tokio lets a task poll only a limited number of ready resources before it returns.
     let mut future = pin!(unconstrained(start()));
     let wake_up = Arc::new(WakeUp { thread: thread::current(), is_due: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&wake_up));
@@ -279,13 +275,8 @@ impl Wake for WakeUp {
     }
 }
 
-/// Detects wakers that the runtime of the blocked thread keeps until it continues, such as that of
-/// `tokio::task::yield_now`. It cannot continue before the blocking call returns, so their future
-/// is polled again at once.
-///
-/// tokio has no method for this. Its runtimes add such wakers to a list, except for one that equals
-/// the last waker of the list. The marker, which is added after each poll, is therefore added again
-/// only if the future has added its waker in the meantime.
+/// Detects wakers that the runtime of this thread keeps until it continues, such as that of
+/// `yield_now`. tokio adds a waker to its list unless it equals the last one there.
 struct KeptWakers {
     marker: Arc<Marker>,
     waker: Waker,
@@ -314,7 +305,6 @@ impl KeptWakers {
     }
 }
 
-/// Waker that only records that it was woken.
 #[derive(Default)]
 struct Marker {
     is_woken: AtomicBool,

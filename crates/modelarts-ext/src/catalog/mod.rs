@@ -37,17 +37,14 @@
 //! | [search algorithms](Client::hyperparameter_search_algorithms) | |
 //! | [search templates](Client::search_templates) | |
 
-// Each list is a method of `Client` here, or of `Job` in `of_job`, and uses a `RowSource` that
-// calls the generated operation. The list of algorithms supports conditions, so it implements a
-// separate source (`algorithms`).
+// `RowSource` calls the generated operation of a list. `algorithms` is a source with conditions.
 
 mod algorithms;
 mod of_job;
 mod row_source;
-mod trials;
 
 pub use algorithms::{AlgorithmQuery, ListAlgorithms};
-pub use trials::Trial;
+pub use of_job::Trial;
 
 use modelarts_api::types::{
     EventCategory, FlavorType, ResourceInstance, ResourceInstancesRequest, ResourceTagRequest,

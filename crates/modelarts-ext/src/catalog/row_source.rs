@@ -13,14 +13,11 @@ use crate::{
     },
 };
 
-/// Pending call of an operation that returns `R`.
 type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_api::Error>>;
 
-/// Function that calls an operation with a project, an offset and a limit.
 type Fetch<R> =
     dyn for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R> + Send + Sync;
 
-/// Source of rows of type `T`, which reads them from responses of type `R`.
 pub(super) struct RowSource<R, T> {
     client: Client,
     operation: &'static str,
@@ -33,7 +30,6 @@ pub(super) struct RowSource<R, T> {
 }
 
 impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
-    /// Creates a source. `rows` extracts the rows and their counts from a response.
     pub(super) fn new(
         client: &Client,
         operation: &'static str,
@@ -56,21 +52,18 @@ impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
         }
     }
 
-    /// Sets the function that returns the unique id of a row. Rows without an id are compared by
-    /// their whole content.
+    /// Sets the function that returns the unique id of a row, which is else its whole content.
     pub(super) fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
         self.id = id;
         self
     }
 
-    /// Sets the cell that stores the detected unit of offsets. Used for operations whose sources
-    /// disagree about the unit.
+    /// Sets the cell of the detected unit of offsets, about which sources of this list disagree.
     pub(super) fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
         self.detected_offset = Some(detected.clone());
         self
     }
 
-    /// Sets the error message for an invalid condition.
     pub(super) fn problem(mut self, problem: Option<String>) -> Self {
         self.problem = problem;
         self

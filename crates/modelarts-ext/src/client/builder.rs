@@ -32,7 +32,6 @@ pub struct ClientBuilder {
     pub(super) calls: CallSettings,
 }
 
-/// Settings of calls.
 #[derive(Clone)]
 pub(super) struct CallSettings {
     pub(super) signing: SigningScheme,

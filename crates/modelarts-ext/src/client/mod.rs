@@ -63,19 +63,16 @@
 //! `reqwest::Client::new()` panics: Cargo unifies the features of all users of reqwest, and this
 //! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
 
-// `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `look_up` looks up the project, and `current_user` the user of the credentials.
-// `response` has the result of a call, and `mixed_up` checks that it is to this call.
+// `builder` has the settings, which `resolve` completes from the environment; `look_up` asks IAM.
+// `response` has the result of a call, and checks that it is to this call.
 
 mod builder;
-mod current_user;
 mod look_up;
-mod mixed_up;
 mod resolve;
 pub(crate) mod response;
 
 pub use builder::ClientBuilder;
-pub use current_user::CurrentUser;
+pub use look_up::CurrentUser;
 pub use response::Response;
 
 pub use crate::transport::call::CallInfo;
@@ -91,11 +88,19 @@ use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
-    config::{cloud::Cloud, endpoints, environment::Environment, regions::Service},
+    config::{
+        cloud::Cloud,
+        endpoints::{self, Service},
+        environment::Environment,
+    },
     credentials::{ProvideCredentials, ProviderContext},
     error::{Error, call_summary::CallSummary},
     list_position::DetectedOffsets,
-    transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy},
+    transport::{
+        HttpTransport,
+        deadline::{Deadline, RateLimit},
+        retry::RetryPolicy,
+    },
 };
 
 /// A client for the training management of one project. Clones share its connections and
@@ -119,9 +124,7 @@ struct Location {
     /// The address of IAM in the settings or of the source of the credentials.
     iam: Option<String>,
     environment: Environment,
-    /// The setting that the endpoint is from.
     endpoint_origin: Arc<str>,
-    /// The setting that the region is from; `None` if there is no region.
     region_origin: Option<Arc<str>>,
 }
 
@@ -151,7 +154,6 @@ impl Location {
     }
 }
 
-/// Environment variable with the address of OBS.
 const OBS_ENDPOINT: &str = "MODELARTS_OBS_ENDPOINT";
 
 impl fmt::Debug for Client {
@@ -170,7 +172,6 @@ impl Client {
         &self.0.project_id
     }
 
-    /// Returns the id of the project as a checked type.
     pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
@@ -194,13 +195,11 @@ impl Client {
         self.with_transport(|transport| transport.timeout = timeout)
     }
 
-    /// Returns a copy of the client that writes the facts about a call in progress to `progress`,
-    /// where they remain if the call is dropped.
+    /// Returns a client that writes the facts about a call in progress to `progress`.
     pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
         self.with_transport(|transport| transport.progress = Some(progress))
     }
 
-    /// Returns a copy of the client whose requests share this rate limit.
     pub(crate) fn with_rate_limit(&self, limit: RateLimit) -> Self {
         self.with_transport(|transport| transport.rate_limit = Some(Arc::new(limit)))
     }
@@ -298,7 +297,6 @@ impl Client {
         &self.0.transport.clock
     }
 
-    /// Starts a deadline for a method that makes several calls.
     pub(crate) fn deadline(&self) -> Deadline {
         self.0.transport.deadline()
     }
@@ -396,7 +394,6 @@ impl Client {
         &self.0.transport.retry
     }
 
-    /// Returns the detected units of offsets.
     pub(crate) fn offsets(&self) -> &DetectedOffsets {
         &self.0.offsets
     }
@@ -405,7 +402,6 @@ impl Client {
         &self.0.transport
     }
 
-    /// Creates a client from its parts.
     fn assemble(
         http: reqwest::Client,
         transport: HttpTransport,

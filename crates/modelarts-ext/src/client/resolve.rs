@@ -9,9 +9,8 @@ use crate::{
     client::{Client, Location, builder::ClientBuilder},
     config::{
         cloud::Cloud,
-        endpoints::{self, ProjectRef},
+        endpoints::{self, ProjectRef, Service},
         environment::Environment,
-        regions::{self, Service},
     },
     credentials::{
         HttpClients, ProviderContext, chain,
@@ -88,8 +87,7 @@ impl ClientBuilder {
         config.into_client(&id)
     }
 
-    /// Completes the settings from the environment, and checks them. The id of the project may be
-    /// missing unless `requires_project` is set.
+    /// Completes and checks the settings. The id of the project may be missing, unless required.
     fn resolve(self, requires_project: bool) -> Result<ResolvedConfig, Error> {
         let environment = self.environment.clone();
         let environment = environment.unwrap_or_else(|| Environment::new(|_| None));
@@ -98,7 +96,7 @@ impl ClientBuilder {
                 .region
                 .clone()
                 .or_else(|| environment.value(REGION))
-                .map(regions::canonical_region),
+                .map(endpoints::canonical_region),
             project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
@@ -194,7 +192,7 @@ impl ClientBuilder {
             let connector = ReqwestConnector::new(http.clone(), self.http, secure, loopback);
             Arc::new(connector)
         });
-        let region = region.or_else(|| regions::region_of(&endpoint));
+        let region = region.or_else(|| endpoints::region_of(&endpoint));
         let of_endpoint = region.is_some().then(|| "the endpoint".into());
         let shared = Shared::new(&calls.retry, calls.overall_timeout, calls.clock.now());
         Ok(ResolvedConfig {
@@ -230,8 +228,7 @@ impl ClientBuilder {
         })
     }
 
-    /// Returns the endpoint, and its text and setting for messages; `None` if neither the endpoint
-    /// nor the region is set.
+    /// Returns the endpoint, and its text and setting for messages.
     fn find_endpoint(
         &self,
         environment: &Environment,
@@ -247,12 +244,12 @@ impl ClientBuilder {
             (None, Some(region)) => {
                 let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
                 let found = found.ok_or_else(|| {
-                    let near = nearest(region, regions::regions());
+                    let near = nearest(region, endpoints::regions());
                     let near = near.map(|near| format!("did you mean {near}? Otherwise "));
                     Error::config(format!(
                         "the region {region:?} is not known; {}use one of {}, or set the endpoint",
                         near.unwrap_or_default(),
-                        regions::known_regions()
+                        endpoints::known_regions()
                     ))
                 })?;
                 (found, format!(" of the region {region:?}"))
@@ -296,7 +293,6 @@ fn no_project_id() -> Error {
     ))
 }
 
-/// Combines the errors for missing settings into one.
 fn missing_settings(missing: [Option<Error>; 3]) -> Error {
     let mut missing: Vec<_> = missing.into_iter().flatten().collect();
     if missing.len() == 1
@@ -321,7 +317,6 @@ pub(super) struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Creates the client of a project.
     fn into_client(self, id: &str) -> Result<Client, Error> {
         let project_id: types::ProjectId = id.parse().map_err(|_| {
             Error::config(format!(
@@ -336,10 +331,8 @@ impl ResolvedConfig {
     }
 }
 
-/// Settings whose origins are searched for.
 struct Origins<'a> {
     environment: &'a Environment,
-    /// The variables or the file that the credentials are from.
     source: Option<Arc<str>>,
 }
 

@@ -27,10 +27,8 @@
 pub(crate) mod cloud;
 pub(crate) mod endpoints;
 pub(crate) mod environment;
-pub(crate) mod files;
-pub(crate) mod regions;
 
 pub use cloud::Cloud;
 pub use endpoints::is_known_region;
+pub use endpoints::regions;
 pub use environment::Environment;
-pub use regions::regions;

@@ -20,13 +20,12 @@ use crate::{
 
 /// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// Time for which a rejection is returned without sending a request, because five wrong passwords
-/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to this time.
+/// Time for which a rejection is returned without a request, because five wrong passwords within 15
+/// minutes lock a user of IAM.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time before their expiry at which credentials are no longer used, because a request takes
-/// time.
+/// Time before their expiry at which credentials are no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
 /// Credentials that a source returned.
@@ -134,14 +133,12 @@ struct State {
 
 struct CachedCredentials {
     credentials: Credentials,
-    /// Time of expiry; `None` for credentials that are valid until the service rejects them.
     ends: Option<SystemTime>,
     /// The time of the next renewal, which failures postpone.
     renew_at: Option<SystemTime>,
 }
 
 impl State {
-    /// Returns the cached credentials if they are still valid.
     fn valid(&mut self, now: SystemTime) -> Option<&mut CachedCredentials> {
         let is_valid = |cached: &&mut CachedCredentials| cached.ends.is_none_or(|ends| now < ends);
         self.cached.as_mut().filter(is_valid)
@@ -163,7 +160,6 @@ impl CachedProvider {
         Self(Arc::new(Inner { source: Box::new(source), state: Mutex::default() }))
     }
 
-    /// Returns the cached credentials, or those of a renewal.
     async fn get(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let mut is_early = false;
         let renewal = {
@@ -207,8 +203,7 @@ impl CachedProvider {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is made as a whole, so the state is valid even after a panic of another
-        // thread.
+        // Each change is made as a whole, so the state is valid after a panic of another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -276,7 +271,6 @@ impl Inner {
     }
 }
 
-/// Formats a time for messages.
 fn format_time(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

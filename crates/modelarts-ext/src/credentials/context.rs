@@ -22,7 +22,6 @@ pub struct ProviderContext {
     pub clock: Arc<dyn Clock>,
     /// `true` if `http` can be used for every address with https.
     pub(crate) is_secure: bool,
-    /// Further HTTP clients.
     pub(crate) others: Arc<HttpClients>,
 }
 
@@ -76,12 +75,10 @@ impl ProviderContext {
     }
 }
 
-/// HTTP clients for other machines, which are created when they are first used: a client for a
-/// service on this machine works without the certificates of the platform.
+/// HTTP clients for other machines, which are created when they are first used.
 pub(crate) struct HttpClients {
     settings: HttpSettings,
     secure: OnceLock<reqwest::Client>,
-    /// The client that does not decode bodies.
     raw: OnceLock<reqwest::Client>,
 }
 
@@ -91,7 +88,6 @@ impl HttpClients {
     }
 }
 
-/// Returns the client of a cell, which is created if the cell is empty.
 fn get_or_make(
     cell: &OnceLock<reqwest::Client>,
     make: impl FnOnce() -> Result<reqwest::Client, Error>,

@@ -69,7 +69,6 @@ pub(crate) async fn find_project(
     }))
 }
 
-/// Returns the masked names and ids of projects, for messages.
 fn describe(projects: &[Project], mask: &Mask) -> String {
     let mut texts: Vec<_> =
         projects.iter().map(|project| format!("{} ({})", project.name, project.id)).collect();
@@ -102,15 +101,13 @@ async fn list_projects(
     Ok((list.projects, reply.mask))
 }
 
-/// A user of IAM.
 pub(crate) struct User {
     pub(crate) id: String,
     /// The name, which IAM returns only for a token.
     pub(crate) name: Option<String>,
 }
 
-/// Looks up the user in IAM whom credentials belong to: that of the access key, or of the token.
-/// IAM has no such operation for temporary keys.
+/// Looks up the user of an access key or of a token. IAM has no such operation for temporary keys.
 pub(crate) async fn find_user(
     iam: &str,
     context: &ProviderContext,
@@ -162,7 +159,6 @@ pub(crate) async fn find_user(
     })
 }
 
-/// Sends an authenticated request.
 async fn send(
     iam: &AuthServer,
     context: &ProviderContext,
@@ -183,7 +179,6 @@ async fn send(
     }
 }
 
-/// Returns the error for a response without the requested facts.
 fn refusal(iam: &AuthServer, credentials: &Credentials, reply: &AuthReply, what: &str) -> Error {
     let error = iam.response_error(reply, what);
     let rejected = reply.status == StatusCode::UNAUTHORIZED;

@@ -45,26 +45,22 @@
 //! [`FetchCredentials`], and passes a [`CachedProvider`] of it to
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
-// `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
-// `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server` and
-// the HTTP clients of `context`. `chain` searches the environment and files (`profile_file`,
-// `clouds_yaml`) for credentials; `source` has its types. `authenticate` adds credentials to a
-// request, `rejection` decides from a response if newer credentials can help, and `secrets` lists
-// the texts to mask. `identity` looks up the project and the user of credentials.
+// `cache` caches the credentials that `password`, `oidc`, `metadata` and `temporary_keys` request
+// with `auth_server`. `chain` searches the environment and `config_files` for credentials.
+// `authenticate` adds them to a request, `rejection` decides if newer ones can help, and `identity`
+// looks up their project and user.
 
 mod auth_server;
 pub(crate) mod authenticate;
 mod cache;
 pub(crate) mod chain;
-mod clouds_yaml;
+mod config_files;
 mod context;
 pub(crate) mod identity;
 pub(crate) mod metadata;
 mod oidc;
 mod password;
-mod profile_file;
 pub(crate) mod rejection;
-pub(crate) mod secrets;
 pub(crate) mod source;
 mod temporary_keys;
 
@@ -117,7 +113,6 @@ impl Credentials {
         Self::with_security_token(access_key, secret_key, Some(security_token.into()))
     }
 
-    /// Creates credentials from an access key; a temporary one has a security token.
     fn with_security_token(
         access_key: impl Into<String>,
         secret_key: impl Into<String>,

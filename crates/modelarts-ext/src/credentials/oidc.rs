@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    config::files,
+    config::environment::read_text,
     credentials::{
         ProviderContext,
         auth_server::{AuthServer, json_request},
@@ -16,12 +16,9 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// The default name of a session, as in the official SDK.
 const SESSION_NAME: &str = "oidc-sts-session";
-/// The default lifetime of keys, as in the official SDK.
 const DURATION_SECONDS: u64 = 3600;
 
-/// Advice for a rejected identity token.
 const LOGIN_ADVICE: &str = "check the URNs of provider and agency, that the trust policy of the \
                             agency admits the identity token, and that the token has not expired";
 
@@ -50,12 +47,10 @@ pub struct Oidc {
 #[derive(Clone, Debug)]
 enum Token {
     Text(Secret),
-    /// File with the token. It is read at each renewal, because its owner replaces the token before
-    /// it expires.
+    /// Read at each renewal, because its owner replaces the token before it expires.
     File(PathBuf),
 }
 
-/// The body of a request for keys, without the token.
 #[derive(Clone, Debug, Serialize)]
 struct KeyRequest {
     provider_urn: String,
@@ -128,7 +123,6 @@ impl Oidc {
         self
     }
 
-    /// Returns the identity token, read from its file if it has one.
     fn token(&self) -> Result<String, Error> {
         let failed = |problem: &str| {
             let message = format!("the OIDC identity token {problem}");
@@ -138,7 +132,7 @@ impl Oidc {
             Token::Text(text) => (text.expose().to_owned(), String::new()),
             Token::File(path) => {
                 let file = format!("file {} ", path.display());
-                let text = files::read_text(path)
+                let text = read_text(path)
                     .map_err(|error| failed(&format!("file {error}")))?
                     .ok_or_else(|| failed(&format!("{file}does not exist")))?;
                 (text, file)

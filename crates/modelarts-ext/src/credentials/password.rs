@@ -16,7 +16,6 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Advice for a rejected login.
 const LOGIN_ADVICE: &str = "check user, password, domain (the name of the account) and project; a \
                             user with multi-factor authentication cannot log in with a password \
                             alone and needs keys";
@@ -47,7 +46,6 @@ pub struct Password {
     pub(super) project: Option<Named>,
 }
 
-/// The id or the name of an object of IAM.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Named {
@@ -56,7 +54,6 @@ pub(super) enum Named {
 }
 
 impl Named {
-    /// Returns the id, or the name if the id is missing.
     pub(super) fn choose(id: Option<String>, name: Option<String>) -> Option<Self> {
         id.map(Self::Id).or(name.map(Self::Name))
     }
@@ -116,7 +113,6 @@ impl Password {
         self
     }
 
-    /// Returns the body of the login request.
     fn body(&self) -> Value {
         let mut user = json!(self.user);
         user["password"] = json!(self.password);
@@ -130,7 +126,6 @@ impl Password {
     }
 }
 
-/// The response of IAM to a login.
 #[derive(Deserialize)]
 struct TokenResponse {
     token: Token,
@@ -172,8 +167,7 @@ impl FetchCredentials for Password {
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| Timestamp::parse(&text?);
             fetched = match (time(token.expires_at), time(token.issued_at)) {
-                // The lifetime by the times of IAM is exact even if the clock of this machine is
-                // wrong.
+                // Exact even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = end.duration_since(start);
                     fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))
@@ -197,7 +191,6 @@ impl FetchCredentials for Password {
         ))
     }
 
-    /// Returns half an hour.
     fn margin(&self) -> Duration {
         Duration::from_secs(30 * 60)
     }

@@ -15,20 +15,13 @@ use crate::{
 /// Text in the message for an access key that is locked after too many invalid signatures.
 const LOCKED: &str = "failed to reach the limit";
 
-/// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The credentials have expired.
     Expired,
-    /// The time of the signature differs too much from the time of the gateway.
-    Clock {
-        /// The time of the gateway.
-        server: SystemTime,
-    },
+    Clock { server: SystemTime },
 }
 
-/// Parses the rejection in a response; `None` for other responses, for final rejections, and for
-/// bodies that are not JSON objects, which may come from any proxy.
+/// Parses a rejection that the client can fix. The bodies of proxies are no JSON objects.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
@@ -44,9 +37,8 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     expired.then_some(Rejection::Expired)
 }
 
-/// Returns advice for a response that rejects the credentials of a request; `None` for other
-/// responses, such as one for a missing permission. `signed` is the canonical request, if there is
-/// one.
+/// Returns advice for a response that rejects the credentials, not one for a missing permission.
+/// `signed` is the canonical request.
 #[cold]
 pub(crate) fn advice(
     status: StatusCode,
@@ -80,14 +72,12 @@ pub(crate) fn advice(
     })
 }
 
-/// Returns the message in the body of an error response; empty if there is none.
 pub(super) fn message(body: &[u8]) -> String {
     let found = error_body::find(body).and_then(|(_, message)| message);
     found.unwrap_or_default()
 }
 
-/// Returns advice for rejected keys, temporary keys, or a rejected token, after a response with
-/// this message.
+/// Returns advice for the kind of the rejected credentials, after a response with this message.
 pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
     let advice = match &*credentials.0 {
         CredentialKind::Keys(_) if message.contains(LOCKED) => {
@@ -112,7 +102,6 @@ pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
 }
 
 impl Error {
-    /// Adds advice, if the error is the rejection of a login.
     pub(super) fn with_login_advice(self, advice: &str) -> Self {
         let is_rejection =
             self.kind() == ErrorKind::Credentials && matches!(self.status(), Some(400 | 401 | 403));

@@ -16,13 +16,10 @@ use crate::{
     http::signing::SigningScheme,
 };
 
-/// Default lifetime of keys. Keys are renewed before they expire, so the lifetime does not limit an
-/// upload.
+/// Keys are renewed before they expire, so the lifetime does not limit an upload.
 const DURATION: Duration = Duration::from_secs(60 * 60);
-/// Minimum and maximum lifetime that IAM accepts, in seconds.
 const DURATION_RANGE: std::ops::RangeInclusive<u64> = 15 * 60..=24 * 60 * 60;
 
-/// Advice for a rejected token.
 const TOKEN_ADVICE: &str = "check that the token has not expired, and that it was issued by this \
                             IAM for a user who may have access keys";
 
@@ -74,7 +71,6 @@ impl TemporaryKeys {
         self
     }
 
-    /// Requests keys for a token.
     async fn exchange(
         &self,
         context: &ProviderContext,
@@ -108,8 +104,7 @@ impl FetchCredentials for TemporaryKeys {
             self.check()?;
             let token = self.token.credentials(context).await?;
             match self.exchange(context, &token).await {
-                // The token may have been revoked, or its expiry may have been missed because of a
-                // wrong clock.
+                // The token may have been revoked, or the clock of this machine may be wrong.
                 Err(error) if error.status() == Some(401) && self.token.renew(&token) => {
                     let token = self.token.credentials(context).await?;
                     self.exchange(context, &token).await

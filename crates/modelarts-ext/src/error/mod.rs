@@ -35,9 +35,8 @@
 //! the position from which the list can be resumed. If the response to a call is lost,
 //! [`Error::is_uncertain`] returns whether the call may have been executed.
 
-// `build` creates errors, `call_summary` has the details of the call, `classification` the meaning
-// of errors for a program, `display` their texts, `violation` the rules that a job breaks, and
-// `mask` removes secrets from texts that come from outside.
+// `build` creates errors, `classification` has their meaning for a program, `display` their texts,
+// `violation` the rules that a job breaks, and `mask` removes secrets.
 
 mod build;
 pub(crate) mod call_summary;
@@ -96,22 +95,18 @@ struct Inner {
     reply: Reply,
     /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
     advice: Option<String>,
-    /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
-    /// Cause of the error. It is shared, because all calls that waited for the same credentials get
-    /// the error.
+    /// Shared, because all calls that waited for the same credentials get the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
     detail: Option<Detail>,
 }
 
-/// Value of a module that this one does not depend on, such as the end of a job. It is shared,
-/// because errors are cloned.
+/// Value of a module that this one does not depend on, such as the end of a job.
 #[derive(Clone)]
 struct Detail(Arc<dyn Any + Send + Sync>);
 
-/// The response of the service.
 #[derive(Clone, Default)]
 struct Reply {
     status: Option<u16>,

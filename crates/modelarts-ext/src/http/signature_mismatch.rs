@@ -4,17 +4,14 @@
 //! break. If it differs from the local canonical request, the request was changed in transit. If
 //! both are equal, the secret key may be wrong.
 
-/// Cause of a rejected signature.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {
-    /// Both canonical requests are equal, so the secret key is wrong.
     SecretKey,
     /// The request was changed in transit; the text describes the first difference.
     Request(String),
 }
 
-/// Compares the canonical request of the gateway with the local one; `None` if the message has
-/// none.
+/// Compares the canonical request of the gateway, if the message has one, with the local one.
 pub(crate) fn explain(message: &str, ours: &str) -> Option<Mismatch> {
     let (_, theirs) = message.split_once("canonicalRequest:")?;
     let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();

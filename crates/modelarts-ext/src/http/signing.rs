@@ -21,10 +21,8 @@
 //! # Ok(()) }
 //! ```
 
-// The signature is a pure function of request, keys and time, and follows the official Python
-// signer, whose results are in `openapi/vectors/signing.json`. No official signer implements the
-// scoped dialect, so `openapi/vectors/signing-scoped.json` contains the results of a script of this
-// project.
+// Follows the official Python signer (`openapi/vectors/signing.json`). No official signer has the
+// scoped dialect, whose vectors (`signing-scoped.json`) are from a script of this project.
 
 use std::{borrow::Cow, time::SystemTime};
 
@@ -59,7 +57,6 @@ pub enum SigningScheme {
 }
 
 impl SigningScheme {
-    /// Validates region and service.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Scoped { region, service } = self else {
             return Ok(());
@@ -77,44 +74,33 @@ impl SigningScheme {
     }
 }
 
-/// Header with the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
 /// Header whose value replaces the hash of the body in the signature.
 const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
-/// SHA-256 hash of an empty body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// Characters that are encoded in queries: all except the unreserved characters (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// Characters that are encoded in paths: like [`RESERVED`], except for the slash, which separates
-/// segments.
+/// The slash separates segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
-/// Parts of a request that the signature covers.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
-    /// The path as sent.
     pub(crate) path: &'a str,
-    /// Query parameters in decoded form.
     pub(crate) query: &'a [(String, String)],
-    /// Headers to sign, including `host` and `x-sdk-date`.
     pub(crate) headers: &'a [(&'a str, Cow<'a, str>)],
     pub(crate) body: &'a [u8],
 }
 
-/// Signature, with the canonical request that it was computed from.
 pub(crate) struct Signature {
-    /// The value of the header `Authorization`.
     pub(crate) authorization: String,
-    /// Canonical request. If the gateway rejects the signature, its response contains the gateway's
-    /// version.
+    /// The gateway returns its own version if it rejects the signature.
     pub(crate) canonical_request: String,
     /// Query string that must be sent.
     pub(crate) query: String,
 }
 
-/// Signs a request.
 pub(crate) fn sign(
     request: &Request<'_>,
     access_key: &str,
@@ -201,8 +187,7 @@ pub(crate) fn sign(
     Signature { authorization: authorization.concat(), canonical_request, query }
 }
 
-/// Formats the time of the signature, such as `20260115T083045Z`. Every call formats a time, so
-/// this function replaces the general formatter of jiff, which is much larger.
+/// Formats a time such as `20260115T083045Z`. The general formatter of jiff is much larger.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let (year, month, day) = (time.year(), time.month(), time.day());
@@ -219,13 +204,11 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
         .map_or([0; 32], |mac| mac.chain_update(message).finalize().into_bytes().into())
 }
 
-/// Appends the canonical path: decoded once, encoded again, with a trailing slash. The trailing
-/// slash is only part of the signature, and is not sent.
+/// Appends the path: decoded, encoded again, and with a slash at the end, which is not sent.
 fn push_path(canonical: &mut String, path: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     if path.bytes().all(is_plain) {
-        // All paths of this service consist of plain characters, because their identifiers are
-        // validated.
+        // All paths of this service are plain, because their identifiers are validated.
         canonical.push_str(path);
     } else {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -236,8 +219,7 @@ fn push_path(canonical: &mut String, path: &str) {
     }
 }
 
-/// Returns the canonical query, sorted by name and value before encoding. In the scoped dialect, it
-/// is sorted after encoding, and the case of names is ignored.
+/// Returns the query, sorted before it is encoded; in the scoped dialect after it, ignoring case.
 pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();

@@ -79,7 +79,6 @@ impl Job {
     }
 }
 
-/// Returns the log directory of a role of a heterogeneous job.
 fn task_log_dir(tasks: &JobTask) -> Option<&str> {
     let dir = tasks.log_export_path.as_ref()?.obs_url.as_deref();
     dir.filter(|dir| !dir.is_empty())

@@ -6,8 +6,7 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job, timestamp::Timestamp};
 
-/// Maximum number of values of a condition. Only the vendor's Terraform provider states this limit
-/// (SOURCES T).
+/// Only the vendor's Terraform provider states this limit (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
 /// Maximum time range of a condition, 31 days (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
@@ -32,9 +31,7 @@ pub struct Filter {
     key: FilterKey,
     operator: FilterOperator,
     values: Vec<String>,
-    /// The range of a condition on a time.
     range: Option<(Timestamp, Timestamp)>,
-    /// The first error in the condition.
     problem: Option<String>,
 }
 
@@ -134,7 +131,6 @@ impl Filter {
         }
     }
 
-    /// Creates a condition on a key of this crate, and checks its values.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = if values.len() > MAX_VALUES {
             let count = values.len();
@@ -149,8 +145,7 @@ impl Filter {
         Self { key, operator, values, range: None, problem }
     }
 
-    /// Rejects an invalid condition. Blank values are invalid because the service ignores a
-    /// condition that has them, and returns every job.
+    /// The service ignores a condition with a blank value, and returns every job.
     fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -165,12 +160,10 @@ impl Filter {
         }
     }
 
-    /// Returns the range of a condition that [`TimeKey`] created.
     pub(super) fn range(&self) -> Option<(Timestamp, Timestamp)> {
         self.range
     }
 
-    /// Returns the condition as it is sent, if it is valid.
     pub(super) fn body(&self) -> Result<JobFilter, Error> {
         self.check()?;
         JobFilter::builder()
@@ -277,7 +270,6 @@ impl TimeKey {
     }
 }
 
-/// Local evaluation of conditions for a job that was read.
 impl Filter {
     /// Evaluates the condition for this job, as it was last read. Returns `None` if the details of
     /// jobs have no such field, such as the id of the user, and for keys that this crate does not
@@ -319,8 +311,7 @@ impl Filter {
         Some((start..=end).contains(&time))
     }
 
-    /// Returns the value of the key in a job; an empty text if the job is in no pool, or in no
-    /// experiment.
+    /// An empty text means that the job is in no pool, or in no experiment.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

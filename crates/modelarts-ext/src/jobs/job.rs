@@ -12,8 +12,7 @@ use crate::{
     transport::call::CallInfo,
 };
 
-/// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
-/// just changed.
+/// Codes for the stop of a job whose phase does not permit it, or just changed.
 const WRONG_PHASE_CODES: [&str; 2] =
     [modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE, modelarts_api::codes::JOB_STATUS_CHANGED];
 
@@ -47,7 +46,6 @@ pub struct Job {
     answer: Arc<Answer>,
 }
 
-/// One response about a job.
 #[derive(Default)]
 struct Answer {
     details: Box<TrainingJob>,
@@ -55,7 +53,6 @@ struct Answer {
 }
 
 impl JobHandle {
-    /// Creates a handle without a call.
     pub(super) fn new(client: Client, id: types::TrainingJobId) -> Self {
         Self { client, id, answer: None }
     }
@@ -196,7 +193,6 @@ impl JobHandle {
 }
 
 impl Job {
-    /// Creates a job from a response; returns `None` if the response has no usable id.
     pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
@@ -207,7 +203,6 @@ impl Job {
         Some(JobHandle::new(client, id).with_answer(answer))
     }
 
-    /// Returns the job with another client.
     pub(super) fn with_client(mut self, client: Client) -> Self {
         self.handle.client = client;
         self
@@ -229,7 +224,6 @@ impl Job {
         self.metadata().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default()
     }
 
-    /// Returns the workspace of the job, if the service states it.
     pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
@@ -260,7 +254,6 @@ impl Job {
         self.phase() == Phase::Completed
     }
 
-    /// Returns the name and the id of the job, for messages.
     pub(super) fn label(&self) -> String {
         match self.name() {
             "" => self.id().to_owned(),
@@ -268,7 +261,6 @@ impl Job {
         }
     }
 
-    /// Returns the fields of the job in the JSON of a wait.
     pub(super) fn summary(&self) -> JobSummary<'_> {
         JobSummary { id: self.id(), name: self.name(), phase: self.phase() }
     }
@@ -344,7 +336,6 @@ impl From<&Job> for JobHandle {
     }
 }
 
-/// The fields of a job in the JSON of a wait.
 #[derive(Serialize)]
 pub(super) struct JobSummary<'a> {
     id: &'a str,
@@ -380,14 +371,12 @@ impl fmt::Debug for Job {
     }
 }
 
-/// Returns the phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status.and_then(|status| status.phase.clone()).map_or(Phase::Creating, Phase::canonical)
 }
 
-/// Returns `true` for a final phase: one with an outcome in the waiter `TrainingJobEnded` of the
-/// description.
+/// A final phase has an outcome in the waiter `TrainingJobEnded` of the description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }

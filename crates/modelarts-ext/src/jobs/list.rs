@@ -22,16 +22,13 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Maximum number of conditions of a search; see [`Filter`].
 const MAX_FILTERS: usize = 20;
 /// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
 
-/// Maximum number of searches of a list. It limits the requests for a start that is far in the past
-/// by mistake.
+/// Limits the requests for a start that is far in the past by mistake.
 const MAX_SEARCHES: u32 = 120;
 
-/// Maximum length of the name of a job.
 const MAX_NAME: usize = 64;
 
 /// Search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
@@ -205,8 +202,7 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
-    /// Returns the range of creation times that meets all conditions on them; `None` if there are
-    /// no such conditions.
+    /// Returns the common range of all conditions on creation times.
     fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let ranges = self.filters.iter().filter_map(Filter::range);
         let range = ranges.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
@@ -275,7 +271,6 @@ impl JobQuery {
         Ok(searches)
     }
 
-    /// Returns the query with this range in place of its conditions on creation times.
     fn within(&self, from: Timestamp, to: Timestamp) -> Self {
         let mut query = self.clone();
         query.filters.retain(|filter| filter.range().is_none());
@@ -283,7 +278,6 @@ impl JobQuery {
         query
     }
 
-    /// Returns the body of the request, without offset and limit.
     fn body(&self) -> Result<types::builder::ListTrainingJobsRequest, Error> {
         check_count("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         check_count("tag", self.tags.len(), MAX_TAGS, "tags")?;

@@ -10,7 +10,6 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Time over which the service averages each value of a metric.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time series of a metric of a task, such as `cpuUsage`, in percent.
@@ -39,7 +38,6 @@ pub struct MetricSeries {
     points: Vec<Point>,
 }
 
-/// Value of a series; `None` is a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Point {
     time: Timestamp,

@@ -49,9 +49,8 @@
 //! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
 //! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call; on Open Telekom Cloud, one.
 
-// `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
-// `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`,
-// `create`, `submit_all`. Modules that repeat requests use `polling`.
+// `Job` and `TrainingJobs` are plain handles, to which each module adds the methods of a feature.
+// Modules that repeat requests use `polling`.
 
 pub mod create;
 mod details;
@@ -61,7 +60,6 @@ mod exit_code;
 mod filter;
 pub mod follow;
 pub(crate) mod job;
-mod job_ref;
 mod list;
 pub mod logs;
 mod metrics;
@@ -74,8 +72,8 @@ pub mod wait;
 pub use diagnosis::{Cause, Diagnosis};
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::{Job, JobHandle};
-pub use job_ref::JobRef;
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
 pub use submit_all::SubmitAll;
+pub use training_jobs::JobRef;
 pub use training_jobs::TrainingJobs;

@@ -58,7 +58,6 @@ pub struct SubmitAll {
     options: PollOptions,
 }
 
-/// Result of one job of [`SubmitAll`], with the index of the job.
 type IndexedResult = (usize, Result<Waited, Error>);
 
 impl TrainingJobs {
@@ -193,11 +192,9 @@ impl IntoFuture for SubmitAll {
     }
 }
 
-/// State of a submission of several jobs.
 struct SubmitAllState {
     wait: JobsWait,
     at_most: usize,
-    /// Jobs that have not been submitted, with their indices.
     waiting: VecDeque<(usize, CreateJob)>,
     /// Indices of the submitted jobs, by their ids.
     submitted: HashMap<String, usize>,
@@ -205,7 +202,6 @@ struct SubmitAllState {
 }
 
 impl SubmitAllState {
-    /// Checks all jobs before the first is submitted.
     fn check(&mut self, jobs: Vec<CreateJob>) {
         let mut names = HashMap::new();
         for (index, job) in jobs.into_iter().enumerate() {
@@ -280,7 +276,6 @@ impl SubmitAllState {
         }
     }
 
-    /// Ends the unfinished jobs with the error of the wait.
     fn fail(&mut self, error: &Error) {
         for job in self.wait.abandon() {
             let hint = format!("the job {} was submitted and continues", job.label());
@@ -291,7 +286,6 @@ impl SubmitAllState {
         self.fail_waiting(&error.clone().with_hint(hint));
     }
 
-    /// Ends the jobs that have not been submitted with this error.
     fn fail_waiting(&mut self, error: &Error) {
         let jobs = self.waiting.drain(..);
         self.errors.extend(jobs.map(|(index, _)| (index, error.clone())));

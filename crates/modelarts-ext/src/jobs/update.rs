@@ -6,11 +6,13 @@ use serde_json::json;
 use crate::{
     config::cloud::Cloud,
     error::Error,
-    jobs::{job::JobHandle, job_ref::JobRef, training_jobs::TrainingJobs},
+    jobs::{
+        job::JobHandle,
+        training_jobs::{JobRef, TrainingJobs},
+    },
     validation::{json_path::Located, limits, report::Report},
 };
 
-/// The maximum number of jobs that the service deletes with one call.
 const BATCH_SIZE: usize = 100;
 
 impl JobHandle {

@@ -25,12 +25,10 @@
 //! # Ok(()) }
 //! ```
 
-// `call` collects the parameters and the body; `request` validates them against the tables of the
-// description and builds the request; `rows` reads a list page by page. The code names no
-// operation, so a new operation in the description requires no change here.
+// `call` validates parameters and body against the tables of the description; `rows` reads a list.
+// The code names no operation, so a new one requires no change here.
 
 mod call;
-mod request;
 mod rows;
 #[cfg(test)]
 mod tests;

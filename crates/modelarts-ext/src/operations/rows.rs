@@ -10,14 +10,11 @@ use crate::{
     pagination::source::{Counts, ListInfo, RawPage, Source, pagination_of},
 };
 
-/// JSON pointers to the fields that may contain the id of a row.
 const IDS: [&str; 2] = ["/id", "/metadata/id"];
 
-/// Source of rows that calls an operation for each page.
 pub(super) struct OperationRows(pub(super) OperationCall);
 
 impl OperationRows {
-    /// Returns the pagination of the operation.
     pub(super) fn pagination(&self) -> Result<Pagination, Error> {
         pagination_of(self.0.operation.id)
     }
@@ -42,7 +39,6 @@ impl OperationRows {
     }
 }
 
-/// Removes the rows at this dotted path from a response and returns them.
 fn rows_at(path: &str, answer: &mut Value) -> Result<Vec<Value>, Error> {
     match field(answer, path).map(Value::take) {
         None | Some(Value::Null) => Ok(Vec::new()),

@@ -127,12 +127,10 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
-/// The default connector: reqwest with its connection pool.
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
-    /// The HTTP client of blocking calls; `None` before the first. Blocking calls do not share
-    /// connections with other calls: a connection is served by the runtime that opened it, which
-    /// may be the one that the blocking call blocks.
+    /// Client of blocking calls. A connection is served by the runtime that opened it, which a
+    /// blocking call may block.
     background: RwLock<Option<reqwest::Client>>,
     settings: HttpSettings,
     /// `true` if the service is reached over https.
@@ -142,7 +140,6 @@ pub(crate) struct ReqwestConnector {
 }
 
 impl ReqwestConnector {
-    /// Creates a connector with the client `http`, which has these settings.
     pub(crate) fn new(
         http: reqwest::Client,
         settings: HttpSettings,
@@ -152,12 +149,10 @@ impl ReqwestConnector {
         Self { http: RwLock::new(http), background: RwLock::default(), settings, secure, direct }
     }
 
-    /// Returns a client like that of the service, with a separate connection pool.
     fn make(&self) -> Result<reqwest::Client, Error> {
         self.settings.client(self.secure, self.direct)
     }
 
-    /// Returns the HTTP client of blocking calls.
     fn background(&self) -> Result<reqwest::Client, Error> {
         let mut http = self.background.write().unwrap_or_else(PoisonError::into_inner);
         match &*http {
@@ -175,8 +170,7 @@ impl fmt::Debug for ReqwestConnector {
 
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        // A server on this machine may return a link to a log on another machine, for which `http`
-        // has neither certificates nor a proxy.
+        // A server on this machine may link to a log on another machine.
         let outside = !self.secure && request.url().scheme() == "https";
         if outside || is_background() {
             let http = match outside {
@@ -191,16 +185,14 @@ impl HttpConnector for ReqwestConnector {
                 Err(error) => Box::pin(future::err(ConnectorError::NotSent(error.into()))),
             };
         }
-        // The HTTP client is replaced as a whole, so it is valid even after a panic of another
-        // thread.
+        // The client is replaced as a whole, so it is valid after a panic of another thread.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
         let answer = http.execute(request);
         Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
     }
 
     fn reset(&self) {
-        // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
-        // replaces the old one.
+        // The pool of reqwest cannot be emptied, so a new client replaces the old one.
         match self.make() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),

@@ -26,7 +26,6 @@ use crate::{
     },
 };
 
-/// Name of the request schema for job creation.
 pub(crate) const BODY: &str = create_training_job::SCHEMA;
 
 pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
@@ -43,8 +42,7 @@ const CODES: &[(&str, &str)] = &[
     (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
 ];
 
-/// Fields (schema and name) that are validated by rules instead of their limits, with more precise
-/// wording, other error codes, or as advice.
+/// Fields with rules of more precise wording, with other codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
     // No source states whether the service accepts `/home` itself (`openapi/SOURCES.md`, D-120).
@@ -62,13 +60,9 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Enumerations in which an undocumented value is a violation. In all other enumerations, it causes
-/// only a warning, because the service may accept it, as for the runtime type `production`
-/// (`openapi/SOURCES.md`, D-115).
-///
-/// The description declares the first two as closed. The language is open in the description,
-/// because responses contain it; documents list only its two values. For an invalid parameter type,
-/// the service defines the error code `ModelArts.2825`.
+/// Enumerations in which an undocumented value is a violation. The first two are closed in the
+/// description, documents list only two languages, and the type has an error code of its own.
+/// Others cause a warning, because the service may accept more (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (node_selector_requirement::SCHEMA, node_selector_requirement::OPERATOR),
     (retention_policy::SCHEMA, retention_policy::POLICY),
@@ -76,7 +70,6 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
     (parameter_constraint::SCHEMA, parameter_constraint::TYPE),
 ];
 
-/// End of the warning about a value that no document lists.
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
@@ -99,7 +92,6 @@ pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     }
 }
 
-/// Adds a violation, with the code of the field.
 fn add(
     report: &mut Report,
     located: &Located<'_>,
@@ -180,8 +172,7 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// Returns `true` if the value has the type of the shape. The builder sets only values of the right
-/// type; copied jobs may contain others.
+/// Copied jobs may contain values of the wrong type.
 pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -193,7 +184,6 @@ pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     }
 }
 
-/// Returns the type of a shape, in words.
 pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     match shape {
         Shape::Text | Shape::OneOf(_) => "text",
@@ -205,7 +195,6 @@ pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     }
 }
 
-/// Returns the limits of a field.
 fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
     let limits = LIMITS.iter();
     limits
@@ -220,7 +209,6 @@ pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<Strin
     broken.then(|| in_words(schema, name))
 }
 
-/// Returns `true` if a value of the right type violates the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
     let count = match value {
         Value::String(text) => text.chars().count(),
@@ -247,7 +235,6 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
     }
 }
 
-/// Returns the advice for a text with a character that the pattern of the rule excludes.
 fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
     let Rule::Pattern(pattern) = *rule else {
         return None;
@@ -259,13 +246,11 @@ fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
     letters.any(is_other).then_some(advice)
 }
 
-/// Returns `true` if the string matches the pattern. Every string matches a pattern that does not
-/// compile; a test ensures that all patterns compile.
+/// Every text matches a pattern that does not compile; a test ensures that all do.
 fn matches(pattern: &str, text: &str) -> bool {
     regex_lite::Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
 }
 
-/// Returns the values of an enumeration in words: `one of a, b, c`.
 pub(crate) fn one_of(values: &[&str]) -> String {
     match values {
         [only] => (*only).to_owned(),
@@ -277,14 +262,12 @@ pub(crate) fn one_of(values: &[&str]) -> String {
 const TIMES: &[(&str, &str)] =
     &[(auto_stop::SCHEMA, auto_stop::DURATION), (reserved_time::SCHEMA, reserved_time::DURATION)];
 
-/// Returns the limits of a field in words; empty for a field without limits.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
     let rules: Vec<_> = rules(schema, name).collect();
     let is_time = TIMES.contains(&(schema, name));
     describe(&rules) + if is_time { " hours" } else { "" }
 }
 
-/// Returns the limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
 fn requirement(schema: &str, name: &str) -> String {
     let limits = in_words(schema, name);
     let counted = ["characters", "elements", "entries"];

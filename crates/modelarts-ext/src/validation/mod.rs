@@ -36,37 +36,31 @@
 //! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) reads the specs and validates
 //! before it sends the create request.
 
-// `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
-// limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the
-// algorithm and the flavor (`known_specs`), and the advice of the documents (`recommendations`).
+// `check` compares the fields of the body (`draft`, `json_path`) with limits, rules,
+// recommendations, and the specs of the algorithm and the flavor.
 
-pub(crate) mod algorithm_spec;
-pub(crate) mod annotations;
 pub(crate) mod draft;
-pub(crate) mod flavor_spec;
 pub(crate) mod json_path;
 pub(crate) mod known_engines;
-pub(crate) mod known_specs;
 pub(crate) mod limits;
 pub(crate) mod obs_path;
 pub(crate) mod recommendations;
 pub(crate) mod report;
-pub(crate) mod response_only;
 pub(crate) mod rules;
+pub(crate) mod specs;
 
-pub use algorithm_spec::AlgorithmSpec;
-pub use flavor_spec::FlavorSpec;
 pub use report::{Report, Warning};
+pub use specs::AlgorithmSpec;
+pub use specs::FlavorSpec;
 
 use serde_json::Value;
 
 use crate::{
     config::cloud::Cloud,
-    validation::{draft::Draft, known_specs::KnownSpecs},
+    validation::{draft::Draft, known_engines::KnownSpecs},
 };
 
-/// Validates the request body of a job creation against the rules of a cloud, against the specs of
-/// its algorithm and flavor, and against the engines of the service, as far as these are known.
+/// Validates the body by the rules of a cloud, and by the specs as far as they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();

@@ -5,7 +5,6 @@
 pub(crate) struct ObsPath<'a>(Vec<&'a str>);
 
 impl<'a> ObsPath<'a> {
-    /// Parses an OBS path; returns `None` for any other string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix("obs://").or_else(|| text.strip_prefix('/'))?;
         if rest.starts_with('/') || rest.chars().any(char::is_control) {
@@ -27,12 +26,10 @@ impl<'a> ObsPath<'a> {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// Returns the last name of the path; `None` for a bucket.
     pub(super) fn last_below_bucket(&self) -> Option<&'a str> {
         self.0.get(1..)?.last().copied()
     }
 
-    /// Returns `true` if the path is a bucket without a key.
     pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }

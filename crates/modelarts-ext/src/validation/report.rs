@@ -21,12 +21,10 @@ pub(crate) struct Rule {
     /// General names of the fields that the rule concerns.
     pub(crate) fields: Vec<String>,
     pub(crate) basis: Basis,
-    /// Error code of the service for a job that breaks the rule.
     pub(crate) code: String,
     /// The reason why a broken rule yields only a warning.
     pub(crate) reason: String,
     pub(crate) requirement: String,
-    /// Correction for a job that breaks the rule.
     pub(crate) advice: String,
 }
 
@@ -63,7 +61,6 @@ impl Warning {
         Self { field: field.into(), actual, advice: advice.into() }
     }
 
-    /// Creates a warning about a field, including the value of the field.
     pub(crate) fn at(field: &Located<'_>, advice: impl Into<Cow<'static, str>>) -> Self {
         Self::new(field.path(), field.actual(), advice)
     }
@@ -101,8 +98,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the finding that a field breaks a rule, in words for this field: a warning if the rule
-    /// is advice, and a violation otherwise.
+    /// A broken rule is a warning if the rule is advice, and a violation otherwise.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
@@ -113,12 +109,10 @@ impl Report {
         self.add_value(rule, field.path(), field.actual(), requirement, advice);
     }
 
-    /// Adds the finding that a field breaks a rule, in the words of the rule.
     pub(crate) fn add_in_words_of(&mut self, rule: &'static Rule, field: &str, actual: Actual) {
         self.add_value(rule, field, actual, &*rule.requirement, &*rule.advice);
     }
 
-    /// Adds a finding like [`add`](Self::add), with an explicit value for the message.
     pub(crate) fn add_value(
         &mut self,
         rule: &'static Rule,

@@ -1,26 +1,45 @@
-//! Conversion of documents and of responses into the request body of a job creation.
+//! Conversion of documents, and of the details of jobs to copy, into the body of a request.
 
-use modelarts_api::{Shape, request_path::parameter};
+use modelarts_api::{
+    Operation, Shape,
+    request_path::{
+        create_training_job::{
+            FTJOB_CONFIG,
+            algorithm::{self, engine, inputs},
+            ftjob_config,
+            metadata::training_experiment_reference as experiment,
+            spec::{SCHEDULE_POLICY, schedule_policy},
+        },
+        parameter,
+    },
+};
 use serde_json::{Map, Value};
 
 use crate::{
-    error::violation::{Actual, Violation},
+    error::{
+        Error,
+        violation::{Actual, Violation},
+    },
+    jobs::{
+        create::{
+            CreateJob,
+            json_edit::{get, remove},
+        },
+        job::JobHandle,
+    },
     spelling::nearest,
     validation::{
         json_path::{Fields, Located, general_name, has_content},
         limits::{self, BODY},
         report::Warning,
-        response_only::is_response_only,
     },
 };
 
-/// State of a conversion: its violations, and its warnings about fields that are not sent. A
-/// conversion turns numbers into strings where strings are required, and removes nulls.
+/// Conversion into a request: numbers become strings where required, and nulls are removed.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// `true` for a response of the service. The conversion then preserves undocumented fields,
-    /// omits empty values and the fields that only the service sets, and tolerates other
-    /// deviations.
+    /// `true` for a response of the service: undocumented fields are kept, empty values and fields
+    /// that only the service sets are omitted.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -73,8 +92,7 @@ impl Conversion {
                 let read = read.filter(|read| limits::fits(shape, read));
                 read.unwrap_or_else(|| value.clone())
             }
-            // In a response, a value of the wrong type is preserved, because the validation reports
-            // it.
+            // The validation reports values of the wrong type in a response.
             _ if self.is_answer || limits::fits(shape, value) => value.clone(),
             _ => {
                 self.violations.push(Violation::new(
@@ -123,4 +141,107 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
     // The violation omits the value, because an unknown field may be a misspelt secret.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
+}
+
+impl JobHandle {
+    /// Returns a builder with the settings of this job and another name. Reads the details of the
+    /// job with one call.
+    ///
+    /// All settings are kept, including undocumented fields: [`check`](CreateJob::check) warns
+    /// about those, and [`without_field`](CreateJob::without_field) removes them. Values that the
+    /// service sets itself (status, ids, times, addresses) and empty values (null, empty strings,
+    /// empty lists) are dropped. Code and engine are kept in addition to the id of an algorithm,
+    /// because they may override those of the algorithm.
+    ///
+    /// The outputs and the export path of the logs are kept as well: a copy writes to the same
+    /// directories of OBS as this job, and overwrites files of the same names. To keep both
+    /// results, replace each output:
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// let copy = job.copy_as("bert-2").await?;
+    /// let copy = copy
+    ///     .without_output("train_url")
+    ///     .output("train_url", "obs://bucket/model-2/");
+    /// # let _ = copy;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// The details of a fine-tuning job contain neither `train_type` nor `spec.asset_id`: set them
+    /// again with [`fine_tuning`](CreateJob::fine_tuning) and [`asset`](CreateJob::asset).
+    ///
+    /// # Errors
+    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
+        let job = self.get().await?;
+        // The raw response is converted, because the response types lack undocumented fields.
+        let details = serde_json::from_slice(job.raw())
+            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
+        Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
+    }
+}
+
+pub(super) fn request_from_details(details: &Value) -> Value {
+    let mut body = Conversion::of_answer().convert_body(details);
+    // The user id applies only to custom images.
+    if get(&body, engine::IMAGE_URL).is_none() {
+        remove(&mut body, engine::RUN_USER);
+    }
+    // A reference has either the id of an experiment or the name of a new one.
+    if get(&body, experiment::ID).is_some() {
+        remove(&mut body, experiment::NAME);
+        remove(&mut body, experiment::DESCRIPTION);
+    }
+    // Older interfaces return the default priority as 0.
+    if get(&body, schedule_policy::PRIORITY) == Some(&0.into()) {
+        remove(&mut body, schedule_policy::PRIORITY);
+    }
+    if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
+        remove(&mut body, SCHEDULE_POLICY);
+    }
+    // For jobs without a search, the service returns an empty search configuration.
+    let settings = [
+        ftjob_config::FT_JOB_UUID,
+        ftjob_config::FT_TRAIN_TYPE,
+        ftjob_config::MODEL_TYPE,
+        ftjob_config::TASK_ENV,
+        ftjob_config::CHECKPOINT_CONFIG,
+    ];
+    if settings.iter().all(|field| get(&body, field).is_none()) {
+        remove(&mut body, FTJOB_CONFIG);
+    }
+    body
+}
+
+/// Operation that creates a job. Its row lists the fields that occur only in its response.
+const CREATE: Option<&Operation> = Operation::find("create_training_job");
+
+/// Request fields whose values the service derives from other fields.
+const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];
+
+pub(crate) fn is_response_only(general: &str) -> bool {
+    CREATE.is_some_and(|create| create.response_only.contains(&general))
+        || DERIVED.contains(&general)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_the_service_sets_are_response_only() {
+        for general in [
+            "status",
+            "metadata.id",
+            "algorithm.name",
+            "algorithm.outputs[].mode",
+            "algorithm.inputs[].remote.dataset.obs_url",
+            "tasks[].task_resource.attributes",
+        ] {
+            assert!(is_response_only(general), "{general}");
+        }
+        for general in ["metadata", "metadata.name", "status.phase", "spec.resource.flavor_id"] {
+            assert!(!is_response_only(general), "{general}");
+        }
+    }
 }

@@ -25,14 +25,12 @@ pub(super) const MAX_BYTES: u64 = 5 << 30;
 /// Maximum number of files in a code directory, not counting directories.
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
-/// Recommended maximum size of a code directory, in bytes. The service accepts larger code
-/// directories, but each task then needs more time to download the code.
+/// In bytes. The service accepts more, which each task then downloads.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// A local code directory: its files, and the size and depth of its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDir {
-    /// Paths relative to the directory, in which a boot file is searched.
     paths: BTreeSet<String>,
     bytes: u64,
     files: u64,
@@ -173,8 +171,7 @@ impl CodeDir {
         }
     }
 
-    /// Returns the file of the directory whose path is most similar to this one. A file of the same
-    /// name in another directory takes precedence.
+    /// Prefers a file of the same name in another directory.
     fn near_file(&self, boot_file: &str) -> Option<&str> {
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
@@ -203,8 +200,7 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
     Ok(compare_with_disk(bytes, disk_gb))
 }
 
-/// Returns a size for messages. It has the number of bytes, because a size just above a limit is
-/// rounded to the limit.
+/// Has the number of bytes, because a size just above a limit is rounded to it.
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -228,8 +224,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "must fit the disk of the flavor",
-            // The service detects this error only during the download, and defines no error code
-            // for it.
+            // The service finds the error only during the download, and has no code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

@@ -60,31 +60,25 @@
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
-// `CreateJob` holds the JSON of the request. `fields` and `setters` write to its generated paths
-// (`json_edit`), and `field_path` to a path that is given as text; `channels` and
-// `hyperparameter_search` have the types that they take. `from_document` reads the request from
-// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submission`
-// looks up the algorithm and the flavor, validates the job, and creates it exactly once.
-// `local_files` validates files before they are uploaded. `creating_page_tests` writes the tables
-// of CREATING.md.
+// `CreateJob` holds the JSON of the request (`json_edit`). `fields`, `setters` and `field_path`
+// write to it, with values of `channels`. `from_document` reads it from JSON and YAML, and
+// `conversion` from the details of a job. `submission` looks up, validates and creates the job
+// exactly once. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod conversion;
-mod copy;
 #[cfg(test)]
 mod creating_page_tests;
-mod document;
 mod field_path;
 mod fields;
 mod from_document;
-mod hyperparameter_search;
 mod json_edit;
 mod local_files;
 mod setters;
 mod submission;
 
+pub use channels::HyperparameterSearch;
 pub use channels::{Input, Output, Volume};
-pub use hyperparameter_search::HyperparameterSearch;
 pub use local_files::{CodeDir, check_input_size};
 
 use std::{fmt, path::Path};
@@ -109,11 +103,10 @@ use crate::{
     },
     validation::{
         self,
-        algorithm_spec::AlgorithmSpec,
-        flavor_spec::FlavorSpec,
-        known_specs::KnownSpecs,
+        known_engines::KnownSpecs,
         obs_path::ObsPath,
         report::{Report, Warning},
+        specs::{AlgorithmSpec, FlavorSpec},
     },
 };
 
@@ -130,14 +123,12 @@ pub struct CreateJob {
     body: Value,
     cloud: Cloud,
     specs: KnownSpecs,
-    /// Errors of the last look-up.
     unread: Vec<Error>,
     validation: Validation,
     /// Warnings about fields of the source document that the request body omits.
     warnings: Vec<Warning>,
 }
 
-/// Validation of a job before it is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Validation {
     /// Looks up the algorithm and the flavor, and checks the job.
@@ -190,7 +181,6 @@ impl CreateJob {
         self
     }
 
-    /// Removes the element with this name from the list at a path.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
         if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
             items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));

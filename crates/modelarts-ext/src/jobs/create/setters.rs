@@ -27,7 +27,7 @@ use crate::{
         CreateJob, HyperparameterSearch, Input, Output, Volume,
         json_edit::{self, object, text},
     },
-    validation::annotations::{HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+    validation::draft::{HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
 };
 
 impl CreateJob {
@@ -111,8 +111,7 @@ impl CreateJob {
             .flatten()
             .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
         match (existing, new) {
-            // Only the fields of the new parameter are replaced. Other fields that a copied job has
-            // for this parameter are kept.
+            // Other fields of the parameter, which a copied job may have, are kept.
             (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
             (_, new) => return self.push(PARAMETERS, new),
         }
@@ -340,8 +339,7 @@ impl CreateJob {
     }
 }
 
-/// Converts a duration into hours, the unit of the service. A fraction is preserved, so that the
-/// validation reports it.
+/// A fraction of an hour is preserved, so that the validation reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {
         (0, 0) => (time.as_secs() / 3600).into(),

@@ -11,11 +11,9 @@ use modelarts_api::{
 
 use crate::jobs::{
     diagnosis::{
-        facts::{Facts, Failed, Fault, TaskLog},
-        finding::{Finding, last_event, status, stop, unknown},
+        facts::{Facts, Failed, Fault, Finding, TaskLog, last_event, status, stop, unknown},
         report::{Evidence, Fact},
-        search::{Match, search},
-        signatures::{self, without_prefix},
+        search::{Match, find_signature, search, without_prefix},
     },
     events::{event::Event, kind::EventKind},
     exit_code::signal_name,
@@ -24,10 +22,8 @@ use crate::jobs::{
 
 /// Memory usage that counts as full, in percent. Values are means of a minute.
 const FULL: f64 = 95.0;
-/// Maximum length of a line in the evidence, in characters.
 const MAX_LINE: usize = 300;
 
-/// Returns the cause of the failure of a job.
 pub(super) fn failed(facts: &Facts) -> Finding {
     let failed = facts.failed_task();
     if let Some(finding) = by_platform(facts, &failed) {
@@ -63,7 +59,6 @@ pub(super) fn failed(facts: &Facts) -> Finding {
     finding
 }
 
-/// Returns the cause for which the platform could not create a job, or lost it.
 pub(super) fn abnormal(facts: &Facts) -> Finding {
     let finding = by_platform(facts, &Failed::default());
     let mut finding = finding.unwrap_or_else(|| {
@@ -128,8 +123,7 @@ fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
 
 type KindTest = fn(&EventKind) -> bool;
 
-/// Causes that an event states, the most specific first. The event of a failed download precedes
-/// the one of a failed creation, which repeats it.
+/// The most specific first. A failed download is repeated by a failed creation.
 const STATED: [(Cause, KindTest); 11] = [
     (Cause::OutOfMemory, is_out_of_memory),
     (Cause::Evicted, is_eviction),
@@ -144,7 +138,6 @@ const STATED: [(Cause, KindTest); 11] = [
     (Cause::Preempted, |kind| is_cluster_event(kind, &["Preempted", "Preempting"])),
 ];
 
-/// Returns `true` for an event of the cluster with one of these reasons.
 fn is_cluster_event(kind: &EventKind, reasons: &[&str]) -> bool {
     matches!(kind, EventKind::Cluster { reason, .. } if reasons.contains(&reason.as_str()))
 }
@@ -160,14 +153,12 @@ fn is_eviction(kind: &EventKind) -> bool {
             if text.contains("The node was low on resource"))
 }
 
-/// Returns `true` for an event of the cluster about an image that cannot be pulled.
 pub(super) fn is_image_pull_failure(kind: &EventKind) -> bool {
     is_cluster_event(kind, &["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
         || matches!(kind, EventKind::Cluster { text, .. }
         if text.contains("Failed to pull image") || text.contains("ImagePullBackOff"))
 }
 
-/// Returns the cause that the free text of a failed download states.
 fn signatures_of_event(event: &Event) -> Option<Cause> {
     let text = match event.kind() {
         EventKind::CodeDownloadFailed { cause, .. }
@@ -175,7 +166,7 @@ fn signatures_of_event(event: &Event) -> Option<Cause> {
         _ => return None,
     };
     let is_denied = ["AccessDenied", "Access Denied", "403"].iter().any(|word| text.contains(word));
-    match signatures::find(&text).map(|row| row.cause) {
+    match find_signature(&text).map(|row| row.cause) {
         Some(cause @ (Cause::NoSpaceLeft | Cause::ObsPermission)) => Some(cause),
         _ => is_denied.then_some(Cause::ObsPermission),
     }
@@ -187,7 +178,6 @@ fn best_match(facts: &Facts) -> Option<(&TaskLog, Match)> {
     found.min_by_key(|(_, found)| found.class)
 }
 
-/// Returns the cause that an exit code shows, alone or with the log and the memory usage.
 fn by_exit_code(
     facts: &Facts,
     failed: &Failed,
@@ -233,8 +223,7 @@ fn by_log((log, found): &(&TaskLog, Match)) -> Finding {
     finding
 }
 
-/// Returns failed packages as the cause. Without them, the code usually fails at an import, which
-/// the log shows.
+/// Without failed packages, the code usually fails at an import, which the log shows.
 fn by_packages(facts: &Facts) -> Option<Finding> {
     let event = facts.newest_event(|kind| matches!(kind, EventKind::DependenciesFailed { .. }))?;
     let mut finding = Finding::of_event(Cause::DependencyInstallFailed, event);
@@ -242,7 +231,6 @@ fn by_packages(facts: &Facts) -> Option<Finding> {
     Some(finding)
 }
 
-/// Returns a suspected hang as the cause of a failure that has no other one.
 fn by_hang(facts: &Facts) -> Option<Finding> {
     let event = facts.newest_event(|kind| *kind == EventKind::MaybeHanging)?;
     let mut finding = Finding::of_event(Cause::Hang, event);
@@ -256,7 +244,6 @@ fn log_evidence<'a>(log: &'a TaskLog, found: &Match) -> impl Iterator<Item = Evi
     lines.into_iter().flatten().map(|line| line_evidence(log, line))
 }
 
-/// Returns the last lines of the first log.
 fn last_lines(facts: &Facts) -> impl Iterator<Item = Evidence> {
     let lines = facts.logs.first().into_iter().flat_map(|log| {
         let count = log.tail.lines.len();

@@ -35,20 +35,15 @@
 //!
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
-// `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
-// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `texts`
-// fills in the texts of a cause, `report` has the result, `reason` the short text for lists.
-// Causes, texts and signatures are generated from `openapi/causes.yaml`.
+// `read` reads the `facts`, from which `rules` and `failure` conclude a finding; `search` finds the
+// cause in a log. Causes, texts and signatures are generated from `openapi/causes.yaml`.
 
 mod facts;
 mod failure;
-mod finding;
 mod read;
-mod reason;
 mod report;
 mod rules;
 mod search;
-mod signatures;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -91,7 +86,6 @@ impl JobHandle {
 }
 
 impl Diagnosis {
-    /// Creates the diagnosis of a job from the facts about it.
     fn of(job: &Job, facts: &Facts) -> Self {
         let finding = diagnose(facts);
         let (summary, advice, links) = texts::texts(facts, &finding);

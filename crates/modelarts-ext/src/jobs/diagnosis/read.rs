@@ -19,25 +19,18 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Number of events that are read: one page.
 const EVENTS: u8 = 100;
-/// Number of logs that are read at most.
 const MAX_LOGS: usize = 4;
-/// Size of the end of a log that is searched, in bytes.
 const LOG_TAIL: usize = 256 << 10;
-/// Number of pending jobs that are read for the place in a queue: one page.
 const QUEUE: usize = 50;
-/// Number of names in the evidence about a queue.
 const QUEUE_NAMES: usize = 5;
 /// Number of values of the memory usage that count as the end of a run: one a minute.
 const LAST_MINUTES: usize = 3;
-/// Time limit for reading, after which the diagnosis uses what was read.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Number of calls whose pauses of a rate limit the time limit does not include.
 const CALLS: u32 = 3;
 
-/// Returns the facts about a job. Reads what the phase needs until the deadline. Information that
-/// cannot be read is part of the facts.
+/// Reads what the phase needs until the deadline. Failures are part of the facts.
 pub(super) async fn facts(job: &Job, deadline: &Deadline) -> Facts {
     let mut facts = Facts::of(job);
     let client = job.client();
@@ -129,9 +122,8 @@ async fn read_memory_usage(job: &Job, facts: &mut Facts) {
     }
 }
 
-/// Reads the pending jobs of a dedicated pool that were created before this job. Jobs of other
-/// projects are not visible, and the public pool is shared by all of them. The search has only the
-/// condition on the phase, which every release of the service documents.
+/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them. Every
+/// release documents the condition on the phase.
 async fn read_queue(job: &Job, facts: &mut Facts) {
     let Some(pool) = facts.pool.clone() else {
         return;
@@ -165,7 +157,6 @@ async fn read_queue(job: &Job, facts: &mut Facts) {
 }
 
 impl Facts {
-    /// Records that information could not be read.
     fn lack(&mut self, what: &str, error: &Error) {
         let fact = Fact::Unavailable { what: what.to_owned(), error: error.to_string() };
         self.unavailable.push(Evidence::new(None, fact));

@@ -170,7 +170,6 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// Writes the lines of a section, unless it is empty.
 fn section(f: &mut fmt::Formatter<'_>, title: &str, lines: &[impl fmt::Display]) -> fmt::Result {
     if lines.is_empty() {
         return Ok(());

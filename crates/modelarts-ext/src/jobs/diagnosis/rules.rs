@@ -7,15 +7,13 @@ use modelarts_api::{Cause, diagnosis::Confidence, types::Phase};
 
 use crate::jobs::{
     diagnosis::{
-        facts::{Facts, event_evidence},
+        facts::{Facts, Finding, event_evidence, last_event, stop, unknown},
         failure,
-        finding::{Finding, last_event, stop, unknown},
         report::{Evidence, Fact},
     },
     events::kind::EventKind,
 };
 
-/// Returns the cause of the state of a job.
 pub(super) fn diagnose(facts: &Facts) -> Finding {
     let certain = |cause| Finding::new(cause, Confidence::Certain);
     let mut finding = match facts.phase.as_ref() {
@@ -37,8 +35,7 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
     finding
 }
 
-/// Returns the cause for which a job does not run yet. It waits for resources until an event shows
-/// that its containers are prepared.
+/// A job waits for resources until an event shows that its containers are prepared.
 fn waiting(facts: &Facts) -> Finding {
     let is_preparing = |kind: &EventKind| match kind {
         EventKind::CodeDownloading { .. }
@@ -105,8 +102,7 @@ fn terminated(facts: &Facts) -> Finding {
     unknown(facts)
 }
 
-/// Returns the maximum running duration as the cause of the stop, if the job ran that long. Other
-/// releases of the service do not return the setting.
+/// Other releases of the service do not return the setting.
 fn auto_stop_by_time(facts: &Facts) -> Option<Finding> {
     let limit = facts.auto_stop?;
     let ran = facts.time_run.filter(|ran| *ran >= limit)?;

@@ -7,8 +7,7 @@ use serde::{Serialize, Serializer};
 
 use crate::{jobs::events::kind::EventKind, timestamp::Timestamp};
 
-/// Resolution of event times. The time of an event is truncated, so it may be up to one second too
-/// early.
+/// Times of events are truncated, so they may be up to one second too early.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.

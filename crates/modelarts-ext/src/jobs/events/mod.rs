@@ -29,13 +29,11 @@
 //! Unless the job was deleted, a stream that ends without an error has returned every matching
 //! event that the service listed in the last poll. Events that appear later are not returned.
 
-// `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
-// remove the events of earlier windows, and `final_events` to detect the end. `parse` determines
+// `follow` polls time windows, `dedup` removes the events of earlier ones, and `parse` determines
 // the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
-mod final_events;
 pub(crate) mod follow;
 pub(crate) mod kind;
 mod parse;
@@ -63,7 +61,6 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Maximum length of a pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
 /// List of the events of a job, oldest first, read once or [followed](Self::follow). The page size
@@ -165,8 +162,7 @@ impl Events {
 }
 
 impl EventQuery {
-    /// Returns `true` if conditions may exclude the event of the end, or if the messages are in a
-    /// language that is not parsed.
+    /// Returns `true` if the list may lack the event of the end, or has it in another language.
     fn may_hide_end(&self) -> bool {
         let language = self.job.client().transport().language;
         self.level.is_some()

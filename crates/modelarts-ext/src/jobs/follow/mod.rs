@@ -37,10 +37,8 @@
 //! ([`Updates::follow`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
 //! events, and [`Logs::follow`](crate::jobs::logs::Logs::follow) follows the log of one task.
 
-// Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
-// the results by time.
+// A round polls the details of the job, then its events, then its logs.
 
-mod merge;
 mod update;
 
 pub use update::JobUpdate;
@@ -54,7 +52,7 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::{
         events::{event::Event, follow::EventFollower},
-        follow::merge::merge,
+        follow::update::merge,
         job::{Job, JobHandle},
         logs::{follow::LogFollower, item::LogItem},
         polling::{
@@ -66,8 +64,7 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Maximum number of events in one round, which bounds the memory. A round exceeds it by one page
-/// at most. A job has some tens of events.
+/// Bounds the memory. A round exceeds it by one page at most.
 const MAX_EVENTS: usize = 10_000;
 
 /// Settings of a stream of the phases, events and log lines of a job.
@@ -192,7 +189,6 @@ impl Updates {
     }
 }
 
-/// Periodic polls of the events and logs of a job.
 struct JobFollower {
     settings: Updates,
     events: EventFollower,
@@ -208,8 +204,7 @@ struct JobFollower {
 impl Follower for JobFollower {
     type Item = JobUpdate;
 
-    /// Reads the events before the logs, so that the lines that precede an event are available with
-    /// it.
+    /// Reads events first, so that the lines that precede an event are available with it.
     async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<JobUpdate>, Error> {
         let mut more_events = true;
         while more_events && self.held_events.len() < self.max_events {
@@ -294,7 +289,6 @@ impl JobFollower {
         self.stream(job, interval, quiet)
     }
 
-    /// Returns the update for the phase of the job, if it changed.
     fn phase_change(&mut self, end_watch: &EndWatch) -> Option<JobUpdate> {
         let job = end_watch.job.as_ref()?;
         let phase = Some(job.phase());
@@ -303,7 +297,6 @@ impl JobFollower {
         changed.then(|| JobUpdate::Phase(Box::new(job.clone())))
     }
 
-    /// Reads the logs. Returns the new items by task, and `true` if more can be read.
     async fn read_logs(
         &mut self,
         end_watch: &EndWatch,
@@ -333,8 +326,7 @@ impl JobFollower {
                         lines.push((log.task().to_owned(), items));
                     }
                 }
-                // Only the details of the job can show that it is gone; the log of a task may be
-                // missing for other reasons.
+                // The log of a task may be missing for other reasons than a deleted job.
                 Err(error) if error.is_gone() => log.record_absence(),
                 Err(error) => {
                     let failed = log.polls.fail(error, end_watch);

@@ -20,21 +20,17 @@ use crate::{
 /// New items, and `true` if more items are available without a pause.
 pub(crate) type Part<T> = (Vec<T>, bool);
 
-/// Follower of a source: the events of a job, a log, or the whole job.
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
-    /// `true` if the details of the job are polled before each part of a round; otherwise they are
-    /// polled only before the first part. A round can take long, because it may read a whole log.
+    /// `true` to poll the details before each part, because a part may be a whole log.
     const POLLS_PER_PART: bool = true;
 
-    /// Reads the next part of a round.
     fn read(
         &mut self,
         end_watch: &mut EndWatch,
     ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
 
-    /// Returns the poll states of all sources of this follower.
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
     /// Returns `true` if items are missing that the end of this job implies.
@@ -45,14 +41,12 @@ pub(crate) trait Follower: Send + Sized + 'static {
         Vec::new()
     }
 
-    /// Returns the last items of a round.
     fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
         Vec::new()
     }
 
-    /// Returns a stream of the items. The stream ends when the job has ended and each source was
-    /// read after its end. If items are missing, it continues until all sources have been quiet for
-    /// the given time.
+    /// The stream ends when each source was read after the end of the job, or, if items are
+    /// missing, when all sources have been quiet for the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let clock = &**job.client().clock();
         let state = FollowState {
@@ -74,12 +68,10 @@ pub(crate) trait Follower: Send + Sized + 'static {
     }
 }
 
-/// Stage of a round of a followed job.
 #[derive(PartialEq)]
 enum Stage {
     /// The details of the job are read next, after the pause between two rounds.
     Details,
-    /// The next part of the other sources is read next.
     Sources,
 }
 

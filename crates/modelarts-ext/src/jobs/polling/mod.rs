@@ -7,7 +7,5 @@
 pub(crate) mod follower;
 pub(crate) mod poller;
 pub(crate) mod rounds;
-pub(crate) mod tolerance;
 
-/// Maximum number of concurrent requests of a wait or of a followed job.
 pub(crate) const IN_FLIGHT: usize = 16;

@@ -1,15 +1,19 @@
-//! `Poller`: the rounds of requests of a wait or of a followed job, and the pauses between them.
+//! `Poller`: the rounds of requests of a wait or of a followed job, and the errors that they
+//! tolerate.
 
 use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use crate::{clock::Clock, transport::deadline::Deadline};
+use crate::{
+    clock::Clock,
+    error::{Error, ErrorKind},
+    transport::deadline::Deadline,
+};
 
 /// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
-/// Growth factor of a pause while nothing changes.
 const GROWTH: f64 = 1.3;
 /// Jitter of a pause, so that waits that began together do not poll simultaneously.
 const JITTER: f64 = 0.1;
@@ -34,7 +38,6 @@ impl PollInterval {
         }
     }
 
-    /// Returns an interval of constant pauses.
     pub(crate) fn fixed(pause: Duration) -> Self {
         Self { jitter: 0.0, ..Self::new(pause, pause) }
     }
@@ -54,29 +57,24 @@ impl PollInterval {
     }
 }
 
-/// State of a poller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
-    /// A round is due.
     Due,
-    /// The requests of a round are being made.
     Reading,
     /// The next round is due this long after the end of the last one.
-    Pausing { since: SystemTime, pause: Duration },
+    Pausing {
+        since: SystemTime,
+        pause: Duration,
+    },
 }
 
-/// Next step of a poller.
 #[derive(Debug, PartialEq)]
 enum Step {
-    /// Make the requests of a round.
     Read,
-    /// Sleep, and ask for the next step.
     Sleep(Duration),
-    /// End, because the time limit has passed.
     TimeOut,
 }
 
-/// Poller of one job or of several.
 pub(crate) struct Poller {
     state: State,
     interval: PollInterval,
@@ -92,7 +90,6 @@ impl Poller {
         Self { state: State::Due, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
     }
 
-    /// Returns the next step, if `left` remains until the time limit.
     fn step(&mut self, now: SystemTime, left: Option<Duration>) -> Step {
         if left.is_some_and(|left| left.is_zero()) {
             return Step::TimeOut;
@@ -120,8 +117,8 @@ impl Poller {
         }
     }
 
-    /// Pauses if a round has ended, and then runs the requests of the next one, or of the next part
-    /// of a round. Returns `None` if the time limit passes before they complete.
+    /// Pauses if a round has ended, and runs the requests of the next one. Returns `None` if the
+    /// time limit passes.
     pub(crate) async fn round<T>(
         &mut self,
         clock: &dyn Clock,
@@ -150,15 +147,60 @@ impl Poller {
         clock.sleep(pause.min(left)).await;
     }
 
-    /// Returns `true` if the next round is due.
     pub(crate) fn is_due(&self, now: SystemTime) -> bool {
         self.rest_of_pause(now).is_zero()
     }
 
-    /// Returns `true` if the time limit has passed.
     pub(crate) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.deadline.left(clock);
         left.is_some_and(|left| left.is_zero())
+    }
+}
+
+/// Time after which a watch ends with the error, if all requests in this time failed.
+const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// Longest pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// Counter of tolerated errors. Only an error that persists is returned; throttling does not count,
+/// because the service responds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorTolerance {
+    failing_since: Option<SystemTime>,
+    pub(crate) errors: u32,
+    /// The longest `Retry-After` since the end of the last round.
+    retry_after: Duration,
+}
+
+impl ErrorTolerance {
+    pub(crate) fn reset(&mut self) {
+        self.failing_since = None;
+    }
+
+    /// Returns the pause that the service asked for since the last call of this method.
+    pub(crate) fn take_retry_after(&mut self) -> Duration {
+        std::mem::take(&mut self.retry_after)
+    }
+
+    /// Returns an error that is not transient, or that persists for too long.
+    pub(crate) fn tolerate(&mut self, error: Error, now: SystemTime) -> Result<(), Error> {
+        let is_transient = error.is_retryable()
+            || error.kind() == ErrorKind::Decode
+            // The load balancer may temporarily not find the service.
+            || error.is_404_without_code();
+        // A clock that was set back must not extend the tolerated time.
+        let failing_since = self.failing_since.unwrap_or(now).min(now);
+        self.failing_since = (!error.is_throttled()).then_some(failing_since);
+        let failing_time = self.failing_since.and_then(|since| now.duration_since(since).ok());
+        if !is_transient || failing_time.is_some_and(|time| time > MAX_FAILING_TIME) {
+            return Err(error);
+        }
+        tracing::debug!(%error, "transient error, polling continues");
+        self.errors += 1;
+        let retry_after = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
+        self.retry_after = self.retry_after.max(retry_after);
+        Ok(())
     }
 }
 
@@ -237,5 +279,84 @@ mod tests {
         let mut fixed = PollInterval::fixed(10 * SECOND);
         let pauses = [false, false, true].map(|is_change| fixed.next(is_change));
         assert_eq!(pauses, [10 * SECOND; 3]);
+    }
+}
+
+#[cfg(test)]
+mod tolerance_tests {
+    use super::*;
+
+    fn at(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + second)
+    }
+
+    fn status(status: u16) -> Error {
+        Error::new(ErrorKind::Service, "busy").with_status(status)
+    }
+
+    #[test]
+    fn errors_are_tolerated_by_kind_and_by_time() {
+        let decode = || Error::new(ErrorKind::Decode, "not JSON");
+        let minutes = |count: u64| 60 * count;
+        // The times and errors of requests, `None` for success, and the number of tolerated errors.
+        for (requests, tolerated) in [
+            (vec![(0, Some(status(503)))], Some(1)),
+            (vec![(0, Some(status(404)))], Some(1)),
+            (vec![(0, Some(decode()))], Some(1)),
+            (vec![(0, Some(status(403)))], None),
+            (vec![(0, Some(status(404).with_code(Some("x".into()))))], None),
+            (vec![(0, Some(status(503))), (minutes(15), Some(status(503)))], Some(2)),
+            (vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))], None),
+            // A success and throttling begin the tolerated time anew.
+            (
+                vec![(0, Some(status(503))), (minutes(9), None), (minutes(16), Some(decode()))],
+                Some(2),
+            ),
+            (
+                vec![
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(429))),
+                    (minutes(17), Some(status(503))),
+                ],
+                Some(3),
+            ),
+            // A clock that is set back does not extend it.
+            (
+                vec![
+                    (minutes(60), Some(status(503))),
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(503))),
+                ],
+                None,
+            ),
+        ] {
+            let mut tolerance = ErrorTolerance::default();
+            let results: Result<Vec<()>, Error> = requests
+                .iter()
+                .map(|(time, error)| match error {
+                    None => {
+                        tolerance.reset();
+                        Ok(())
+                    }
+                    Some(error) => tolerance.tolerate(error.clone(), at(*time)),
+                })
+                .collect();
+            let errors = results.is_ok().then_some(tolerance.errors);
+            assert_eq!(errors, tolerated, "{requests:?}");
+        }
+    }
+
+    #[test]
+    fn a_retry_after_of_ten_years_is_five_minutes() {
+        let ten_years = 10 * 365 * 24 * 3600;
+        for (seconds, pause) in [(vec![ten_years], 300), (vec![70], 70), (vec![70, 20], 70)] {
+            let mut tolerance = ErrorTolerance::default();
+            for seconds in seconds {
+                let error = status(429).with_retry_after(Some(Duration::from_secs(seconds)));
+                tolerance.tolerate(error, at(0)).unwrap();
+            }
+            assert_eq!(tolerance.take_retry_after(), Duration::from_secs(pause));
+            assert_eq!(tolerance.take_retry_after(), Duration::ZERO);
+        }
     }
 }

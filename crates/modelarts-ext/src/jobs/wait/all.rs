@@ -10,12 +10,11 @@ use crate::{
     error::Error,
     jobs::{
         job::Job,
-        job_ref::JobRef,
         polling::poller::PollInterval,
-        training_jobs::TrainingJobs,
+        training_jobs::{JobRef, TrainingJobs},
         wait::{
             Waited,
-            condition::Condition,
+            job_set::Condition,
             jobs_wait::{JobsWait, PollOptions},
         },
     },

@@ -14,31 +14,29 @@ use crate::{
         job::{Job, JobHandle},
         polling::{
             IN_FLIGHT,
-            poller::{PollInterval, Poller},
-            tolerance::ErrorTolerance,
+            poller::{ErrorTolerance, PollInterval, Poller},
         },
         wait::{
-            Waited, condition::Condition, job_set::JobSet, outcome::job_outcome,
-            requests::read_jobs, round::SearchState,
+            Waited,
+            job_set::{Condition, JobSet},
+            outcome::job_outcome,
+            requests::read_jobs,
+            round::SearchState,
         },
     },
-    transport::{deadline::Deadline, rate_limit::RateLimit},
+    transport::deadline::{Deadline, RateLimit},
 };
 
-/// Number of calls that a wait for up to [`MAX_VALUES`] jobs may make in a burst: for each job a
-/// search, a read, and two calls for its last events and lines.
+/// For each job a search, a read, and two calls for its last events and lines.
 const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
 
-/// Options of a wait for several jobs.
 #[derive(Clone, Debug)]
 pub(in crate::jobs) struct PollOptions {
     pub(in crate::jobs) interval: PollInterval,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
-    /// Maximum number of jobs that a round reads one by one, and of jobs whose last events it
-    /// reads.
+    /// Maximum number of jobs that a round reads one by one, and of jobs whose events it reads.
     pub(in crate::jobs) budget: usize,
-    /// Condition that ends the wait for a job.
     pub(in crate::jobs) until: Option<Condition>,
 }
 
@@ -55,7 +53,6 @@ impl Default for PollOptions {
 }
 
 impl PollOptions {
-    /// Creates the rate limit of a wait for this number of concurrent jobs.
     pub(in crate::jobs) fn rate_limit(&self, jobs: usize) -> Result<RateLimit, Error> {
         let burst = if jobs <= MAX_VALUES { SMALL_BURST } else { 1 };
         RateLimit::new(self.calls_per_second, burst)
@@ -67,18 +64,15 @@ impl PollOptions {
 enum DetailReads {
     /// One job, to find out if the service returns events.
     First,
-    /// Several jobs concurrently.
     Concurrent,
     /// Only stopped jobs, whose outcome requires their events.
     OnlyStopped,
 }
 
-/// Reads of the last events and lines of jobs that have ended.
 struct EndReads {
     mode: DetailReads,
     /// Number of jobs that may still be read before the next round.
     left: usize,
-    /// Jobs that are being read, in the order of their ends.
     in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
 }
 
@@ -86,8 +80,7 @@ struct EndReads {
 type EndRead = (Waited, bool);
 
 impl EndReads {
-    /// Begins the reads between two rounds. While stopped jobs of earlier rounds wait for their
-    /// cause, the events and lines of other jobs are not read.
+    /// While stopped jobs of earlier rounds wait for their cause, no other details are read.
     fn begin(&mut self, budget: usize, has_ended_jobs: bool) {
         self.left = budget;
         self.mode = match has_ended_jobs {
@@ -96,7 +89,6 @@ impl EndReads {
         };
     }
 
-    /// Returns `true` if another read may begin.
     fn has_room(&self) -> bool {
         let room = match self.mode {
             DetailReads::First => 1,
@@ -105,9 +97,8 @@ impl EndReads {
         self.in_flight.len() < room
     }
 
-    /// Returns `true` if the last events and lines of a job that ended with this phase are read.
-    /// Those of a stopped job count towards the budget in any case, because its outcome requires
-    /// its events.
+    /// Returns `true` if the details of a job that ended with this phase are read. The events of a
+    /// stopped job count in any case.
     fn reads_details(&mut self, phase: &Phase) -> bool {
         let may_read = self.left > 0;
         let reads_details = may_read && self.mode != DetailReads::OnlyStopped;
@@ -115,8 +106,7 @@ impl EndReads {
         reads_details
     }
 
-    /// Records that a job was read. If its events could not be read, those of other jobs are not
-    /// read until the next round.
+    /// If events could not be read, those of other jobs are not read until the next round.
     fn record(&mut self, is_read: bool) {
         self.mode = match (is_read, self.mode) {
             (false, _) | (_, DetailReads::OnlyStopped) => DetailReads::OnlyStopped,
@@ -134,14 +124,10 @@ async fn read_end(job: Job, reads_details: bool, deadline: Arc<Deadline>) -> End
     (waited, is_read)
 }
 
-/// Wait for several jobs.
 pub(in crate::jobs) struct JobsWait {
-    /// Client of the returned jobs.
     client: Client,
-    /// Same client with the rate limit of the wait.
     limited_client: Client,
     poller: Poller,
-    /// Tolerance of errors. Each request that succeeds resets it.
     tolerance: ErrorTolerance,
     jobs: JobSet,
     search: SearchState,
@@ -165,7 +151,6 @@ impl JobsWait {
         }
     }
 
-    /// Adds a job. Its result is returned once, even if it is added twice.
     pub(in crate::jobs) fn add(&mut self, handle: &JobHandle) {
         let job = handle.job().unwrap_or_else(|| handle.without_details());
         self.jobs.add(job.with_client(self.limited_client.clone()));
@@ -177,32 +162,26 @@ impl JobsWait {
         self.poller.end_round(now, true, Duration::ZERO);
     }
 
-    /// Returns the number of jobs that are not known to have ended.
     pub(in crate::jobs) fn unfinished(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Returns `true` if all results were returned.
     pub(in crate::jobs) fn is_done(&self) -> bool {
         self.jobs.is_done() && self.end_reads.in_flight.is_empty()
     }
 
-    /// Returns `true` if the pause before the next round has passed.
     pub(in crate::jobs) fn is_due(&self) -> bool {
         self.unfinished() > 0 && self.poller.is_due(self.client.clock().now())
     }
 
-    /// Returns `true` if the time limit of the wait has passed.
     pub(in crate::jobs) fn is_late(&self) -> bool {
         self.poller.is_late(&**self.client.clock())
     }
 
-    /// Abandons the jobs that are not known to have ended, and returns them.
     pub(in crate::jobs) fn abandon(&mut self) -> Vec<Job> {
         self.jobs.abandon()
     }
 
-    /// Pauses after a request that the service throttled, but not beyond the time limit.
     pub(in crate::jobs) async fn pause_after(&mut self, error: Error) -> Result<(), Error> {
         let clock = Arc::clone(self.client.clock());
         self.tolerance.tolerate(error, clock.now())?;
@@ -230,15 +209,13 @@ impl JobsWait {
         Some(self.finish(waited))
     }
 
-    /// Sets the fields that all results share: the number of errors, and the client of the job.
     fn finish(&self, mut waited: Waited) -> Waited {
         waited.errors = self.tolerance.errors;
         waited.job = waited.job.with_client(self.client.clone());
         waited
     }
 
-    /// Reads all jobs, after the pause since the last round. At the time limit, all jobs that have
-    /// not ended time out.
+    /// Reads all jobs after the pause. At the time limit, unfinished jobs time out.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         let has_ended_jobs = self.jobs.has_ended_jobs();
         self.end_reads.begin(self.search.budget, has_ended_jobs);

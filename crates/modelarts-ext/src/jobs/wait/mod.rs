@@ -70,7 +70,6 @@
 //! time.
 
 mod all;
-mod condition;
 mod job_set;
 pub(super) mod jobs_wait;
 mod outcome;
@@ -98,11 +97,8 @@ use crate::{
     jobs::{
         events::event::Event,
         job::{Job, JobHandle, JobSummary},
-        polling::{
-            poller::{PollInterval, Poller},
-            tolerance::ErrorTolerance,
-        },
-        wait::{condition::Condition, outcome::job_outcome},
+        polling::poller::{ErrorTolerance, PollInterval, Poller},
+        wait::{job_set::Condition, outcome::job_outcome},
     },
     pagination::page::PageStream,
     timestamp::Timestamp,
@@ -257,13 +253,11 @@ impl IntoFuture for Wait {
     }
 }
 
-/// State of a wait for one job.
 struct WaitState {
     handle: JobHandle,
     until: Option<Condition>,
     poller: Poller,
     tolerance: ErrorTolerance,
-    /// Job as it was last read.
     job: Option<Job>,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
     /// Last events, if they were read for the outcome.
@@ -284,7 +278,6 @@ impl WaitState {
         }
     }
 
-    /// Polls until the phase changes or the wait ends, and returns that state of the job.
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = &*Arc::clone(self.handle.client().clock());
         loop {

@@ -18,9 +18,7 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Number of events that a wait reads for a job that did not complete: one page.
 pub(super) const READ_EVENTS: u8 = 100;
-/// Maximum number of these events in the result.
 const LAST_EVENTS: usize = 5;
 
 /// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
@@ -149,8 +147,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
     let outcome = match job.phase() {
         Phase::Completed => Outcome::Completed,
         Phase::Failed => {
-            // The service is known to list only the first task that failed. If it lists several, a
-            // task that did not fail is not the cause.
+            // If the service lists several tasks, one that did not fail is not the cause.
             let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
             let first = statuses
                 .iter()
@@ -175,8 +172,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
     (outcome, Vec::new())
 }
 
-/// Determines from the events who stopped a job, which its status does not show. Also returns the
-/// last events for the result, oldest first.
+/// Determines from the events who stopped a job. Also returns the last events.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     let mut newest = job.events().newest_first().stream();
     let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
@@ -195,9 +191,8 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     (by, last_events(events, None))
 }
 
-/// Returns the last events for the result, oldest first, from events that are newest first. Errors
-/// and the events of the failed task come before others, which would displace them. The billing
-/// event is left out.
+/// Returns the last events, oldest first. Errors and the events of the failed task come before
+/// others; the billing event is left out.
 pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
     newest.retain(|event| event.kind() != EventKind::Billed);
     let is_minor = |event: &Event| {

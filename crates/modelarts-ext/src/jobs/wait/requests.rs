@@ -12,7 +12,7 @@ use crate::{
         filter::{Filter, MAX_SPAN},
         job::{Job, is_final},
         list::ListJobs,
-        polling::{IN_FLIGHT, tolerance::ErrorTolerance},
+        polling::{IN_FLIGHT, poller::ErrorTolerance},
         wait::{
             job_set::JobSet,
             round::{Answer, Group, PAGE_SIZE, Request, Round, SearchState},
@@ -33,9 +33,8 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
 /// Resolution at which the service may compare times.
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// Reads all jobs. If the future is dropped, the jobs read so far are kept. The error of a search
-/// ends the round at once, because the service may have asked for a pause. The error of a read ends
-/// it after the other reads, so that a job that cannot be read does not block the others.
+/// Reads all jobs. The error of a search ends the round at once, because the service may ask for a
+/// pause; that of a read after the other reads.
 pub(super) async fn read_jobs(
     client: &Client,
     jobs: &mut JobSet,
@@ -73,7 +72,6 @@ pub(super) async fn read_jobs(
 }
 
 impl Request {
-    /// Sends the request, with this number of concurrent requests for pages.
     fn send(self, client: Client, pages: usize) -> PageStream<Answer> {
         match self {
             Self::Ids(group) => search_ids(client, group).into_stream().boxed(),
@@ -105,8 +103,7 @@ impl Request {
     }
 }
 
-/// Removes the jobs of a page from those that are missing. Returns `true` if the next page is worth
-/// a request.
+/// Removes the found jobs. Returns `true` if the next page is worth a request.
 pub(super) fn take_found(missing: &mut HashSet<String>, page: &[Job], worth: usize) -> bool {
     let before = missing.len();
     for job in page {
@@ -133,8 +130,7 @@ async fn read(client: Client, id: String) -> Result<Answer, Error> {
     }
 }
 
-/// Returns a search in the workspace of these jobs. Jobs that the search does not return are read
-/// in another way.
+/// Jobs that the search does not return are read in another way.
 fn search(client: &Client, group: &Group) -> ListJobs {
     let list = client.training_jobs().list().allow_early_end();
     match &group.workspace {
@@ -143,8 +139,7 @@ fn search(client: &Client, group: &Group) -> ListJobs {
     }
 }
 
-/// Returns a search for jobs by phase. It is restricted to the period in which the jobs were
-/// created, if the service accepts a period of this length.
+/// Restricted to the period in which the jobs were created, if the service accepts it.
 fn search_phases(client: &Client, group: &Group, is_wanted: fn(&Phase) -> bool) -> ListJobs {
     let phases = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
     let list = search(client, group).filter(Filter::phase().is_in(phases.filter(is_wanted)));

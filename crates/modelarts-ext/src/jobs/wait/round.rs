@@ -10,9 +10,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use crate::jobs::{filter::MAX_VALUES, job::Job, wait::job_set::JobSet};
 
-/// Number of jobs on a page of a search.
 pub(super) const PAGE_SIZE: usize = 50;
-/// Maximum number of searches by ids in a round, after the searches by phase.
 const ID_SEARCHES: usize = 5;
 
 /// Jobs of one workspace, because a search covers one workspace.
@@ -32,43 +30,35 @@ fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
     groups.map(|(workspace, jobs)| Group { workspace, jobs }).collect()
 }
 
-/// Request of a round.
 #[derive(Debug)]
 pub(super) enum Request {
     /// Searches for up to 10 jobs by their ids.
     Ids(Group),
     /// Searches for jobs by the phases before the end, and by their times of creation.
     Unfinished(Group),
-    /// Searches for jobs by the final phases, and by their times of creation. The search ends at a
-    /// page with fewer of the jobs than `worth`, because the rest can be read with fewer requests.
+    /// Searches by final phases. Ends at a page with fewer of the jobs than `worth`, because the
+    /// rest takes fewer requests in another way.
     Ended {
-        /// The jobs.
         group: Group,
         /// Number of jobs that a request of the next stage returns.
         worth: usize,
     },
-    /// Reads the job with this id.
     Read(String),
 }
 
-/// Answer to a request of a round.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// Jobs as they were read, among them jobs of others.
     Jobs(Vec<Job>),
     /// The service does not search for these jobs by ids.
     NoIdSearch(Group),
-    /// The job with this id no longer exists.
     Gone(String),
 }
 
 /// Facts that a wait keeps from round to round.
 pub(super) struct SearchState {
-    /// Maximum number of jobs that a round reads one by one.
     pub(super) budget: usize,
-    /// Id of the last job that was read one by one.
     pub(super) last_read: Option<String>,
-    /// `true` if the service supports searches by ids.
     pub(super) searches_ids: bool,
 }
 
@@ -76,21 +66,16 @@ pub(super) struct SearchState {
 enum Stage {
     /// Each of these workspaces is searched: by ids for up to 10 jobs, by phase for more.
     Workspaces(Vec<Group>),
-    /// Workspaces that were searched by phase are searched by the final phases, if more than a page
-    /// of their jobs is missing.
+    /// Workspaces that were searched by phase are searched by the final phases.
     FinalPhases,
-    /// Missing jobs are searched for by their ids.
     Ids,
     /// These jobs are read one by one, if they are missing still.
     Reads(Vec<String>),
-    /// All requests were made.
     Over,
 }
 
-/// Requests of a round, in stages.
 pub(super) struct Round {
     stage: Stage,
-    /// Workspaces that were searched by phase.
     by_phase: Vec<Group>,
     /// Ids of the jobs that were found, and of those that were searched for by their ids.
     found: HashSet<String>,
@@ -136,7 +121,6 @@ impl Round {
         }
     }
 
-    /// Records an answer, with the jobs that it is about.
     pub(super) fn record(&mut self, answer: Answer, jobs: &mut JobSet, search: &mut SearchState) {
         match answer {
             Answer::Jobs(rows) => {
@@ -167,11 +151,8 @@ impl Round {
         requests.collect()
     }
 
-    /// Returns the searches for missing jobs by ids, and the stage after them. A single job is not
-    /// searched for, because one read returns it as well.
-    ///
-    /// The round begins after the job that was read last, so that jobs that remain unknown do not
-    /// block the others.
+    /// A single job is not searched for, because one read returns it as well. The round begins
+    /// after the job that was read last, so that unknown jobs do not block others.
     fn search_ids(&self, jobs: &JobSet, search: &mut SearchState) -> (Vec<Request>, Stage) {
         let mut missing: Vec<String> = ids(jobs.unfinished()).collect();
         missing.retain(|id| !self.found.contains(id));

@@ -20,9 +20,7 @@ use crate::{
 
 /// Maximum length of each of these lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
-/// Exit code of a process that SIGKILL ended.
 const OUT_OF_MEMORY: i64 = 137;
-/// Time limit for reading events and lines, after which the wait returns without them.
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum number of requests that share a rate limit while events and lines are read.
 const MOST_REQUESTS: u32 = 2 * IN_FLIGHT as u32;
@@ -104,8 +102,6 @@ impl Waited {
         Err(error.with_detail(self))
     }
 
-    /// Returns the next step after an outcome that is not a success; `None` if a user stopped or
-    /// deleted the job.
     fn advice(&self) -> Option<String> {
         let events = || "`job.events()` has all events of the job".to_owned();
         let advice = match &self.outcome {
@@ -203,7 +199,6 @@ impl Waited {
         &self.last_lines
     }
 
-    /// Returns the task that failed, or else the first task.
     fn task(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Failed { task: Some(task), .. } => Some(task),
@@ -211,7 +206,6 @@ impl Waited {
         }
     }
 
-    /// Returns `true` if the job has ended without completing.
     pub(super) fn has_details(&self) -> bool {
         matches!(
             self.outcome,
@@ -219,8 +213,7 @@ impl Waited {
         )
     }
 
-    /// Reads the last events and lines of a job that did not complete. Returns `false` if the
-    /// events could not be read in time.
+    /// Returns `false` if the events could not be read in time.
     pub(super) async fn read_details(&mut self, deadline: &Deadline) -> bool {
         if !self.has_details() {
             return true;

@@ -11,24 +11,20 @@ use crate::{
     jobs::create::{CreateJob, Validation},
     transport::deadline::Deadline,
     validation::{
-        algorithm_spec::AlgorithmSpec,
         draft::Draft,
-        flavor_spec::FlavorSpec,
         known_engines::{KnownEngines, engine_advice},
+        specs::{AlgorithmSpec, FlavorSpec},
     },
 };
 
-/// Name of the look-up step in errors.
 const DOING: &str = "algorithm and flavor were being looked up";
 
-/// A job whose algorithm and flavor were read, as far as the service returned them.
+/// A job whose algorithm and flavor were read, as far as possible.
 pub(super) struct LookedUp(pub(super) CreateJob);
 
 impl LookedUp {
-    /// Reads the algorithm and the flavor, and the preset engines if `engines` is set, unless the
-    /// job is not to be looked up. Failed calls are kept, because the service validates the job as
-    /// well. Rejected credentials are an error: the service would also reject them in the create
-    /// request, and it locks a key after a few wrong signatures.
+    /// Reads the specs, unless the job is not to be looked up. Failures are kept, except rejected
+    /// credentials: the service locks a key after a few wrong signatures.
     pub(super) async fn new(
         job: CreateJob,
         engines: bool,
@@ -68,7 +64,6 @@ impl LookedUp {
         Ok(())
     }
 
-    /// Reads the spec of the algorithm from the service, unless the spec is already set.
     async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
         let is_unknown = |id: &&str| self.0.specs.algorithm.of(Some(id)).is_none();
         let Some(id) = draft.algorithm_id().filter(is_unknown) else {
@@ -87,8 +82,7 @@ impl LookedUp {
             });
         let spec = match answer {
             Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
-            // A 404 without an error code comes from a gateway that does not know this path, and
-            // does not mean that the algorithm is missing.
+            // A 404 without a code comes from a gateway that does not know this path.
             Err(error) if error.is_not_found() && error.code().is_some() => {
                 AlgorithmSpec::missing()
             }
@@ -98,7 +92,6 @@ impl LookedUp {
         Ok(())
     }
 
-    /// Reads the spec of the flavor from the service, unless the spec is already set.
     async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
         let is_unknown = |id: &&str| self.0.specs.flavor.of(Some(id)).is_none();
         let Some(id) = draft.flavor_id().filter(is_unknown) else {
@@ -124,15 +117,13 @@ impl LookedUp {
     }
 }
 
-/// Reads the preset engines.
 async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesResponse>, Error> {
     let project = client.project_id();
     let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
     call.await
 }
 
-/// Adds the engines that are similar to the one that the service rejected. They are read only after
-/// the rejection, so that other jobs need no call. A failed call adds nothing.
+/// Adds the engines that are similar to the rejected one. Other jobs need no such call.
 pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
     match engines(client).await {
         Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {

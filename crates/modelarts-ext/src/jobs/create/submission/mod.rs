@@ -5,16 +5,13 @@
 //! the search finds no job. If the service receives both requests, it rejects the second, because
 //! the name is in use.
 
-// A job passes these types: `CreateJob`, the draft; `LookedUp`, whose algorithm and flavor were
-// read (`look_up`); `Checked`, which can be sent; `Sent`, whose job is searched for (`search`,
-// `comparison`) if the response is lost. `policy` decides what follows each answer, and `wording`
-// has the texts of errors.
+// A job passes these types: `CreateJob`; `LookedUp`, whose specs were read (`look_up`); `Checked`;
+// and `Sent`, whose job is searched for if the response is lost (`comparison`). `policy` decides
+// what follows each answer.
 
 mod comparison;
 mod look_up;
 mod policy;
-mod search;
-mod wording;
 
 use std::{
     ops::ControlFlow,
@@ -37,7 +34,7 @@ use crate::{
             json_edit::text_at as text,
             submission::{
                 look_up::{LookedUp, explain_engine},
-                policy::{Failure, Sent},
+                policy::{Failure, Sent, explain_path, nothing_sent},
             },
         },
         job::Job,
@@ -45,7 +42,6 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// The workspace of jobs that name none.
 const DEFAULT_WORKSPACE: &str = "0";
 
 // The operation is resolved at compile time, so the panic cannot occur in a running program.
@@ -109,11 +105,10 @@ impl CreateJob {
     pub async fn submit(self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
         let looked_up = LookedUp::new(self, false, &deadline).await;
-        let checked = looked_up.map_err(wording::nothing_sent)?.check()?;
+        let checked = looked_up.map_err(nothing_sent)?.check()?;
         checked.create(&deadline).await
     }
 
-    /// Returns the workspace and the name, which no other job can have.
     pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
         let workspace = match text(&self.body, metadata::WORKSPACE_ID) {
             "" => DEFAULT_WORKSPACE,
@@ -141,7 +136,6 @@ struct Checked {
 }
 
 impl Checked {
-    /// Creates the job, and adds advice to the error of a service that rejects it.
     async fn create(self, deadline: &Deadline) -> Result<Job, Error> {
         match self.create_once(deadline).await {
             Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
@@ -149,12 +143,11 @@ impl Checked {
                 let explained = deadline.run(&**self.client.clock(), explained).await;
                 Err(explained.unwrap_or(error))
             }
-            created => created.map_err(|error| wording::explain_path(error, &self.body)),
+            created => created.map_err(|error| explain_path(error, &self.body)),
         }
     }
 
-    /// Sends the create request. After a lost response, repeats the request only if a search finds
-    /// no job.
+    /// Repeats the request after a lost response only if a search finds no job.
     async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
         let client = &self.client;
         let (clock, transport) = (&**client.clock(), client.transport());
@@ -167,7 +160,7 @@ impl Checked {
                 ControlFlow::Continue(unsettled) => unsettled,
             };
             let answered_at = clock.now();
-            let search = search::find(client, &self.body, started, unsettled.name_is_taken());
+            let search = comparison::find(client, &self.body, started, unsettled.name_is_taken());
             let doing = "the job of a lost create was being searched for";
             let found = self.run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.
@@ -217,7 +210,6 @@ impl Checked {
         })
     }
 
-    /// Runs a step until the deadline.
     async fn run<T>(
         &self,
         step: impl Future<Output = Result<T, Error>>,
@@ -231,11 +223,8 @@ impl Checked {
     }
 }
 
-/// Sends the request body unchanged.
-///
-/// The generated request type contains only the documented fields. A job may contain others, such
-/// as a job copied from a newer service, and [`CreateJob::body`] must equal the request. The
-/// request is signed, retried and decoded by the same code as that of the generated operation.
+/// Sends the body unchanged: it may have fields that the generated type lacks, such as those of a
+/// job that was copied from a newer service.
 async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
