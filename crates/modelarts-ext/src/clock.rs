@@ -1,9 +1,8 @@
 //! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
-//! A wait for a job may take hours, credentials expire, and a signature is valid only for a short
-//! time. A client reads the time and sleeps with one [`Clock`], so tests can set another clock and
-//! need not wait. The default is [`SystemClock`], which follows the system time. Time limits of
-//! calls also follow the clock, except the time limit for opening a connection.
+//! A client reads the time and sleeps with one [`Clock`], by default [`SystemClock`], so tests can
+//! set another clock and need not wait. Only the time limit for opening a connection does not
+//! follow it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -55,8 +54,7 @@ pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 /// Maximum clock skew that the gateway accepts.
 pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
-/// does not sleep.
+/// The clock of a client, used for signatures, expiry, retries, waits and time limits.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;

@@ -1,7 +1,6 @@
 //! Position: the point up to which a list has been read, and the unit of its offsets.
 //!
-//! [`Error`](crate::error::Error) contains a position. This module therefore does not depend on
-//! other modules of the crate.
+//! Does not depend on other modules, because [`Error`](crate::error::Error) contains a position.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,8 +10,7 @@ use serde::{Deserialize, Serialize};
 /// The point up to which a list has been read. A position can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
 ///
-/// The position contains the last few rows that were read, or their ids, because row numbers change
-/// when a list changes.
+/// Contains the last few rows or their ids, because row numbers change with the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     pub(crate) list: String,

@@ -22,13 +22,10 @@ pub fn mask(value: &mut Value) -> usize {
     mask_value(value, false, &|_| true)
 }
 
-/// Masks secrets in a job that the caller has just described, like [`mask`]. Of the environment
-/// variables, only those with names of credentials and the `inherited` ones are masked. Returns the
-/// number of masked values.
+/// Masks secrets in a job that the caller has just described. Of the variables, only those with
+/// names of credentials and the `inherited` ones are masked. Returns the number of values.
 ///
-/// The plan of a job exists to be read and compared, and `kubectl --dry-run` prints all values of a
-/// description: `SEED=1` must be visible. The environment of a job of the service, in contrast, may
-/// have been set by another user, and an inherited value was never typed.
+/// The plan of a job exists to be read, like that of `kubectl --dry-run`: `SEED=1` must be visible.
 pub fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
     mask_value(value, false, &|name| {
         inherited.iter().any(|inherited| inherited == name) || is_credential(name)

@@ -31,9 +31,8 @@ use crate::error::Error;
 /// # Ok::<(), modelarts_ext::Error>(())
 /// ```
 ///
-/// The range is the years -9999 to 9999, with a resolution of nanoseconds. A result or a converted
-/// time outside of the range becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation
-/// panics.
+/// The range is the years -9999 to 9999, in nanoseconds. A time outside of it becomes
+/// [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
@@ -51,8 +50,7 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(millis).map_or(Self::limit(millis < 0), Self)
     }
 
-    /// Returns the milliseconds since the Unix epoch, rounded towards zero; negative for earlier
-    /// times.
+    /// Returns the milliseconds since the Unix epoch, rounded towards zero.
     #[must_use]
     pub fn as_epoch_millis(self) -> i64 {
         self.0.as_millisecond()

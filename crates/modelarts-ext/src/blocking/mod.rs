@@ -1,9 +1,8 @@
 //! Blocking calls, for programs without async.
 //!
-//! Requires the feature `blocking`. [`BlockingExt`] adds two methods: [`block`](BlockingExt::block)
-//! runs a call or a wait and returns its result, and [`blocking_iter`](BlockingExt::blocking_iter)
-//! converts a stream into an iterator. The two methods work with every future and every stream of
-//! the crate. The program needs no other crate and no `async`.
+//! Requires the feature `blocking`. [`BlockingExt`] adds two methods to every future and stream:
+//! [`block`](BlockingExt::block) returns the result of a call or a wait, and
+//! [`blocking_iter`](BlockingExt::blocking_iter) converts a stream into an iterator.
 //!
 //! ```toml
 //! [dependencies]
@@ -107,15 +106,12 @@
 //! # Threads and runtimes
 //!
 //! A future is polled on the calling thread, so it may borrow, and need not be `Send`. Connections
-//! and timers belong to a background runtime with one worker thread, `modelarts-blocking`. The
-//! first blocking call of the process starts this runtime, and all blocking calls share it. Several
-//! threads may block at the same time, with clones of one client.
+//! and timers belong to a background runtime with one thread, `modelarts-blocking`, which all
+//! blocking calls share. Clones of one client can be used in several threads.
 //!
-//! Blocking calls also work in async code, such as a callback that a library calls in a tokio task.
-//! They block the thread of the task, so async code should await where possible. Do not block the
-//! only thread of a runtime if the call depends on another task of the runtime, because this task
-//! cannot run while the thread is blocked. An example is an emulator that the same `#[tokio::test]`
-//! has started.
+//! Blocking calls also work in async code, where they block the thread of the task. Do not block
+//! the only thread of a runtime if the call depends on another task of it, such as an emulator that
+//! the same `#[tokio::test]` has started.
 //!
 //! Blocking calls and async calls of one client use separate connections, unless the client has a
 //! custom [connector](crate::connector).
@@ -146,8 +142,7 @@ use crate::http::runtime;
 /// runtime of the thread keeps cannot be detected.
 const REPOLL_PAUSE: Duration = Duration::from_millis(20);
 
-/// Methods that block the calling thread: [`block`](Self::block) of futures and requests, and
-/// [`blocking_iter`](Self::blocking_iter) of streams. See the [module](self).
+/// Methods that block the calling thread. See the [module](self).
 pub trait BlockingExt: Sized {
     /// Runs a future to its end, and returns its output.
     ///
@@ -168,8 +163,7 @@ pub trait BlockingExt: Sized {
         run(|| self.into_future())
     }
 
-    /// Converts a stream into an iterator, which waits for each item. It ends when the stream ends;
-    /// streams of this crate end after their first error.
+    /// Converts a stream into an iterator, which waits for each item and ends like the stream.
     ///
     /// Dropping the iterator drops the stream, and with it the requests in progress.
     fn blocking_iter(self) -> BlockingIter<Self>

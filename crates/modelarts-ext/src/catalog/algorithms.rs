@@ -16,8 +16,7 @@ use crate::{
     },
 };
 
-/// List of the algorithms of a project, newest first. The page size is 1 to 50 algorithms, by
-/// default 50.
+/// Algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
 ///
 /// ```no_run
 /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {

@@ -1,9 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! A job refers to its flavor, its algorithm and its experiment by id, and to a preset image by
-//! engine and version. Ids, engines and versions differ between clouds, and some also differ
-//! between projects. This module lists them as streams, which [`pagination`](crate::pagination)
-//! describes.
+//! A job refers to its flavor, algorithm and experiment by id, and to a preset image by engine and
+//! version. They differ between clouds, and some between projects. The lists are streams, which
+//! [`pagination`](crate::pagination) describes.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -127,8 +127,7 @@ impl JobHandle {
     }
 }
 
-/// Trial of a hyper-parameter search: one row of the table of trials. The columns depend on the
-/// search.
+/// Row of the table of trials of a hyper-parameter search, which determines the columns.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     #[serde(skip)]
@@ -153,8 +152,7 @@ impl Trial {
         self.cells.get(at)
     }
 
-    /// Returns the names of the columns. The first name is empty if the first column contains the
-    /// row number.
+    /// Returns the names of the columns. That of a row number is empty.
     #[must_use]
     pub fn columns(&self) -> &[String] {
         &self.columns

@@ -1,8 +1,7 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! On a workstation, in a pipeline and in a pod, region, project and credentials come from
-//! different sources. A client resolves these settings, signs and retries calls, and applies time
-//! limits. Clones are cheap, and share connections, credentials and the retry budget.
+//! A client resolves its settings, signs and retries calls, and applies time limits. Clones are
+//! cheap, and share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,41 +26,35 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Client::call`] calls any operation of the description through the generated client
-//! ([`Client::api`]), and returns errors of this crate. Its documentation has an example with
-//! request bodies. [`operations`](crate::operations) calls operations by name.
+//! [`Client::call`] calls any operation of the description through the generated client.
+//! [`operations`](crate::operations) calls operations by name.
 //!
 //! # Configuration
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files ([list of
-//! sources](ClientBuilder::from_env)). [`Client::connect_from_env`] also looks up the id of the
-//! project. With [`Client::builder`], the program sets these values itself, and calls
-//! [`build`](ClientBuilder::build) or [`connect`](ClientBuilder::connect).
+//! sources](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
+//! project. With [`Client::builder`], the program sets these values itself.
 //!
-//! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to loopback
-//! addresses of this machine do not use it.
+//! The proxy is that of `HTTPS_PROXY` and `NO_PROXY`, except for loopback addresses.
 //!
 //! # Time limits
 //!
-//! A call may take two minutes, including all attempts. [`ClientBuilder::timeout`] sets another
-//! limit, and [`Client::with_timeout`] sets a limit for some calls. Methods that make several
-//! calls, such as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
-//! [`JobHandle::metrics`](crate::jobs::JobHandle::metrics), may take five minutes, or the time that
-//! [`ClientBuilder::overall_timeout`] sets. Waits and streams have separate limits.
+//! A call may take two minutes, including all attempts, or the time of [`ClientBuilder::timeout`]
+//! or [`Client::with_timeout`]. Methods with several calls, such as
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), may take five minutes, or the
+//! time of [`ClientBuilder::overall_timeout`]. Waits and streams have limits of their own.
 //!
 //! # Traces
 //!
 //! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
-//! request id, number of attempts and elapsed milliseconds. Each retry is an event at level debug
-//! in the span. The crate does not log credentials.
+//! request id, attempts and elapsed milliseconds; each retry is an event at level debug.
 //!
 //! # TLS beside reqwest
 //!
-//! A program that also uses reqwest directly keeps the TLS backend that it selected for reqwest,
-//! such as that of the default features. A program that selected no backend must select one, or
-//! call `rustls::crypto::ring::default_provider().install_default()` at its start. Otherwise,
-//! `reqwest::Client::new()` panics: Cargo unifies the features of all users of reqwest, and this
-//! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
+//! This crate enables only `rustls-no-provider` of reqwest, which has no feature for rustls with
+//! ring. A program that uses reqwest directly must select a TLS backend, or call
+//! `rustls::crypto::ring::default_provider().install_default()` at its start; otherwise
+//! `reqwest::Client::new()` panics.
 
 // `builder` has the settings, which `resolve` completes from the environment; `look_up` asks IAM.
 // `response` has the result of a call, and checks that it is to this call.
@@ -72,10 +65,9 @@ mod resolve;
 pub(crate) mod response;
 
 pub use builder::ClientBuilder;
-pub use look_up::CurrentUser;
 pub use response::Response;
 
-pub use crate::transport::call::CallInfo;
+pub use crate::{credentials::identity::CurrentUser, transport::call::CallInfo};
 
 use std::{
     fmt,
@@ -103,8 +95,7 @@ use crate::{
     },
 };
 
-/// A client for the training management of one project. Clones share its connections and
-/// credentials.
+/// A client for the training management of one project. Clones share its connections.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -128,8 +119,7 @@ struct Location {
     region_origin: Option<Arc<str>>,
 }
 
-/// Origins of the settings of a client, for messages: the names of variables, the paths of files,
-/// or methods of the builder.
+/// Origins of the settings of a client, for messages: variables, files, or methods of the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingOrigins<'a> {
@@ -139,8 +129,7 @@ pub struct SettingOrigins<'a> {
     pub region: Option<&'a str>,
     /// Origin of [`Client::project_id`]; `the look-up in IAM` if no setting has it.
     pub project: &'a str,
-    /// Origin of [`Client::credentials`]; `None` for those of
-    /// [`ClientBuilder::credentials`](ClientBuilder::credentials).
+    /// Origin of [`Client::credentials`]; `None` for those that the builder was given.
     pub credentials: Option<&'a str>,
 }
 
@@ -182,8 +171,7 @@ impl Client {
         self.0.transport.endpoint.as_str()
     }
 
-    /// Returns the generated client, with every operation of the description. Its calls are signed
-    /// and retried, too; the extensions of their responses have the [`CallInfo`].
+    /// Returns the generated client. The extensions of its responses have the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
@@ -218,9 +206,8 @@ impl Client {
 
     /// Calls a generated operation, and returns errors of this crate and the facts about the call.
     ///
-    /// `body` takes the builder of the type of the body, whose setters take builders too, or a
-    /// value of this type, which serde can read from JSON. A field that is missing from a builder
-    /// is an error that names the field; no request is sent.
+    /// `body` takes the builder of the type of the body, or a value, which serde can read from
+    /// JSON. A field that a builder lacks is an error that names the field; no request is sent.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -301,8 +288,7 @@ impl Client {
         self.0.transport.deadline()
     }
 
-    /// Returns the cloud whose rules apply to jobs and logs: the one set in the builder or
-    /// `MODELARTS_CLOUD`, else that of the endpoint.
+    /// Returns the cloud whose rules apply; see [`ClientBuilder::cloud`].
     pub fn cloud(&self) -> Cloud {
         self.0.location.cloud
     }

@@ -52,8 +52,7 @@ impl Client {
     /// the environment does not have it; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// Returns an error for a missing or invalid setting, with the names of its variables, and for
-    /// a failed look-up in IAM.
+    /// Those of [`from_env`](Self::from_env), and a failed look-up in IAM.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
@@ -76,8 +75,7 @@ impl ClientBuilder {
     /// else for that of the region, else for the only project.
     ///
     /// # Errors
-    /// Returns an error for an invalid setting, one that lists all missing settings, and one for a
-    /// project that does not exist.
+    /// Those of [`build`](Self::build), and a project that does not exist.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve(false)?;
         let id = match &config.project.id {

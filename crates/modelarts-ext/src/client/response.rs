@@ -13,10 +13,8 @@ use crate::{
 
 /// The response of an operation, and the facts about the call.
 ///
-/// It dereferences to the decoded body, so fields are read directly, as in `quotas.quotas`;
-/// [`into_inner`](Self::into_inner) returns the body itself. The names of the methods take
-/// precedence over fields and methods of the body: for a field of the body with such a name, write
-/// `(*response).status`.
+/// It dereferences to the decoded body. The names of its methods take precedence over fields of the
+/// body with such a name, which are read as `(*response).status`.
 pub struct Response<T> {
     // The value is boxed, because a job takes some kilobytes, which each move would copy.
     pub(super) value: Box<T>,

@@ -87,13 +87,11 @@ fn from_file(
     }
 }
 
-/// Returns `true` if a client can find the endpoint of `ModelArts` in this region: the variable
-/// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
-/// [`regions`](crate::config::regions()) has it.
+/// Returns `true` if a variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
+/// [`regions`](crate::config::regions()) has the region.
 ///
 /// # Errors
-/// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be
-/// read, and for a variable without an address.
+/// A regions file that cannot be read, and a variable without an address.
 pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, Error> {
     let region = canonical_region(region.to_owned());
     Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
@@ -185,9 +183,8 @@ pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
     is_cloud.then(|| region.to_owned())
 }
 
-/// Returns the regions with `ModelArts` that this version of the crate lists, such as `eu-de`.
-/// Variables and files can define others; see
-/// [`is_known_region`](crate::config::is_known_region).
+/// Returns the regions with `ModelArts` that this crate lists. Variables and files can define
+/// others; see [`is_known_region`](crate::config::is_known_region).
 pub fn regions() -> impl Iterator<Item = &'static str> {
     OTC.split(' ').chain(HUAWEI.split(' '))
 }

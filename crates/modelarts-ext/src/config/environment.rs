@@ -12,8 +12,7 @@ type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// The environment of a program: its variables and the directories of configuration files.
 ///
-/// [`Environment::of_process`] returns the environment of the process. Tests, and programs that
-/// serve several users, can compose others.
+/// Tests, and programs that serve several users, can compose others than that of the process.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -35,8 +34,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of the process: its variables, home directory, current directory,
-    /// and `/etc`.
+    /// Returns the environment of the process, with its home and current directories, and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
             // A value that is not valid Unicode counts as set, and is rejected later.
@@ -50,8 +48,7 @@ impl Environment {
         }
     }
 
-    /// Creates an environment with these variables, in which only files named by variables are
-    /// read.
+    /// Creates an environment with these variables, and only the files that they name.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { variable: Arc::new(variable), home: None, directory: None, system: None }
     }
@@ -69,8 +66,7 @@ impl Environment {
         self
     }
 
-    /// Sets the directory that replaces `/etc`, in which the client searches for
-    /// `openstack/clouds.yaml`.
+    /// Sets the directory that replaces `/etc`, with `openstack/clouds.yaml`.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self

@@ -56,8 +56,7 @@ impl Fetched {
     }
 }
 
-/// Source that issues credentials on request. [`CachedProvider`] converts it into a provider, which
-/// caches the credentials and renews them before they expire.
+/// Source that issues credentials on request, which a [`CachedProvider`] caches and renews.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
@@ -73,8 +72,7 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
         Duration::from_secs(5 * 60)
     }
 
-    /// Returns advice for credentials that the service rejects, as
-    /// [`ProvideCredentials::advice`] does.
+    /// Returns advice for rejected credentials, like [`ProvideCredentials::advice`].
     fn advice(&self) -> Option<String> {
         None
     }

@@ -53,8 +53,7 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
     )))
 }
 
-/// Returns the files with secrets that a client with this environment would search for credentials,
-/// as far as they exist, for a check of their permissions.
+/// Returns the existing files with secrets that a client with this environment searches.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
     let profile = config_files::profile_path(environment).filter(|path| path.exists());

@@ -15,8 +15,7 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
-    /// The HTTP client, with the certificates and the connect timeout of the
-    /// [`Client`](crate::client::Client), and without redirects.
+    /// The HTTP client of the [`Client`](crate::client::Client), without redirects.
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
@@ -26,8 +25,7 @@ pub struct ProviderContext {
 }
 
 impl ProviderContext {
-    /// Creates a context that does not belong to a client, for testing a provider or using it
-    /// alone.
+    /// Creates a context without a client, for testing a provider or using it alone.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -43,9 +41,8 @@ impl ProviderContext {
         })
     }
 
-    /// Returns the HTTP client for an address. For https, it has the certificates of the client,
-    /// even if [`http`](Self::http) reaches only this machine. Unencrypted requests, which are
-    /// admitted only on this machine, never use a proxy.
+    /// Returns the HTTP client for an address, with the certificates of the client for https.
+    /// Unencrypted requests, which are admitted only on this machine, never use a proxy.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -59,9 +56,8 @@ impl ProviderContext {
         }
     }
 
-    /// Returns the HTTP client for an address like [`client_for`](Self::client_for), but one that
-    /// does not decode bodies. A body with `Content-Encoding: gzip` is received as the server
-    /// stores it, with its `Content-Length`, so that sizes and checksums of files are right.
+    /// Returns a client like [`client_for`](Self::client_for) that does not decode bodies, so that
+    /// sizes and checksums of files with `Content-Encoding: gzip` are right.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.

@@ -20,11 +20,9 @@ const ADDRESS: &str = "http://169.254.169.254";
 const TIMEOUT: Duration = Duration::from_secs(3);
 const SESSION_SECONDS: &str = "21600";
 
-/// Requests the temporary keys of the agency of a cloud server (ECS) from its metadata service.
-/// They are renewed five minutes before they expire.
+/// Temporary keys of the agency of a cloud server (ECS), from its metadata service.
 ///
-/// A program must enable the metadata service, because on other machines its address is unreachable
-/// or belongs to another service.
+/// It must be enabled, because its address belongs to other services on other machines.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};

@@ -1,9 +1,8 @@
 //! Credentials, and the providers that supply them.
 //!
-//! The service accepts requests that are signed with keys, and requests with a token of IAM. Tokens
-//! and temporary keys expire, so a client requests credentials from a [`ProvideCredentials`] before
-//! every attempt. [`CachedProvider`] caches credentials, and renews them with one request for all
-//! concurrent calls. The crate does not print or log credentials, and does not follow redirects.
+//! The service accepts signatures of keys, and tokens of IAM. A client requests credentials from a
+//! [`ProvideCredentials`] before every attempt, because some expire. The crate does not print or
+//! log credentials, and does not follow redirects.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -39,10 +38,8 @@
 //! | any other source | [`ProvideCredentials`] |
 //!
 //! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
-//! files in their order. The identity of a pod of CCE, which the official SDKs read from the
-//! address in the variable `HC_CONTAINER_CREDENTIALS_FULL_URI`, is not supported. If the variable
-//! is set and no other source is found, the error says so. A program in such a pod implements
-//! [`FetchCredentials`], and passes a [`CachedProvider`] of it to
+//! files. The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported: such
+//! a program passes a [`CachedProvider`] of its own to
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
 // `cache` caches the credentials that `password`, `oidc`, `metadata` and `temporary_keys` request
@@ -184,8 +181,7 @@ impl Credentials {
     }
 }
 
-/// An access key with its secrets, for signing requests to other services. It has no `Debug`,
-/// which would show the secrets.
+/// An access key with its secrets, for signing requests. It has no `Debug`, which would show them.
 #[non_exhaustive]
 pub struct AccessKeys<'a> {
     /// The access key (AK).
@@ -208,9 +204,8 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// Returns the cached credentials if they are still valid. The client calls this method before
-    /// [`credentials`](Self::credentials), on every attempt. It must neither block nor return
-    /// credentials that were passed to [`renew`](Self::renew).
+    /// Returns the cached credentials if they are still valid. Called on every attempt, it must
+    /// neither block nor return credentials that were passed to [`renew`](Self::renew).
     fn cached(&self) -> Option<Credentials> {
         None
     }
@@ -228,9 +223,8 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns advice for credentials that the service rejects, as a clause without a full stop,
-    /// such as `renew the lease of the vault`. Default: advice for keys or for a token. It becomes
-    /// part of [`Error::advice`], so it must not contain secrets.
+    /// Returns advice for rejected credentials, as a clause without a full stop, such as `renew the
+    /// lease of the vault`, and without secrets. Default: advice for keys or for a token.
     fn advice(&self) -> Option<String> {
         None
     }

@@ -77,8 +77,7 @@ impl Oidc {
         keys
     }
 
-    /// Creates a source for an identity token as text. The keys cannot be renewed after the token
-    /// has expired.
+    /// Creates a source for a token as text, after whose end the keys cannot be renewed.
     pub fn from_token(
         sts: impl Into<String>,
         provider: impl Into<String>,

@@ -66,8 +66,7 @@ impl Named {
 }
 
 impl Password {
-    /// Creates a login for a user name at the address of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`. `http` is admitted only for this machine.
+    /// Creates a login at an address of IAM, such as `https://iam.eu-de.otc.t-systems.com`.
     /// [`domain`](Self::domain) and [`project`](Self::project) are required as well.
     pub fn new(
         iam: impl Into<String>,

@@ -23,13 +23,11 @@ const DURATION_RANGE: std::ops::RangeInclusive<u64> = 15 * 60..=24 * 60 * 60;
 const TOKEN_ADVICE: &str = "check that the token has not expired, and that it was issued by this \
                             IAM for a user who may have access keys";
 
-/// Source of temporary keys of IAM, issued for the token of another provider, such as
-/// [`Password`](super::Password).
+/// Temporary keys of IAM for the token of another provider, such as [`Password`](super::Password).
 ///
 /// Services that require signatures, such as OBS, accept no tokens. The keys have the permissions
-/// of the token. By default, they are valid for an hour (see [`duration`](Self::duration)), and are
-/// renewed five minutes before they expire. Keys with a lifetime below 20 minutes are renewed after
-/// three quarters of it.
+/// of the token, and are renewed five minutes before they expire, or after three quarters of a
+/// short lifetime.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -13,8 +13,7 @@ use crate::{
 };
 
 impl Error {
-    /// Creates an error, for providers of credentials and for crates on top of this one. The
-    /// message is a clause without a full stop.
+    /// Creates an error, for providers and for crates on top. The message has no full stop.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {

@@ -1,5 +1,4 @@
-//! Classification of errors as retryable, not found, uncertain and others, for decisions of
-//! programs.
+//! Classification of errors, for decisions of programs.
 
 use modelarts_api::{Effect, Retry, codes};
 
@@ -51,8 +50,7 @@ impl Error {
         })
     }
 
-    /// Returns `true` if the job or other object does not exist. For jobs, the service responds
-    /// with HTTP 400 and a specific code.
+    /// Returns `true` if the job or other object does not exist, which has HTTP 400 for jobs.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::NotFound

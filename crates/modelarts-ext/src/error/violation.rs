@@ -44,8 +44,7 @@ impl Violation {
         &self.field
     }
 
-    /// Returns the value of the field; `None` if it is missing, may be a secret, or does not
-    /// matter.
+    /// Returns the value of the field, if it is given, matters, and is no secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {

@@ -1,8 +1,7 @@
 //! Explanation of a rejected signature.
 //!
-//! The response contains the canonical request of the gateway, in which `|` replaces each line
-//! break. If it differs from the local canonical request, the request was changed in transit. If
-//! both are equal, the secret key may be wrong.
+//! The response contains the canonical request of the gateway, with `|` for line breaks. If it
+//! differs from the local one, the request was changed in transit; else the secret key is wrong.
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch {

@@ -1,10 +1,8 @@
 //! Request signature `SDK-HMAC-SHA256` in two dialects.
 //!
-//! Requests with access keys are signed. The official SDKs sign with the secret key itself. The
-//! older SDK of Open Telekom Cloud signs with a key that is derived from the secret key for one
-//! day. The two dialects also differ in the `Authorization` header, and in the canonical form of
-//! queries and header values. [`SigningScheme`] selects the dialect, for endpoints that support
-//! only the older one.
+//! Requests with access keys are signed. The official SDKs sign with the secret key itself, the
+//! older SDK of Open Telekom Cloud with a key that is derived for one day. [`SigningScheme`]
+//! selects the dialect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -38,16 +36,14 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SigningScheme {
-    /// Signs with the secret key itself: `Access=…`. Used by the official SDKs and by most clients
-    /// of Open Telekom Cloud.
+    /// Signs with the secret key itself: `Access=…`. Used by the official SDKs.
     #[default]
     Access,
     /// Signs with a key derived from the secret key for one day, region and service:
     /// `Credential=…/<day>/<region>/<service>/sdk_request`. Used by the older SDK of Open Telekom
     /// Cloud, which leaves region and service empty.
     ///
-    /// In this dialect, the query is sorted after it is encoded, ignoring case, and consecutive
-    /// blanks in header values are merged.
+    /// The query is sorted after it is encoded, ignoring case, and blanks in headers are merged.
     Scoped {
         /// The region, or an empty string.
         region: String,

@@ -16,11 +16,9 @@ use crate::{
 const WRONG_PHASE_CODES: [&str; 2] =
     [modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE, modelarts_api::codes::JOB_STATUS_CHANGED];
 
-/// A training job by its id. [`TrainingJobs::job`] makes one without a call; a [`Job`] has all its
-/// methods.
+/// A training job by its id, from [`TrainingJobs::job`]. A [`Job`] has all its methods.
 ///
-/// Each method calls the service when it is awaited, and fails with
-/// [`Error::is_not_found`] if the job does not exist.
+/// Methods call the service, and fail with [`Error::is_not_found`] if the job does not exist.
 ///
 /// [`TrainingJobs::job`]: crate::jobs::TrainingJobs::job
 #[derive(Clone)]
@@ -31,15 +29,13 @@ pub struct JobHandle {
     answer: Option<Arc<Answer>>,
 }
 
-/// A training job with its details, as one response stated them. It dereferences to its
-/// [`JobHandle`].
+/// A training job with the details of one response. It dereferences to its [`JobHandle`].
 ///
 /// A job does not change, except by [`refresh`](Self::refresh). What a wait saw is in its result:
 /// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
-/// Methods that are `async` call the service. All others read the stored details. A job is printed
-/// as `name (id): phase`, and serialized as its [`details`](Self::details), in the JSON of the
-/// service.
+/// Methods that are not `async` read the stored details. A job is printed as `name (id): phase`,
+/// and serialized as its [`details`](Self::details).
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
@@ -166,12 +162,10 @@ impl JobHandle {
     /// Deletes the job, its events and its logs, in any phase. Its output in OBS remains. If the
     /// response is lost, the delete is sent again, and succeeds if the job no longer exists.
     ///
-    /// The deletion is asynchronous: the service has accepted it when this method returns, and
-    /// stops the job if it runs. Until the job is removed, calls still return it. A
-    /// [`wait`](Self::wait) for the end of a [`Job`] that is removed meanwhile ends with
-    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until
-    /// it fails with [`Error::is_not_found`]. Tests on the emulator await
-    /// `Emulator::wait_until_gone`.
+    /// The service accepts the deletion, and calls still return the job until it is removed. A
+    /// [`wait`](Self::wait) for it then ends with [`Outcome::Vanished`](crate::Outcome::Vanished).
+    /// To be sure, call [`get`](Self::get) until it fails with [`Error::is_not_found`]. Tests on
+    /// the emulator await `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
@@ -235,8 +229,7 @@ impl Job {
         phase(self.details())
     }
 
-    /// Returns the detailed phase. The service adds values to this set, and advises against relying
-    /// on them.
+    /// Returns the detailed phase, to whose values the service adds others.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -283,8 +276,7 @@ impl Job {
         &self.answer.details
     }
 
-    /// Returns the facts about the call that returned the [`details`](Self::details): request id,
-    /// attempts, duration.
+    /// Returns the facts about the call that returned the [`details`](Self::details).
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.answer.call

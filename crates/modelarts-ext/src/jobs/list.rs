@@ -61,12 +61,10 @@ impl TrainingJobs {
         }))
     }
 
-    /// Reads the job with exactly this name: searches for it like [`list`](Self::list), then reads
-    /// its details.
+    /// Reads the job with exactly this name, by a search and a read.
     ///
-    /// The search has no workspace id. According to the reference, the service then searches
-    /// workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a project without
-    /// workspaces of its own. [`ListJobs::get_by_name`] searches another workspace.
+    /// The service searches workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a
+    /// project without others. [`ListJobs::get_by_name`] searches another workspace.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -92,15 +90,13 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs of this workspace. Default: workspace `0`, according to the reference
-    /// (`openapi/SOURCES.md`, D-109).
+    /// Lists only jobs of this workspace. Default `0` (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
     }
 
-    /// Reads the job of this search with exactly this name, such as a job of another workspace:
-    /// searches for it, then reads its details. Names are unique in a workspace.
+    /// Reads the job of this search with exactly this name, such as one of another workspace.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -160,8 +156,7 @@ impl ListJobs {
     /// Lists only jobs that have this tag with one of these values, or with any value if `values`
     /// is empty. Up to 10 tags with up to 10 values each.
     ///
-    /// With tags, the service searches only the last 31 days, or the range of
-    /// [`Filter::create_time`], which may be longer.
+    /// The service then searches only the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(
         mut self,
         key: impl Into<String>,
@@ -172,8 +167,7 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs that ran on one of these hosts, at most 10. Restricts the time range like
-    /// [`tag`](Self::tag).
+    /// Lists only jobs on one of up to 10 hosts, in a time range like [`tag`](Self::tag).
     pub fn host_ips(mut self, addresses: impl IntoIterator<Item = impl Into<IpAddr>>) -> Self {
         let addresses = addresses.into_iter().map(Into::into);
         self.query.host_ips.extend(addresses);

@@ -14,8 +14,7 @@ const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time series of a metric of a task, such as `cpuUsage`, in percent.
 ///
-/// The service returns plain numbers, one for each minute since the start, and -1 for missing
-/// values: in the first minutes, and for devices that the machine does not have.
+/// The service returns a value for each minute since the start, and -1 for missing ones.
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,8 +44,7 @@ struct Point {
 }
 
 impl MetricSeries {
-    /// Creates a series from values of the service. The first value is at `start`, the [start of
-    /// the job](crate::jobs::Job::started_at).
+    /// Creates a series from values of the service, the first of them at `start`.
     pub fn new(
         metric: impl Into<String>,
         start: impl Into<Timestamp>,
@@ -106,8 +104,7 @@ impl MetricSeries {
 }
 
 impl JobHandle {
-    /// Reads the usage of a task's machine, such as `worker-0`: processors, memory, accelerators,
-    /// in percent, with a value for each minute since the start of the job.
+    /// Reads the usage of a task's machine, such as `worker-0`, in percent for each minute.
     ///
     /// The response has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
     /// source states which days it returns for a longer job, so times are unreliable then.
@@ -117,8 +114,7 @@ impl JobHandle {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the service has no values yet: the job is not running, or has
-    /// just started.
+    /// [`Error::is_not_ready`] if there are no values yet.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());

@@ -1,11 +1,9 @@
 //! Training jobs: handles, details, search and metrics.
 //!
-//! The service describes a job in nested records with optional fields. For example, exit codes are
-//! in the statuses of tasks, and start times in the records of runs. A [`Job`] has accessors for
-//! common values, and [`Job::details`] returns all details. The details are those of the response
-//! from which the job was read; a [refresh](Job::refresh) reads them again, and a
-//! [wait](JobHandle::wait) returns the job as it ended. [`TrainingJobs`], from
-//! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
+//! [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), creates and
+//! finds jobs. A [`Job`] has accessors for common values of the response it was read from, and
+//! [`Job::details`] has all. A [refresh](Job::refresh) reads them again, and a
+//! [wait](JobHandle::wait) returns the job as it ended.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -21,8 +21,7 @@ pub struct TrainingJobs {
 }
 
 impl TrainingJobs {
-    /// Returns the handle of a job, without a call. Its methods read, stop, follow or delete the
-    /// job.
+    /// Returns the handle of a job, without a call.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -58,8 +57,7 @@ impl TrainingJobs {
     }
 }
 
-/// Reference to a job, by its id or as a handle. Text, a [`JobHandle`] and a [`Job`] convert into
-/// it.
+/// Reference to a job, by its id or as a handle.
 #[derive(Clone, Debug)]
 pub struct JobRef {
     pub(super) id: String,

@@ -16,8 +16,7 @@ use crate::{
 const BATCH_SIZE: usize = 100;
 
 impl JobHandle {
-    /// Sets the description: up to 256 characters; an empty one removes it. Possible in every
-    /// phase.
+    /// Sets the description, up to 256 characters; an empty one removes it.
     ///
     /// # Errors
     /// A description that is too long (nothing is sent then); a rejection by the service.
@@ -25,10 +24,8 @@ impl JobHandle {
         self.send_change(json!({"description": text.into()})).await
     }
 
-    /// Sets the priority, 1 to 3, of a job that is pending in a dedicated pool. Huawei Cloud only:
-    /// on Open Telekom Cloud, only the console is documented to change it.
-    /// 0 is an error here but a warning when a job is created, where some documents admit it
-    /// (`openapi/SOURCES.md`, D-68).
+    /// Sets the priority, 1 to 3, of a pending job in a dedicated pool (Huawei Cloud). 0 is an
+    /// error here, but a warning for new jobs (`openapi/SOURCES.md`, D-68).
     ///
     /// # Errors
     /// Another priority (nothing is sent then); a rejection by the service.
@@ -60,9 +57,8 @@ impl JobHandle {
 }
 
 impl TrainingJobs {
-    /// Deletes jobs of one workspace, given by their ids, as handles or as jobs, up to 100 with
-    /// each call. Makes no call for no jobs. Open Telekom Cloud has no such operation
-    /// (`openapi/SOURCES.md`, S, W), so each job is deleted with its own call there.
+    /// Deletes jobs of one workspace, up to 100 with each call. Open Telekom Cloud has no such
+    /// operation (`openapi/SOURCES.md`, S, W), so each job takes a call there.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -76,9 +72,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id (nothing is sent then). A rejection by the service. Earlier calls have deleted
-    /// their jobs; for the jobs of the rejected call, the result is unknown. Later jobs are not
-    /// deleted.
+    /// An invalid id (nothing is sent). A rejection, after which the jobs of the call are unknown,
+    /// and later ones are not deleted.
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,

@@ -20,9 +20,8 @@ use crate::{
 
 /// A call of an operation by its name, with values for its parameters.
 ///
-/// Operations and parameters are listed in [`OPERATIONS`](modelarts_api::OPERATIONS) and
-/// [`PARAMETERS`](modelarts_api::PARAMETERS). The call is signed and retried like every other call,
-/// and returns the JSON of the service.
+/// [`OPERATIONS`](modelarts_api::OPERATIONS) and [`PARAMETERS`](modelarts_api::PARAMETERS) list the
+/// names. The call is signed and retried like every other one.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -55,8 +54,7 @@ impl OperationCall {
         Self { client, operation, values: BTreeMap::new(), body: None }
     }
 
-    /// Sets a path, query or header parameter by its name in the API. The project id defaults to
-    /// that of the client.
+    /// Sets a path, query or header parameter. The project id defaults to that of the client.
     pub fn parameter(mut self, name: impl Into<String>, value: impl ToString) -> Self {
         self.values.insert(name.into(), value.to_string());
         self
@@ -74,9 +72,8 @@ impl OperationCall {
         self.operation
     }
 
-    /// Sends the call, and repeats it according to the retry policy of the client if the effect of
-    /// the operation allows retries. The result is null if the service responds without a body,
-    /// with `null` (SOURCES D-31) or with an empty string.
+    /// Sends the call, which is repeated if the effect of the operation allows it. The result is
+    /// null for a response without a body, with `null` (SOURCES D-31) or with an empty string.
     ///
     /// # Errors
     /// Returns an error without sending a request if a parameter is unknown to the operation,

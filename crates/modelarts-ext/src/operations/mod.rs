@@ -1,12 +1,9 @@
 //! Calls of operations by name, for all operations of the description.
 //!
-//! An [`OperationCall`] is intended for programs that receive the name of an operation as a string,
-//! such as command-line tools, and for programs that need the JSON of the service. Its parameters
-//! and its body are validated against the description. The call is authenticated and retried like
-//! every other call, and a list is read page by page.
+//! For programs that receive the name of an operation as a string, such as command-line tools, or
+//! need the JSON of the service. Parameters and body are validated against the description.
 //!
-//! Common operations also have dedicated methods. With [`Client::call`], a program can send the
-//! generated call of any operation, whose request and response have Rust types.
+//! [`Client::call`] sends a generated call, whose request and response have Rust types.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -43,9 +40,7 @@ use crate::{
 };
 
 impl Client {
-    /// Creates a call of the operation with this name, such as `ListTrainingJobEvents`. All
-    /// operations of the description are available, including those for which this crate has no
-    /// method.
+    /// Creates a call of the operation with this name, such as `ListTrainingJobEvents`.
     ///
     /// # Errors
     /// Returns an error for a name that is not in the description.
@@ -63,13 +58,11 @@ impl Client {
 }
 
 impl OperationCall {
-    /// Returns a list that calls the operation for each page. Rows are identified by `id` or
-    /// `metadata.id`, otherwise by their whole content, so a row without an id may be returned
-    /// twice if it changes while the list is read.
+    /// Returns a list that calls the operation for each page. A row without an `id` or
+    /// `metadata.id` is identified by its content, and may be returned twice if it changes.
     ///
     /// # Errors
-    /// The stream returns the errors of [`send`](Self::send), and an error if the operation does
-    /// not return a list with offsets.
+    /// The errors of [`send`](Self::send), and an operation that returns no list with offsets.
     pub fn list(self) -> List<Value> {
         List::new(Box::new(OperationRows(self)))
     }

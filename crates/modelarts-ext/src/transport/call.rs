@@ -19,8 +19,7 @@ const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
 /// Metadata of a call: its request id, number of attempts, and duration.
 ///
-/// The generated client ([`Client::api`](crate::client::Client::api)) returns the metadata in the
-/// extensions of a response:
+/// Responses of the generated client have it in their extensions:
 ///
 /// ```no_run
 /// # use modelarts_ext::{Client, client::CallInfo, api};

@@ -1,8 +1,7 @@
 //! Connectors, which send the requests of a client over the network.
 //!
-//! A client sends its requests with reqwest unless the builder sets another [`HttpConnector`]. A
-//! custom connector can record the traffic, add a header for a proxy, or simulate a network in
-//! tests. The client still signs, retries and decodes, and applies its time limits.
+//! Reqwest is the default. A custom [`HttpConnector`] can record the traffic, add a header for a
+//! proxy, or simulate a network in tests.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -58,28 +57,23 @@ use crate::{
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
-/// A connector receives signed requests. The client signs, retries and decodes, and applies the
-/// time limits and the limit on the length of a response. A connector also receives the requests
-/// for [whole logs](crate::jobs::logs), which go to OBS without credentials or a signature.
-/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector of a
-/// client.
+/// A connector receives signed requests, and those for [whole logs](crate::jobs::logs), which go to
+/// OBS without a signature. The client signs, retries, decodes, and applies limits.
+/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets it.
 ///
 /// Providers of credentials (IAM, STS, the metadata service) do not use the connector, but
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
-    /// Sends one request, and returns the response as soon as its head has arrived; the body is
-    /// read from the response. A redirect must be returned as a response and not followed, because
-    /// that would forward the credentials. The request must not be sent twice.
+    /// Sends one request once, and returns the response when its head has arrived. A redirect must
+    /// not be followed, because that would forward the credentials.
     ///
     /// # Errors
-    /// Returns the reason for a missing response. The client uses it to decide whether a job may
-    /// have been created, so a connector must return [`ConnectorError::NotSent`] only if the
-    /// request was certainly not sent.
+    /// Returns the reason for a missing response, by which the client decides if a job may have
+    /// been created: [`ConnectorError::NotSent`] only if the request was certainly not sent.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
-    /// Closes the idle connections, so that the next request opens a new one. Requests in progress
-    /// are not affected. The client calls this method when a response belongs to another request.
-    /// The default implementation does nothing, for connectors that keep no idle connections.
+    /// Closes the idle connections, after a response that belongs to another request. The default
+    /// does nothing.
     fn reset(&self) {}
 
     /// Returns `true` if [`send`](Self::send) needs a tokio runtime, as reqwest does. Calls then

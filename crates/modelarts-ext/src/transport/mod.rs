@@ -1,12 +1,8 @@
-//! Transport: authenticates and sends requests, reads the responses, and retries if a retry is safe
-//! and useful.
+//! Transport: authenticates and sends requests, reads responses, and retries if it is safe.
 //!
-//! [`HttpTransport`] sends the calls of a client, each with the loop in `retry_loop`. A
-//! [`connector`] sends the request of each attempt, and `attempt` reads the response. `retry`
-//! determines whether another attempt follows, and `retry_budget` limits the number of retries.
-//! `call` holds the metadata of a call, such as the request id and the number of attempts, which is
-//! returned with the response. `deadline` sets one time limit for a group of related calls, and
-//! `rate_limit` spreads the calls of a wait.
+//! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, which
+//! `attempt` reads. `retry` decides on another one, within a budget. `call` has the metadata of a
+//! call. `deadline` has time limits of several calls, and rate limits.
 
 pub(crate) mod attempt;
 pub(crate) mod call;

@@ -1,14 +1,11 @@
 //! Retries: the policy for repeating requests.
 //!
-//! After a lost connection or a transient error of the service, a request is repeated if it only
-//! reads, or if sending it again has no further effect. A request that creates an object is
-//! repeated only if it cannot have been executed. The creation of a job is an exception: if the
-//! response is lost, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the
-//! job, and repeats the request if the search finds no job.
+//! After a lost connection or a transient error, a request is repeated if that has no further
+//! effect. A request that creates an object is repeated only if it cannot have been executed;
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job before.
 //!
-//! The pauses between attempts are random and grow. The header `Retry-After` of a response replaces
-//! the pause. All calls of a client share a budget, so that retries do not prolong an overload of
-//! the service.
+//! Pauses are random and grow, unless `Retry-After` states one. All calls of a client share a
+//! budget, so that retries do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -31,8 +28,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The time limit of a call is set on the [client](crate::client#time-limits) and includes all
-//! attempts.
+//! The [time limit](crate::client#time-limits) of a call includes all attempts.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -58,9 +54,8 @@ pub struct RetryPolicy {
     /// Retries per second that the budget allows for all calls of the client together. Unused
     /// retries accumulate for up to ten seconds. Default 10.
     pub budget_per_second: u32,
-    /// Additional retries that the budget allows, as a share of the calls: 0.2 is one retry for
-    /// every five calls, so that an overloaded service receives little more than the usual load.
-    /// Unused shares accumulate for up to a hundred calls. Default 0.2.
+    /// Additional retries as a share of the calls, which accumulate for up to a hundred calls: 0.2
+    /// is one for every five calls. Default 0.2.
     pub budget_share: f32,
 }
 
@@ -78,8 +73,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy without retries. A request that is rejected because of expired credentials
-    /// or clock skew is still repeated once, with new credentials or the corrected time.
+    /// Returns a policy without retries, except one with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self { max_attempts: 1, ..Self::default() }
@@ -107,8 +101,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the retry budget that all calls share: retries per second, and additional retries as a
-    /// share of the calls.
+    /// Sets the budget of all calls: retries per second, and the share of the calls.
     #[must_use]
     pub fn budget(mut self, per_second: u32, share: f32) -> Self {
         self.budget_per_second = per_second;
@@ -116,10 +109,9 @@ impl RetryPolicy {
         self
     }
 
-    /// Returns the delay before the next attempt, after this many retries and this elapsed time;
-    /// `None` if no further attempt is allowed. The delay is that of `Retry-After`, or otherwise a
-    /// random duration up to the ceiling, so that clients that failed together do not retry
-    /// together. A `Retry-After` of 0, or a date in the past, is ignored.
+    /// Returns the delay before the next attempt; `None` if there is none. It is that of
+    /// `Retry-After`, unless zero, or a random one up to the ceiling, so that clients do not retry
+    /// together.
     #[must_use]
     pub fn delay(
         &self,

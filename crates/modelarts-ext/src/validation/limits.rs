@@ -1,8 +1,7 @@
 //! Limits of single fields, as stated in the description.
 //!
-//! The fields ([`FIELDS`]) and their limits ([`LIMITS`]) come from tables that are generated from
-//! the description. This module adds information that the tables lack, such as error codes and
-//! descriptions of patterns in words. It also lists the fields that rules validate instead.
+//! The [`FIELDS`] and their [`LIMITS`] are generated from the description. This module adds error
+//! codes and words for patterns, and lists the fields that rules validate instead.
 
 use std::borrow::Cow;
 

@@ -1,10 +1,8 @@
 //! Validation of a job before its creation: the report, and the specs of its algorithm and flavor.
 //!
-//! The service reports one error of an invalid job at a time, and a job may wait in a queue before
-//! it fails. The validation reads the whole request body, and reports all problems that it detects.
-//! A problem is a [violation](crate::error::Violation) if the service is known to reject such jobs,
-//! or if a document states the rule. It is a [`Warning`] if a document only recommends the rule, or
-//! if the rule is inferred. `openapi/SOURCES.md` contains a row for each rule.
+//! The service reports one error at a time, and a job may wait in a queue before it fails. The
+//! validation reports all problems: a [violation](crate::error::Violation) of a rule that the
+//! service or a document states, or a [`Warning`]. `openapi/SOURCES.md` has a row for each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,11 +28,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request.
-//! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs of the algorithm
-//! and the flavor from the service; the caller can also set them.
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) reads the specs and validates
-//! before it sends the create request.
+//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without a request, with
+//! the specs that [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) read or the
+//! caller set. [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does both.
 
 // `check` compares the fields of the body (`draft`, `json_path`) with limits, rules,
 // recommendations, and the specs of the algorithm and the flavor.

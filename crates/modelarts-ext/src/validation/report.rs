@@ -43,8 +43,7 @@ pub(crate) enum Basis {
 
 /// Advice that a job does not follow.
 ///
-/// The service is not known to reject jobs that do not follow it. The advice includes the reason
-/// why it is not a [`Violation`].
+/// The advice includes the reason why it is not a [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -132,8 +131,7 @@ impl Report {
         }
     }
 
-    /// Returns `true` if no rule is violated. The service may still reject the job for other
-    /// reasons.
+    /// Returns `true` if no rule is violated.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

@@ -52,9 +52,8 @@ impl From<Algorithm> for AlgorithmSpec {
 impl AlgorithmSpec {
     /// Parses the response of `ShowAlgorithmByUuid`.
     ///
-    /// List elements that cannot be decoded are ignored. A response without `job_config` sets no
-    /// requirements for channels and hyper-parameters. If any other value cannot be decoded, the
-    /// spec has no requirements.
+    /// List elements that cannot be decoded are ignored. Without `job_config`, or if another value
+    /// cannot be decoded, the spec has no requirements.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();

@@ -38,8 +38,7 @@ impl Input {
         ]))
     }
 
-    /// Creates an input from a data set of the asset service, where data sets have no versions
-    /// (Huawei Cloud).
+    /// Creates an input from a data set of the asset service, without a version (Huawei Cloud).
     pub fn asset_dataset(name: impl Into<String>, id: impl Into<String>) -> Self {
         Self(object([
             (input::NAME, text(name)),
@@ -63,8 +62,7 @@ impl Input {
         self.set(input::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in an environment variable named after the input, instead of the
-    /// parameter `--<name>`.
+    /// Passes the directory in a variable named after the input, instead of `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(input::ACCESS_METHOD, "env")
     }
@@ -87,8 +85,7 @@ impl Input {
 pub struct Output(pub(super) Value);
 
 impl Output {
-    /// Creates an output to an OBS directory, which should be empty. The service writes to it
-    /// during and after the run.
+    /// Creates an output to an OBS directory, which should be empty.
     pub fn obs(name: impl Into<String>, path: impl Into<String>) -> Self {
         Self(object([(output::NAME, text(name)), (output::remote::obs::OBS_URL, text(path))]))
     }
@@ -103,8 +100,7 @@ impl Output {
         self.set(output::LOCAL_DIR, path.into())
     }
 
-    /// Passes the directory in an environment variable named after the output, instead of the
-    /// parameter `--<name>`.
+    /// Passes the directory in a variable named after the output, instead of `--<name>`.
     pub fn from_env(self) -> Self {
         self.set(output::ACCESS_METHOD, "env")
     }
@@ -169,14 +165,12 @@ impl Volume {
 pub struct HyperparameterSearch(pub(super) Value);
 
 impl HyperparameterSearch {
-    /// Creates a search that maximizes a metric. The service finds the metric in the log by
-    /// `regex`.
+    /// Creates a search that maximizes a metric, which the service finds in the log by `regex`.
     pub fn maximize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(Value::Null).add_reward(metric, "max", regex)
     }
 
-    /// Creates a search that minimizes a metric. The service finds the metric in the log by
-    /// `regex`.
+    /// Creates a search that minimizes a metric, which the service finds in the log by `regex`.
     pub fn minimize(metric: impl Into<String>, regex: impl Into<String>) -> Self {
         Self(Value::Null).add_reward(metric, "min", regex)
     }

@@ -144,18 +144,15 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
 }
 
 impl JobHandle {
-    /// Returns a builder with the settings of this job and another name. Reads the details of the
-    /// job with one call.
+    /// Returns a builder with the settings of this job and another name, with one call.
     ///
-    /// All settings are kept, including undocumented fields: [`check`](CreateJob::check) warns
-    /// about those, and [`without_field`](CreateJob::without_field) removes them. Values that the
-    /// service sets itself (status, ids, times, addresses) and empty values (null, empty strings,
-    /// empty lists) are dropped. Code and engine are kept in addition to the id of an algorithm,
-    /// because they may override those of the algorithm.
+    /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
+    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets
+    /// itself and empty values are dropped. Code and engine may override those of an algorithm, and
+    /// are kept.
     ///
-    /// The outputs and the export path of the logs are kept as well: a copy writes to the same
-    /// directories of OBS as this job, and overwrites files of the same names. To keep both
-    /// results, replace each output:
+    /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
+    /// To keep both, replace each output:
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -167,8 +164,7 @@ impl JobHandle {
     /// # Ok(()) }
     /// ```
     ///
-    /// The details of a fine-tuning job contain neither `train_type` nor `spec.asset_id`: set them
-    /// again with [`fine_tuning`](CreateJob::fine_tuning) and [`asset`](CreateJob::asset).
+    /// Set `train_type` and `spec.asset_id` of fine-tuning again, which details do not contain.
     ///
     /// # Errors
     /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).

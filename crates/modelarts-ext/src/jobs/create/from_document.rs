@@ -26,23 +26,20 @@ use crate::{
 };
 
 impl TrainingJobs {
-    /// Returns the builder of a job that is described by JSON: the body of a request, as returned
-    /// by [`CreateJob::body`], or the details of a job. Details are recognized by fields that occur
-    /// only in responses, such as `status`. They are converted as by
-    /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as), and [`CreateJob::check`] warns
-    /// about each field that is not sent.
+    /// Returns the builder of a job from JSON: the body of a request, or the details of a job,
+    /// which are recognized by fields such as `status`, and converted as by
+    /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as). [`CreateJob::check`] warns about
+    /// each field that is not sent.
     ///
     /// # Errors
-    /// Invalid JSON, or a duplicate key: the error states the line. Fields that occur neither in
-    /// requests nor in responses, or values of wrong types: [`Error::violations`] contains all of
-    /// them, each with its path and the most similar name.
+    /// Invalid JSON or a duplicate key, with the line. Unknown fields and values of wrong types:
+    /// [`Error::violations`] has all of them, with their paths and the most similar names.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
         self.from_value(&json(text)?)
     }
 
-    /// Returns the builder of a job that is described by YAML, in the form of a request body. In
-    /// string fields, such as the value of a hyper-parameter, `007`, `1.50` and `yes` are taken
-    /// literally. Anchors, aliases and merges are resolved.
+    /// Returns the builder of a job from YAML, in the form of a request body. In string fields,
+    /// `007`, `1.50` and `yes` are taken literally. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
     /// Same as [`from_json`](Self::from_json).

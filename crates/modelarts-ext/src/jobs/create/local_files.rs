@@ -69,8 +69,7 @@ impl CodeDir {
         Ok(code)
     }
 
-    /// Takes the files that an upload sends, without those that it leaves out: their paths relative
-    /// to the directory, with slashes, and their sizes in bytes.
+    /// Takes the files that an upload sends: relative paths with slashes, and sizes in bytes.
     ///
     /// ```
     /// use modelarts_ext::jobs::create::CodeDir;
@@ -119,15 +118,13 @@ impl CodeDir {
         self.directories
     }
 
-    /// Returns the number of nested directory levels: 0 if the code directory contains no
-    /// directory.
+    /// Returns the number of nested directory levels, 0 without a directory.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Checks the directory against the limits of the service: 5 GB, 1,000 files, 32 levels.
-    /// `boot_file` is a path relative to the directory, such as `src/train.py`.
+    /// Checks the limits: 5 GB, 1,000 files, 32 levels. `boot_file` is a relative path.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         let bytes = || Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes));
@@ -181,9 +178,8 @@ impl CodeDir {
     }
 }
 
-/// Checks that a local file or directory fits on the disk of a flavor
-/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), to which the service
-/// downloads inputs.
+/// Checks that a local file or directory fits on the [disk](crate::validation::FlavorSpec::disk_gb)
+/// of a flavor, to which the service downloads inputs.
 ///
 /// # Errors
 /// Returned if a file cannot be read.

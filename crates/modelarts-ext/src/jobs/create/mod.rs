@@ -1,13 +1,11 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
-//! The request body of a job is deeply nested, its fields depend on each other, and the service
-//! reports one error at a time. [`CreateJob`] builds the request body with setters, which do not
-//! fail. [`CreateJob::check`] reports all errors that can be detected locally. If it finds errors,
-//! [`CreateJob::submit`] returns them and does not send the create request.
+//! [`CreateJob`] builds the request body with setters, which do not fail. [`CreateJob::check`]
+//! reports all errors that can be detected locally, with which [`CreateJob::submit`] does not send
+//! the request.
 //!
-//! If the response to the create request is lost, the job may exist and incur costs. `submit`
-//! therefore searches for the job by its name, and repeats the request only if the search finds no
-//! job.
+//! If the response is lost, the job may exist and incur costs. `submit` therefore searches for the
+//! job, and repeats the request only if it finds none.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -110,12 +108,10 @@ use crate::{
     },
 };
 
-/// Builder of a job. The setters do not fail, and no request is sent before
-/// [`submit`](Self::submit).
+/// Builder of a job. No request is sent before [`submit`](Self::submit).
 ///
-/// [`check`](Self::check) reports all errors at once; [`body`](Self::body) returns the request.
-/// [`guide::creating`](crate::guide::creating) describes the steps from a local script to a running
-/// job, and lists all parameters.
+/// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request.
+/// [`guide::creating`](crate::guide::creating) lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {
@@ -188,15 +184,13 @@ impl CreateJob {
         self
     }
 
-    /// Sets the cloud whose rules apply. Default: the cloud of the
-    /// [client](crate::client::ClientBuilder::cloud).
+    /// Sets the cloud whose rules apply. Default: that of the client.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Sets the field at a path to a value that is given as text, such as an argument of a command
-    /// line.
+    /// Sets the field at a path to a value as text, such as an argument of a command line.
     ///
     /// ```
     /// # fn main() -> Result<(), modelarts_ext::Error> {
@@ -215,29 +209,25 @@ impl CreateJob {
     /// # Ok(()) }
     /// ```
     ///
-    /// The type of the field determines the value: text is taken literally, anything else is JSON,
-    /// and `null` removes the field. `[0]` is the first element of a list; the index after the last
-    /// element appends one. The rest of a path below a map, such as `algorithm.environments`, is
-    /// the key.
+    /// The field determines the type: text is taken literally, anything else is JSON, and `null`
+    /// removes the field. The index after the last element appends one. The rest of a path below a
+    /// map, such as `algorithm.environments`, is the key.
     ///
     /// # Errors
-    /// A field that does not exist, with the most similar name, and a value of the wrong type. The
-    /// error names the path.
+    /// An unknown field, with the most similar name, and a value of the wrong type.
     pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
         field_path::set_field(&mut self.body, path, value)?;
         Ok(self)
     }
 
-    /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
-    /// document.
+    /// Removes a field, such as `spec.notification`.
     pub fn without_field(mut self, field: &str) -> Self {
         json_edit::remove(&mut self.body, field);
         self
     }
 
-    /// Sets the spec of the algorithm for [`check`](Self::check): its channels, constraints of its
-    /// hyper-parameters, and the flavors that it requires. [`look_up`](Self::look_up) reads it from
-    /// the service.
+    /// Sets the spec of the algorithm for [`check`](Self::check), which [`look_up`](Self::look_up)
+    /// else reads.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.algorithm.set(None, spec);
         self
@@ -288,24 +278,20 @@ impl CreateJob {
         body
     }
 
-    /// Returns the body as the type of the generated client. That type contains only the documented
-    /// fields, so it omits all other fields of a copied job.
+    /// Returns the body as the type of the generated client, without undocumented fields.
     ///
     /// # Errors
-    /// Returned for a body that does not fit the type, such as one with a fractional number of
-    /// nodes.
+    /// Returned for a body that does not fit the type.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Validates the job without sending a request, and reports all errors that can be detected
-    /// locally.
+    /// Validates the job without a request, and reports all errors that are found.
     ///
-    /// A violated rule is reported as a violation if the service is known to reject such jobs or a
-    /// document states the rule. It is reported as a warning, with the reason, if a document only
-    /// recommends the rule or if the rule is inferred. `openapi/SOURCES.md` contains a row for each
-    /// rule.
+    /// A rule is a violation if the service is known to reject such jobs or a document states it,
+    /// and a warning if it is only recommended or inferred. `openapi/SOURCES.md` has a row for
+    /// each.
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
     /// exist. The algorithm, the flavor and the engine are validated after a
@@ -319,8 +305,7 @@ impl CreateJob {
         report
     }
 
-    /// Checks a local directory before it is uploaded as the code directory of the job. The
-    /// directory must comply with the limits of the service, and contain the boot file of the job.
+    /// Checks a local code directory before its upload: its limits, and the boot file of the job.
     ///
     /// # Errors
     /// Returned if a file or directory does not exist or cannot be read.

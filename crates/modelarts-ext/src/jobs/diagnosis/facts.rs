@@ -1,5 +1,4 @@
-//! `Facts`: the input of the rules, from the details of a job and from what was read beside them;
-//! `Finding`: the conclusion.
+//! `Facts`: the input of the rules; `Finding`: the conclusion from them.
 
 use std::time::Duration;
 

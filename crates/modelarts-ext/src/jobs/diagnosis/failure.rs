@@ -1,8 +1,7 @@
 //! Rules for jobs that failed, and for jobs that the platform could not create or lost.
 //!
-//! Facts of the platform come first: they state their cause. The exit code and the log follow. A
-//! signal that ended a process is more reliable than a line of its log, except for a line about
-//! memory.
+//! Facts of the platform come first, then the exit code and the log. A signal is more reliable than
+//! a line of the log, except for a line about memory.
 
 use modelarts_api::{
     Cause,

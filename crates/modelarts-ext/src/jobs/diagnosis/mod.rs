@@ -1,10 +1,8 @@
 //! Diagnosis of a job: the cause of its failure, its stop or its wait, with evidence and advice.
 //!
-//! [`JobHandle::explain`] reads the details of a job, and what its phase requires: events, the end
-//! of the log of the task that failed, the memory usage, the queue. Rules determine the cause from
-//! these facts: exit codes, records of restarts and faults, event texts, and the lines of logs by
-//! which frameworks report errors. A diagnosis without a known cause has the cause
-//! [`Unknown`](Cause::Unknown), and its evidence has the last lines of the log.
+//! [`JobHandle::explain`] reads the details of a job, and as its phase requires, events, the end of
+//! a log, the memory usage and the queue. Rules determine the cause. Without a known one, it is
+//! [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,9 +27,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A job can be diagnosed in every phase. For a job that waits, the diagnosis has the queue of its
-//! pool; for a running job, a suspected hang. [`Job::status_reason`](crate::Job::status_reason)
-//! applies the rules to the row of a list, without a call.
+//! A job can be diagnosed in every phase. [`Job::status_reason`](crate::Job::status_reason) applies
+//! the rules to the row of a list, without a call.
 //!
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
@@ -65,16 +62,13 @@ use crate::{
 impl JobHandle {
     /// Determines why the job failed, was stopped, or waits; see the [module](self).
     ///
-    /// Makes one call for the details, and for a job that failed up to seven more: events, the ends
-    /// of up to four logs, memory usage; all within
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Of each
-    /// log, the newest 5 MB are read at most. What cannot be read is part of the evidence
-    /// ([`Fact::Unavailable`]). The service reports events and logs late, so a later diagnosis may
-    /// have more evidence.
+    /// Makes one call, and for a failed job up to seven more (events, up to four logs of at most 5
+    /// MB, memory usage), within
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    /// [`Fact::Unavailable`] has what cannot be read. A later diagnosis may have more evidence.
     ///
     /// # Errors
-    /// Returns the error of the call for the details, such as one with [`Error::is_not_found`] if
-    /// the job does not exist.
+    /// Returns the error of the call for the details.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
         let clock = &**self.client().clock();

@@ -1,7 +1,6 @@
 //! Rules: from the facts about a job to the cause, as pure functions.
 //!
-//! [`diagnose`] applies the rules of the phase. The rules for failed jobs are in
-//! [`failure`](crate::jobs::diagnosis::failure).
+//! The rules for failed jobs are in [`failure`](crate::jobs::diagnosis::failure).
 
 use modelarts_api::{Cause, diagnosis::Confidence, types::Phase};
 

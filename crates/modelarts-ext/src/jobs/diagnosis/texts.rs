@@ -1,5 +1,4 @@
-//! Texts of a finding: summary, advice and documents, from `openapi/causes.yaml`, and the short
-//! reason for lists.
+//! Texts of a finding, from `openapi/causes.yaml`, and the short reason for lists.
 
 use std::time::Duration;
 
@@ -150,8 +149,7 @@ impl Job {
     /// Returns the reason for the state of the job in a few words, such as `worker-0 exit code 137:
     /// likely out of memory`, without a call. `None` if the phase needs no explanation.
     ///
-    /// The reason is based on the stored details only, which the rows of a list have as well.
-    /// [`explain`](crate::JobHandle::explain) also reads events and logs.
+    /// It has the details only. [`explain`](crate::JobHandle::explain) also reads events and logs.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -1,5 +1,4 @@
-//! Deduplication of events that an earlier time window already returned. Events of the service have
-//! no ids, and the event list has no cursor.
+//! Deduplication of events, which have no ids, in overlapping time windows.
 
 use std::{
     collections::HashMap,

@@ -12,9 +12,8 @@ pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
 ///
-/// An event is printed as one line. As JSON, an event is an object with `time`, `level`, `source`,
-/// `message`, and the fields of its [`kind`](Self::kind). The time is in UTC, or as the service
-/// returns it if it is invalid.
+/// As JSON, an object with `time` (in UTC, or as returned if it is invalid), `level`, `source`,
+/// `message`, and the fields of its [`kind`](Self::kind).
 ///
 /// ```json
 /// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Task",

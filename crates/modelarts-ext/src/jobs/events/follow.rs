@@ -20,27 +20,20 @@ use crate::{
 impl Events {
     /// Returns a stream of the existing and all new events, until the job has ended.
     ///
-    /// The stream ends with the first poll after the end of the job that reads all events, at most
-    /// one [`interval`](Self::interval) after the end. If the event of the end is not among them,
-    /// such as [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed
-    /// job, the stream continues until this event appears, or until no new event has appeared for
-    /// the [`quiet`](Self::quiet) time. The stream does not wait for the billing event, which may
-    /// appear later. For a stream with conditions, such as [`level`](Self::level), or with messages
-    /// in another language than English, each poll after the end takes one more call until the
-    /// event of the end is found. This call reads the newest events of all kinds in English.
+    /// The stream ends with the first poll after the end of the job that reads all events. If the
+    /// event of the end is not among them, it continues until this event appears, or until no new
+    /// event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
+    /// [`level`](Self::level), or in another language than English, each poll after the end takes
+    /// one more call, which searches for that event. The billing event is not waited for.
     ///
-    /// The event list has no cursor, so each poll requests a time window that begins
-    /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
-    /// counting their occurrences, because two events may be equal. The polls after the end request
-    /// all events again, so they find events that appeared even later. Events are returned in the
-    /// order of their times; late events are returned when they appear. [`resume`](Self::resume)
-    /// and [`newest_first`](Self::newest_first) have no effect.
+    /// Each poll requests a time window that begins [`lateness`](Self::lateness) before the newest
+    /// event, and the polls after the end all events. Known events are removed by counting them.
+    /// Late events are returned when they appear. [`resume`](Self::resume) and
+    /// [`newest_first`](Self::newest_first) have no effect.
     ///
-    /// If a job is restarted after its end, before the stream ends, the stream continues. Transient
-    /// errors do not end the stream, and a poll that failed is not the last one. If the requests
-    /// for events, or for the details of the job, fail for 15 minutes, the stream ends with the
-    /// error. This also applies to a last poll that returns fewer events than the service counts.
-    /// Throttling only slows the stream.
+    /// A restart of the job continues the stream. Transient errors do not end it, unless the
+    /// requests for events or for the details of the job fail for 15 minutes, or a last poll
+    /// returns too few events for that time. Throttling only slows it.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {

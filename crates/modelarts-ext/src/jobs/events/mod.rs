@@ -1,8 +1,7 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, which [`Event::kind`] parses. Events have no ids and
-//! appear with a delay, and their list has no cursor. [`Events::follow`] therefore polls
-//! overlapping time windows, and returns each event only once.
+//! Events are sentences, which [`Event::kind`] parses. They have no ids and appear with a delay, so
+//! [`Events::follow`] polls overlapping time windows, and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -22,12 +21,10 @@
 //! # Ok(()) }
 //! ```
 //!
-//! While the job runs, a followed stream does not find events that appear more than two minutes
-//! after their own time ([`Events::lateness`]). It returns these events after the end of the job.
-//! The stream ends when the job has ended and the event of its end was read ([`Events::follow`]).
+//! Events that appear more than two minutes late ([`Events::lateness`]) are returned after the end
+//! of the job.
 //!
-//! Unless the job was deleted, a stream that ends without an error has returned every matching
-//! event that the service listed in the last poll. Events that appear later are not returned.
+//! A stream that ends without an error has returned all events of the last poll.
 
 // `follow` polls time windows, `dedup` removes the events of earlier ones, and `parse` determines
 // the `kind` of an event from its message.
@@ -127,8 +124,7 @@ impl Events {
         self
     }
 
-    /// Sorts the events in descending order, newest first. [`follow`](Self::follow) ignores the
-    /// order.
+    /// Sorts newest first. [`follow`](Self::follow) ignores the order.
     pub fn newest_first(mut self) -> Self {
         self.query.order = SortOrder::Desc;
         self

@@ -1,9 +1,7 @@
 //! Stream of the phases, events and log lines of a job.
 //!
-//! The phase, the events and the logs of a job come from different operations, each with its own
-//! delay. [`JobHandle::follow`] polls these operations, and sorts the items of each poll by time
-//! ([`Updates`] describes the order). Items of a later poll come later, regardless of their times.
-//! Tasks that appear while the job runs are included.
+//! [`JobHandle::follow`] polls the phase, the events and the logs, and sorts the items of each poll
+//! by time ([`Updates`]). Tasks that appear while the job runs are included.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,14 +26,11 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`JobHandle::updates`] returns the settings of such a stream, such as the pause between two
-//! polls.
+//! [`JobHandle::updates`] has settings, such as the pause between two polls.
 //!
-//! While the job runs, the stream does not find events that appear more than two minutes after
-//! their own time ([`Updates::lateness`]). It returns these events after the end of the job. The
-//! stream ends when the job has ended, and the event of its end and its logs were read
-//! ([`Updates::follow`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
-//! events, and [`Logs::follow`](crate::jobs::logs::Logs::follow) follows the log of one task.
+//! Events that appear more than two minutes late ([`Updates::lateness`]) are returned after the end
+//! of the job. [`Events::follow`](crate::jobs::events::Events::follow) follows only events, and
+//! [`Logs::follow`](crate::jobs::logs::Logs::follow) the log of one task.
 
 // A round polls the details of the job, then its events, then its logs.
 
@@ -69,8 +64,7 @@ const MAX_EVENTS: usize = 10_000;
 
 /// Settings of a stream of the phases, events and log lines of a job.
 ///
-/// Items are sorted by time within one poll, which takes about 10,000 events at most and 5 MB of
-/// each log:
+/// Items of one poll (about 10,000 events, and 5 MB of each log) are sorted by time:
 ///
 /// - Events are sorted by their times. A late event is returned when it appears.
 /// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
@@ -95,9 +89,8 @@ pub struct Updates {
 }
 
 impl JobHandle {
-    /// Follows the phases, events and log lines of the job in one stream, with the default settings
-    /// of [`updates`](Self::updates): it polls every 5 seconds. A test on the emulator sets a
-    /// shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
+    /// Follows phases, events and log lines in one stream, every 5 seconds. A test on the emulator
+    /// sets a shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
     #[must_use]
     pub fn follow(&self) -> PageStream<JobUpdate> {
         self.updates().follow()
@@ -157,8 +150,7 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can be read again, so that a program
-    /// can show that no news arrives. Default: tolerated errors are only logged.
+    /// Adds an item when the job cannot be read, and when it can again. Default: only logged.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
         self
@@ -173,19 +165,16 @@ impl Updates {
 
     /// Returns a stream of the existing and all new items, until the job has ended.
     ///
-    /// The stream ends with the first poll after the end of the job that reads all events and logs,
-    /// at most one [`interval`](Self::interval) after the end. It continues for up to the
-    /// [`quiet`](Self::quiet) time if the event of the end is not among the events, such as
-    /// [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed job, or
-    /// if a task of a job that ran has no log. The billing event, which may come later, is not
-    /// waited for. If the job is restarted meanwhile, the stream continues.
+    /// The stream ends with the first poll after the end of the job that reads all events and logs.
+    /// It continues for up to the [`quiet`](Self::quiet) time if the event of the end or the log of
+    /// a task is missing, and if the job is restarted. The billing event is not waited for.
     ///
-    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
-    /// requests for the details of the job, its events or one of its logs fail for 15 minutes, the
-    /// stream ends with the error, even if the others succeed; throttling only slows the stream.
+    /// Transient errors do not end the stream, unless requests for the details, the events or a log
+    /// fail for 15 minutes. Throttling only slows it.
     #[must_use]
     pub fn follow(self) -> PageStream<JobUpdate> {
-        JobFollower::new(self).follow()
+        let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
+        JobFollower::new(self).stream(job, interval, quiet)
     }
 }
 
@@ -281,12 +270,6 @@ impl JobFollower {
             max_events: MAX_EVENTS,
             settings,
         }
-    }
-
-    fn follow(self) -> PageStream<JobUpdate> {
-        let (interval, quiet) = (self.settings.interval, self.settings.quiet);
-        let job = self.settings.job.clone();
-        self.stream(job, interval, quiet)
     }
 
     fn phase_change(&mut self, end_watch: &EndWatch) -> Option<JobUpdate> {

@@ -53,9 +53,8 @@ pub enum JobUpdate {
     },
     /// The job was deleted.
     Vanished,
-    /// The details of the job cannot be read at the moment. The stream continues, and ends with the
-    /// error if it persists. Only a stream with
-    /// [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions) has this item.
+    /// The details cannot be read at the moment. The stream continues. Only with
+    /// [`report_interruptions`](crate::jobs::follow::Updates::report_interruptions).
     Interrupted {
         /// The error, which is tolerated. As JSON it is its text.
         #[serde(serialize_with = "text")]

@@ -1,5 +1,4 @@
-//! Loop that follows a job: rounds of polls with pauses between them, until the job has ended and
-//! its sources were read to their ends.
+//! Loop of rounds of polls, until a job has ended and its sources were read to their ends.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,5 +1,4 @@
-//! `Poller`: the rounds of requests of a wait or of a followed job, and the errors that they
-//! tolerate.
+//! `Poller`: rounds of requests, the pauses between them, and the errors that they tolerate.
 
 use std::{
     sync::Arc,

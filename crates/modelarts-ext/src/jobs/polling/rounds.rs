@@ -1,5 +1,4 @@
-//! End of a followed job: each of its sources was read completely after the end, and none lacks
-//! items.
+//! End of a followed job: each source was read completely after it, and none lacks items.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,5 +1,4 @@
-//! `JobsWait`: a wait for several jobs, which reads all of them in rounds, and returns the results
-//! of the jobs that have ended.
+//! `JobsWait`: a wait that reads several jobs in rounds, and returns their results.
 
 use std::{sync::Arc, time::Duration};
 

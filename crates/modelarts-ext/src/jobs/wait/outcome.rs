@@ -21,12 +21,10 @@ use crate::{
 pub(super) const READ_EVENTS: u8 = 100;
 const LAST_EVENTS: usize = 5;
 
-/// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
-/// details, and the ends of the wait itself.
+/// Result of a wait: an outcome of the waiter `TrainingJobEnded`, or an end of the wait itself.
 ///
-/// An outcome is printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out
-/// of memory) in worker-0`, with the message of the service if it states more than the code. As
-/// JSON, an outcome is an object with its name and its fields:
+/// Printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out of memory) in
+/// worker-0`. As JSON, an object with its name and its fields:
 ///
 /// ```json
 /// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
@@ -42,8 +40,7 @@ pub enum Outcome {
     Failed {
         /// Exit code, if the service states it.
         exit_code: Option<i64>,
-        /// First listed task that failed, such as `worker-0`. The service is known to list only the
-        /// task that failed first.
+        /// First listed task that failed, such as `worker-0`.
         task: Option<String>,
         /// Message of the service about the failure.
         message: Option<String>,
@@ -58,8 +55,7 @@ pub enum Outcome {
     Abnormal {
         /// Detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
-        /// Cause that the last error event states, such as [`EventKind::CreateFailed`]. Only the
-        /// result of a wait that could read the events contains it.
+        /// Cause that the last error event states, such as [`EventKind::CreateFailed`].
         cause: Option<String>,
     },
     /// The job no longer exists: it was deleted before or during the wait.

@@ -1,10 +1,8 @@
 //! `Round`: the requests with which a wait reads several jobs, mostly searches.
 //!
-//! A search returns up to 50 jobs with all details, and a read returns one job. Up to 10 jobs are
-//! searched for by their ids. For more jobs, those that have not ended are searched for by phase.
-//! The other jobs have ended, have a phase that the client does not know, or no longer exist. If
-//! these are many, they are searched for by the final phases; fewer jobs are searched for by their
-//! ids, and the rest is read one by one.
+//! A search returns up to 50 jobs, and a read one. Up to 10 jobs are searched for by ids, more by
+//! phase. The rest has ended or no longer exists: many are searched for by the final phases, fewer
+//! by ids, and the others are read one by one.
 
 use std::collections::{BTreeMap, HashSet};
 

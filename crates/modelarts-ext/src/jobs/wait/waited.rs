@@ -28,13 +28,10 @@ const MOST_REQUESTS: u32 = 2 * IN_FLIGHT as u32;
 /// Result of a wait: the outcome, and the job as it was last read.
 ///
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
-/// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
-/// because the service reports both with a delay. If they cannot be read, both are empty, and the
-/// outcome is returned.
+/// lines of the log, with two calls and for up to a minute. Both may be incomplete, or empty.
 ///
-/// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
-/// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
-/// `last_lines`; [`job`](Self::job) serializes to all details.
+/// As JSON, one object with `id`, `name`, `phase`, `created_at`, `started_at` and `run_seconds` of
+/// the job, the fields of its [`Outcome`], `errors`, `last_events` and `last_lines`.
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
 pub struct Waited {
@@ -70,8 +67,7 @@ impl Waited {
         Self { job, outcome, errors: 0, last_events: Vec::new(), last_lines: Vec::new() }
     }
 
-    /// Returns the job if it completed, or if the wait reached its
-    /// [condition](crate::jobs::wait::Wait::until).
+    /// Returns the job if it completed, or if the condition of the wait holds.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -86,12 +82,9 @@ impl Waited {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for any other outcome, which [`Error::outcome`] returns. The message
-    /// contains the name and the id of the job, the outcome with the exit code, the last events,
-    /// and the last lines of the log of the task that failed; [`Error::waited`] returns these as
-    /// values. [`Error::advice`] returns a next step, such as the call that reads the complete log.
-    /// The kind is [`ErrorKind::Timeout`] if the time limit of the wait was reached, and
-    /// [`ErrorKind::NotCompleted`] otherwise.
+    /// Any other outcome ([`Error::outcome`], [`Error::waited`]). The message has the job, the
+    /// outcome, the last events and the last log lines; [`Error::advice`] a next step. The kind is
+    /// [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
     pub fn success(self) -> Result<Job, Error> {
         let kind = match self.outcome {
             Outcome::Completed | Outcome::Reached => return Ok(self.job),
@@ -190,10 +183,9 @@ impl Waited {
         &self.last_events
     }
 
-    /// Returns the last lines of the task that failed, or else of the first task, of a job that did
-    /// not complete: at most 10 lines with at most 500 characters each. For a line that carriage
-    /// returns overwrite, such as a progress bar, the last state is returned. The lines may contain
-    /// control characters, which the error of [`success`](Self::success) leaves out.
+    /// Returns at most 10 last lines of the task that failed, or else of the first task, with at
+    /// most 500 characters each, and of a progress bar the last state. They may contain control
+    /// characters.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines
@@ -267,8 +259,7 @@ impl Error {
         self.detail()
     }
 
-    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed
-    /// with this error.
+    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before this error.
     pub fn ended(&self) -> &[Waited] {
         self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
     }

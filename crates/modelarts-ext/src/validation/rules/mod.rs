@@ -1,8 +1,7 @@
 //! The rules between fields, and rules on single fields that the description does not state.
 //!
-//! `rules.yaml` has the words of each rule, and this table the condition under which a job breaks
-//! it. The entries without a condition depend on a response of the service or on local files.
-//! `openapi/SOURCES.md` contains a row for each rule with its evidence.
+//! `rules.yaml` has the words of each rule, this table its condition, and `openapi/SOURCES.md` its
+//! evidence. Rules without a condition depend on a response or on local files.
 
 mod channels;
 mod code;

@@ -1,5 +1,4 @@
-//! Look-up of the algorithm, the flavor and the engine of a job, for its validation, and of the
-//! engines, for the advice of an error.
+//! Look-up of the algorithm, the flavor and the engine of a job.
 
 use modelarts_api::types::ShowTrainingJobEnginesResponse;
 use serde_json::Value;
@@ -19,29 +18,25 @@ use crate::{
 
 const DOING: &str = "algorithm and flavor were being looked up";
 
-/// A job whose algorithm and flavor were read, as far as possible.
-pub(super) struct LookedUp(pub(super) CreateJob);
-
-impl LookedUp {
+impl CreateJob {
     /// Reads the specs, unless the job is not to be looked up. Failures are kept, except rejected
     /// credentials: the service locks a key after a few wrong signatures.
-    pub(super) async fn new(
-        job: CreateJob,
+    pub(super) async fn read_specs(
+        &mut self,
         engines: bool,
         deadline: &Deadline,
-    ) -> Result<Self, Error> {
-        let (client, mut looked_up) = (job.client.clone(), Self(job));
-        if looked_up.0.validation == Validation::Full {
-            let work = looked_up.read(engines);
-            deadline.limit(&**client.clock(), DOING, work).await?;
+    ) -> Result<(), Error> {
+        if self.validation != Validation::Full {
+            return Ok(());
         }
-        Ok(looked_up)
+        let client = self.client.clone();
+        deadline.limit(&**client.clock(), DOING, self.read(engines)).await
     }
 
     async fn read(&mut self, engines: bool) -> Result<(), Error> {
-        let body = self.0.body();
-        let draft = Draft::new(&body, self.0.cloud);
-        self.0.unread.clear();
+        let body = self.body();
+        let draft = Draft::new(&body, self.cloud);
+        self.unread.clear();
         if engines {
             let read = self.read_engines(draft).await;
             self.keep_failure(read)?;
@@ -60,16 +55,16 @@ impl LookedUp {
             return Err(error);
         }
         tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
-        self.0.unread.push(error);
+        self.unread.push(error);
         Ok(())
     }
 
     async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        let is_unknown = |id: &&str| self.0.specs.algorithm.of(Some(id)).is_none();
+        let is_unknown = |id: &&str| self.specs.algorithm.of(Some(id)).is_none();
         let Some(id) = draft.algorithm_id().filter(is_unknown) else {
             return Ok(());
         };
-        let client = &self.0.client;
+        let client = &self.client;
         let answer = client
             .call(|api| {
                 api.show_algorithm_by_uuid().project_id(client.project_id()).algorithm_id(id).send()
@@ -88,30 +83,30 @@ impl LookedUp {
             }
             Err(error) => return Err(error),
         };
-        self.0.specs.algorithm.set(Some(id), spec);
+        self.specs.algorithm.set(Some(id), spec);
         Ok(())
     }
 
     async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        let is_unknown = |id: &&str| self.0.specs.flavor.of(Some(id)).is_none();
+        let is_unknown = |id: &&str| self.specs.flavor.of(Some(id)).is_none();
         let Some(id) = draft.flavor_id().filter(is_unknown) else {
             return Ok(());
         };
-        let project = self.0.client.project_id();
+        let project = self.client.project_id();
         let answer =
-            self.0.client.call(|api| api.show_training_job_flavors().project_id(project).send());
+            self.client.call(|api| api.show_training_job_flavors().project_id(project).send());
         let answer = answer.await?;
         if let Some(spec) = FlavorSpec::look_up(&answer, id) {
-            self.0.specs.flavor.set(Some(id), spec);
+            self.specs.flavor.set(Some(id), spec);
         }
         Ok(())
     }
 
     /// Reads the preset engines from the service, unless they are known or the job uses none.
     async fn read_engines(&mut self, draft: Draft<'_>) -> Result<(), Error> {
-        if self.0.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
-            let engines = engines(&self.0.client).await?;
-            self.0.specs.engines = KnownEngines::new(engines.into_inner());
+        if self.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
+            let engines = engines(&self.client).await?;
+            self.specs.engines = KnownEngines::new(engines.into_inner());
         }
         Ok(())
     }

@@ -1,13 +1,10 @@
 //! Submission of a job. A lost response does not result in a second job.
 //!
-//! A create request is not idempotent, but job names are unique. If the response to a create
-//! request is lost, the client searches for the job by its name, and repeats the request only if
-//! the search finds no job. If the service receives both requests, it rejects the second, because
-//! the name is in use.
+//! A create request is not idempotent, but job names are unique: if the service receives a repeated
+//! request, it rejects it, because the name is in use.
 
-// A job passes these types: `CreateJob`; `LookedUp`, whose specs were read (`look_up`); `Checked`;
-// and `Sent`, whose job is searched for if the response is lost (`comparison`). `policy` decides
-// what follows each answer.
+// `look_up` reads the specs of a job that is then checked and sent. If the response is lost,
+// `comparison` searches for the job. `policy` decides what follows each answer.
 
 mod comparison;
 mod look_up;
@@ -33,7 +30,7 @@ use crate::{
             CreateJob,
             json_edit::text_at as text,
             submission::{
-                look_up::{LookedUp, explain_engine},
+                look_up::explain_engine,
                 policy::{Failure, Sent, explain_path, nothing_sent},
             },
         },
@@ -52,15 +49,13 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 };
 
 impl CreateJob {
-    /// Reads the algorithm, the flavor and the preset engine of the job from the service, so that
-    /// [`check`](Self::check) can validate the job against them: their existence, channels,
-    /// accepted kinds of data, constraints of hyper-parameters, and the type and number of nodes of
-    /// the flavor. Use it before work that a rejected job would waste, such as an upload.
+    /// Reads the algorithm, the flavor and the preset engine of the job, so that
+    /// [`check`](Self::check) can validate the job against them. Use it before work that a rejected
+    /// job would waste, such as an upload.
     ///
-    /// Makes at most three calls, all of them reads, and none for specs that are already known, or
-    /// for a job [without look-up](Self::without_look_up). Subscribed algorithms and flavors of
-    /// dedicated pools cannot be looked up. If a call fails, the job is not validated against its
-    /// result, and [`unread`](Self::unread) has the error.
+    /// Makes at most three read calls, none for known specs or [without
+    /// look-up](Self::without_look_up). Subscribed algorithms and flavors of dedicated pools cannot
+    /// be looked up. [`unread`](Self::unread) has the errors of failed calls.
     ///
     /// Clones of the returned job have the specs, so [`submit`](Self::submit) does not look them up
     /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
@@ -68,45 +63,39 @@ impl CreateJob {
     ///
     /// # Errors
     /// Rejected credentials, or calls that exceed
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
-    /// algorithm, flavor or engine is not an error of this method; [`check`](Self::check) reports
-    /// it as a violation.
-    pub async fn look_up(self) -> Result<Self, Error> {
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Missing
+    /// specs are violations of [`check`](Self::check).
+    pub async fn look_up(mut self) -> Result<Self, Error> {
         let deadline = self.client.deadline();
-        Ok(LookedUp::new(self, true, &deadline).await?.0)
+        self.read_specs(true, &deadline).await?;
+        Ok(self)
     }
 
     /// Creates the job exactly once: if the response is lost, the client searches for the job by
     /// its name before it repeats the create request.
     ///
-    /// Before that, algorithm and flavor are [looked up](Self::look_up), and the job is
-    /// [checked](Self::check). A failed look-up is logged as a warning, and the job is created
-    /// without it. The engine is left to the service. All calls together may
-    /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    /// Algorithm and flavor are [looked up](Self::look_up), and the job is [checked](Self::check)
+    /// before. A failed look-up is only logged.
     ///
-    /// If the response is lost (a broken connection, a late response, or an error of the server
-    /// such as 500 or 503), the job is searched for at once, again after a pause of 1 second, and
-    /// again after 3 more seconds, because new jobs are listed with a delay. If it is not found,
-    /// the request is sent again, as often as
-    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
-    /// the request is not sent again.
+    /// If the response is lost, such as with a 503, the job is searched for at once, after 1 second
+    /// and after 3 more, because new jobs are listed with a delay. Only if it is not found, the
+    /// request is sent again, as often as
+    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits.
     ///
-    /// A job of the name counts as the job of this request if it is not more than a minute older
-    /// than the request, and none of its details contradicts the request. Jobs from equal requests
-    /// cannot be distinguished: if two submits of one name have equal bodies, both may return the
-    /// same job.
+    /// A found job counts if it is not more than a minute older than the request, and contradicts
+    /// none of its fields. Submits of equal requests with one name may return the same job.
     ///
     /// # Errors
-    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
-    /// create request is sent in this case. A rejection by the service; if it rejects the engine,
-    /// the list of engines is read, and the solution contains similar names. An error with
-    /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
-    /// the search.
-    pub async fn submit(self) -> Result<Job, Error> {
+    /// All violations of [`check`](Self::check), in [`Error::violations`]; nothing is created then.
+    /// A rejection by the service, with similar names for an unknown engine.
+    /// [`Error::is_uncertain`] if the job may exist; the solution has the result of the search.
+    pub async fn submit(mut self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let looked_up = LookedUp::new(self, false, &deadline).await;
-        let checked = looked_up.map_err(nothing_sent)?.check()?;
-        checked.create(&deadline).await
+        self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
+        for warning in self.check().into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
+        }
+        Checked { body: self.body(), client: self.client }.create(&deadline).await
     }
 
     pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
@@ -116,16 +105,6 @@ impl CreateJob {
         };
         let name = text(&self.body, metadata::NAME);
         (workspace.to_owned(), name.to_owned())
-    }
-}
-
-impl LookedUp {
-    fn check(self) -> Result<Checked, Error> {
-        for warning in self.0.check().into_result("the job")? {
-            tracing::warn!(%warning, "the job does not follow a recommendation");
-        }
-        let (body, client) = (self.0.body(), self.0.client);
-        Ok(Checked { client, body })
     }
 }
 

@@ -1,7 +1,6 @@
 //! The decisions of a submission: what follows each answer, without a request.
 //!
-//! A create request is sent, and its job is searched for if the request may have been executed.
-//! The request is sent again only if the search finds no job, so the states are:
+//! The job of a request that may have been executed is searched for. The states are:
 //!
 //! ```text
 //! Sent::Nothing --answer--> the end, or Unsettled --search--> the end, or Sent::Lost --> ...
