@@ -67,7 +67,6 @@ impl OffsetUnit {
     }
 }
 
-/// The unit of offsets of one list, set when it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
 /// Lists whose sources disagree about the unit (SOURCES, "Without a number").

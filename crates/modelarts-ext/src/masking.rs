@@ -4,7 +4,6 @@ use serde_json::Value;
 
 /// Text that replaces a secret.
 pub const MASK: &str = "***";
-/// Parts of the names of fields that hold credentials.
 const SECRET_NAMES: [&str; 6] =
     ["password", "secret", "token", "credential", "access_key", "private_key"];
 /// Words in the names of variables that hold credentials, such as the last one of `API_KEY`.
@@ -12,7 +11,6 @@ const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
 /// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
 const SECRET_ENDS: [&str; 8] =
     ["password", "passwords", "passwd", "secret", "secrets", "token", "apikey", "credentials"];
-/// Parameters of presigned links, in lower case. Each of them gives access.
 const SIGNATURES: [&str; 4] =
     ["signature=", "x-amz-security-token=", "x-obs-security-token=", "x-amz-credential="];
 

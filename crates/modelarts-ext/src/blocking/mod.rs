@@ -44,35 +44,6 @@
 //! }
 //! ```
 //!
-//! # List jobs
-//!
-//! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::{Filter, blocking::BlockingExt};
-//!
-//! # fn main() -> Result {
-//! #     let (emulator, client) = start().block()?;
-//! #     for name in ["sweep-1", "sweep-2", "other"] {
-//! #         hello(&emulator, &client, name)?.submit().block()?;
-//! #     }
-//! #     assert_eq!(print_sweep(&client)?, 2);
-//! #     emulator.shutdown().block();
-//! #     Ok(())
-//! # }
-//! #
-//! /// Prints the jobs of a sweep, and returns their number.
-//! fn print_sweep(client: &Client) -> Result<usize, Error> {
-//!     let jobs = client.training_jobs().list().filter(Filter::name().like("sweep"));
-//!     let mut count = 0;
-//!     for job in jobs.stream().blocking_iter() {
-//!         let job = job?;
-//!         println!("{}: {}", job.name(), job.phase());
-//!         count += 1;
-//!     }
-//!     Ok(count)
-//! }
-//! ```
-//!
 //! # Follow a log to its end
 //!
 //! ```
@@ -179,7 +150,6 @@ impl<T> BlockingExt for T {}
 /// Iterator over the items of a stream; see [`BlockingExt::blocking_iter`].
 #[must_use = "an iterator does nothing unless it is read"]
 pub struct BlockingIter<S> {
-    /// The stream; `None` after it has ended.
     stream: Option<Pin<Box<S>>>,
 }
 

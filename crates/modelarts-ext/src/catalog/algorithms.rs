@@ -6,7 +6,7 @@ use modelarts_api::{
 };
 
 use crate::{
-    catalog::row_source::row_key,
+    catalog::row_key,
     client::Client,
     error::Error,
     pagination::{
@@ -17,14 +17,6 @@ use crate::{
 };
 
 /// Algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
-///
-/// ```no_run
-/// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
-/// for algorithm in client.algorithms().name_like("bert").collect(10).await? {
-///     println!("{:?}", algorithm.metadata.and_then(|metadata| metadata.name));
-/// }
-/// # Ok(()) }
-/// ```
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
 /// Conditions of an algorithm list, set by the methods of [`ListAlgorithms`].

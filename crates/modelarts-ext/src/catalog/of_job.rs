@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    catalog::row_source::RowSource,
+    catalog::RowSource,
     jobs::job::JobHandle,
     pagination::{list::List, source::Counts},
 };
@@ -19,7 +19,7 @@ impl JobHandle {
     /// Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ListTrainingJobTasks",
             move |api, project, _, _| {
@@ -27,14 +27,14 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.0, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the stages of each run of the job. Huawei Cloud only.
     pub fn stages(&self) -> List<StageRecord> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ListTrainingJobStages",
             move |api, project, _, _| {
@@ -42,8 +42,8 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.running_records, Counts::of_total(answer.total_count)),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the tags of the job. Huawei Cloud only.
@@ -75,7 +75,7 @@ impl JobHandle {
     /// ```
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ShowTrainJobTags",
             move |api, project, _, _| {
@@ -83,8 +83,8 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.tags, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the trials of a hyper-parameter search. A trial may have several rows.

@@ -59,7 +59,7 @@ async fn look_up<T, F: Future<Output = Result<T, Error>>>(
             retries += 1;
         }
     };
-    transport.deadline().limit(clock, doing, attempts).await
+    transport.deadline().limit(doing, attempts).await
 }
 
 impl Client {

@@ -288,6 +288,14 @@ impl Client {
         self.0.transport.deadline()
     }
 
+    /// Starts a deadline that does not include the pauses of a rate limit for this many calls.
+    pub(crate) fn deadline_of(&self, timeout: Duration, calls: u32) -> Deadline {
+        let transport = &self.0.transport;
+        let limit = transport.rate_limit.as_ref();
+        let pauses = limit.map_or(Duration::ZERO, |limit| limit.spacing() * calls);
+        Deadline::new(&transport.clock, Some(timeout + pauses))
+    }
+
     /// Returns the cloud whose rules apply; see [`ClientBuilder::cloud`].
     pub fn cloud(&self) -> Cloud {
         self.0.location.cloud

@@ -119,25 +119,22 @@ impl ClientBuilder {
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let of_source = found.map(|found| found.project.clone());
         let project = hints.project.clone().or(of_source.unwrap_or_default());
-        let origins = Origins {
-            environment: &environment,
-            source: found.and_then(|found| found.origin.clone()),
+        let source: Option<Arc<str>> = found.and_then(|found| found.origin.clone());
+        let origin_of = |call: Option<&str>, variables: &[&'static str]| -> Option<Arc<str>> {
+            let variable = || Some(environment.first(variables)?.0);
+            call.or_else(variable).map(Into::into)
         };
         let project_origin = match (&self.project.id, &hints.project.id, &project.id) {
             (Some(_), ..) => "project_id()".into(),
-            (None, Some(_), _) => origins.of(None, PROJECT).unwrap_or_else(|| PROJECT[0].into()),
+            (None, Some(_), _) => origin_of(None, PROJECT).unwrap_or_else(|| PROJECT[0].into()),
             (None, None, Some(_)) => {
-                let source = origins.source.clone();
-                source.unwrap_or_else(|| "the source of the credentials".into())
+                source.clone().unwrap_or_else(|| "the source of the credentials".into())
             }
             (None, None, None) => "the look-up in IAM".into(),
         };
-        let endpoint_origin = origins.of(self.endpoint.as_ref().map(|_| "endpoint()"), ENDPOINT);
-        let region_origin = origins.of(self.region.as_ref().map(|_| "region()"), REGION);
-        let region_origin = region_origin.or_else(|| {
-            let source = origins.source.clone();
-            source.filter(|_| region.is_some())
-        });
+        let endpoint_origin = origin_of(self.endpoint.as_ref().map(|_| "endpoint()"), ENDPOINT);
+        let region_origin = origin_of(self.region.as_ref().map(|_| "region()"), REGION);
+        let region_origin = region_origin.or(source.filter(|_| region.is_some()));
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -306,7 +303,6 @@ fn missing_settings(missing: [Option<Error>; 3]) -> Error {
     Error::config(message)
 }
 
-/// The resolved settings of a client, except for the id of its project.
 pub(super) struct ResolvedConfig {
     pub(super) location: Location,
     pub(super) transport: HttpTransport,
@@ -326,18 +322,5 @@ impl ResolvedConfig {
             .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?;
         let offsets = DetectedOffsets::default();
         Ok(Client::assemble(self.http, transport, project_id, self.location, offsets))
-    }
-}
-
-struct Origins<'a> {
-    environment: &'a Environment,
-    source: Option<Arc<str>>,
-}
-
-impl Origins<'_> {
-    /// Returns the call that set a setting, or the first of its variables that is set.
-    fn of(&self, call: Option<&str>, variables: &[&'static str]) -> Option<Arc<str>> {
-        let variable = || Some(self.environment.first(variables)?.0);
-        call.or_else(variable).map(Into::into)
     }
 }

@@ -18,7 +18,6 @@ pub(crate) struct ProjectRef {
 }
 
 impl ProjectRef {
-    /// Returns this project, or the other one if this one is empty.
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::default() { other } else { self }
     }
@@ -48,7 +47,6 @@ pub(crate) fn endpoint(
     Ok(listed.or_else(|| service.default_endpoint(region)))
 }
 
-/// A region in the regions file of the official SDK.
 #[derive(Deserialize)]
 struct Region {
     id: String,
@@ -97,12 +95,9 @@ pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, 
     Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
 }
 
-/// Domain of Huawei Cloud, without its end, which depends on the region.
 pub(super) const HUAWEI_DOMAIN: &str = "myhuaweicloud.";
 pub(super) const OTC_DOMAIN: &str = "otc.t-systems.com";
-/// Regions of Open Telekom Cloud with ModelArts.
 const OTC: &str = "eu-de";
-/// Regions of Open Telekom Cloud with IAM.
 const OTC_IAM: &str = "eu-de eu-nl";
 /// Regions of Huawei Cloud, as listed by its SDK.
 const HUAWEI: &str = "\

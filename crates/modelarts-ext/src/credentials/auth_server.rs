@@ -40,7 +40,6 @@ pub(super) struct AuthReply {
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     retry_after: Option<Duration>,
-    /// The mask for the secrets of the request.
     pub(super) mask: Mask,
 }
 
@@ -155,7 +154,6 @@ impl AuthServer {
     pub(super) fn response_error(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
-        // The body of a successful response is not masked yet.
         reply.mask.mask_body(&mut body);
         let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&body);

@@ -18,7 +18,6 @@ static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
 static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// The number of headers that are added to most requests, by this module and by reqwest.
 const ADDED_HEADERS: usize = 5;
 
 fn is_reserved(name: &HeaderName) -> bool {

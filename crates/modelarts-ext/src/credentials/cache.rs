@@ -123,7 +123,6 @@ type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
-    /// Renewal in progress, which exists as long as a call waits for it.
     renewal: Option<WeakShared<Renewal>>,
     /// Error that is returned without a request, and the time until which it is returned.
     rejection: Option<(Error, SystemTime)>,
@@ -132,7 +131,6 @@ struct State {
 struct CachedCredentials {
     credentials: Credentials,
     ends: Option<SystemTime>,
-    /// The time of the next renewal, which failures postpone.
     renew_at: Option<SystemTime>,
 }
 
@@ -205,7 +203,6 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches credentials, once for all waiting calls.
     async fn fetch(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let fetched = self.source.fetch(context).await;
         let now = context.clock.now();

@@ -14,9 +14,9 @@ use crate::{
         auth_server::AuthServer,
         cache::FetchCredentials,
         config_files,
-        oidc::Oidc,
         password::{Named, Password},
         source::{FoundCredentials, Hints, Lookup, pair},
+        temporary_keys::Oidc,
     },
     error::Error,
 };

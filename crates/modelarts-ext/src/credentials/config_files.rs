@@ -232,7 +232,6 @@ fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
 
 const PROFILE_FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
 const PROFILE: &str = ".huaweicloud/credentials";
-/// The section for services with projects, such as `ModelArts`.
 const PROFILE_SECTION: &str = "basic";
 
 pub(super) fn profile_path(environment: &Environment) -> Option<PathBuf> {
@@ -282,7 +281,6 @@ pub(super) fn find_profile(environment: &Environment, _: &Hints) -> Result<Looku
     }))
 }
 
-/// Line number of a section, and its values by their keys in lower case.
 type Section = (usize, BTreeMap<String, String>);
 
 /// Parses the section `[basic]`. A value is the whole text after `=` or `:`.

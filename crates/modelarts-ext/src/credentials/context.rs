@@ -1,9 +1,6 @@
 //! `ProviderContext`: the HTTP clients and the clock of providers of credentials.
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use crate::{
     clock::Clock,
@@ -19,7 +16,6 @@ pub struct ProviderContext {
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
-    /// `true` if `http` can be used for every address with https.
     pub(crate) is_secure: bool,
     pub(crate) others: Arc<HttpClients>,
 }
@@ -72,6 +68,7 @@ impl ProviderContext {
 }
 
 /// HTTP clients for other machines, which are created when they are first used.
+#[derive(Debug)]
 pub(crate) struct HttpClients {
     settings: HttpSettings,
     secure: OnceLock<reqwest::Client>,
@@ -94,11 +91,5 @@ fn get_or_make(
             let made = make()?;
             Ok(cell.get_or_init(|| made).clone())
         }
-    }
-}
-
-impl fmt::Debug for HttpClients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HttpClients")
     }
 }

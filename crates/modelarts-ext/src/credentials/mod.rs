@@ -42,7 +42,7 @@
 //! a program passes a [`CachedProvider`] of its own to
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
-// `cache` caches the credentials that `password`, `oidc`, `metadata` and `temporary_keys` request
+// `cache` caches the credentials that `password`, `metadata` and `temporary_keys` request
 // with `auth_server`. `chain` searches the environment and `config_files` for credentials.
 // `authenticate` adds them to a request, `rejection` decides if newer ones can help, and `identity`
 // looks up their project and user.
@@ -55,7 +55,6 @@ mod config_files;
 mod context;
 pub(crate) mod identity;
 pub(crate) mod metadata;
-mod oidc;
 mod password;
 pub(crate) mod rejection;
 pub(crate) mod source;
@@ -66,8 +65,8 @@ pub use chain::files;
 pub(crate) use context::HttpClients;
 pub use context::ProviderContext;
 pub use metadata::Metadata;
-pub use oidc::Oidc;
 pub use password::Password;
+pub use temporary_keys::Oidc;
 pub use temporary_keys::TemporaryKeys;
 
 use std::{fmt, sync::Arc};
@@ -171,7 +170,6 @@ impl Credentials {
         Ok(())
     }
 
-    /// Returns the parts that must be masked. An access key may be shown.
     fn secrets(&self) -> [Option<&str>; 2] {
         let (secret, token) = match &*self.0 {
             CredentialKind::Keys(keys) => (&keys.secret_key, keys.security_token.as_ref()),

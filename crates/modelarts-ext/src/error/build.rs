@@ -70,7 +70,6 @@ impl Error {
         self
     }
 
-    /// Adds advice, unless the service gave its own.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.reply.solution = self.0.reply.solution.or(solution);
         self

@@ -79,7 +79,6 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.code() == Some(codes::TRAINING_JOB_NOT_FOUND)
     }
 
-    /// Returns `true` for a 404 without a code, such as a page of a load balancer.
     pub(crate) fn is_404_without_code(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }

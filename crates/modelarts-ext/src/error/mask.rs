@@ -11,11 +11,9 @@ use serde_json::Value;
 const REPLACEMENT: &str = "***";
 /// Shorter secrets, in bytes, would match too many unrelated texts.
 const MIN_SECRET: usize = 4;
-/// Maximum size of JSON that is masked string by string, in bytes. Longer JSON is masked as text.
 const MAX_JSON: usize = 64 << 10;
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Encoded forms of secrets, which the mask replaces in texts.
 pub(crate) struct Mask(Vec<String>);
 
 impl Mask {

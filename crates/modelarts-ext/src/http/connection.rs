@@ -12,10 +12,9 @@ const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not t
     variable SSL_CERT_FILE; a program may also call `ClientBuilder::root_certificate`";
 const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct HttpSettings {
     pub(crate) connect_timeout: Duration,
-    /// Trusted root certificates (PEM), in addition to those of the platform.
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) program: Option<String>,
 }

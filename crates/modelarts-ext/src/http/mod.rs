@@ -6,6 +6,5 @@ pub(crate) mod body;
 pub(crate) mod connection;
 pub(crate) mod headers;
 pub(crate) mod runtime;
-pub(crate) mod signature_mismatch;
 pub mod signing;
 pub(crate) mod url;

@@ -76,7 +76,6 @@ const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Characters that are encoded in queries: all except the unreserved characters (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 /// The slash separates segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
@@ -93,7 +92,6 @@ pub(crate) struct Signature {
     pub(crate) authorization: String,
     /// The gateway returns its own version if it rejects the signature.
     pub(crate) canonical_request: String,
-    /// Query string that must be sent.
     pub(crate) query: String,
 }
 

@@ -8,7 +8,6 @@ use crate::{error::Error, jobs::job::Job, timestamp::Timestamp};
 
 /// Only the vendor's Terraform provider states this limit (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
-/// Maximum time range of a condition, 31 days (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// Condition of a search for jobs. A search returns the jobs that meet all its conditions.

@@ -64,16 +64,11 @@ impl JobHandle {
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self) -> Result<Job, Error> {
-        let response = self
-            .client
-            .call(|api| {
-                api.show_training_job_details()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .send()
-            })
-            .await?;
-        self.job_from_response(response)
+        let (project, id) = self.ids();
+        let response = self.client.call(|api| {
+            api.show_training_job_details().project_id(project).training_job_id(id).send()
+        });
+        self.job_from_response(response.await?)
     }
 
     /// Creates the job from a response. A response about another job is an error.
@@ -114,6 +109,11 @@ impl JobHandle {
         &self.id
     }
 
+    /// Returns the ids of the project and of the job, for a call.
+    pub(super) fn ids(&self) -> (types::ProjectId, types::TrainingJobId) {
+        (self.client.project().clone(), self.id.clone())
+    }
+
     /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
     ///
     /// If the response is lost, the stop is sent again. If the service rejects the second one,
@@ -123,7 +123,7 @@ impl JobHandle {
     /// [`Error::is_conflict`] if the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
+        let stopped = deadline.run(self.stop()).await;
         stopped.unwrap_or_else(|| {
             Err(deadline.timeout_error("the job was being stopped").with_uncertainty())
         })
@@ -131,17 +131,11 @@ impl JobHandle {
 
     async fn stop(&self) -> Result<Job, Error> {
         let body = types::StopTrainingJobRequest::builder().action_type("terminate");
-        let stopped = self
-            .client
-            .call(|api| {
-                api.stop_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .body(body)
-                    .send()
-            })
-            .await;
-        let rejection = match stopped {
+        let (project, id) = self.ids();
+        let stopped = self.client.call(|api| {
+            api.stop_training_job().project_id(project).training_job_id(id).body(body).send()
+        });
+        let rejection = match stopped.await {
             Ok(response) => {
                 let status = response.status.as_ref();
                 if status.is_none_or(|status| status.phase.is_none()) {
@@ -170,16 +164,11 @@ impl JobHandle {
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
     pub async fn delete(&self) -> Result<(), Error> {
+        let (project, id) = self.ids();
         let deleted = self
             .client
-            .call(|api| {
-                api.delete_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .send()
-            })
-            .await;
-        match deleted {
+            .call(|api| api.delete_training_job().project_id(project).training_job_id(id).send());
+        match deleted.await {
             Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
             _ => Ok(()),
         }

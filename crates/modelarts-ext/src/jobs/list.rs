@@ -23,7 +23,6 @@ use crate::{
 };
 
 const MAX_FILTERS: usize = 20;
-/// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
 
 /// Limits the requests for a start that is far in the past by mistake.
@@ -65,16 +64,6 @@ impl TrainingJobs {
     ///
     /// The service searches workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a
     /// project without others. [`ListJobs::get_by_name`] searches another workspace.
-    ///
-    /// ```no_run
-    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
-    /// match client.training_jobs().get_by_name("bert-first").await {
-    ///     Ok(job) => println!("{job}"),
-    ///     Err(error) if error.is_not_found() => println!("there is no such job"),
-    ///     Err(error) => return Err(error),
-    /// }
-    /// # Ok(()) }
-    /// ```
     ///
     /// # Errors
     /// Those of [`ListJobs::get_by_name`].

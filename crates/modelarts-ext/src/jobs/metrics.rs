@@ -118,7 +118,7 @@ impl JobHandle {
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());
-        deadline.limit(&**self.client().clock(), "metrics were being requested", metrics).await
+        deadline.limit("metrics were being requested", metrics).await
     }
 
     async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
@@ -127,17 +127,12 @@ impl JobHandle {
             Some(start) => start,
             None => self.get().await?.started_at().ok_or_else(not_ready)?,
         };
-        let client = self.client();
-        let answer = client
-            .call(|api| {
-                api.show_training_job_metrics()
-                    .project_id(client.project().clone())
-                    .training_job_id(self.training_job_id().clone())
-                    .task_id(task)
-                    .send()
-            })
-            .await?;
-        let series = answer.into_inner().metrics.into_iter();
+        let (project, id) = self.ids();
+        let answer = self.client().call(|api| {
+            let call = api.show_training_job_metrics().project_id(project);
+            call.training_job_id(id).task_id(task).send()
+        });
+        let series = answer.await?.into_inner().metrics.into_iter();
         Ok(series
             .map(|series| {
                 let metric = series.metric.map(|metric| metric.to_string());

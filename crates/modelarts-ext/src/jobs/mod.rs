@@ -64,7 +64,6 @@ mod metrics;
 mod polling;
 mod submit_all;
 mod training_jobs;
-mod update;
 pub mod wait;
 
 pub use diagnosis::{Cause, Diagnosis};

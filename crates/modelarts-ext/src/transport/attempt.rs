@@ -13,7 +13,6 @@ use crate::{
 };
 
 const BODY_CAP: usize = 64 << 20;
-/// Length at which an error response is truncated, in bytes. Useful error responses are shorter.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
 pub(crate) struct AttemptError {

@@ -35,7 +35,6 @@ pub struct CallInfo {
     pub(crate) status: Option<u16>,
     pub(crate) body: Bytes,
     pub(crate) skipped: Skipped,
-    /// Secrets that the attempts sent, one set for each attempt.
     pub(super) secrets: Vec<Secrets>,
     pub(crate) canonical_request: Option<String>,
     pub(crate) advice: Option<String>,

@@ -121,13 +121,13 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
+#[derive(Debug)]
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
     /// Client of blocking calls. A connection is served by the runtime that opened it, which a
     /// blocking call may block.
     background: RwLock<Option<reqwest::Client>>,
     settings: HttpSettings,
-    /// `true` if the service is reached over https.
     secure: bool,
     /// `true` if the service is on this machine, so that no proxy is used.
     direct: bool,
@@ -153,12 +153,6 @@ impl ReqwestConnector {
             Some(http) => Ok(http.clone()),
             None => Ok(http.insert(self.make()?).clone()),
         }
-    }
-}
-
-impl fmt::Debug for ReqwestConnector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReqwestConnector")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -14,7 +14,9 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
+/// Time limit of a wait, or of a method with several calls.
 pub(crate) struct Deadline {
+    clock: Arc<dyn Clock>,
     started: SystemTime,
     timeout: Option<Duration>,
     /// Timer of the deadline, created on first use because tokio timers require a runtime.
@@ -22,25 +24,26 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    pub(crate) fn new(clock: &dyn Clock, timeout: Option<Duration>) -> Self {
-        Self { started: clock.now(), timeout, timer: OnceLock::new() }
+    pub(crate) fn new(clock: &Arc<dyn Clock>, timeout: Option<Duration>) -> Self {
+        let started = clock.now();
+        Self { clock: Arc::clone(clock), started, timeout, timer: OnceLock::new() }
     }
 
-    pub(crate) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
-        let left = |timeout: Duration| timeout.saturating_sub(since(clock, self.started));
-        self.timeout.map(left)
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let elapsed = since(&*self.clock, self.started);
+        self.timeout.map(|timeout| timeout.saturating_sub(elapsed))
     }
 
     /// Returns `None` if the deadline passes before `work` completes.
-    pub(crate) async fn run<T>(
-        &self,
-        clock: &dyn Clock,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let Some(left) = self.left(clock) else {
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let Some(left) = self.left() else {
             return Some(work.await);
         };
-        let timer = self.timer.get_or_init(|| clock.sleep(left).shared());
+        let timer = self.timer.get_or_init(|| self.clock.sleep(left).shared());
         match future::select(pin!(work), timer.clone()).await {
             Either::Left((done, _)) => Some(done),
             Either::Right(_) => None,
@@ -50,11 +53,10 @@ impl Deadline {
     /// Runs a step until the deadline, which is an error that names the action `doing`.
     pub(crate) async fn limit<T>(
         &self,
-        clock: &dyn Clock,
         doing: &str,
         step: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let done = self.run(clock, step).await;
+        let done = self.run(step).await;
         done.unwrap_or_else(|| Err(self.timeout_error(doing)))
     }
 
@@ -83,7 +85,6 @@ const MAX_LATENESS: Duration = Duration::from_millis(100);
 pub(crate) struct RateLimit {
     spacing: Duration,
     burst: u32,
-    /// Time of the next call if calls were spread evenly.
     next: Mutex<SystemTime>,
     /// Time at which the service asked for a pause, and its length.
     hold: Mutex<(SystemTime, Duration)>,

@@ -53,7 +53,6 @@ pub(crate) struct HttpTransport {
     pub(crate) shared: Arc<Shared>,
     /// Receives the metadata of a call in progress, also if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
-    /// Rate limit of all attempts; `None` except in a wait for several jobs.
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
 }
 
@@ -223,7 +222,7 @@ impl HttpTransport {
     }
 
     pub(crate) fn deadline(&self) -> Deadline {
-        Deadline::new(&*self.clock, Some(self.shared.overall_timeout))
+        Deadline::new(&self.clock, Some(self.shared.overall_timeout))
     }
 
     fn left(&self, started: SystemTime) -> Duration {

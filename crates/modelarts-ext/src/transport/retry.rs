@@ -138,7 +138,6 @@ impl RetryPolicy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
     Response(StatusCode),
-    /// No connection was made, so the request was not sent and not executed.
     NotSent,
     /// The response was lost. The request may have been executed.
     Lost,
@@ -158,9 +157,7 @@ pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     }
 }
 
-/// Capacity of the bucket for tokens that accumulate with time, in seconds.
 const CAPACITY_SECONDS: f64 = 10.0;
-/// Capacity of the bucket for tokens that accumulate with calls, in calls.
 const CAPACITY_CALLS: f64 = 100.0;
 
 /// Token bucket for retries. Both calls and time add tokens, so that an overloaded service receives

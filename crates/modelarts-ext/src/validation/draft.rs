@@ -131,7 +131,6 @@ pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
 pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
 pub(super) const TEMPLATE: &str = "job_template";
 
-/// Annotations whose value is `true` or `false`.
 pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
 
 pub(super) const OTHERS: [&str; 7] = [

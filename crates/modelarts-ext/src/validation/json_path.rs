@@ -106,7 +106,6 @@ impl<'a> Located<'a> {
         paths.iter().any(|path| self.has(path))
     }
 
-    /// Returns the field if `condition` is true, and an empty list otherwise.
     pub(crate) fn when(self, condition: bool) -> Fields<'a> {
         condition.then_some(self).into_iter().collect()
     }
@@ -240,7 +239,6 @@ pub(crate) fn has_content(value: &Value) -> bool {
     }
 }
 
-/// The fields that hold environment variables, which often contain passwords.
 const VARIABLE_FIELDS: [&str; 2] = [job_algorithm::ENVIRONMENTS, fine_tuning_config::TASK_ENV];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {

@@ -35,7 +35,6 @@ pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
     fields(schema).find(|field| field.name == name)
 }
 
-/// The fields whose error code is not [`codes::INVALID_PARAM`].
 const CODES: &[(&str, &str)] = &[
     (algorithm::parameters::constraint::TYPE, codes::PARAM_TYPE_ERROR),
     (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
@@ -72,7 +71,6 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
-/// Patterns, each with a description in words, and the advice for a text with other characters.
 const PATTERNS_IN_WORDS: &[(&str, &str, &str)] = &[
     ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -", "use letters, digits, _ and -"),
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./", "use letters, digits and -_./"),
@@ -151,7 +149,6 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
     }
 }
 
-/// Collects the fields below `located` that no document mentions.
 pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<Located<'a>>) {
     match shape {
         Shape::Object(schema) => {
@@ -201,7 +198,6 @@ fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
         .map(|limit| &limit.rule)
 }
 
-/// Returns the limits of a field in words, if the string violates one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
     let broken = rules(schema, name).any(|rule| breaks(&value, rule));
@@ -257,7 +253,6 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// Fields (schema and name) whose unit is hours.
 const TIMES: &[(&str, &str)] =
     &[(auto_stop::SCHEMA, auto_stop::DURATION), (reserved_time::SCHEMA, reserved_time::DURATION)];
 

@@ -12,13 +12,11 @@ use crate::{
     validation::json_path::Located,
 };
 
-/// Rule on a new job, from `rules.yaml`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rule {
     /// Name in `openapi/SOURCES.md`, if it is not the key.
     pub(crate) name: Option<String>,
-    /// General names of the fields that the rule concerns.
     pub(crate) fields: Vec<String>,
     pub(crate) basis: Basis,
     pub(crate) code: String,
@@ -28,16 +26,13 @@ pub(crate) struct Rule {
     pub(crate) advice: String,
 }
 
-/// Evidence for a rule, as listed in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Basis {
     /// The service is known to reject such jobs, or its list of error codes names this cause.
     #[default]
     Refusal,
-    /// A document states the requirement.
     Must,
-    /// A document recommends or seems to imply the requirement.
     Advice,
 }
 

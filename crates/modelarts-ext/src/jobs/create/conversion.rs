@@ -212,7 +212,6 @@ pub(super) fn request_from_details(details: &Value) -> Value {
 /// Operation that creates a job. Its row lists the fields that occur only in its response.
 const CREATE: Option<&Operation> = Operation::find("create_training_job");
 
-/// Request fields whose values the service derives from other fields.
 const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];
 
 pub(crate) fn is_response_only(general: &str) -> bool {

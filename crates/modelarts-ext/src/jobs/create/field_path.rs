@@ -17,7 +17,6 @@ pub(super) fn set_field(body: &mut Value, path: &str, value: &str) -> Result<(),
     set_at(Shape::Object(BODY), body, "", path, value)
 }
 
-/// Sets the value at the path `rest` below a value of this shape, which is at the path `done`.
 fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) -> Result<(), Error> {
     let whole = |step: &str| match (done, step.starts_with('[')) {
         ("", _) => step.to_owned(),

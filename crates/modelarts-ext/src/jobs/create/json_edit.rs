@@ -20,12 +20,10 @@ pub(super) fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
     names.try_fold(body, |value, name| value.get(name))
 }
 
-/// Returns the text at a path; empty if it is missing.
 pub(super) fn text_at<'a>(body: &'a Value, path: &str) -> &'a str {
     get(body, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the value at a path. Missing objects along the path are created.
 pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(body, member)
 }

@@ -22,7 +22,6 @@ use crate::{
 };
 
 pub(super) const MAX_BYTES: u64 = 5 << 30;
-/// Maximum number of files in a code directory, not counting directories.
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
 /// In bytes. The service accepts more, which each task then downloads.

@@ -127,11 +127,8 @@ pub struct CreateJob {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Validation {
-    /// Looks up the algorithm and the flavor, and checks the job.
     Full,
-    /// Checks the job without a request.
     Local,
-    /// Leaves the validation to the service.
     Off,
 }
 
@@ -149,7 +146,6 @@ impl TrainingJobs {
 }
 
 impl CreateJob {
-    /// Creates a builder from a request body in which all fields have the right types.
     pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),

@@ -26,18 +26,14 @@ pub(super) struct Facts {
     pub(super) tasks: Vec<String>,
     pub(super) has_started: bool,
     pub(super) time_run: Option<Duration>,
-    /// First task that failed, its exit code and its message, as the details state them.
     pub(super) failed: Option<Failed>,
     pub(super) runs: Vec<Run>,
     pub(super) auto_stop: Option<Duration>,
     pub(super) flavor: Option<String>,
-    /// Memory of the flavor, such as `32 GB`.
     pub(super) memory: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) inputs: Vec<Input>,
-    /// Events, newest first.
     pub(super) events: Vec<Event>,
-    /// Ends of logs; first that of the failed task.
     pub(super) logs: Vec<TaskLog>,
     /// Largest of the last values of the memory usage, with the time of the newest of them.
     pub(super) memory_usage: Option<(Timestamp, f64)>,
@@ -304,7 +300,6 @@ pub(super) struct Finding {
     pub(super) confidence: Confidence,
     pub(super) task: Option<String>,
     pub(super) exit_code: Option<i64>,
-    /// Text that shows the cause, such as the line of a log.
     pub(super) detail: Option<String>,
     pub(super) evidence: Vec<Evidence>,
 }
@@ -338,7 +333,6 @@ pub(super) fn status(facts: &Facts) -> Option<Evidence> {
     differs.then(|| Evidence::new(None, Fact::Status { text }))
 }
 
-/// Returns the last event, except for the one about costs.
 pub(super) fn last_event(facts: &Facts) -> Option<Evidence> {
     let mut events = facts.events.iter();
     let last = events.find(|event| event.kind() != EventKind::Billed)?;

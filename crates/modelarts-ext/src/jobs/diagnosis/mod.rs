@@ -32,12 +32,10 @@
 //!
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
-// `read` reads the `facts`, from which `rules` and `failure` conclude a finding; `search` finds the
-// cause in a log. Causes, texts and signatures are generated from `openapi/causes.yaml`.
+// From the `facts`, `rules` conclude a finding; `search` finds the cause in a log. Causes, texts
+// and signatures are generated from `openapi/causes.yaml`.
 
 mod facts;
-mod failure;
-mod read;
 mod report;
 mod rules;
 mod search;
@@ -51,12 +49,23 @@ pub use modelarts_api::{
 };
 pub use report::{Diagnosis, Evidence, Fact};
 
+use std::time::Duration;
+
+use futures::future::join_all;
+use modelarts_api::types::Phase;
+
 use crate::{
     error::Error,
     jobs::{
-        diagnosis::{facts::Facts, rules::diagnose},
+        diagnosis::{
+            facts::{Facts, TaskLog},
+            rules::diagnose,
+        },
+        exit_code::signal_name,
+        filter::Filter,
         job::{Job, JobHandle},
     },
+    transport::deadline::Deadline,
 };
 
 impl JobHandle {
@@ -71,10 +80,8 @@ impl JobHandle {
     /// Returns the error of the call for the details.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
-        let clock = &**self.client().clock();
-        let job = deadline.limit(clock, "the job was being read", self.get());
-        let job = job.await?;
-        let facts = read::facts(&job, &deadline).await;
+        let job = deadline.limit("the job was being read", self.get()).await?;
+        let facts = read_facts(&job, &deadline).await;
         Ok(Diagnosis::of(&job, &facts))
     }
 }
@@ -96,5 +103,142 @@ impl Diagnosis {
             exit_code: finding.exit_code,
             evidence: finding.evidence,
         }
+    }
+}
+
+const EVENTS: u8 = 100;
+const MAX_LOGS: usize = 4;
+const LOG_TAIL: usize = 256 << 10;
+const QUEUE: usize = 50;
+const QUEUE_NAMES: usize = 5;
+/// Number of values of the memory usage that count as the end of a run: one a minute.
+const LAST_MINUTES: usize = 3;
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Number of calls whose pauses of a rate limit the time limit does not include.
+const CALLS: u32 = 3;
+
+/// Reads what the phase needs until the deadline. Failures are part of the facts.
+async fn read_facts(job: &Job, deadline: &Deadline) -> Facts {
+    let mut facts = Facts::of(job);
+    let limit = job.client().deadline_of(TIMEOUT, CALLS);
+    if deadline.run(limit.run(read(job, &mut facts))).await.flatten().is_none() {
+        let error = limit.timeout_error("events, logs and usage were being read");
+        facts.lack("further information", &error);
+    }
+    facts
+}
+
+async fn read(job: &Job, facts: &mut Facts) {
+    match job.phase() {
+        Phase::Completed | Phase::Terminating => {}
+        Phase::Creating | Phase::Pending => {
+            read_events(job, facts).await;
+            read_queue(job, facts).await;
+        }
+        Phase::Failed | Phase::Abnormal => {
+            read_events(job, facts).await;
+            read_logs(job, facts).await;
+            read_memory_usage(job, facts).await;
+        }
+        _ => read_events(job, facts).await,
+    }
+}
+
+async fn read_events(job: &Job, facts: &mut Facts) {
+    let events = job.events().newest_first().in_english();
+    let events = events.page_size(EVENTS.into()).collect(EVENTS.into()).await;
+    match events {
+        Ok(events) => facts.events = events,
+        Err(error) => facts.lack("events", &error),
+    }
+}
+
+async fn read_logs(job: &Job, facts: &mut Facts) {
+    // A job that never ran has no log.
+    if !facts.has_started {
+        return;
+    }
+    let mut tasks: Vec<String> = facts.failed_task().task.into_iter().collect();
+    for task in facts.failed_tasks() {
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    if tasks.is_empty() {
+        tasks.extend(facts.tasks.first().cloned());
+    }
+    tasks.truncate(MAX_LOGS);
+    let reads = tasks.into_iter().map(|task| async move {
+        let tail = job.logs(task.as_str()).tail(LOG_TAIL).await;
+        (task, tail)
+    });
+    for (task, tail) in join_all(reads).await {
+        match tail {
+            Ok(tail) => facts.logs.push(TaskLog { task, tail }),
+            Err(error) => facts.lack(&format!("log of {task}"), &error),
+        }
+    }
+}
+
+async fn read_memory_usage(job: &Job, facts: &mut Facts) {
+    let failed = facts.failed_task();
+    let may_be_memory = failed.exit_code.is_none_or(|code| signal_name(code) == Some("SIGKILL"));
+    let task = failed.task.or_else(|| facts.tasks.first().cloned());
+    let Some(task) = task.filter(|_| may_be_memory && facts.has_started) else {
+        return;
+    };
+    match job.metrics(task).await {
+        Ok(series) => {
+            let memory = series.iter().find(|series| series.metric() == "memUsage");
+            facts.memory_usage = memory.and_then(|memory| {
+                let (time, _) = memory.last()?;
+                let last = memory.values().rev().take(LAST_MINUTES);
+                Some((time, last.map(|(_, value)| value).reduce(f64::max)?))
+            });
+        }
+        // A short job has no metrics.
+        Err(error) if error.is_not_ready() => {}
+        Err(error) => facts.lack("memory usage", &error),
+    }
+}
+
+/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them. Every
+/// release documents the condition on the phase.
+async fn read_queue(job: &Job, facts: &mut Facts) {
+    let Some(pool) = facts.pool.clone() else {
+        return;
+    };
+    let mut jobs = job
+        .client()
+        .training_jobs()
+        .list()
+        .filter(Filter::phase().is(Phase::Pending))
+        .oldest_first();
+    if let Some(workspace) = job.workspace() {
+        jobs = jobs.workspace(workspace);
+    }
+    let jobs = match jobs.allow_early_end().collect(QUEUE).await {
+        Ok(jobs) => jobs,
+        Err(error) => return facts.lack("queue", &error),
+    };
+    let is_earlier = |other: &&Job| {
+        Facts::of(other).pool.as_ref() == Some(&pool)
+            && other.id() != job.id()
+            && other.created_at() < job.created_at()
+    };
+    let earlier: Vec<_> = jobs.iter().filter(is_earlier).collect();
+    let names = earlier.iter().take(QUEUE_NAMES);
+    let fact = Fact::Queue {
+        jobs_before: earlier.len(),
+        names: names.map(|job| job.name().to_owned()).collect(),
+        pool,
+    };
+    facts.queue = Some(Evidence::new(None, fact));
+}
+
+impl Facts {
+    fn lack(&mut self, what: &str, error: &Error) {
+        let fact = Fact::Unavailable { what: what.to_owned(), error: error.to_string() };
+        self.unavailable.push(Evidence::new(None, fact));
     }
 }

@@ -19,7 +19,6 @@ use modelarts_api::{
 
 /// Other workers end a little later, and print ordinary lines meanwhile.
 const MAX_ORDINARY: usize = 10;
-/// Number of lines of any kind that may follow it. Each worker of a node may print a call stack.
 const MAX_FOLLOWING: usize = 1000;
 
 #[derive(Debug)]
@@ -28,7 +27,6 @@ pub(super) struct Match {
     pub(super) cause: Cause,
     pub(super) confidence: Confidence,
     pub(super) class: Class,
-    /// Index of the last frame of the traceback before the line.
     pub(super) frame: Option<usize>,
 }
 

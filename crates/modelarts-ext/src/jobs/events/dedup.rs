@@ -23,7 +23,6 @@ pub(super) struct Deduplicator {
     newest: Option<Timestamp>,
     poll_start: Option<Timestamp>,
     last_complete: Option<Timestamp>,
-    /// Largest number of occurrences of each event in a single poll.
     counts: HashMap<Digest, usize>,
     poll_counts: HashMap<Digest, usize>,
     hashers: (RandomState, RandomState),

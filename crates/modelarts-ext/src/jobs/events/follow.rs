@@ -51,14 +51,12 @@ pub(crate) struct EventFollower {
     final_events: FinalEvents,
     pub(crate) polls: SourcePolls,
     rest: Option<Events>,
-    /// Pages of the poll in progress; `None` if the last request failed.
     pages: Option<PageStream<Page<Event>>>,
     /// After an error of the list, only a complete poll counts as progress.
     list_restarted: bool,
 }
 
 impl EventFollower {
-    /// Creates a follower. The order and the resumed position of `events` are ignored.
     pub(crate) fn new(mut events: Events) -> Self {
         events.query.order = SortOrder::Asc;
         events.options.resume = None;

@@ -73,7 +73,6 @@ pub struct EventQuery {
     pattern: Option<String>,
     range: Option<(Timestamp, Timestamp)>,
     order: SortOrder,
-    /// Language of the messages; `None` for the language of the client.
     language: Option<Language>,
     interval: Duration,
     lateness: Duration,
@@ -130,7 +129,6 @@ impl Events {
         self
     }
 
-    /// Requests the messages in English, so that their kinds can be parsed.
     pub(crate) fn in_english(mut self) -> Self {
         self.query.language = Some(Language::EnUs);
         self

@@ -97,19 +97,6 @@ impl JobHandle {
     }
 
     /// Returns the settings for following the phases, events and log lines of the job.
-    ///
-    /// ```no_run
-    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
-    /// use std::time::Duration;
-    /// use futures::TryStreamExt;
-    ///
-    /// let updates = job.updates().interval(Duration::from_secs(2)).without_logs();
-    /// let mut updates = updates.follow();
-    /// while let Some(update) = updates.try_next().await? {
-    ///     println!("{update:?}");
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn updates(&self) -> Updates {
         Updates {
             job: self.clone(),
@@ -183,7 +170,6 @@ struct JobFollower {
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
-    /// `true` if the last item about the connection is that of an interruption.
     is_interrupted: bool,
     /// Events that may be later than lines that are still unread.
     held_events: Vec<Event>,

@@ -1,6 +1,6 @@
 //! Loop of rounds of polls, until a job has ended and its sources were read to their ends.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -35,7 +35,6 @@ pub(crate) trait Follower: Send + Sized + 'static {
     /// Returns `true` if items are missing that the end of this job implies.
     fn lacks_items(&self, job: &Job) -> bool;
 
-    /// Returns items about the connection, after a poll of the details of the job.
     fn connection_items(&mut self, _end_watch: &EndWatch) -> Vec<Self::Item> {
         Vec::new()
     }
@@ -47,12 +46,11 @@ pub(crate) trait Follower: Send + Sized + 'static {
     /// The stream ends when each source was read after the end of the job, or, if items are
     /// missing, when all sources have been quiet for the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
-        let clock = &**job.client().clock();
         let state = FollowState {
             follower: self,
-            poller: Poller::new(clock, PollInterval::fixed(interval), None),
+            poller: Poller::new(job.client().clock(), PollInterval::fixed(interval), None),
             end_watch: EndWatch::new(job, quiet),
-            stage: Stage::Details,
+            details_are_next: true,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -67,28 +65,20 @@ pub(crate) trait Follower: Send + Sized + 'static {
     }
 }
 
-#[derive(PartialEq)]
-enum Stage {
-    /// The details of the job are read next, after the pause between two rounds.
-    Details,
-    Sources,
-}
-
 struct FollowState<F> {
     follower: F,
     poller: Poller,
     end_watch: EndWatch,
-    stage: Stage,
+    /// `true` if the details of the job are read next, and otherwise a part of the sources.
+    details_are_next: bool,
 }
 
 impl<F: Follower> FollowState<F> {
     /// Reads the next part of a round. Returns the new items, and `true` if the loop continues.
     async fn next(&mut self) -> Result<Part<F::Item>, Error> {
-        let clock = Arc::clone(self.end_watch.handle.client().clock());
-        if self.stage == Stage::Details {
-            let poll = self.poller.round(&*clock, self.end_watch.poll());
-            poll.await.transpose()?;
-            self.stage = Stage::Sources;
+        if self.details_are_next {
+            self.poller.round(self.end_watch.poll()).await.transpose()?;
+            self.details_are_next = false;
             let items = self.follower.connection_items(&self.end_watch);
             if !items.is_empty() {
                 // The other sources may fail for as long as the details, so they are read later.
@@ -97,9 +87,7 @@ impl<F: Follower> FollowState<F> {
         }
         let (mut items, more) = self.follower.read(&mut self.end_watch).await?;
         self.end_watch.has_news |= !items.is_empty();
-        if F::POLLS_PER_PART || !more {
-            self.stage = Stage::Details;
-        }
+        self.details_are_next = F::POLLS_PER_PART || !more;
         if more {
             return Ok((items, true));
         }
@@ -108,7 +96,7 @@ impl<F: Follower> FollowState<F> {
         let status = self.end_watch.end_round(self.follower.polls(), lacks_items);
         items.extend(self.follower.finish_round(&self.end_watch, status));
         let retry_after = self.end_watch.take_retry_after(self.follower.polls());
-        self.poller.end_round(clock.now(), true, retry_after);
+        self.poller.end_round(self.end_watch.clock().now(), true, retry_after);
         Ok((items, !status.is_over))
     }
 }

@@ -23,7 +23,6 @@ pub(crate) struct PollInterval {
     shortest: Duration,
     longest: Duration,
     jitter: f64,
-    /// The last pause, without jitter; `None` before the first round.
     pause: Option<Duration>,
 }
 
@@ -41,7 +40,6 @@ impl PollInterval {
         Self { jitter: 0.0, ..Self::new(pause, pause) }
     }
 
-    /// Returns the next pause: the shortest one after the first round and after a change.
     fn next(&mut self, is_change: bool) -> Duration {
         let pause = match self.pause {
             Some(pause) if !is_change => pause.mul_f64(GROWTH).min(self.longest),
@@ -82,7 +80,7 @@ pub(crate) struct Poller {
 
 impl Poller {
     pub(crate) fn new(
-        clock: &dyn Clock,
+        clock: &Arc<dyn Clock>,
         interval: PollInterval,
         timeout: Option<Duration>,
     ) -> Self {
@@ -118,15 +116,11 @@ impl Poller {
 
     /// Pauses if a round has ended, and runs the requests of the next one. Returns `None` if the
     /// time limit passes.
-    pub(crate) async fn round<T>(
-        &mut self,
-        clock: &dyn Clock,
-        requests: impl Future<Output = T>,
-    ) -> Option<T> {
+    pub(crate) async fn round<T>(&mut self, requests: impl Future<Output = T>) -> Option<T> {
         loop {
-            match self.step(clock.now(), self.deadline.left(clock)) {
-                Step::Read => return self.deadline.run(clock, requests).await,
-                Step::Sleep(pause) => clock.sleep(pause).await,
+            match self.step(self.deadline.clock().now(), self.deadline.left()) {
+                Step::Read => return self.deadline.run(requests).await,
+                Step::Sleep(pause) => self.deadline.clock().sleep(pause).await,
                 Step::TimeOut => return None,
             }
         }
@@ -139,20 +133,19 @@ impl Poller {
     }
 
     /// Sleeps for the usual pause, but at least `retry_after`, and not beyond the time limit.
-    pub(crate) async fn sleep(&self, clock: &dyn Clock, retry_after: Duration) {
+    pub(crate) async fn sleep(&self, retry_after: Duration) {
         let pause = self.interval.pause.unwrap_or(self.interval.shortest);
         let pause = self.interval.with_jitter(pause).max(retry_after);
-        let left = self.deadline.left(clock).unwrap_or(pause);
-        clock.sleep(pause.min(left)).await;
+        let left = self.deadline.left().unwrap_or(pause);
+        self.deadline.clock().sleep(pause.min(left)).await;
     }
 
     pub(crate) fn is_due(&self, now: SystemTime) -> bool {
         self.rest_of_pause(now).is_zero()
     }
 
-    pub(crate) fn is_late(&self, clock: &dyn Clock) -> bool {
-        let left = self.deadline.left(clock);
-        left.is_some_and(|left| left.is_zero())
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.left().is_some_and(|left| left.is_zero())
     }
 }
 
@@ -168,7 +161,6 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
     pub(crate) errors: u32,
-    /// The longest `Retry-After` since the end of the last round.
     retry_after: Duration,
 }
 
@@ -177,7 +169,6 @@ impl ErrorTolerance {
         self.failing_since = None;
     }
 
-    /// Returns the pause that the service asked for since the last call of this method.
     pub(crate) fn take_retry_after(&mut self) -> Duration {
         std::mem::take(&mut self.retry_after)
     }
@@ -216,7 +207,8 @@ mod tests {
 
     fn poller(state: State) -> Poller {
         let interval = PollInterval::fixed(10 * SECOND);
-        Poller { state, ..Poller::new(&SystemClock, interval, None) }
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Poller { state, ..Poller::new(&clock, interval, None) }
     }
 
     #[test]

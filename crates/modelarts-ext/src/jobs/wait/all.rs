@@ -119,21 +119,6 @@ impl WaitAll {
 
     /// Ends the wait for a job, with [`Outcome::Reached`](crate::Outcome::Reached), as soon as this
     /// condition holds for it. If the job ends before, its result is that of its end.
-    ///
-    /// ```no_run
-    /// # async fn example(jobs: Vec<modelarts_ext::Job>) -> Result<(), modelarts_ext::Error> {
-    /// use modelarts_ext::{Outcome, types::Phase};
-    ///
-    /// # let client: modelarts_ext::Client = jobs[0].client().clone();
-    /// let wait = client.training_jobs().wait_all(&jobs);
-    /// for waited in wait.until(|job| job.phase() == Phase::Running).await? {
-    ///     match waited.outcome() {
-    ///         Outcome::Reached => println!("{} runs", waited.job()),
-    ///         other => println!("{} never ran: {other:?}", waited.job()),
-    ///     }
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
         self.options.until = Some(Condition::new(condition));
         self

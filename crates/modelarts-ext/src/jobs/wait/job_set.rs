@@ -27,7 +27,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns `true` if another read in this round can change the state.
     fn is_open(&self) -> bool {
         matches!(self.state, JobState::Unfinished | JobState::Ended)
     }
@@ -37,7 +36,6 @@ impl Entry {
 pub(super) struct JobSet {
     /// Jobs without a result, by their ids. Between two rounds, all of them are unfinished.
     jobs: BTreeMap<String, Entry>,
-    /// Jobs that ended without completing, whose last events and lines have not been read.
     ended: VecDeque<Job>,
     results: VecDeque<Waited>,
     until: Option<Condition>,

@@ -19,8 +19,7 @@ use crate::{
             Waited,
             job_set::{Condition, JobSet},
             outcome::job_outcome,
-            requests::read_jobs,
-            round::SearchState,
+            round::{SearchState, read_jobs},
         },
     },
     transport::deadline::{Deadline, RateLimit},
@@ -58,13 +57,10 @@ impl PollOptions {
     }
 }
 
-/// Choice of the ended jobs whose last events and log lines are read until the next round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DetailReads {
-    /// One job, to find out if the service returns events.
     First,
     Concurrent,
-    /// Only stopped jobs, whose outcome requires their events.
     OnlyStopped,
 }
 
@@ -114,7 +110,6 @@ impl EndReads {
     }
 }
 
-/// Reads what the outcome of a job requires, and its last events and lines on request.
 async fn read_end(job: Job, reads_details: bool, deadline: Arc<Deadline>) -> EndRead {
     let (outcome, last_events) = job_outcome(&job, &deadline).await;
     let mut waited = Waited::new(job, outcome);
@@ -137,7 +132,7 @@ impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
         Self {
             limited_client: client.with_rate_limit(limit),
-            poller: Poller::new(&**client.clock(), options.interval, options.timeout),
+            poller: Poller::new(client.clock(), options.interval, options.timeout),
             client,
             tolerance: ErrorTolerance::default(),
             jobs: JobSet::new(options.until),
@@ -174,7 +169,7 @@ impl JobsWait {
     }
 
     pub(in crate::jobs) fn is_late(&self) -> bool {
-        self.poller.is_late(&**self.client.clock())
+        self.poller.is_late()
     }
 
     pub(in crate::jobs) fn abandon(&mut self) -> Vec<Job> {
@@ -182,14 +177,12 @@ impl JobsWait {
     }
 
     pub(in crate::jobs) async fn pause_after(&mut self, error: Error) -> Result<(), Error> {
-        let clock = Arc::clone(self.client.clock());
-        self.tolerance.tolerate(error, clock.now())?;
+        self.tolerance.tolerate(error, self.client.clock().now())?;
         let retry_after = self.tolerance.take_retry_after();
-        self.poller.sleep(&*clock, retry_after).await;
+        self.poller.sleep(retry_after).await;
         Ok(())
     }
 
-    /// Returns the next result, or `None` if a round must come first.
     pub(in crate::jobs) async fn next_result(&mut self) -> Option<Waited> {
         if let Some(waited) = self.jobs.next_result() {
             return Some(self.finish(waited));
@@ -221,10 +214,10 @@ impl JobsWait {
         if self.unfinished() == 0 {
             return Ok(());
         }
-        let clock = Arc::clone(self.client.clock());
+        let clock = self.client.clock();
         let requests =
             read_jobs(&self.limited_client, &mut self.jobs, &mut self.search, &mut self.tolerance);
-        let read = self.poller.round(&*clock, requests).await;
+        let read = self.poller.round(requests).await;
         let found_end = self.jobs.end_round();
         match read {
             None => self.jobs.time_out(),

@@ -36,21 +36,12 @@
 //! # let first = hello(&emulator, &client, "first")?.submit().await?;
 //! # let second = hello(&emulator, &client, "second")?.submit().await?;
 //! use futures::future::join_all;
-//! use tokio::task::JoinSet;
 //!
 //! for end in join_all([&first, &second].map(|job| job.wait().into_future())).await {
 //!     println!("{}", end?.success()?);
 //! }
 //! let task = tokio::spawn(first.wait().into_future());
 //! println!("{}", task.await??.success()?);
-//!
-//! let mut tasks = JoinSet::new();
-//! for job in [first, second] {
-//!     tasks.spawn(job.wait().into_future());
-//! }
-//! while let Some(end) = tasks.join_next().await {
-//!     println!("{}", end??.success()?);
-//! }
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
@@ -66,7 +57,6 @@ mod all;
 mod job_set;
 pub(super) mod jobs_wait;
 mod outcome;
-mod requests;
 mod round;
 #[cfg(test)]
 mod round_tests;
@@ -76,7 +66,7 @@ pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
 pub use waited::Waited;
 
-use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
 use modelarts_api::{
@@ -141,22 +131,13 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
 /// Transient errors are tolerated for up to 15 minutes, throttling until the [time
 /// limit](Self::timeout). If a job that was never read does not exist, the wait fails with
 /// [`Error::is_not_found`].
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct Wait {
     job: JobHandle,
     interval: PollInterval,
     timeout: Option<Duration>,
     until: Option<Condition>,
-}
-
-impl fmt::Debug for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait")
-            .field("job", &self.job)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
 }
 
 impl JobHandle {
@@ -246,15 +227,13 @@ struct WaitState {
     tolerance: ErrorTolerance,
     job: Option<Job>,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
-    /// Last events, if they were read for the outcome.
     last_events: Vec<Event>,
 }
 
 impl WaitState {
     fn new(wait: Wait) -> Self {
-        let clock = &**wait.job.client().clock();
         Self {
-            poller: Poller::new(clock, wait.interval, wait.timeout),
+            poller: Poller::new(wait.job.client().clock(), wait.interval, wait.timeout),
             tolerance: ErrorTolerance::default(),
             job: wait.job.job(),
             handle: wait.job,
@@ -267,7 +246,7 @@ impl WaitState {
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = &*Arc::clone(self.handle.client().clock());
         loop {
-            let job = match self.poller.round(clock, self.handle.get()).await {
+            let job = match self.poller.round(self.handle.get()).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
                 Some(Ok(job)) => job,
                 Some(Err(error)) if error.is_job_gone() && self.job.is_some() => {

@@ -158,8 +158,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
             }
         }
         Phase::Terminated => {
-            let clock = &**job.client().clock();
-            let fetched = deadline.run(clock, fetch_terminated_by(job)).await;
+            let fetched = deadline.run(fetch_terminated_by(job)).await;
             let (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
             return (Outcome::Terminated { by }, last_events);
         }

@@ -14,8 +14,7 @@ use crate::{
             Waited,
             job_set::{Condition, JobSet},
             outcome::Outcome,
-            requests::take_found,
-            round::{Answer, Request, Round, SearchState},
+            round::{Answer, Request, Round, SearchState, take_found},
         },
     },
 };

@@ -1,6 +1,6 @@
 //! `Waited`: the result of a wait, and the error for a job that did not complete.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use modelarts_api::types::EventLevel;
 use serde::{Serialize, Serializer};
@@ -22,7 +22,6 @@ use crate::{
 const MAX_LINE: usize = 500;
 const OUT_OF_MEMORY: i64 = 137;
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum number of requests that share a rate limit while events and lines are read.
 const MOST_REQUESTS: u32 = 2 * IN_FLIGHT as u32;
 
 /// Result of a wait: the outcome, and the job as it was last read.
@@ -210,13 +209,8 @@ impl Waited {
         if !self.has_details() {
             return true;
         }
-        let clock = &*Arc::clone(self.job.client().clock());
-        // The time limit does not include the pauses of a rate limit, which other reads share.
-        let rate_limit = self.job.client().transport().rate_limit.as_ref();
-        let pauses = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * MOST_REQUESTS);
-        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + pauses));
-        let work = limit.run(clock, self.fetch_details());
-        deadline.run(clock, work).await.flatten().unwrap_or(false)
+        let limit = self.job.client().deadline_of(DETAILS_TIMEOUT, MOST_REQUESTS);
+        deadline.run(limit.run(self.fetch_details())).await.flatten().unwrap_or(false)
     }
 
     async fn fetch_details(&mut self) -> bool {

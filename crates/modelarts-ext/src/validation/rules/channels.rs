@@ -8,8 +8,7 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
-    obs_path::ObsPath,
-    rules::names::{is_name, is_variable_name},
+    obs_path::{ObsPath, is_name, is_variable_name},
 };
 
 /// Returns the inputs without a name. In fine-tuning jobs, the name is optional. Inputs of tasks

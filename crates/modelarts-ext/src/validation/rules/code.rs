@@ -11,8 +11,7 @@ use crate::{
     validation::{
         draft::Draft,
         json_path::{Fields, Located},
-        obs_path::ObsPath,
-        rules::names::is_absolute_plain_path,
+        obs_path::{ObsPath, is_absolute_plain_path},
     },
 };
 

@@ -8,11 +8,10 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
-    obs_path::ObsPath,
-    rules::{names::is_variable_name, shell::simple_commands},
+    obs_path::{ObsPath, is_variable_name},
+    rules::shell::simple_commands,
 };
 
-/// Words before a program that do not change which program receives the arguments.
 const PREFIXES: [&str; 13] = [
     "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "time",
     "timeout", "{",
@@ -48,7 +47,6 @@ fn from_program(words: &[String]) -> &[String] {
     &words[start..]
 }
 
-/// Returns the name of a program without its directory and its version, such as `python`.
 fn base_name(program: &str) -> &str {
     let name = program.rsplit('/').next().unwrap_or(program);
     match name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit()) {
@@ -84,7 +82,6 @@ fn inner_script(program: &[String]) -> Option<&str> {
     None
 }
 
-/// Returns a command whose arguments become those of a shell, unless its script reads them.
 pub(super) fn wrapped(job: Draft<'_>) -> Fields<'_> {
     with_arguments(job, |commands| {
         let last = commands.last().map(|words| from_program(words));
@@ -93,7 +90,6 @@ pub(super) fn wrapped(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// Returns a command that does not end in its only program.
 pub(super) fn followed(job: Draft<'_>) -> Fields<'_> {
     let is_preparation = |words: &Vec<String>| {
         let program = from_program(words);

@@ -9,7 +9,7 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::{Draft, HANG_RETRY, INSIGHT, RETRIES, SWITCHES, TEMPLATE, TENSORBOARD},
     json_path::Fields,
-    rules::names::is_variable_name,
+    obs_path::is_variable_name,
 };
 
 const MAX_NAME_LENGTH: usize = 8192;
@@ -48,7 +48,6 @@ pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// Returns the environment variables whose values refer to another variable.
 pub(super) fn references(job: Draft<'_>) -> Fields<'_> {
     let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
     let values: Fields<'_> = variables.flat_map(|map| map.entries()).collect();

@@ -7,7 +7,6 @@ mod channels;
 mod code;
 mod command;
 mod features;
-mod names;
 pub(crate) mod parameters;
 pub(crate) mod resources;
 mod shell;
@@ -32,8 +31,8 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::Fields,
+    obs_path::{is_absolute_plain_path, is_name},
     report::{Report, Rule},
-    rules::names::{is_absolute_plain_path, is_name},
 };
 
 pub(crate) static RULES: LazyLock<BTreeMap<String, Rule>> =

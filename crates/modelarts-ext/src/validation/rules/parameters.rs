@@ -17,7 +17,7 @@ use crate::{
     validation::{
         draft::Draft,
         json_path::{Fields, Located},
-        rules::names::is_name,
+        obs_path::is_name,
     },
 };
 
@@ -41,7 +41,6 @@ fn constraint(parameter: &Located<'_>) -> ParameterConstraint {
     constraint.unwrap_or_default()
 }
 
-/// Returns the two bounds of a range, if both are numbers and in ascending order.
 fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
     let [low, high] = choices(constraint)[..] else {
         return None;

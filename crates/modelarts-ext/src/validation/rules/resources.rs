@@ -88,7 +88,6 @@ pub(super) fn condition_values(job: Draft<'_>) -> Fields<'_> {
 const KINDS: [&str; 3] = [volume::NFS, volume::PFS, volume::OBS];
 /// Default mount points listed in the user guide (`openapi/SOURCES.md`, F3).
 pub(super) const DEFAULT_MOUNTS: [&str; 3] = ["/", "/cache", "/home/ma-user/modelarts"];
-/// Parent directories of a default mount point, and the directories of code, data and logs.
 pub(super) const PLATFORM_DIRS: [&str; 6] = [
     "/home",
     "/home/ma-user",

@@ -22,7 +22,6 @@ pub(super) fn simple_commands(text: &str) -> Vec<Vec<String>> {
 
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
-    /// Simple commands before the one that is being read, none of them empty.
     earlier: Vec<Vec<String>>,
     words: Vec<String>,
     word: Option<String>,
@@ -119,7 +118,6 @@ impl Reader<'_> {
         self.rest.next();
     }
 
-    /// Copies a text in parentheses into the word.
     fn substitution(&mut self) {
         let (mut depth, mut quote) = (0, None);
         while let Some(character) = self.rest.next() {

@@ -129,7 +129,6 @@ fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> b
     }
 }
 
-/// Returns `true` if two texts are the same value, in one form or another.
 fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     let ends_with = |long: &str, end: &str| {

@@ -3,11 +3,10 @@
 //! A create request is not idempotent, but job names are unique: if the service receives a repeated
 //! request, it rejects it, because the name is in use.
 
-// `look_up` reads the specs of a job that is then checked and sent. If the response is lost,
-// `comparison` searches for the job. `policy` decides what follows each answer.
+// The specs of a job are read before it is checked and sent. If the response is lost, `comparison`
+// searches for the job. `policy` decides what follows each answer.
 
 mod comparison;
-mod look_up;
 mod policy;
 
 use std::{
@@ -16,7 +15,9 @@ use std::{
 };
 
 use modelarts_api::{
-    ClientInfo, Operation, codes, request_path::create_training_job::metadata, types::TrainingJob,
+    ClientInfo, Operation, codes,
+    request_path::create_training_job::metadata,
+    types::{ShowTrainingJobEnginesResponse, TrainingJob},
 };
 use reqwest::header::ACCEPT;
 use serde_json::Value;
@@ -24,19 +25,22 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::since,
+    config::cloud::Cloud,
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
         create::{
-            CreateJob,
+            CreateJob, Validation,
             json_edit::text_at as text,
-            submission::{
-                look_up::explain_engine,
-                policy::{Failure, Sent, explain_path, nothing_sent},
-            },
+            submission::policy::{Failure, Sent, explain_path, nothing_sent},
         },
         job::Job,
     },
     transport::deadline::Deadline,
+    validation::{
+        draft::Draft,
+        known_engines::{KnownEngines, engine_advice},
+        specs::{AlgorithmSpec, FlavorSpec},
+    },
 };
 
 const DEFAULT_WORKSPACE: &str = "0";
@@ -108,7 +112,6 @@ impl CreateJob {
     }
 }
 
-/// A job that can be sent: it breaks no rule, or is not checked.
 struct Checked {
     client: Client,
     body: Value,
@@ -119,7 +122,7 @@ impl Checked {
         match self.create_once(deadline).await {
             Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
                 let explained = explain_engine(error.clone(), &self.client, &self.body);
-                let explained = deadline.run(&**self.client.clock(), explained).await;
+                let explained = deadline.run(explained).await;
                 Err(explained.unwrap_or(error))
             }
             created => created.map_err(|error| explain_path(error, &self.body)),
@@ -141,14 +144,14 @@ impl Checked {
             let answered_at = clock.now();
             let search = comparison::find(client, &self.body, started, unsettled.name_is_taken());
             let doing = "the job of a lost create was being searched for";
-            let found = self.run(search, doing, deadline).await;
+            let found = run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.
             let pause = unsettled.retry_after();
             let pause = pause.saturating_sub(since(clock, answered_at));
             let may_repeat = |times| {
                 times < transport.retry.max_attempts
                     && since(clock, started).saturating_add(pause) < transport.retry.max_elapsed
-                    && deadline.left(clock).is_none_or(|left| pause < left)
+                    && deadline.left().is_none_or(|left| pause < left)
                     && transport.take_retry()
             };
             sent = match unsettled.searched(name, found, may_repeat) {
@@ -179,7 +182,7 @@ impl Checked {
                 Error::new(ErrorKind::Decode, message)
             })
         };
-        let sent = self.run(work, "the job was being sent", deadline).await;
+        let sent = run(work, "the job was being sent", deadline).await;
         sent.map_err(|failure| match failure {
             Failure::Late(late) => {
                 let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,17 +191,16 @@ impl Checked {
             answer => answer,
         })
     }
+}
 
-    async fn run<T>(
-        &self,
-        step: impl Future<Output = Result<T, Error>>,
-        doing: &str,
-        deadline: &Deadline,
-    ) -> Result<T, Failure> {
-        match deadline.run(&**self.client.clock(), step).await {
-            Some(answer) => answer.map_err(Failure::Answer),
-            None => Err(Failure::Late(deadline.timeout_error(doing))),
-        }
+async fn run<T>(
+    step: impl Future<Output = Result<T, Error>>,
+    doing: &str,
+    deadline: &Deadline,
+) -> Result<T, Failure> {
+    match deadline.run(step).await {
+        Some(answer) => answer.map_err(Failure::Answer),
+        None => Err(Failure::Late(deadline.timeout_error(doing))),
     }
 }
 
@@ -217,4 +219,118 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
         modelarts_api::decode_response(api, response)
     };
     client.call(call).await
+}
+
+const DOING: &str = "algorithm and flavor were being looked up";
+
+impl CreateJob {
+    /// Reads the specs, unless the job is not to be looked up. Failures are kept, except rejected
+    /// credentials: the service locks a key after a few wrong signatures.
+    pub(super) async fn read_specs(
+        &mut self,
+        engines: bool,
+        deadline: &Deadline,
+    ) -> Result<(), Error> {
+        if self.validation != Validation::Full {
+            return Ok(());
+        }
+        deadline.limit(DOING, self.read(engines)).await
+    }
+
+    async fn read(&mut self, engines: bool) -> Result<(), Error> {
+        let body = self.body();
+        let draft = Draft::new(&body, self.cloud);
+        self.unread.clear();
+        if engines {
+            let read = self.read_engines(draft).await;
+            self.keep_failure(read)?;
+        }
+        let read = self.read_algorithm(draft).await;
+        self.keep_failure(read)?;
+        let read = self.read_flavor(draft).await;
+        self.keep_failure(read)
+    }
+
+    fn keep_failure(&mut self, read: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = read else {
+            return Ok(());
+        };
+        if error.kind() == ErrorKind::Credentials || error.status() == Some(401) {
+            return Err(error);
+        }
+        tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
+        self.unread.push(error);
+        Ok(())
+    }
+
+    async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.specs.algorithm.of(Some(id)).is_none();
+        let Some(id) = draft.algorithm_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let client = &self.client;
+        let answer = client
+            .call(|api| {
+                api.show_algorithm_by_uuid().project_id(client.project_id()).algorithm_id(id).send()
+            })
+            .await
+            .and_then(|answer| {
+                answer.require_match(client, "metadata.id", id, |algorithm| {
+                    algorithm.metadata.as_ref()?.id.as_deref()
+                })
+            });
+        let spec = match answer {
+            Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
+            // A 404 without a code comes from a gateway that does not know this path.
+            Err(error) if error.is_not_found() && error.code().is_some() => {
+                AlgorithmSpec::missing()
+            }
+            Err(error) => return Err(error),
+        };
+        self.specs.algorithm.set(Some(id), spec);
+        Ok(())
+    }
+
+    async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.specs.flavor.of(Some(id)).is_none();
+        let Some(id) = draft.flavor_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let project = self.client.project_id();
+        let answer =
+            self.client.call(|api| api.show_training_job_flavors().project_id(project).send());
+        let answer = answer.await?;
+        if let Some(spec) = FlavorSpec::look_up(&answer, id) {
+            self.specs.flavor.set(Some(id), spec);
+        }
+        Ok(())
+    }
+
+    async fn read_engines(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        if self.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
+            let engines = engines(&self.client).await?;
+            self.specs.engines = KnownEngines::new(engines.into_inner());
+        }
+        Ok(())
+    }
+}
+
+async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesResponse>, Error> {
+    let project = client.project_id();
+    let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
+    call.await
+}
+
+/// Adds the engines that are similar to the rejected one. Other jobs need no such call.
+pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
+    match engines(client).await {
+        Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {
+            Some(advice) => error.with_hint(&advice),
+            None => error,
+        },
+        Err(failed) => {
+            tracing::debug!(error = %failed, "the engines cannot be read");
+            error
+        }
+    }
 }

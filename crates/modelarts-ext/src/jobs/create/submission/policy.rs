@@ -34,7 +34,6 @@ pub(super) struct Unsettled {
 
 pub(super) enum Failure {
     Answer(Error),
-    /// The deadline passed before the answer.
     Late(Error),
 }
 
