@@ -1,8 +1,7 @@
 //! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
-//! A client reads the time and sleeps with one [`Clock`], by default [`SystemClock`], so tests can
-//! set another clock and need not wait. Only the time limit for opening a connection does not
-//! follow it.
+//! A client reads the time and sleeps with one [`Clock`], by default [`SystemClock`]. With another
+//! clock, tests need not wait. Only the limit for opening a connection does not follow it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -47,8 +46,7 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Assumed maximum difference of synchronised clocks, for comparing times of jobs with the local
-/// clock.
+/// Assumed maximum difference of clocks, for comparing times of jobs with the local clock.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
 /// Maximum clock skew that the gateway accepts.

@@ -80,8 +80,7 @@
 //! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
-//! The folder `examples/` contains longer programs: `credentials`, `create`, `lists`, `waiting`,
-//! `following`, `errors`.
+//! The folder `examples/` contains longer programs.
 //!
 //! # Testing
 //!

@@ -109,8 +109,7 @@ use tokio::{
 
 use crate::http::runtime;
 
-/// Pause after which a future is polled again without having been woken, if the wakers that the
-/// runtime of the thread keeps cannot be detected.
+/// Pause before a future is polled again, if kept wakers cannot be detected.
 const REPOLL_PAUSE: Duration = Duration::from_millis(20);
 
 /// Methods that block the calling thread. See the [module](self).
@@ -193,8 +192,7 @@ fn enter() -> Option<EnterGuard<'static>> {
     runtime::background().map(Handle::enter)
 }
 
-/// Polls a future on this thread until it is complete. The executors of tokio and futures would
-/// panic in one another, so this one parks the thread itself.
+/// Parks the thread itself: the executors of tokio and futures would panic in one another.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     let _context = enter();
     // tokio lets a task poll only a limited number of ready resources before it returns.
@@ -221,8 +219,7 @@ fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     }
 }
 
-/// Waker of a blocked thread. The flag is needed beside the token of `park`, which a blocking call
-/// inside of the future may consume.
+/// Waker of a blocked thread. The future may consume the token of `park` by a blocking call.
 struct WakeUp {
     thread: Thread,
     is_due: AtomicBool,
@@ -239,8 +236,7 @@ impl Wake for WakeUp {
     }
 }
 
-/// Detects wakers that the runtime of this thread keeps until it continues, such as that of
-/// `yield_now`. tokio adds a waker to its list unless it equals the last one there.
+/// Detects wakers that the runtime of this thread keeps, such as that of `yield_now`.
 struct KeptWakers {
     marker: Arc<Marker>,
     waker: Waker,

@@ -56,8 +56,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// Lists only algorithms of this workspace. Default: all workspaces or workspace `0`; sources
-    /// disagree (`openapi/SOURCES.md`, D-109).
+    /// Lists only algorithms of this workspace. Sources disagree on the default (SOURCES D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self

@@ -15,8 +15,7 @@ use crate::{
 };
 
 impl JobHandle {
-    /// Lists the nodes on which the tasks of the job ran, for each time that the job was scheduled.
-    /// Huawei Cloud only.
+    /// Lists the nodes of the tasks, for each time that the job was scheduled. Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
         RowSource::new(
@@ -136,8 +135,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Returns the value of a column, such as `trial_id`, `status`, `config`, or a metric. The
-    /// service returns numbers and Booleans as text.
+    /// Returns the value of a column, such as `trial_id`, `status`, `config`, or a metric.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {

@@ -122,8 +122,7 @@ impl ClientBuilder {
         Self::default().environment(Environment::of_process())
     }
 
-    /// Creates a builder like [`from_env`](Self::from_env), with these variables. It reads only
-    /// files that variables name.
+    /// [`from_env`](Self::from_env) with these variables. Reads only files that variables name.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
@@ -232,9 +231,8 @@ impl ClientBuilder {
     }
 
     /// Sets the cloud by whose rules [jobs are checked](crate::jobs::create::CreateJob::check).
-    /// Default: that of `MODELARTS_CLOUD` in the [environment](Self::from_env), which causes a
-    /// warning if it contradicts the endpoint, else that of the endpoint, of the region or of the
-    /// address of IAM, else Huawei Cloud.
+    /// Default: that of `MODELARTS_CLOUD` in the [environment](Self::from_env), else that of the
+    /// endpoint, of the region or of the address of IAM, else Huawei Cloud.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

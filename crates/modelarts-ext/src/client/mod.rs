@@ -51,10 +51,9 @@
 //!
 //! # TLS beside reqwest
 //!
-//! This crate enables only `rustls-no-provider` of reqwest, which has no feature for rustls with
-//! ring. A program that uses reqwest directly must select a TLS backend, or call
-//! `rustls::crypto::ring::default_provider().install_default()` at its start; otherwise
-//! `reqwest::Client::new()` panics.
+//! This crate enables only `rustls-no-provider` of reqwest. A program that uses reqwest directly
+//! must select a TLS backend, or call `rustls::crypto::ring::default_provider().install_default()`
+//! at its start; otherwise `reqwest::Client::new()` panics.
 
 // `builder` has the settings, which `resolve` completes from the environment; `look_up` asks IAM.
 // `response` has the result of a call, and checks that it is to this call.
@@ -112,7 +111,6 @@ struct Shared {
 struct Location {
     cloud: Cloud,
     region: Option<String>,
-    /// The address of IAM in the settings or of the source of the credentials.
     iam: Option<String>,
     environment: Environment,
     endpoint_origin: Arc<str>,
@@ -183,7 +181,6 @@ impl Client {
         self.with_transport(|transport| transport.timeout = timeout)
     }
 
-    /// Returns a client that writes the facts about a call in progress to `progress`.
     pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
         self.with_transport(|transport| transport.progress = Some(progress))
     }

@@ -62,8 +62,7 @@ impl ClientBuilder {
     /// Creates the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// Returns an error for an invalid setting, or one that lists all missing settings, each with
-    /// the call and the variables that set it.
+    /// Returns an error for an invalid setting, or one that lists all missing settings.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve(true)?;
         let id = config.project.id.clone().ok_or_else(no_project_id)?;

@@ -113,7 +113,6 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     call.status = Some(response.status.as_u16());
     call.body = response.body;
     call.skipped = skipped;
-    // Only errors need the canonical request.
     call.canonical_request = None;
     Ok(call)
 }
@@ -188,8 +187,7 @@ impl Error {
 }
 
 impl<T> Response<T> {
-    /// Rejects a response whose `field` is not the value `asked`, because a faulty proxy mixed it
-    /// up with another one, and closes the idle connections.
+    /// Rejects a response that a faulty proxy mixed up, and closes the idle connections.
     pub(crate) fn require_match(
         self,
         client: &Client,

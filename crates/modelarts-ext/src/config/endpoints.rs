@@ -23,8 +23,7 @@ impl ProjectRef {
     }
 }
 
-/// Returns the endpoint in a region: from `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from
-/// the regions file, else from the tables.
+/// Returns the endpoint in a region, from the environment, the regions file or the tables.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
@@ -162,7 +161,6 @@ impl Service {
     }
 }
 
-/// Returns a region as the tables spell it, such as `eu-de` for `EU-DE`.
 pub(crate) fn canonical_region(region: String) -> String {
     let lower = region.trim().to_ascii_lowercase();
     let is_known = Service::ModelArts.default_endpoint(&lower).is_some()

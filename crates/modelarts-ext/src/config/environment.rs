@@ -86,8 +86,7 @@ impl Environment {
         self.first(names).map(|(_, value)| value)
     }
 
-    /// Reads the file that `variable` names, which must exist, else the first usual one that
-    /// exists.
+    /// Reads the file that `variable` names, which must exist, else the first usual one.
     pub(crate) fn find_file(
         &self,
         variable: &str,

@@ -24,8 +24,7 @@ use crate::{
 };
 
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// Length in bytes at which a response is truncated. The service catalogue of IAM has some hundred
-/// kilobytes.
+/// Length at which a response is truncated. The catalogue of IAM has some hundred kilobytes.
 const BODY_CAP: usize = 4 << 20;
 const EXCERPT_CHARS: usize = 300;
 
@@ -71,8 +70,7 @@ impl AuthServer {
         Ok(url)
     }
 
-    /// Sends a request for credentials, with `secret` in its body. `failure` names the failed
-    /// action.
+    /// Sends a request with `secret` in its body. `failure` names the failed action.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,

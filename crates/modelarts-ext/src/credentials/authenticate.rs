@@ -24,7 +24,6 @@ fn is_reserved(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// Copies the request without the headers that only the client sets, with room for more headers.
 pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();

@@ -20,8 +20,7 @@ use crate::{
 
 /// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// Time for which a rejection is returned without a request, because five wrong passwords within 15
-/// minutes lock a user of IAM.
+/// Pause after a rejection: five wrong passwords within 15 minutes lock a user of IAM.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -142,7 +141,6 @@ impl State {
 }
 
 impl CachedCredentials {
-    /// Postpones the renewal by the usual pause, or by `retry_after` if that is longer.
     fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
         let pause = left.map_or(RETRY_PAUSE, |left| RETRY_PAUSE.min(left / 4));

@@ -113,7 +113,6 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
         .map(Lookup::Found)
 }
 
-/// Reads the keys in two variables; `None` if neither is set.
 fn find_key_pair(
     environment: &Environment,
     access_key: &'static str,
@@ -149,8 +148,7 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
-/// Variables with which a family of tools sets keys, a token or a password. The first set one of a
-/// list applies.
+/// Variables of a family of tools for keys, a token or a password. The first set one applies.
 struct Family {
     keys: &'static [(&'static str, &'static str)],
     security_token: &'static [&'static str],

@@ -1,5 +1,4 @@
-//! `clouds.yaml` and `secure.yaml`, as the `OpenStack` tools use them, and the credentials file of
-//! the official SDK.
+//! `clouds.yaml` and `secure.yaml` of the `OpenStack` tools, and the file of the official SDK.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -247,7 +246,8 @@ pub(super) fn find_profile(environment: &Environment, _: &Hints) -> Result<Looku
         return Ok(Lookup::NotFound(match usual {
             Some(path) => format!("{}: there is no such file", path.display()),
             None => format!(
-                "~/.huaweicloud/credentials: there is no home directory, and {PROFILE_FILE} is not set"
+                "~/.huaweicloud/credentials: there is no home directory, and {PROFILE_FILE} is not \
+                 set"
             ),
         }));
     };

@@ -106,8 +106,7 @@ impl<'a> Identity<'a> {
         Ok((list.projects, reply.mask))
     }
 
-    /// Returns the user of an access key or of a token. IAM has no such operation for temporary
-    /// keys.
+    /// Returns the user of an access key or of a token. IAM has no such operation for other keys.
     pub(crate) async fn find_user(&self) -> Result<CurrentUser, Error> {
         let request = || match &*self.credentials.0 {
             CredentialKind::Keys(keys) => {

@@ -58,8 +58,7 @@ impl Metadata {
         self.0.send(context, request, TIMEOUT, &[]).await
     }
 
-    /// Starts a session, and requests the keys. Older services have no sessions, which are then
-    /// left out unless `required`.
+    /// Starts a session, which older services do not have, and requests the keys.
     async fn request_keys(
         &self,
         context: &ProviderContext,

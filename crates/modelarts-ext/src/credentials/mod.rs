@@ -140,7 +140,6 @@ impl Credentials {
         }
     }
 
-    /// Checks that the credentials can be sent in headers.
     fn check(&self) -> Result<(), Error> {
         let parts = match &*self.0 {
             CredentialKind::Keys(keys) => [

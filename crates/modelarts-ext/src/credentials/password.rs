@@ -22,8 +22,7 @@ const LOGIN_ADVICE: &str = "check user, password, domain (the name of the accoun
 
 /// Requests a token for one project from IAM, with user name and password.
 ///
-/// A token is valid for 24 hours and is renewed in its last half hour, by a new login; a new token
-/// does not invalidate the old one.
+/// A token is valid for 24 hours and is renewed in its last half hour, by a new login.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Password}};

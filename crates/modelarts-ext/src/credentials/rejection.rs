@@ -35,8 +35,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     expired.then_some(Rejection::Expired)
 }
 
-/// Returns advice for a response that rejects the credentials, not one for a missing permission.
-/// `signed` is the canonical request.
+/// Returns advice for a response that rejects the credentials. `signed` is the canonical request.
 #[cold]
 pub(crate) fn advice(
     status: StatusCode,
@@ -75,7 +74,6 @@ pub(super) fn message(body: &[u8]) -> String {
     found.unwrap_or_default()
 }
 
-/// Returns advice for the kind of the rejected credentials, after a response with this message.
 pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
     let advice = match &*credentials.0 {
         CredentialKind::Keys(_) if message.contains(LOCKED) => {

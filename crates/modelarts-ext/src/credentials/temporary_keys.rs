@@ -28,8 +28,7 @@ const TOKEN_ADVICE: &str = "check that the token has not expired, and that it wa
 /// Temporary keys of IAM for the token of another provider, such as [`Password`](super::Password).
 ///
 /// Services that require signatures, such as OBS, accept no tokens. The keys have the permissions
-/// of the token, and are renewed five minutes before they expire, or after three quarters of a
-/// short lifetime.
+/// of the token, and are renewed five minutes before they expire.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));

@@ -7,8 +7,7 @@ use crate::error::{Error, ErrorKind};
 /// Service codes of objects that do not exist, regardless of the HTTP status.
 const NOT_FOUND: [&str; 3] =
     [codes::TRAINING_JOB_NOT_FOUND, codes::POOL_NOT_FOUND, codes::IMAGE_SAVE_JOB_NOT_EXIST];
-/// Service codes of missing algorithms and experiments, which count only with HTTP 400. That of
-/// algorithms also reports another wrong value (SOURCES D-39).
+/// Codes that count only with HTTP 400. One also reports another wrong value (SOURCES D-39).
 const OTHER_NOT_FOUND: [&str; 2] =
     [codes::AI_ALGORITHM_NOT_FOUND, codes::TRAINING_EXPERIMENT_NOT_FOUND];
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
@@ -42,8 +41,7 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// Returns `true` for a rejection after which the service may have acted, such as a failure of
-    /// OBS: the table admits a repetition, but no second creation.
+    /// The service may have acted after such a rejection, such as a failure of OBS.
     fn is_late_code(&self) -> bool {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
@@ -67,8 +65,7 @@ impl Error {
                 }
     }
 
-    /// Returns `true` if the service itself reports a missing object, except for algorithms and
-    /// experiments. A 404 of a load balancer does not count.
+    /// `true` if the service reports a missing object, but not for a 404 of a load balancer.
     pub(crate) fn is_gone(&self) -> bool {
         let is_other = |code| OTHER_NOT_FOUND.contains(&code);
         self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
@@ -83,7 +80,6 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
-    /// Returns `true` if the service lacks the operation, which gateways report in several ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let is_404 = self.status() == Some(404);
         matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
@@ -144,8 +140,7 @@ impl Error {
         }
     }
 
-    /// Returns `true` for the code of a transient error whose status is not transient. If a code
-    /// has several causes, the message identifies the transient one.
+    /// If a code has several causes, the message identifies the transient one.
     fn is_transient_code(&self) -> bool {
         let message = self.message().unwrap_or_default();
         self.known_code().is_some_and(|row| {

@@ -22,7 +22,6 @@ impl Error {
         operation.unwrap_or_default() + reason
     }
 
-    /// Returns the advice, unless the headline contains it as a part of the broken rules.
     fn advice_below_headline(&self) -> Option<&str> {
         match self.solution() {
             None if !self.violations().is_empty() => None,
@@ -139,7 +138,6 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Converts a sentence into a clause for the middle of another one.
 pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());

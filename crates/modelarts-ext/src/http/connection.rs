@@ -45,8 +45,7 @@ impl HttpSettings {
         let mut http = reqwest::Client::builder()
             // Following a redirect would forward the credentials to another host.
             .redirect(reqwest::redirect::Policy::none())
-            // This crate counts retries and charges the budget; those of reqwest would copy each
-            // request.
+            // Those of reqwest would not charge the budget, and copy each request.
             .retry(reqwest::retry::never().max_retries_per_request(0))
             .connect_timeout(self.connect_timeout)
             .user_agent(agent);
@@ -61,8 +60,7 @@ fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
     http.build().map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
-/// Returns the words for the proxy to an https address, and the advice for a connection that failed
-/// with this cause.
+/// Returns the words for the proxy, and the advice for a connection that failed with this cause.
 #[cold]
 pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>) {
     let target = Some(url.as_str().parse::<http::Uri>());
@@ -85,7 +83,6 @@ pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>
     (through.unwrap_or_default(), advice)
 }
 
-/// Configures TLS with rustls, without installing a process-wide default provider.
 #[cfg(feature = "rustls")]
 fn configure_tls(
     http: reqwest::ClientBuilder,

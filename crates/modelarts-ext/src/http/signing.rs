@@ -1,8 +1,7 @@
 //! Request signature `SDK-HMAC-SHA256` in two dialects.
 //!
-//! Requests with access keys are signed. The official SDKs sign with the secret key itself, the
-//! older SDK of Open Telekom Cloud with a key that is derived for one day. [`SigningScheme`]
-//! selects the dialect.
+//! The official SDKs sign with the secret key itself, the older SDK of Open Telekom Cloud with a
+//! key that is derived for one day. [`SigningScheme`] selects the dialect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -77,7 +76,6 @@ const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// The slash separates segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
 pub(crate) struct Request<'a> {
@@ -247,8 +245,7 @@ mod tests {
         serde_json::from_value(file["cases"].take()).unwrap()
     }
 
-    /// Signs the request of a test vector, and compares the canonical request and the header with
-    /// the expected ones.
+    /// Signs a request, and compares the canonical request and the header with the expected ones.
     fn check(case: &Value, scheme: &SigningScheme) {
         let text = |key: &str| case[key].as_str().unwrap();
         let mut headers = BTreeMap::new();

@@ -27,7 +27,6 @@ pub(crate) fn exit_code_text(code: i64) -> String {
     }
 }
 
-/// Returns a text such as `128 + SIGKILL, often out of memory`.
 pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     let signal = usize::try_from(code.checked_sub(129)?).ok()?;
     Some(match SIGNALS.get(signal)? {
@@ -37,8 +36,7 @@ pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
 }
 
 /// Returns the signal that ended a process. Shells add 128 to its number; Python launchers pass on
-/// the last byte of the negative number, such as 247 (SOURCES G), of which only fatal signals
-/// count.
+/// the last byte of the negative number (SOURCES G), of which only fatal signals count.
 pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
     const FATAL: [&str; 6] = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"];
     let number = match code {

@@ -89,12 +89,10 @@ impl JobHandle {
         Job { handle, answer }
     }
 
-    /// Returns the job that the handle was made from; `None` if it was made from an id.
     pub(super) fn job(&self) -> Option<Job> {
         Some(self.with_answer(Arc::clone(self.answer.as_ref()?)))
     }
 
-    /// Returns the job without details, for handles that were never read.
     pub(super) fn without_details(&self) -> Job {
         self.with_answer(Arc::default())
     }
@@ -109,7 +107,6 @@ impl JobHandle {
         &self.id
     }
 
-    /// Returns the ids of the project and of the job, for a call.
     pub(super) fn ids(&self) -> (types::ProjectId, types::TrainingJobId) {
         (self.client.project().clone(), self.id.clone())
     }

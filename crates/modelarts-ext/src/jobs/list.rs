@@ -142,8 +142,7 @@ impl ListJobs {
         }
     }
 
-    /// Lists only jobs that have this tag with one of these values, or with any value if `values`
-    /// is empty. Up to 10 tags with up to 10 values each.
+    /// Lists only jobs that have this tag with one of these values, or with any if there are none.
     ///
     /// The service then searches only the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(
@@ -163,8 +162,7 @@ impl ListJobs {
         self
     }
 
-    /// Sets the sort field. Default: the creation time. No other field is documented
-    /// (`openapi/SOURCES.md`, O, S, W).
+    /// Sets the sort field. Default: the creation time, the only documented one.
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.query.sort_by = field.into();
         self
@@ -185,7 +183,6 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
-    /// Returns the common range of all conditions on creation times.
     fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let ranges = self.filters.iter().filter_map(Filter::range);
         let range = ranges.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));

@@ -111,9 +111,8 @@ impl SubmitAll {
         self
     }
 
-    /// Sets the time limit of all jobs together. Jobs that have not ended by then get
-    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut) and continue; others an error of kind
-    /// [`ErrorKind::Timeout`]. Default: none.
+    /// Sets the time limit of all jobs together. Unfinished jobs get
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), others a timeout error. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
@@ -128,8 +127,7 @@ impl SubmitAll {
     }
 
     /// Sets the [rate limit](crate::jobs::wait::WaitAll::rate_limit) of the wait, in requests a
-    /// second. Submissions are not limited; throttled ones are repeated until the [time
-    /// limit](Self::timeout). Default 1.
+    /// second. Submissions are not limited. Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
@@ -137,8 +135,7 @@ impl SubmitAll {
 
     /// Returns a stream of the indices of the jobs with their results, as they become known.
     ///
-    /// Jobs are submitted only while the stream is polled. If it is dropped, submitted jobs
-    /// continue.
+    /// Jobs are submitted only while the stream is polled. If it is dropped, they continue.
     #[must_use]
     pub fn stream(self) -> BoxStream<'static, (usize, Result<Waited, Error>)> {
         let limit = match self.at_most {
@@ -171,7 +168,6 @@ impl SubmitAll {
 }
 
 impl IntoFuture for SubmitAll {
-    /// The result of each job, in the order of the jobs.
     type Output = Vec<Result<Waited, Error>>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
@@ -188,7 +184,6 @@ struct SubmitAllState {
     wait: JobsWait,
     at_most: usize,
     waiting: VecDeque<(usize, CreateJob)>,
-    /// Indices of the submitted jobs, by their ids.
     submitted: HashMap<String, usize>,
     errors: VecDeque<(usize, Error)>,
 }

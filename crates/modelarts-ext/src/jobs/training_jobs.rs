@@ -161,8 +161,7 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id (nothing is sent). A rejection, after which the jobs of the call are unknown,
-    /// and later ones are not deleted.
+    /// An invalid id (nothing is sent). A rejection, after which later jobs are not deleted.
     pub async fn delete_many(
         &self,
         jobs: impl IntoIterator<Item = impl Into<JobRef>>,

@@ -80,8 +80,7 @@ impl CallInfo {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// Returns `true` if the time limit of the call passed while the response was decoded. If the
-    /// clock was set forward before decoding began, a complete response does not count as late.
+    /// `true` if the limit passed during decoding, but not if the clock was set forward before.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at.is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))

@@ -72,8 +72,7 @@ pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
     /// been created: [`ConnectorError::NotSent`] only if the request was certainly not sent.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
-    /// Closes the idle connections, after a response that belongs to another request. The default
-    /// does nothing.
+    /// Closes the idle connections after a response to another request. The default does nothing.
     fn reset(&self) {}
 
     /// Returns `true` if [`send`](Self::send) needs a tokio runtime, as reqwest does. Calls then
@@ -91,8 +90,7 @@ pub enum ConnectorError {
     Http(reqwest::Error),
     /// The request was not sent, for example because no connection was made. It was not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after all or part of the request was sent. The request may have been
-    /// executed.
+    /// The connection broke after a part of the request was sent. It may have been executed.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -124,8 +122,7 @@ impl From<reqwest::Error> for ConnectorError {
 #[derive(Debug)]
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
-    /// Client of blocking calls. A connection is served by the runtime that opened it, which a
-    /// blocking call may block.
+    /// Client of blocking calls. A connection is served by the runtime that opened it.
     background: RwLock<Option<reqwest::Client>>,
     settings: HttpSettings,
     secure: bool,

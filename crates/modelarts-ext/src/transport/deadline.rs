@@ -71,16 +71,14 @@ impl Deadline {
 
 /// Maximum time between two calls: one day. Longer times could overflow when multiplied.
 const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
-/// Maximum number of calls that wait for their turn at the same time, more than a wait has in
-/// flight. A turn that is further ahead was reserved before the clock was set back.
+/// Maximum number of waiting calls. A turn further ahead precedes a clock that was set back.
 const MAX_WAITING: u32 = 64;
 /// Longest pause for a `Retry-After`, after which a wait asks again.
 const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
 /// A call of a future that was not polled for longer needs another turn.
 const MAX_LATENESS: Duration = Duration::from_millis(100);
 
-/// Rate limit of the requests of a client, including retries (generic cell rate algorithm). Unused
-/// calls are possible in a burst.
+/// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     spacing: Duration,
@@ -119,8 +117,7 @@ impl RateLimit {
         self.spacing
     }
 
-    /// Waits until the next call may be made. If the future is dropped, its turn is not given to
-    /// another call. If it is not polled in time, it waits for another turn.
+    /// If the future is not polled in time, it waits for another turn.
     pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
         loop {
             let reserved_at = clock.now();

@@ -68,8 +68,7 @@ pub(crate) struct Access {
 
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// Clock skew of the gateway relative to the local clock, in seconds, that signatures assume. A
-    /// gateway that rejects the time of a signature states it.
+    /// Clock skew of the gateway in seconds, which it states when it rejects the time.
     skew: AtomicI64,
     /// Skew for [`service_time`](HttpTransport::service_time), learnt from the header `Date`, too,
     /// which no gateway checks for requests with a token.

@@ -109,9 +109,8 @@ impl RetryPolicy {
         self
     }
 
-    /// Returns the delay before the next attempt; `None` if there is none. It is that of
-    /// `Retry-After`, unless zero, or a random one up to the ceiling, so that clients do not retry
-    /// together.
+    /// Returns the delay before the next attempt, if there is one: that of `Retry-After`, unless
+    /// zero, or a random one up to the ceiling, so that clients do not retry together.
     #[must_use]
     pub fn delay(
         &self,
@@ -160,8 +159,7 @@ pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
 const CAPACITY_SECONDS: f64 = 10.0;
 const CAPACITY_CALLS: f64 = 100.0;
 
-/// Token bucket for retries. Both calls and time add tokens, so that an overloaded service receives
-/// little more than the usual load, regardless of the number of callers that retry.
+/// Token bucket: calls and time add tokens, so that an overload is not prolonged by retries.
 #[derive(Debug)]
 pub(super) struct RetryBudget {
     per_second: f64,
@@ -191,7 +189,6 @@ impl RetryBudget {
         self.add(&mut self.lock(), self.per_call);
     }
 
-    /// Withdraws the token of one retry. Returns `false` if the budget is empty.
     pub(super) fn withdraw(&self, now: SystemTime) -> bool {
         let mut state = self.lock();
         // After the clock was set back, no tokens are added, and later ones are not delayed.

@@ -41,7 +41,6 @@ impl HttpTransport {
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
-            // Clock skew assumed by the signature; `None` until the request is signed.
             let mut signed_skew = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
@@ -171,8 +170,7 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// Renews the credentials, or adopts the time of the gateway. Each is tried once a call,
-    /// because five rejected signatures lock the key for five minutes.
+    /// Each fix is tried once a call, because five rejected signatures lock the key.
     fn fix_rejection(
         &self,
         answer: &RawResponse,

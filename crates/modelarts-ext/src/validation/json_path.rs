@@ -183,7 +183,6 @@ impl<'a> Fields<'a> {
         self.filter(|field| field.text().is_some_and(&wrong))
     }
 
-    /// Returns the fields that contain the same string as an earlier field.
     pub(super) fn repeated(self) -> Self {
         self.repeated_by(|text| text)
     }

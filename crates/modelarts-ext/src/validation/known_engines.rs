@@ -29,8 +29,7 @@ struct UnknownEngine<'a> {
 }
 
 impl UnknownEngine<'_> {
-    /// Returns `true` for the first part of a version, such as `pytorch_1.8.0`. No source states
-    /// that the service rejects it, so the service decides.
+    /// `true` for the first part of a version, such as `pytorch_1.8.0`, which may be accepted.
     fn is_abbreviated(&self) -> bool {
         let wanted = self.field.text().unwrap_or_default();
         let continues = |known: &&str| {

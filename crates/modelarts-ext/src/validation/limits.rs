@@ -58,9 +58,8 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Enumerations in which an undocumented value is a violation. The first two are closed in the
-/// description, documents list only two languages, and the type has an error code of its own.
-/// Others cause a warning, because the service may accept more (`openapi/SOURCES.md`, D-115).
+/// Enumerations in which an undocumented value is a violation. Others cause a warning, because the
+/// service may accept more (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (node_selector_requirement::SCHEMA, node_selector_requirement::OPERATOR),
     (retention_policy::SCHEMA, retention_policy::POLICY),
@@ -76,7 +75,6 @@ const PATTERNS_IN_WORDS: &[(&str, &str, &str)] = &[
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./", "use letters, digits and -_./"),
 ];
 
-/// Adds a violation to the report for every field below `located` that exceeds a limit.
 pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = located.at(field.name);

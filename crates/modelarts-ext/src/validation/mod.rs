@@ -56,7 +56,6 @@ use crate::{
     validation::{draft::Draft, known_engines::KnownSpecs},
 };
 
-/// Validates the body by the rules of a cloud, and by the specs as far as they are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();

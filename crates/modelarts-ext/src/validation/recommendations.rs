@@ -51,8 +51,7 @@ fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
     found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
-/// Names that the user guide recommends (`openapi/SOURCES.md`, F3) and most scripts use. Stored
-/// algorithms and fine-tuning jobs are exempt.
+/// Names that the user guide recommends (`openapi/SOURCES.md`, F3) and most scripts use.
 fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;

@@ -125,8 +125,7 @@ impl Output {
 pub struct Volume(pub(super) Value);
 
 impl Volume {
-    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`, at a path such as `/mnt/data`.
-    /// Dedicated pools only, at most 8 in a job.
+    /// Mounts an SFS Turbo file system, such as `10.0.0.5:/share`. Dedicated pools only, at most 8.
     pub fn nfs(server_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         Self(object([
             (volume::nfs::NFS_SERVER_PATH, text(server_path)),

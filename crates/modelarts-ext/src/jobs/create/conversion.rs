@@ -38,8 +38,7 @@ use crate::{
 /// Conversion into a request: numbers become strings where required, and nulls are removed.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// `true` for a response of the service: undocumented fields are kept, empty values and fields
-    /// that only the service sets are omitted.
+    /// `true` for a response, of which empty values and values of the service are omitted.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -147,9 +146,8 @@ impl JobHandle {
     /// Returns a builder with the settings of this job and another name, with one call.
     ///
     /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
-    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets
-    /// itself and empty values are dropped. Code and engine may override those of an algorithm, and
-    /// are kept.
+    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets and
+    /// empty values are dropped. Code and engine may override those of an algorithm.
     ///
     /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
     /// To keep both, replace each output:

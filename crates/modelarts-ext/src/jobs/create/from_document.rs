@@ -27,9 +27,8 @@ use crate::{
 
 impl TrainingJobs {
     /// Returns the builder of a job from JSON: the body of a request, or the details of a job,
-    /// which are recognized by fields such as `status`, and converted as by
-    /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as). [`CreateJob::check`] warns about
-    /// each field that is not sent.
+    /// which are converted as by [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as).
+    /// [`CreateJob::check`] warns about each field that is not sent.
     ///
     /// # Errors
     /// Invalid JSON or a duplicate key, with the line. Unknown fields and values of wrong types:
@@ -61,7 +60,6 @@ impl TrainingJobs {
     }
 }
 
-/// Returns a request body, and warnings about the fields that are not sent.
 fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
@@ -88,8 +86,7 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     Ok((body, conversion.warnings))
 }
 
-/// Parses JSON, without duplicate keys. The YAML parser accepts unquoted keys and trailing commas,
-/// and rejects U+007F and more than 64 nested lists.
+/// Without duplicate keys. The YAML parser accepts trailing commas, and rejects deep nesting.
 pub(super) fn json(text: &str) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);

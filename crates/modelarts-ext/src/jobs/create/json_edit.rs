@@ -50,7 +50,6 @@ pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     }
 }
 
-/// Sets an entry of the map at a path. The key may contain dots.
 pub(super) fn insert(body: &mut Value, path: &str, key: &str, value: String) {
     *member(slot(body, path), key) = value.into();
 }

@@ -1,8 +1,7 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
 //! [`CreateJob`] builds the request body with setters, which do not fail. [`CreateJob::check`]
-//! reports all errors that can be detected locally, with which [`CreateJob::submit`] does not send
-//! the request.
+//! reports all errors that can be detected locally; [`CreateJob::submit`] then does not send it.
 //!
 //! If the response is lost, the job may exist and incur costs. `submit` therefore searches for the
 //! job, and repeats the request only if it finds none.
@@ -222,8 +221,7 @@ impl CreateJob {
         self
     }
 
-    /// Sets the spec of the algorithm for [`check`](Self::check), which [`look_up`](Self::look_up)
-    /// else reads.
+    /// Sets the spec of the algorithm, which [`look_up`](Self::look_up) reads otherwise.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.algorithm.set(None, spec);
         self
@@ -236,8 +234,7 @@ impl CreateJob {
         self
     }
 
-    /// Disables the [look-up](Self::look_up), also in [`submit`](Self::submit), which saves up to
-    /// two calls.
+    /// Disables the [look-up](Self::look_up), also in [`submit`](Self::submit).
     pub fn without_look_up(mut self) -> Self {
         if self.validation == Validation::Full {
             self.validation = Validation::Local;
@@ -252,8 +249,7 @@ impl CreateJob {
         self
     }
 
-    /// Returns the errors of the last [look-up](Self::look_up). The job is not validated against
-    /// what could not be read.
+    /// Returns the errors of the last [look-up](Self::look_up), whose specs are not validated.
     #[must_use]
     pub fn unread(&self) -> &[Error] {
         &self.unread
@@ -286,8 +282,7 @@ impl CreateJob {
     /// Validates the job without a request, and reports all errors that are found.
     ///
     /// A rule is a violation if the service is known to reject such jobs or a document states it,
-    /// and a warning if it is only recommended or inferred. `openapi/SOURCES.md` has a row for
-    /// each.
+    /// and a warning if it is only recommended or inferred (`openapi/SOURCES.md`).
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
     /// exist. The algorithm, the flavor and the engine are validated after a

@@ -85,8 +85,7 @@ impl CreateJob {
             .set(algorithm::ITEM_VERSION_ID, version.into())
     }
 
-    /// Adds a hyper-parameter, which the script receives as `--<name>=<value>`, or replaces the
-    /// value of one with this name.
+    /// Sets a hyper-parameter, which the script receives as `--<name>=<value>`.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(object([
             (parameter::NAME, text(name)),
@@ -285,8 +284,7 @@ impl CreateJob {
         sources.fold(self, |job, source| job.push(summary::DATA_SOURCES, source))
     }
 
-    /// Sets the type of the job's visualization logs, and their directory in a parallel file
-    /// system, such as `obs://file-system/logs/`.
+    /// Sets the type of the visualization logs, and their directory in a parallel file system.
     pub fn summary(self, kind: types::SummaryLogType, pfs_path: impl Into<String>) -> Self {
         self.set(summary::LOG_TYPE, kind.as_str())
             .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())

@@ -164,8 +164,7 @@ impl Facts {
         self.events[..restart.unwrap_or(self.events.len())].iter()
     }
 
-    /// Returns the newest event since the job began to run. Earlier ones did not end it, such as a
-    /// preemption.
+    /// Returns the newest event since the job began to run. Earlier ones did not end it.
     pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run()
             .take_while(|event| event.kind() != EventKind::Running)

@@ -202,8 +202,7 @@ async fn read_memory_usage(job: &Job, facts: &mut Facts) {
     }
 }
 
-/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them. Every
-/// release documents the condition on the phase.
+/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them.
 async fn read_queue(job: &Job, facts: &mut Facts) {
     let Some(pool) = facts.pool.clone() else {
         return;

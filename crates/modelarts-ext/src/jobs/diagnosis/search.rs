@@ -120,7 +120,6 @@ fn is_of_launcher(line: &str) -> bool {
     LAUNCHERS.iter().any(|text| line.contains(text))
 }
 
-/// Returns `true` for a line of an error report or of the end of a process.
 fn is_of_report(line: &str) -> bool {
     const STARTS: [&str; 22] = [
         "Traceback",
@@ -195,7 +194,6 @@ fn names_exception(line: &str) -> bool {
     })
 }
 
-/// Returns the first row that matches a line without its prefix.
 pub(super) fn find_signature(line: &str) -> Option<&'static Signature> {
     SIGNATURES.iter().find(|row| row.matches(line))
 }

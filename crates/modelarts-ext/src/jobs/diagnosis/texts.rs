@@ -229,7 +229,6 @@ fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
     }
 }
 
-/// Returns the message of the failed task, or else the detailed phase.
 fn other_reason(facts: &Facts) -> Option<String> {
     let failed = facts.failed_task();
     let known = failed.exit_code.map(|code| format!("exit with {code}"));

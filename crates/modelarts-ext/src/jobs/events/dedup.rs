@@ -37,8 +37,7 @@ impl Deduplicator {
         self.last_complete = self.poll_start;
     }
 
-    /// Returns the time range to request: from `lateness` before the newest event, or before the
-    /// last complete poll if that event is dated ahead of the clock.
+    /// The time range begins `lateness` before the newest event, if that is not dated ahead.
     pub(super) fn begin_poll(&mut self, now: Timestamp, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);

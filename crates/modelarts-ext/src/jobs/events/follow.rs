@@ -71,8 +71,7 @@ impl EventFollower {
         }
     }
 
-    /// Returns the new events of the next page; `None` at the end of the poll. An error of the list
-    /// itself restarts the list.
+    /// Returns the new events of the next page; `None` at the end of the poll.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = match self.rest.take() {
             Some(rest) => rest,

@@ -21,8 +21,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! Events that appear more than two minutes late ([`Events::lateness`]) are returned after the end
-//! of the job.
+//! Events more than two minutes late ([`Events::lateness`]) are returned after the end of the job.
 //!
 //! A stream that ends without an error has returned all events of the last poll.
 
@@ -60,8 +59,7 @@ use crate::{
 
 const MAX_PATTERN: usize = 256;
 
-/// List of the events of a job, oldest first, read once or [followed](Self::follow). The page size
-/// is 1 to 100 events, by default 100.
+/// List of the events of a job, oldest first, read once or [followed](Self::follow).
 pub type Events = List<Event, EventQuery>;
 
 /// Conditions of an event list, and settings for following it, set by the methods of [`Events`].

@@ -21,8 +21,7 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// Prefix in brackets: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod:
-/// name] …`.
+/// Prefix: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
     task: Option<&'a str>,
@@ -55,8 +54,7 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Parses a duration in one of the forms `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`,
-/// `0:01:05` and `1 day, 0:01:05`. A number without a unit is in seconds.
+/// Parses `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `0:01:05`, `1 day, 0:01:05`.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;

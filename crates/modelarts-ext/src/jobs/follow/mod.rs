@@ -362,7 +362,8 @@ mod tests {
         let mut follower = JobFollower::new(job.updates().quiet(Duration::ZERO));
         follower.events = EventFollower::new(job.events().page_size(4));
         follower.max_events = 10;
-        let updates: Vec<JobUpdate> = follower.follow().try_collect().await.unwrap();
+        let updates = follower.stream((&job).into(), Duration::from_secs(5), Duration::ZERO);
+        let updates: Vec<JobUpdate> = updates.try_collect().await.unwrap();
         let texts = updates.iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Phase(job) => job.phase().to_string(),

@@ -72,8 +72,7 @@ fn summary<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     job.summary().serialize(serializer)
 }
 
-/// Merges lines into sorted events. Lines with a time zone are placed by their times, but before
-/// the end of their task; all others before that end, or else last.
+/// Places lines with a time zone by their times, others before the end of their task, or last.
 pub(super) fn merge(events: Vec<Event>, logs: Vec<(String, Vec<LogItem>)>) -> Vec<JobUpdate> {
     let ends = task_ends(&events);
     let mut placed = Vec::new();

@@ -43,8 +43,7 @@ pub(crate) trait Follower: Send + Sized + 'static {
         Vec::new()
     }
 
-    /// The stream ends when each source was read after the end of the job, or, if items are
-    /// missing, when all sources have been quiet for the given time.
+    /// Ends when each source was read after the end, or all were quiet for the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
         let state = FollowState {
             follower: self,

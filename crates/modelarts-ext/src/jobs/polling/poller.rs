@@ -54,17 +54,6 @@ impl PollInterval {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
-    Due,
-    Reading,
-    /// The next round is due this long after the end of the last one.
-    Pausing {
-        since: SystemTime,
-        pause: Duration,
-    },
-}
-
 #[derive(Debug, PartialEq)]
 enum Step {
     Read,
@@ -73,7 +62,8 @@ enum Step {
 }
 
 pub(crate) struct Poller {
-    state: State,
+    /// The end of the last round, and the pause after it.
+    pause: Option<(SystemTime, Duration)>,
     interval: PollInterval,
     pub(crate) deadline: Arc<Deadline>,
 }
@@ -84,7 +74,7 @@ impl Poller {
         interval: PollInterval,
         timeout: Option<Duration>,
     ) -> Self {
-        Self { state: State::Due, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
+        Self { pause: None, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
     }
 
     fn step(&mut self, now: SystemTime, left: Option<Duration>) -> Step {
@@ -92,26 +82,18 @@ impl Poller {
             return Step::TimeOut;
         }
         let rest = self.rest_of_pause(now);
+        // A clock that is set back during the sleep does not extend the pause.
+        self.pause = None;
         match rest.is_zero() {
-            true => {
-                self.state = State::Reading;
-                Step::Read
-            }
-            // A clock that is set back during the sleep does not extend the pause.
-            false => {
-                self.state = State::Due;
-                Step::Sleep(left.map_or(rest, |left| rest.min(left)))
-            }
+            true => Step::Read,
+            false => Step::Sleep(left.map_or(rest, |left| rest.min(left))),
         }
     }
 
     fn rest_of_pause(&self, now: SystemTime) -> Duration {
-        match self.state {
-            State::Due | State::Reading => Duration::ZERO,
-            State::Pausing { since, pause } => {
-                pause.saturating_sub(now.duration_since(since).unwrap_or_default())
-            }
-        }
+        self.pause.map_or(Duration::ZERO, |(since, pause)| {
+            pause.saturating_sub(now.duration_since(since).unwrap_or_default())
+        })
     }
 
     /// Pauses if a round has ended, and runs the requests of the next one. Returns `None` if the
@@ -129,7 +111,7 @@ impl Poller {
     /// Ends a round. The next pause is at least `retry_after`.
     pub(crate) fn end_round(&mut self, now: SystemTime, is_change: bool, retry_after: Duration) {
         let pause = self.interval.next(is_change).max(retry_after);
-        self.state = State::Pausing { since: now, pause };
+        self.pause = Some((now, pause));
     }
 
     /// Sleeps for the usual pause, but at least `retry_after`, and not beyond the time limit.
@@ -155,8 +137,7 @@ const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
 /// Longest pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
 
-/// Counter of tolerated errors. Only an error that persists is returned; throttling does not count,
-/// because the service responds.
+/// Counter of tolerated errors. An error that persists is returned; throttling does not count.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorTolerance {
     failing_since: Option<SystemTime>,
@@ -205,47 +186,44 @@ mod tests {
         SystemTime::UNIX_EPOCH + SECOND * (1_000_000 + second)
     }
 
-    fn poller(state: State) -> Poller {
+    fn poller(pause: Option<(SystemTime, Duration)>) -> Poller {
         let interval = PollInterval::fixed(10 * SECOND);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        Poller { state, ..Poller::new(&clock, interval, None) }
+        Poller { pause, ..Poller::new(&clock, interval, None) }
     }
 
     #[test]
-    fn each_state_has_its_step() {
-        let pausing = State::Pausing { since: at(100), pause: 10 * SECOND };
+    fn each_pause_has_its_step() {
+        let pausing = Some((at(100), 10 * SECOND));
         let sleep = |seconds| Step::Sleep(SECOND * seconds);
-        for (state, now, left, step, next) in [
-            (State::Due, 0, None, Step::Read, State::Reading),
-            (State::Due, 0, Some(1), Step::Read, State::Reading),
-            (State::Due, 0, Some(0), Step::TimeOut, State::Due),
-            (State::Reading, 0, None, Step::Read, State::Reading),
-            (State::Reading, 0, Some(0), Step::TimeOut, State::Reading),
-            (pausing, 100, None, sleep(10), State::Due),
-            (pausing, 104, None, sleep(6), State::Due),
-            (pausing, 104, Some(7), sleep(6), State::Due),
-            (pausing, 104, Some(5), sleep(5), State::Due),
+        for (pause, now, left, step, next) in [
+            (None, 0, None, Step::Read, None),
+            (None, 0, Some(1), Step::Read, None),
+            (None, 0, Some(0), Step::TimeOut, None),
+            (pausing, 100, None, sleep(10), None),
+            (pausing, 104, None, sleep(6), None),
+            (pausing, 104, Some(7), sleep(6), None),
+            (pausing, 104, Some(5), sleep(5), None),
             (pausing, 104, Some(0), Step::TimeOut, pausing),
-            (pausing, 110, None, Step::Read, State::Reading),
-            (pausing, 200, Some(1), Step::Read, State::Reading),
+            (pausing, 110, None, Step::Read, None),
+            (pausing, 200, Some(1), Step::Read, None),
             // The clock was set back.
-            (pausing, 50, None, sleep(10), State::Due),
+            (pausing, 50, None, sleep(10), None),
         ] {
-            let mut poller = poller(state);
-            assert_eq!(poller.is_due(at(now)), state != pausing || now >= 110);
+            let mut poller = poller(pause);
+            assert_eq!(poller.is_due(at(now)), pause.is_none() || now >= 110);
             let left: Option<u32> = left;
             let found = poller.step(at(now), left.map(|left| SECOND * left));
-            assert_eq!((found, poller.state), (step, next), "{state:?} {now} {left:?}");
+            assert_eq!((found, poller.pause), (step, next), "{pause:?} {now} {left:?}");
         }
     }
 
     #[test]
     fn a_round_ends_with_a_pause() {
         for (retry_after, pause) in [(0, 10), (9, 10), (45, 45)] {
-            let mut poller = poller(State::Reading);
+            let mut poller = poller(None);
             poller.end_round(at(5), true, SECOND * retry_after);
-            let (since, pause) = (at(5), SECOND * pause);
-            assert_eq!(poller.state, State::Pausing { since, pause });
+            assert_eq!(poller.pause, Some((at(5), SECOND * pause)));
         }
     }
 

@@ -22,14 +22,12 @@ enum PollState {
     Complete(SystemTime),
 }
 
-/// Polls of one source. Each has a state, because one may fail while others succeed, and is read to
-/// its end only by a complete poll after the end.
+/// Polls of one source, which is read to its end only by a complete poll after the end.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
     state: PollState,
-    /// Starts of the first and the last quiet poll. A quiet poll is a complete poll after the end
-    /// of the job and after the last new item of any source.
+    /// Starts of the first and the last complete poll after the end and after the last new item.
     quiet_polls: Option<(SystemTime, SystemTime)>,
 }
 
@@ -93,8 +91,7 @@ pub(crate) struct EndStatus {
 }
 
 impl EndStatus {
-    /// Returns the status of a job whose sources were quiet for these times. A source that lacks
-    /// items is waited for until all sources have been quiet for `quiet_period`.
+    /// A source that lacks items is waited for until all have been quiet for `quiet_period`.
     fn new(
         quiet_times: impl IntoIterator<Item = Option<Duration>>,
         quiet_period: Duration,
@@ -116,7 +113,6 @@ pub(crate) struct EndWatch {
     pub(crate) job: Option<Job>,
     quiet_period: Duration,
     details: SourcePolls,
-    /// The error of the last poll of the details, if it failed and is tolerated.
     pub(crate) interruption: Option<Error>,
     pub(crate) is_gone: bool,
     pub(super) has_news: bool,

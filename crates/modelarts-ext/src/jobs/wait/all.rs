@@ -21,8 +21,7 @@ use crate::{
     pagination::page::{PageStream, error_stream},
 };
 
-/// Wait for the ends of several jobs. Awaiting it returns all results; [`stream`](Self::stream)
-/// returns each result when the job ends.
+/// Wait for the ends of several jobs; [`stream`](Self::stream) returns each result at once.
 ///
 /// A round searches each workspace: up to 10 jobs by their ids, more by phase and time of creation.
 /// Only jobs that no search returns are read one by one, up to the [budget](Self::budget). A job
@@ -42,8 +41,7 @@ use crate::{
 /// second. A wait for up to 10 jobs may make 40 requests at once. Up to 16 requests are in flight.
 ///
 /// For more jobs, an end is returned after the pause and the requests of two rounds: one second for
-/// every 50 unfinished jobs of the workspace, up to 5 for searches by ids, and up to 10 for jobs
-/// that no search returns.
+/// every 50 unfinished jobs, up to 10 if no search returns them.
 ///
 /// | jobs | an end is returned after |
 /// |---|---|
@@ -90,9 +88,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// An invalid id or option, before any request. An error that is not transient, or calls that
-    /// fail for 15 minutes; throttling only slows the wait. [`Error::ended`] returns the results
-    /// before the error.
+    /// An invalid id or option. An error that is not transient, or calls that fail for 15 minutes;
+    /// throttling only slows the wait. [`Error::ended`] returns the results before the error.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -130,8 +127,7 @@ impl WaitAll {
         self
     }
 
-    /// Sets the maximum number of jobs that a round reads one by one, and of jobs whose last events
-    /// it reads. Default 10, minimum 1.
+    /// Sets the maximum number of jobs that a round reads one by one. Default 10, minimum 1.
     pub fn budget(mut self, jobs: usize) -> Self {
         self.options.budget = jobs.max(1);
         self

@@ -132,8 +132,7 @@ impl JobSet {
         self.results.pop_front()
     }
 
-    /// The cause of a stop is a part of the outcome, so a stopped job stays until it may be read.
-    /// Others do not wait for it.
+    /// A stopped job stays until its cause, which is a part of the outcome, may be read.
     pub(super) fn next_ended(&mut self, may_read: bool) -> Option<Job> {
         let is_ready = |job: &Job| may_read || job.phase() != Phase::Terminated;
         self.ended.remove(self.ended.iter().position(is_ready)?)

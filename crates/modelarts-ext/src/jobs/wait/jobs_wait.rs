@@ -66,7 +66,6 @@ enum DetailReads {
 
 struct EndReads {
     mode: DetailReads,
-    /// Number of jobs that may still be read before the next round.
     left: usize,
     in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
 }
@@ -92,8 +91,7 @@ impl EndReads {
         self.in_flight.len() < room
     }
 
-    /// Returns `true` if the details of a job that ended with this phase are read. The events of a
-    /// stopped job count in any case.
+    /// Returns `true` if the details of a job that ended with this phase are read.
     fn reads_details(&mut self, phase: &Phase) -> bool {
         let may_read = self.left > 0;
         let reads_details = may_read && self.mode != DetailReads::OnlyStopped;
@@ -150,7 +148,6 @@ impl JobsWait {
         self.jobs.add(job.with_client(self.limited_client.clone()));
     }
 
-    /// Lets the first round begin after a pause, too, for jobs that were just created.
     pub(in crate::jobs) fn start_with_pause(&mut self) {
         let now = self.client.clock().now();
         self.poller.end_round(now, true, Duration::ZERO);

@@ -49,9 +49,8 @@
 //! [`Waited::success`] returns an error unless the job completed or the condition holds. A wait can
 //! also be a [stream](Wait::stream), or end [on a condition](Wait::until).
 //!
-//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs with one
-//! request a second; [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits
-//! them.
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs;
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) submits them, too.
 
 mod all;
 mod job_set;
@@ -117,20 +116,17 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     Json { job, secondary_phase }.serialize(serializer)
 }
 
-/// Wait for the end of a job. Awaiting it returns a [`Waited`]; [`stream`](Self::stream) returns
-/// each change of the phase.
+/// Wait for the end of a job, a [`Waited`]; [`stream`](Self::stream) returns each change.
 ///
 /// A job that the service restarts by itself has no final phase, so the wait continues. One that a
 /// user restarts after its end needs a new wait.
 ///
-/// [`Waited::job`] is the job as last read. If it did not complete, [`Waited`] has its last events
-/// and log lines.
+/// [`Waited::job`] is the job as last read. [`Waited`] also has its last events and log lines.
 ///
 /// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
 /// Transient errors are tolerated for up to 15 minutes, throttling until the [time
-/// limit](Self::timeout). If a job that was never read does not exist, the wait fails with
-/// [`Error::is_not_found`].
+/// limit](Self::timeout). A job that was never read may fail with [`Error::is_not_found`].
 #[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct Wait {

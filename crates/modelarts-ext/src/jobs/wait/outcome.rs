@@ -137,8 +137,7 @@ impl fmt::Display for TerminatedBy {
     }
 }
 
-/// Returns the outcome of a job that has ended, with the last events, oldest first, if they were
-/// read. The events, which show who stopped the job, are read until the deadline.
+/// Also returns the last events, if they were read because they show who stopped the job.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec<Event>) {
     let outcome = match job.phase() {
         Phase::Completed => Outcome::Completed,
@@ -186,8 +185,7 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     (by, last_events(events, None))
 }
 
-/// Returns the last events, oldest first. Errors and the events of the failed task come before
-/// others; the billing event is left out.
+/// Oldest first. Errors and the events of the failed task come before others.
 pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
     newest.retain(|event| event.kind() != EventKind::Billed);
     let is_minor = |event: &Event| {

@@ -50,8 +50,7 @@ fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
 pub(super) enum Request {
     Ids(Group),
     Unfinished(Group),
-    /// Searches by final phases. Ends at a page with fewer of the jobs than `worth`, because the
-    /// rest takes fewer requests in another way.
+    /// Searches by final phases, until a page has fewer of the jobs than `worth`.
     Ended {
         group: Group,
         /// Number of jobs that a request of the next stage returns.
@@ -159,8 +158,7 @@ impl Round {
         requests.collect()
     }
 
-    /// A single job is not searched for, because one read returns it as well. The round begins
-    /// after the job that was read last, so that unknown jobs do not block others.
+    /// A round begins after the job that was read last, so that unknown jobs do not block others.
     fn search_ids(&self, jobs: &JobSet, search: &mut SearchState) -> (Vec<Request>, Stage) {
         let mut missing: Vec<String> = ids(jobs.unfinished()).collect();
         missing.retain(|id| !self.found.contains(id));
@@ -199,7 +197,6 @@ fn ids<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> impl Iterator<Item = Stri
     jobs.into_iter().map(|job| job.id().to_owned())
 }
 
-/// Error codes with which the service rejects a search key.
 const UNKNOWN_KEY_CODES: [&str; 4] = [
     codes::UNSUPPORTED_CONDITION_KEY,
     codes::UNSUPPORTED_CONDITION_OPERATOR,
@@ -209,8 +206,7 @@ const UNKNOWN_KEY_CODES: [&str; 4] = [
 
 const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
-/// Reads all jobs. The error of a search ends the round at once, because the service may ask for a
-/// pause; that of a read after the other reads.
+/// The error of a search ends the round at once, because the service may ask for a pause.
 pub(super) async fn read_jobs(
     client: &Client,
     jobs: &mut JobSet,

@@ -183,8 +183,7 @@ impl Waited {
     }
 
     /// Returns at most 10 last lines of the task that failed, or else of the first task, with at
-    /// most 500 characters each, and of a progress bar the last state. They may contain control
-    /// characters.
+    /// most 500 characters each. They may contain control characters.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines

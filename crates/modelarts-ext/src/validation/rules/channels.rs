@@ -11,8 +11,7 @@ use crate::validation::{
     obs_path::{ObsPath, is_name, is_variable_name},
 };
 
-/// Returns the inputs without a name. In fine-tuning jobs, the name is optional. Inputs of tasks
-/// are validated by the limit of the field itself, except for those in `job_config`.
+/// In fine-tuning jobs, names are optional. Limits validate the inputs of tasks.
 pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();

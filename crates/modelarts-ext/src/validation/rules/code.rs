@@ -108,8 +108,7 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// `wrong` receives the id as a number, if it is one. No document lists a request field for it
-/// (`openapi/SOURCES.md`, O, S, F3); responses contain `run_user`.
+/// `wrong` receives the id, if it is a number. No document lists a request field for it.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))

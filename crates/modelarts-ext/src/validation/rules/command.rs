@@ -122,8 +122,7 @@ pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     values.texts(|value| value.contains(is_special))
 }
 
-/// A folder below the local code directory counts if a path continues below it or the command
-/// changes into it, and it is no channel. A name that differs in its case alone always counts.
+/// A folder counts if a path continues below it or `cd` precedes it, or only its case differs.
 pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     let code = job.at(algorithm::CODE_DIR);
     let code = code.text().and_then(ObsPath::parse);

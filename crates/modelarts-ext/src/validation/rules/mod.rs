@@ -57,14 +57,12 @@ type Condition = for<'a> fn(Draft<'a>) -> Fields<'a>;
 
 /// In the order of the report. Conditions of one expression are written here.
 const CONDITIONS: &[(&str, Condition)] = &[
-    // Whole job.
     ("kind-of-cloud", |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
     ("tasks-or-spec", |job| job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))),
     ("retries-in-range", features::retries),
     ("annotation-switches", features::switches),
     ("hang-retry-needs-retries", features::hang_retry),
     ("job-template-known", features::template),
-    // Code and engine.
     ("algorithm-required", |job| job.at(ALGORITHM).when(job.runs_code() && !job.has(ALGORITHM))),
     ("subscription-and-version", |job| {
         job.root().missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])
@@ -111,7 +109,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("working-dir", |job| job.programs().at(WORKING_DIR).texts(|path| !path.starts_with('/'))),
     ("working-dir-plain", code::working_dir_plain),
     ("search-config-yaml", code::search_config),
-    // Variables and hyper-parameters.
     ("variable-names", features::variable_names),
     ("variable-references", features::references),
     ("variable-of-service", command::variables_of_service),
@@ -132,7 +129,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("search-floats", parameters::search_floats),
     ("search-algorithms", parameters::search_algorithms),
     ("search-engine", parameters::search_engine),
-    // Data.
     ("input-named", channels::input_names),
     ("channel-names", |job| job.channels().at(input::NAME).texts(|name| !is_name(name))),
     ("channel-names-different", channels::repeated_names),
@@ -145,7 +141,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("dataset-version", channels::dataset_version),
     ("tasks-read-from-obs", channels::task_datasets),
     ("obs-paths", channels::obs_paths),
-    // Resources, scheduling and volumes.
     ("spec-required", |job| job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))),
     ("flavor-or-pool", resources::flavor_or_pool),
     ("flavor-of-pool", |job| resources::flavors(job, false, true)),
@@ -180,7 +175,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
         resources::local_paths_where(job, |path| resources::PLATFORM_DIRS.contains(&path))
     }),
     ("volume-over-channel", resources::over_channel),
-    // Metrics, notifications, SSH and visualisation.
     ("metrics-url-and-port", features::metrics_url),
     ("metrics-one-form", features::metrics_form),
     ("metrics-http-get", features::http_get),

@@ -31,8 +31,7 @@ pub(super) fn flavor_or_pool(job: Draft<'_>) -> Fields<'_> {
     flavor.when(is_missing && !job.has(TASKS) && !is_federated(job))
 }
 
-/// `of_pools` selects by the prefix of the flavor, `in_pool` by a dedicated pool in the same
-/// resources.
+/// `of_pools` selects by the prefix of the flavor, `in_pool` by a dedicated pool.
 pub(super) fn flavors(job: Draft<'_>, of_pools: bool, in_pool: bool) -> Fields<'_> {
     let resources = job.resources();
     resources
@@ -124,8 +123,7 @@ pub(super) fn sources(job: Draft<'_>) -> Fields<'_> {
     sources.flatten().collect()
 }
 
-/// Volumes of kind `obs` are exempt, because no source states the rule for buckets
-/// (`openapi/SOURCES.md`, rule `volume-once`).
+/// Volumes of kind `obs` are exempt, because no source states the rule for buckets.
 pub(super) fn repeated_file_systems(job: Draft<'_>) -> Fields<'_> {
     let sources = [volume::nfs::NFS_SERVER_PATH, volume::pfs::PFS_PATH];
     volumes(job).at_all(&sources).repeated_paths()

@@ -2,8 +2,7 @@
 
 use std::{iter::Peekable, mem, str::Chars};
 
-/// The last command is empty if the text ends in an operator, a comment or a here-document:
-/// appended text then reaches no program.
+/// The last command is empty if the text ends in an operator, a comment or a here-document.
 pub(super) fn simple_commands(text: &str) -> Vec<Vec<String>> {
     let mut reader = Reader {
         rest: text.chars().peekable(),

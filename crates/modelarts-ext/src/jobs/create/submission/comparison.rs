@@ -24,16 +24,13 @@ use crate::{
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// Lists that responses contain if the request did, except for the inputs of fine-tuning jobs. Only
-/// the algorithm of a job adds entries to them.
+/// Lists that responses contain if the request did. Only an algorithm adds entries to them.
 const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::OUTPUTS];
 /// Fields that the service takes from an algorithm only.
 const START: [&str; 4] =
     [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
-/// Names of fields that the service takes from the algorithm of the job.
 const OF_ALGORITHM: [&str; 4] =
     ["constraint", "description", "i18n_description", "remote_constraint"];
-/// Names of fields whose values differ in case.
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
 /// Names of fields whose values may be relative, or lack the address of a registry.
 const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
@@ -100,8 +97,7 @@ fn appended(sent: &Located<'_>) -> Vec<String> {
     parameters.iter().map(argument).collect()
 }
 
-/// Returns `true` if the value of the response cannot be that of the request. `appended` are the
-/// arguments that a command may end with.
+/// Returns `true` if the response cannot have the value; a command may end with `appended`.
 fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> bool {
     match (sent, echo) {
         (Value::Object(sent), Value::Object(echo)) if name == "environments" => {
@@ -153,8 +149,7 @@ fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
 /// Pause before each search. The service lists new jobs with a short delay.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
 
-/// Searches for the job of a request that was sent at `started` or later. If `name_is_taken`, it
-/// may be an older job.
+/// Searches for the job of a request sent since `started`, or an older one if `name_is_taken`.
 pub(super) async fn find(
     client: &Client,
     body: &Value,

@@ -78,8 +78,7 @@ impl CreateJob {
     /// Creates the job exactly once: if the response is lost, the client searches for the job by
     /// its name before it repeats the create request.
     ///
-    /// Algorithm and flavor are [looked up](Self::look_up), and the job is [checked](Self::check)
-    /// before. A failed look-up is only logged.
+    /// The job is [looked up](Self::look_up) and [checked](Self::check) before.
     ///
     /// If the response is lost, such as with a 503, the job is searched for at once, after 1 second
     /// and after 3 more, because new jobs are listed with a delay. Only if it is not found, the
@@ -204,8 +203,7 @@ async fn run<T>(
     }
 }
 
-/// Sends the body unchanged: it may have fields that the generated type lacks, such as those of a
-/// job that was copied from a newer service.
+/// Sends the body unchanged: it may have fields that the generated type lacks.
 async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
@@ -224,8 +222,7 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
 const DOING: &str = "algorithm and flavor were being looked up";
 
 impl CreateJob {
-    /// Reads the specs, unless the job is not to be looked up. Failures are kept, except rejected
-    /// credentials: the service locks a key after a few wrong signatures.
+    /// Failures are kept, except rejected credentials: wrong signatures lock a key.
     pub(super) async fn read_specs(
         &mut self,
         engines: bool,

@@ -196,7 +196,6 @@ pub(super) fn explain_path(error: Error, body: &Value) -> Error {
     error.with_hint(&hint)
 }
 
-/// Returns the advice of the table, and the name of the channel with the rejected path.
 fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
     let message = error.message()?;
     let rejected = message.split_once("path:").map_or(message, |(_, path)| path);
@@ -255,8 +254,7 @@ mod tests {
         Sent::Lost { error, times: 1 }
     }
 
-    /// Returns the end of a step in words: the job, or the advice of the error and whether it is
-    /// uncertain.
+    /// Returns the job, or the advice of the error and whether it is uncertain.
     fn end<S>(next: Next<&str, S>) -> String {
         match next {
             ControlFlow::Continue(_) => "continues".to_owned(),
