@@ -5,10 +5,9 @@ use std::{fmt, ops::Deref, sync::Arc};
 use modelarts_api::{RawResponse, TransportError, codes, decode::Skipped, error_body};
 
 use crate::{
-    client::Client,
     error::{Error, ErrorKind},
     pagination::source::{Counts, RawPage},
-    transport::call::CallInfo,
+    transport::{HttpTransport, call::CallInfo},
 };
 
 /// The response of an operation, and the facts about the call.
@@ -190,7 +189,7 @@ impl<T> Response<T> {
     /// Rejects a response that a faulty proxy mixed up, and closes the idle connections.
     pub(crate) fn require_match(
         self,
-        client: &Client,
+        transport: &HttpTransport,
         field: &str,
         asked: &str,
         found: impl FnOnce(&T) -> Option<&str>,
@@ -203,7 +202,7 @@ impl<T> Response<T> {
         };
         let masked = self.call.mask().text(other);
         let other = masked.as_deref().unwrap_or(other);
-        client.transport().connector.reset();
+        transport.connector.reset();
         let message = format!(
             "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
         );

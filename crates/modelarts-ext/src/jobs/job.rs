@@ -73,9 +73,10 @@ impl JobHandle {
 
     /// Creates the job from a response. A response about another job is an error.
     fn job_from_response(&self, response: Response<TrainingJob>) -> Result<Job, Error> {
-        let response = response.require_match(&self.client, "metadata.id", &self.id, |job| {
-            job.metadata.as_ref()?.id.as_deref()
-        })?;
+        let response =
+            response.require_match(self.client.transport(), "metadata.id", &self.id, |job| {
+                job.metadata.as_ref()?.id.as_deref()
+            })?;
         let (details, call) = response.into_parts();
         Ok(self.with_answer(Arc::new(Answer { details, call })))
     }

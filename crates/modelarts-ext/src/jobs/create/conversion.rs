@@ -16,17 +16,8 @@ use modelarts_api::{
 use serde_json::{Map, Value};
 
 use crate::{
-    error::{
-        Error,
-        violation::{Actual, Violation},
-    },
-    jobs::{
-        create::{
-            CreateJob,
-            json_edit::{get, remove},
-        },
-        job::JobHandle,
-    },
+    error::violation::{Actual, Violation},
+    jobs::create::json_edit::{get, remove},
     spelling::nearest,
     validation::{
         json_path::{Fields, Located, general_name, has_content},
@@ -140,39 +131,6 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
     // The violation omits the value, because an unknown field may be a misspelt secret.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
-}
-
-impl JobHandle {
-    /// Returns a builder with the settings of this job and another name, with one call.
-    ///
-    /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
-    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets and
-    /// empty values are dropped. Code and engine may override those of an algorithm.
-    ///
-    /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
-    /// To keep both, replace each output:
-    ///
-    /// ```no_run
-    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
-    /// let copy = job.copy_as("bert-2").await?;
-    /// let copy = copy
-    ///     .without_output("train_url")
-    ///     .output("train_url", "obs://bucket/model-2/");
-    /// # let _ = copy;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// Set `train_type` and `spec.asset_id` of fine-tuning again, which details do not contain.
-    ///
-    /// # Errors
-    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
-    pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
-        let job = self.get().await?;
-        // The raw response is converted, because the response types lack undocumented fields.
-        let details = serde_json::from_slice(job.raw())
-            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
-        Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
-    }
 }
 
 pub(super) fn request_from_details(details: &Value) -> Value {

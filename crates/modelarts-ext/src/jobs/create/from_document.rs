@@ -17,6 +17,7 @@ use crate::{
             CreateJob,
             conversion::{Conversion, request_from_details},
         },
+        job::JobHandle,
         training_jobs::TrainingJobs,
     },
     validation::{
@@ -57,6 +58,39 @@ impl TrainingJobs {
         let mut job = CreateJob::from_body(self.client().clone(), body);
         job.warnings = warnings;
         Ok(job)
+    }
+}
+
+impl JobHandle {
+    /// Returns a builder with the settings of this job and another name, with one call.
+    ///
+    /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
+    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets and
+    /// empty values are dropped. Code and engine may override those of an algorithm.
+    ///
+    /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
+    /// To keep both, replace each output:
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// let copy = job.copy_as("bert-2").await?;
+    /// let copy = copy
+    ///     .without_output("train_url")
+    ///     .output("train_url", "obs://bucket/model-2/");
+    /// # let _ = copy;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Set `train_type` and `spec.asset_id` of fine-tuning again, which details do not contain.
+    ///
+    /// # Errors
+    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
+        let job = self.get().await?;
+        // The raw response is converted, because the response types lack undocumented fields.
+        let details = serde_json::from_slice(job.raw())
+            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
+        Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
     }
 }
 

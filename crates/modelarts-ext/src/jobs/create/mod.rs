@@ -58,8 +58,8 @@
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
 // `CreateJob` holds the JSON of the request (`json_edit`). `fields`, `setters` and `field_path`
-// write to it, with values of `channels`. `from_document` reads it from JSON and YAML, and
-// `conversion` from the details of a job. `submission` looks up, validates and creates the job
+// write to it, with values of `channels`. `from_document` reads it from JSON, YAML or a job, and
+// `conversion` makes a request of it. `submission` looks up, validates and creates the job
 // exactly once. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;

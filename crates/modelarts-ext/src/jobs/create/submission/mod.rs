@@ -171,9 +171,11 @@ impl Checked {
             let answer = post(&client, &self.body).await?;
             let answer = match text(&self.body, metadata::NAME) {
                 "" => answer,
-                name => answer.require_match(&self.client, metadata::NAME, name, |job| {
-                    job.metadata.as_ref()?.name.as_deref()
-                })?,
+                name => {
+                    answer.require_match(self.client.transport(), metadata::NAME, name, |job| {
+                        job.metadata.as_ref()?.name.as_deref()
+                    })?
+                }
             };
             let (details, call) = answer.into_parts();
             Job::from_details(self.client.clone(), details, call).ok_or_else(|| {
@@ -272,7 +274,7 @@ impl CreateJob {
             })
             .await
             .and_then(|answer| {
-                answer.require_match(client, "metadata.id", id, |algorithm| {
+                answer.require_match(client.transport(), "metadata.id", id, |algorithm| {
                     algorithm.metadata.as_ref()?.id.as_deref()
                 })
             });
