@@ -1,9 +1,7 @@
 //! Clock of a client, the source of time for signatures, retries, waits and time limits.
 //!
-//! A wait for a job may take hours, credentials expire, and a signature is valid only for a short
-//! time. A client reads the time and sleeps with one [`Clock`], so tests can set another clock and
-//! need not wait. The default is [`SystemClock`], which follows the system time. Time limits of
-//! calls also follow the clock, except the time limit for opening a connection.
+//! A client reads the time and sleeps with one [`Clock`], by default [`SystemClock`]. With another
+//! clock, tests need not wait. Only the limit for opening a connection does not follow it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -48,17 +46,13 @@ use std::{
 
 use modelarts_api::BoxFuture;
 
-/// Assumed maximum clock skew between the client and the service, for comparing times of jobs with
-/// the local clock. The gateway accepts a skew of up to 15 minutes, but clocks that are
-/// synchronised differ by far less.
+/// Assumed maximum difference of clocks, for comparing times of jobs with the local clock.
 pub(crate) const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Maximum clock skew that the gateway accepts. The age of a job by the local clock may be wrong by
-/// as much.
+/// Maximum clock skew that the gateway accepts.
 pub(crate) const GATEWAY_CLOCK_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// The clock of a client, used for signatures, expiry, retries and waits. Tests can pass one that
-/// does not sleep.
+/// The clock of a client, used for signatures, expiry, retries, waits and time limits.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Returns the current time.
     fn now(&self) -> SystemTime;
@@ -83,8 +77,7 @@ impl Clock for SystemClock {
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
-        // The timer is created when it is first polled: a call that fails at once, such as one
-        // without a runtime, needs none.
+        // A call that fails at once, such as one without a runtime, needs no timer.
         Box::pin(async move { tokio::time::sleep(duration).await })
     }
 

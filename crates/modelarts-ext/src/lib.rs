@@ -1,10 +1,9 @@
 //! SDK for ModelArts training management on Huawei Cloud and Open Telekom Cloud: submits training
 //! jobs, follows their events and logs, and waits for their end.
 //!
-//! Requests are authenticated, and repeated after transient errors if a repetition is safe. Lists
-//! are streams. A job is validated before its create request is sent. A local emulator
-//! ([modelarts-emulator]) implements the same API and runs training scripts on the local machine,
-//! so programs and tests can run without an account.
+//! Requests are authenticated, and repeated if that is safe. Lists are streams. A job is validated
+//! before it is created. A local emulator ([modelarts-emulator]) implements the same API and runs
+//! training scripts, so programs and tests can run without an account.
 //!
 //! # A first program
 //!
@@ -55,8 +54,7 @@
 //!
 //! # Modules
 //!
-//! The crate root exports the most common types. The documentation of the modules contains
-//! examples.
+//! The crate root exports the most common types.
 //!
 //! | module | for |
 //! |---|---|
@@ -82,14 +80,12 @@
 //! | `blocking` | programs without async; requires the feature `blocking` |
 //! | [`types`], [`api`] | types and client that are generated from the OpenAPI description |
 //!
-//! The folder `examples/` contains longer programs: `credentials`, `create`, `lists`, `waiting`,
-//! `following`, `errors`.
+//! The folder `examples/` contains longer programs.
 //!
 //! # Testing
 //!
-//! The emulator can simulate faults ([`retry`] has an example). Tests can advance its clock, and
-//! read the number of requests that the emulator has received. The page [testing] describes its use
-//! in tests.
+//! The emulator can simulate faults ([`retry`] has an example), and tests can advance its clock and
+//! count requests. The page [testing] describes its use.
 //!
 //! # Features
 //!
@@ -102,8 +98,7 @@
 //! | `chrono` | conversions between [`Timestamp`] and the times of chrono |
 //! | `generate` | generates the code of modelarts-api at build time, instead of the packaged code |
 //!
-//! The crate does not install a process-wide TLS provider. [`client`] has notes on TLS for programs
-//! that use reqwest themselves.
+//! The crate installs no process-wide TLS provider; [`client`] has notes for programs with reqwest.
 //!
 //! [modelarts-emulator]: https://docs.rs/modelarts-emulator
 //! [modelarts-obs]: https://docs.rs/modelarts-obs

@@ -1,7 +1,6 @@
 //! Position: the point up to which a list has been read, and the unit of its offsets.
 //!
-//! [`Error`](crate::error::Error) contains a position. This module therefore does not depend on
-//! other modules of the crate.
+//! Does not depend on other modules, because [`Error`](crate::error::Error) contains a position.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,15 +10,11 @@ use serde::{Deserialize, Serialize};
 /// The point up to which a list has been read. A position can be stored with serde and passed to
 /// `resume` of the same list with the same conditions, also in another process.
 ///
-/// The position contains the last few rows that were read, or their ids, because row numbers change
-/// when a list changes.
+/// Contains the last few rows or their ids, because row numbers change with the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
-    /// The operation that returns the list.
     pub(crate) list: String,
-    /// The number of rows before the position.
     pub(crate) read: u64,
-    /// The keys of the last rows before the position.
     pub(crate) last: Vec<String>,
     /// `true` if the list has earlier rows whose keys are not stored.
     pub(crate) more: bool,
@@ -41,16 +36,12 @@ impl Position {
     }
 }
 
-/// The search that a position is in, of a list that consists of several searches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SearchPosition {
-    /// The name of the search.
     pub(crate) name: String,
-    /// The number of rows of the searches before it.
     pub(crate) rows_before: u64,
 }
 
-/// The unit of offsets: pages or records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum OffsetUnit {
@@ -69,11 +60,9 @@ impl OffsetUnit {
     }
 }
 
-/// The unit of offsets of one list, set when it is detected. Clones share it.
 pub(crate) type DetectedOffset = Arc<OnceLock<OffsetUnit>>;
 
-/// Units of offsets that a client has detected, one for each list whose sources disagree (SOURCES,
-/// "Without a number").
+/// Lists whose sources disagree about the unit (SOURCES, "Without a number").
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DetectedOffsets {
     pub(crate) events: DetectedOffset,

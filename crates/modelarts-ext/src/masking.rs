@@ -4,16 +4,13 @@ use serde_json::Value;
 
 /// Text that replaces a secret.
 pub const MASK: &str = "***";
-/// Parts of the names of fields that hold credentials.
 const SECRET_NAMES: [&str; 6] =
     ["password", "secret", "token", "credential", "access_key", "private_key"];
-/// Words in the names of environment variables that hold credentials, such as the last one of
-/// `API_KEY`.
+/// Words in the names of variables that hold credentials, such as the last one of `API_KEY`.
 const SECRET_WORDS: [&str; 6] = ["key", "ak", "sk", "pass", "pwd", "auth"];
 /// Ends of such words. `MAX_TOKENS` and `TOKENIZERS_PARALLELISM` hold no credentials.
 const SECRET_ENDS: [&str; 8] =
     ["password", "passwords", "passwd", "secret", "secrets", "token", "apikey", "credentials"];
-/// Parameters of presigned links, in lower case. Each of them gives access.
 const SIGNATURES: [&str; 4] =
     ["signature=", "x-amz-security-token=", "x-obs-security-token=", "x-amz-credential="];
 
@@ -23,13 +20,10 @@ pub fn mask(value: &mut Value) -> usize {
     mask_value(value, false, &|_| true)
 }
 
-/// Masks secrets in a job that the caller has just described, like [`mask`]. Of the environment
-/// variables, only those with names of credentials and the `inherited` ones are masked. Returns the
-/// number of masked values.
+/// Masks secrets in a job that the caller has just described. Of the variables, only those with
+/// names of credentials and the `inherited` ones are masked. Returns the number of values.
 ///
-/// The plan of a job exists to be read and compared, and `kubectl --dry-run` prints all values of a
-/// description: `SEED=1` must be visible. The environment of a job of the service, in contrast, may
-/// have been set by another user, and an inherited value was never typed.
+/// The plan of a job exists to be read, like that of `kubectl --dry-run`: `SEED=1` must be visible.
 pub fn mask_described(value: &mut Value, inherited: &[String]) -> usize {
     mask_value(value, false, &|name| {
         inherited.iter().any(|inherited| inherited == name) || is_credential(name)

@@ -1,6 +1,5 @@
 //! Suggestions for words that are misspelt. Not part of the public interface.
 
-/// Minimum likeness of a suggestion, from 0 to 1.
 const MIN_LIKENESS: f64 = 0.8;
 
 /// Returns the known name that is most similar to a misspelt or incomplete name.
@@ -14,7 +13,6 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             let likeness = strsim::jaro_winkler(&name, &lower);
             (lower.starts_with(&name), likeness, known)
         })
-        // Names with a lower similarity are considered unrelated.
         .filter(|(_, likeness, _)| *likeness >= MIN_LIKENESS)
         // A name that begins like a known one, such as a version without its suffix, is incomplete.
         .max_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)))

@@ -31,9 +31,8 @@ use crate::error::Error;
 /// # Ok::<(), modelarts_ext::Error>(())
 /// ```
 ///
-/// The range is the years -9999 to 9999, with a resolution of nanoseconds. A result or a converted
-/// time outside of the range becomes [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation
-/// panics.
+/// The range is the years -9999 to 9999, in nanoseconds. A time outside of it becomes
+/// [`MIN`](Self::MIN) or [`MAX`](Self::MAX), so no operation panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
@@ -51,8 +50,7 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(millis).map_or(Self::limit(millis < 0), Self)
     }
 
-    /// Returns the milliseconds since the Unix epoch, rounded towards zero; negative for earlier
-    /// times.
+    /// Returns the milliseconds since the Unix epoch, rounded towards zero.
     #[must_use]
     pub fn as_epoch_millis(self) -> i64 {
         self.0.as_millisecond()
@@ -65,12 +63,10 @@ impl Timestamp {
         Duration::try_from(duration).unwrap_or_default()
     }
 
-    /// Parses a time in RFC 3339; returns `None` for any other text.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }
 
-    /// Returns the time without its fraction of a second.
     pub(crate) fn floor_to_second(self) -> Self {
         let fraction = self.0.as_nanosecond().rem_euclid(1_000_000_000);
         self - Duration::from_nanos(u64::try_from(fraction).unwrap_or_default())
@@ -141,8 +137,7 @@ impl From<SystemTime> for Timestamp {
     }
 }
 
-/// A time that the platform cannot represent, such as one before 1601 on Windows, becomes the Unix
-/// epoch.
+/// A time that the platform cannot represent becomes the Unix epoch.
 impl From<Timestamp> for SystemTime {
     fn from(time: Timestamp) -> Self {
         let since_epoch = time.0.as_duration();

@@ -1,9 +1,8 @@
 //! Blocking calls, for programs without async.
 //!
-//! Requires the feature `blocking`. [`BlockingExt`] adds two methods: [`block`](BlockingExt::block)
-//! runs a call or a wait and returns its result, and [`blocking_iter`](BlockingExt::blocking_iter)
-//! converts a stream into an iterator. The two methods work with every future and every stream of
-//! the crate. The program needs no other crate and no `async`.
+//! Requires the feature `blocking`. [`BlockingExt`] adds two methods to every future and stream:
+//! [`block`](BlockingExt::block) returns the result of a call or a wait, and
+//! [`blocking_iter`](BlockingExt::blocking_iter) converts a stream into an iterator.
 //!
 //! ```toml
 //! [dependencies]
@@ -45,35 +44,6 @@
 //! }
 //! ```
 //!
-//! # List jobs
-//!
-//! ```
-//! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
-//! use modelarts_ext::{Filter, blocking::BlockingExt};
-//!
-//! # fn main() -> Result {
-//! #     let (emulator, client) = start().block()?;
-//! #     for name in ["sweep-1", "sweep-2", "other"] {
-//! #         hello(&emulator, &client, name)?.submit().block()?;
-//! #     }
-//! #     assert_eq!(print_sweep(&client)?, 2);
-//! #     emulator.shutdown().block();
-//! #     Ok(())
-//! # }
-//! #
-//! /// Prints the jobs of a sweep, and returns their number.
-//! fn print_sweep(client: &Client) -> Result<usize, Error> {
-//!     let jobs = client.training_jobs().list().filter(Filter::name().like("sweep"));
-//!     let mut count = 0;
-//!     for job in jobs.stream().blocking_iter() {
-//!         let job = job?;
-//!         println!("{}: {}", job.name(), job.phase());
-//!         count += 1;
-//!     }
-//!     Ok(count)
-//! }
-//! ```
-//!
 //! # Follow a log to its end
 //!
 //! ```
@@ -107,15 +77,12 @@
 //! # Threads and runtimes
 //!
 //! A future is polled on the calling thread, so it may borrow, and need not be `Send`. Connections
-//! and timers belong to a background runtime with one worker thread, `modelarts-blocking`. The
-//! first blocking call of the process starts this runtime, and all blocking calls share it. Several
-//! threads may block at the same time, with clones of one client.
+//! and timers belong to a background runtime with one thread, `modelarts-blocking`, which all
+//! blocking calls share. Clones of one client can be used in several threads.
 //!
-//! Blocking calls also work in async code, such as a callback that a library calls in a tokio task.
-//! They block the thread of the task, so async code should await where possible. Do not block the
-//! only thread of a runtime if the call depends on another task of the runtime, because this task
-//! cannot run while the thread is blocked. An example is an emulator that the same `#[tokio::test]`
-//! has started.
+//! Blocking calls also work in async code, where they block the thread of the task. Do not block
+//! the only thread of a runtime if the call depends on another task of it, such as an emulator that
+//! the same `#[tokio::test]` has started.
 //!
 //! Blocking calls and async calls of one client use separate connections, unless the client has a
 //! custom [connector](crate::connector).
@@ -142,12 +109,10 @@ use tokio::{
 
 use crate::http::runtime;
 
-/// Pause after which a future is polled again without having been woken, if the wakers that the
-/// runtime of the thread keeps cannot be detected.
+/// Pause before a future is polled again, if kept wakers cannot be detected.
 const REPOLL_PAUSE: Duration = Duration::from_millis(20);
 
-/// Methods that block the calling thread: [`block`](Self::block) of futures and requests, and
-/// [`blocking_iter`](Self::blocking_iter) of streams. See the [module](self).
+/// Methods that block the calling thread. See the [module](self).
 pub trait BlockingExt: Sized {
     /// Runs a future to its end, and returns its output.
     ///
@@ -168,8 +133,7 @@ pub trait BlockingExt: Sized {
         run(|| self.into_future())
     }
 
-    /// Converts a stream into an iterator, which waits for each item. It ends when the stream ends;
-    /// streams of this crate end after their first error.
+    /// Converts a stream into an iterator, which waits for each item and ends like the stream.
     ///
     /// Dropping the iterator drops the stream, and with it the requests in progress.
     fn blocking_iter(self) -> BlockingIter<Self>
@@ -185,7 +149,6 @@ impl<T> BlockingExt for T {}
 /// Iterator over the items of a stream; see [`BlockingExt::blocking_iter`].
 #[must_use = "an iterator does nothing unless it is read"]
 pub struct BlockingIter<S> {
-    /// The stream; `None` after it has ended.
     stream: Option<Pin<Box<S>>>,
 }
 
@@ -211,7 +174,6 @@ impl<S: Stream> Iterator for BlockingIter<S> {
 impl<S: Stream> FusedIterator for BlockingIter<S> {}
 
 impl<S> BlockingIter<S> {
-    /// Drops the stream.
     fn close(&mut self) {
         // A connection that returns to its pool needs the runtime.
         let _context = enter();
@@ -230,14 +192,10 @@ fn enter() -> Option<EnterGuard<'static>> {
     runtime::background().map(Handle::enter)
 }
 
-/// Starts a future and polls it on this thread until it is complete.
-///
-/// The executors of tokio and futures panic if they are called in one another, so this one parks
-/// the thread itself.
+/// Parks the thread itself: the executors of tokio and futures would panic in one another.
 fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     let _context = enter();
-    // A tokio task may poll only a limited number of ready resources before it must return, and
-    // this function does not return to the task.
+    // tokio lets a task poll only a limited number of ready resources before it returns.
     let mut future = pin!(unconstrained(start()));
     let wake_up = Arc::new(WakeUp { thread: thread::current(), is_due: AtomicBool::new(false) });
     let waker = Waker::from(Arc::clone(&wake_up));
@@ -261,8 +219,7 @@ fn run<F: Future>(start: impl FnOnce() -> F) -> F::Output {
     }
 }
 
-/// Waker of a blocked thread. The flag is needed beside the token of `park`, which a blocking call
-/// inside of the future may consume.
+/// Waker of a blocked thread. The future may consume the token of `park` by a blocking call.
 struct WakeUp {
     thread: Thread,
     is_due: AtomicBool,
@@ -279,13 +236,7 @@ impl Wake for WakeUp {
     }
 }
 
-/// Detects wakers that the runtime of the blocked thread keeps until it continues, such as that of
-/// `tokio::task::yield_now`. It cannot continue before the blocking call returns, so their future
-/// is polled again at once.
-///
-/// tokio has no method for this. Its runtimes add such wakers to a list, except for one that equals
-/// the last waker of the list. The marker, which is added after each poll, is therefore added again
-/// only if the future has added its waker in the meantime.
+/// Detects wakers that the runtime of this thread keeps, such as that of `yield_now`.
 struct KeptWakers {
     marker: Arc<Marker>,
     waker: Waker,
@@ -314,7 +265,6 @@ impl KeptWakers {
     }
 }
 
-/// Waker that only records that it was woken.
 #[derive(Default)]
 struct Marker {
     is_woken: AtomicBool,

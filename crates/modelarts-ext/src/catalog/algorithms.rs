@@ -6,7 +6,7 @@ use modelarts_api::{
 };
 
 use crate::{
-    catalog::row_source::row_key,
+    catalog::row_key,
     client::Client,
     error::Error,
     pagination::{
@@ -16,16 +16,7 @@ use crate::{
     },
 };
 
-/// List of the algorithms of a project, newest first. The page size is 1 to 50 algorithms, by
-/// default 50.
-///
-/// ```no_run
-/// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
-/// for algorithm in client.algorithms().name_like("bert").collect(10).await? {
-///     println!("{:?}", algorithm.metadata.and_then(|metadata| metadata.name));
-/// }
-/// # Ok(()) }
-/// ```
+/// Algorithms of a project, newest first. A page has 1 to 50 algorithms, by default 50.
 pub type ListAlgorithms = List<Algorithm, AlgorithmQuery>;
 
 /// Conditions of an algorithm list, set by the methods of [`ListAlgorithms`].
@@ -65,8 +56,7 @@ impl ListAlgorithms {
         self
     }
 
-    /// Lists only algorithms of this workspace. Default: all workspaces or workspace `0`; sources
-    /// disagree (`openapi/SOURCES.md`, D-109).
+    /// Lists only algorithms of this workspace. Sources disagree on the default (SOURCES D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self

@@ -1,9 +1,8 @@
 //! Catalogs of a project: algorithms, flavors, engines, quotas, experiments and tags.
 //!
-//! A job refers to its flavor, its algorithm and its experiment by id, and to a preset image by
-//! engine and version. Ids, engines and versions differ between clouds, and some also differ
-//! between projects. This module lists them as streams, which [`pagination`](crate::pagination)
-//! describes.
+//! A job refers to its flavor, algorithm and experiment by id, and to a preset image by engine and
+//! version. They differ between clouds, and some between projects. The lists are streams, which
+//! [`pagination`](crate::pagination) describes.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -37,34 +36,38 @@
 //! | [search algorithms](Client::hyperparameter_search_algorithms) | |
 //! | [search templates](Client::search_templates) | |
 
-// Each list is a method of `Client` here, or of `Job` in `of_job`, and uses a `RowSource` that
-// calls the generated operation. The list of algorithms supports conditions, so it implements a
-// separate source (`algorithms`).
+// `RowSource` calls the generated operation of a list. `algorithms` is a source with conditions.
 
 mod algorithms;
 mod of_job;
-mod row_source;
-mod trials;
 
 pub use algorithms::{AlgorithmQuery, ListAlgorithms};
-pub use trials::Trial;
+pub use of_job::Trial;
 
-use modelarts_api::types::{
-    EventCategory, FlavorType, ResourceInstance, ResourceInstancesRequest, ResourceTagRequest,
-    SupportedSearchAlgorithm, TagValues, TrainingEngine, TrainingExperiment, TrainingFlavor,
-    TrainingQuota, YamlTemplate, error::ConversionError,
+use modelarts_api::{
+    BoxFuture, Offset,
+    types::{
+        EventCategory, FlavorType, ProjectId, ResourceInstance, ResourceInstancesRequest,
+        ResourceTagRequest, SupportedSearchAlgorithm, TagValues, TrainingEngine,
+        TrainingExperiment, TrainingFlavor, TrainingQuota, YamlTemplate, error::ConversionError,
+    },
 };
+use serde::Serialize;
 
 use crate::{
-    catalog::row_source::RowSource,
     client::Client,
-    pagination::{list::List, source::Counts},
+    error::Error,
+    list_position::DetectedOffset,
+    pagination::{
+        list::List,
+        source::{Counts, ListInfo, RawPage, Source, pagination_of},
+    },
 };
 
 impl Client {
     /// Lists the flavors of training jobs: those of one type, or all.
     pub fn flavors(&self, kind: Option<FlavorType>) -> List<TrainingFlavor> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ShowTrainingJobFlavors",
             move |api, project, _, _| {
@@ -75,60 +78,60 @@ impl Client {
                 })
             },
             |answer| (answer.flavors, Counts::of_total(answer.total_count)),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the preset images.
     pub fn engines(&self) -> List<TrainingEngine> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ShowTrainingJobEngines",
             |api, project, _, _| {
                 Box::pin(api.show_training_job_engines().project_id(project).send())
             },
             |answer| (answer.items, Counts::of_total(answer.total)),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the quotas of a user with their usage. Huawei Cloud only. The request names no user,
     /// and no document states whose quotas the service then returns.
     pub fn quotas(&self) -> List<TrainingQuota> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ShowTrainingQuotas",
             |api, project, _, _| Box::pin(api.show_training_quotas().project_id(project).send()),
             |answer| (answer.quotas, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the event categories that a job can publish to a topic. Huawei Cloud only.
     pub fn event_categories(&self) -> List<EventCategory> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ListEventCategories",
             |api, project, _, _| Box::pin(api.list_event_categories().project_id(project).send()),
             |answer| (answer.event_categories, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the algorithms of hyper-parameter search.
     pub fn hyperparameter_search_algorithms(&self) -> List<SupportedSearchAlgorithm> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ShowSearchAlgorithms",
             |api, project, _, _| Box::pin(api.show_search_algorithms().project_id(project).send()),
             |answer| (answer.search_algo_list, Counts::of_total(answer.search_algo_count)),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the templates of searches that are configured in YAML.
     pub fn search_templates(&self) -> List<YamlTemplate> {
-        let rows = RowSource::new(
+        RowSource::new(
             self,
             "ShowAutoSearchYamlTemplatesInfo",
             |api, project, _, _| {
@@ -136,8 +139,8 @@ impl Client {
                 Box::pin(call.project_id(project).send())
             },
             |answer| (answer.yaml_templates, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the experiments of the project. Huawei Cloud only.
@@ -199,4 +202,101 @@ impl Client {
         );
         rows.id(|job| job.resource_id.as_deref()).problem(problem).list()
     }
+}
+
+type Call<'a, R> = BoxFuture<'a, Result<modelarts_api::Response<R>, modelarts_api::Error>>;
+
+type Fetch<R> =
+    dyn for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R> + Send + Sync;
+
+struct RowSource<R, T> {
+    client: Client,
+    operation: &'static str,
+    call: Box<Fetch<R>>,
+    rows: fn(R) -> (Vec<T>, Counts),
+    id: fn(&T) -> Option<&str>,
+    unique: bool,
+    detected_offset: Option<DetectedOffset>,
+    problem: Option<String>,
+}
+
+impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> RowSource<R, T> {
+    fn new(
+        client: &Client,
+        operation: &'static str,
+        call: impl for<'a> Fn(&'a modelarts_api::Client, ProjectId, i64, i64) -> Call<'a, R>
+        + Send
+        + Sync
+        + 'static,
+        rows: fn(R) -> (Vec<T>, Counts),
+    ) -> Self {
+        let pagination = pagination_of(operation);
+        Self {
+            client: client.clone(),
+            operation,
+            unique: pagination.is_ok_and(|how| how.offset != Offset::SinglePage),
+            call: Box::new(call),
+            rows,
+            id: |_| None,
+            detected_offset: None,
+            problem: None,
+        }
+    }
+
+    /// Sets the function that returns the unique id of a row, which is else its whole content.
+    fn id(mut self, id: fn(&T) -> Option<&str>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Sets the cell of the detected unit of offsets, about which sources of this list disagree.
+    fn detected_offset(mut self, detected: &DetectedOffset) -> Self {
+        self.detected_offset = Some(detected.clone());
+        self
+    }
+
+    fn problem(mut self, problem: Option<String>) -> Self {
+        self.problem = problem;
+        self
+    }
+
+    fn list(self) -> List<T> {
+        List::new(Box::new(self))
+    }
+}
+
+impl<R: Send + 'static, T: Serialize + Send + Sync + 'static> Source for RowSource<R, T> {
+    type Item = T;
+
+    fn info(&self) -> ListInfo {
+        ListInfo {
+            operation: self.operation,
+            unique: self.unique,
+            filtered: false,
+            detected_offset: self.detected_offset.clone(),
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let problem = self.problem.as_ref();
+        problem.map_or(Ok(()), |problem| Err(Error::invalid(problem.clone())))
+    }
+
+    fn fetch(&self, offset: i64, limit: u32) -> BoxFuture<'_, Result<RawPage<T>, Error>> {
+        Box::pin(async move {
+            let project = self.client.project().clone();
+            let call = |api| (self.call)(api, project, offset, i64::from(limit));
+            self.client.call(call).await?.into_page(self.rows)
+        })
+    }
+
+    fn key(&self, item: &T) -> String {
+        row_key((self.id)(item), item)
+    }
+}
+
+/// Returns the key of a row: its id, or otherwise its whole content as JSON.
+fn row_key(id: Option<&str>, row: &impl Serialize) -> String {
+    let id = id.filter(|id| !id.is_empty()).map(str::to_owned);
+    id.unwrap_or_else(|| serde_json::to_string(row).unwrap_or_default())
 }

@@ -1,24 +1,24 @@
-//! Lists of a single job: task history, stages, tags, trials and artifacts.
+//! Lists of a single job: task history, stages, tags, artifacts, and the trials of a search.
+
+use std::sync::Arc;
 
 use modelarts_api::types::{
-    FineTuningArtifact, ListFtArtifactsResponse, StageRecord, Tag, TaskHistory,
+    FineTuningArtifact, ListFtArtifactsResponse, ResultTable, StageRecord, Tag, TaskHistory,
 };
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
-    catalog::{
-        row_source::RowSource,
-        trials::{Trial, trials},
-    },
+    catalog::RowSource,
     jobs::job::JobHandle,
     pagination::{list::List, source::Counts},
 };
 
 impl JobHandle {
-    /// Lists the nodes on which the tasks of the job ran, for each time that the job was scheduled.
-    /// Huawei Cloud only.
+    /// Lists the nodes of the tasks, for each time that the job was scheduled. Huawei Cloud only.
     pub fn task_history(&self) -> List<TaskHistory> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ListTrainingJobTasks",
             move |api, project, _, _| {
@@ -26,14 +26,14 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.0, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the stages of each run of the job. Huawei Cloud only.
     pub fn stages(&self) -> List<StageRecord> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ListTrainingJobStages",
             move |api, project, _, _| {
@@ -41,8 +41,8 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.running_records, Counts::of_total(answer.total_count)),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the tags of the job. Huawei Cloud only.
@@ -74,7 +74,7 @@ impl JobHandle {
     /// ```
     pub fn tags(&self) -> List<Tag> {
         let id = self.training_job_id().clone();
-        let rows = RowSource::new(
+        RowSource::new(
             self.client(),
             "ShowTrainJobTags",
             move |api, project, _, _| {
@@ -82,8 +82,8 @@ impl JobHandle {
                 Box::pin(call.training_job_id(id.clone()).send())
             },
             |answer| (answer.tags, Counts::default()),
-        );
-        rows.list()
+        )
+        .list()
     }
 
     /// Lists the trials of a hyper-parameter search. A trial may have several rows.
@@ -123,5 +123,70 @@ impl JobHandle {
         );
         let rows = rows.id(|artifact| artifact.artifact_id.as_deref());
         rows.list()
+    }
+}
+
+/// Row of the table of trials of a hyper-parameter search, which determines the columns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    #[serde(skip)]
+    columns: Arc<[String]>,
+    cells: Vec<Value>,
+}
+
+impl Trial {
+    /// Returns the value of a column, such as `trial_id`, `status`, `config`, or a metric.
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// for trial in job.trials().collect(100).await? {
+    ///     println!("{:?}: {:?}", trial.get("trial_id"), trial.get("accuracy"));
+    /// }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn get(&self, column: &str) -> Option<&Value> {
+        let at = self.columns.iter().position(|name| name == column)?;
+        self.cells.get(at)
+    }
+
+    /// Returns the names of the columns. That of a row number is empty.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    pub(crate) fn number(&self) -> Option<&str> {
+        self.get("")?.as_str()
+    }
+}
+
+pub(crate) fn trials(table: ResultTable) -> Vec<Trial> {
+    let columns: Arc<[String]> = table.header.into();
+    let row = |cells| Trial { columns: Arc::clone(&columns), cells };
+    table.data.into_iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_are_found_by_their_columns() {
+        let table = json!({
+            "header": ["", "status", "accuracy", "config"],
+            "data": [["0", "TERMINATED", "0.8125", {"learning_rate": 0.0021}], ["1", "RUNNING"]],
+        });
+        let trials = trials(serde_json::from_value(table).unwrap());
+        assert_eq!(trials.len(), 2);
+        assert_eq!(trials[0].columns()[1], "status");
+        assert_eq!(trials[0].get("accuracy"), Some(&json!("0.8125")));
+        assert_eq!(trials[0].get("config").unwrap()["learning_rate"], 0.0021);
+        assert_eq!(trials[0].get("loss"), None);
+        // A row may have fewer cells than the header.
+        assert_eq!(trials[1].get("accuracy"), None);
+        assert_eq!(trials[1].number(), Some("1"));
     }
 }

@@ -32,7 +32,6 @@ pub struct ClientBuilder {
     pub(super) calls: CallSettings,
 }
 
-/// Settings of calls.
 #[derive(Clone)]
 pub(super) struct CallSettings {
     pub(super) signing: SigningScheme,
@@ -123,23 +122,20 @@ impl ClientBuilder {
         Self::default().environment(Environment::of_process())
     }
 
-    /// Creates a builder like [`from_env`](Self::from_env), with these variables. It reads only
-    /// files that variables name.
+    /// [`from_env`](Self::from_env) with these variables. Reads only files that variables name.
     pub fn from_vars(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::default().environment(Environment::new(variable))
     }
 
-    /// Sets the environment from which missing settings are taken, as by
-    /// [`from_env`](Self::from_env).
+    /// Sets the environment of missing settings, as [`from_env`](Self::from_env) does.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
     }
 
-    /// Sets the address of the service, such as `https://modelarts.eu-de.otc.t-systems.com`. Takes
-    /// precedence over the region. It has only a scheme and a host. The scheme is `https`, which is
-    /// the default, or `http` for a server on this machine, such as an emulator; for an address of
-    /// this machine, the scheme must be given.
+    /// Sets the address of the service, such as `https://modelarts.eu-de.otc.t-systems.com`,
+    /// instead of the region: a scheme and a host. The scheme may be `http` on this machine, where
+    /// it must be given; else the default is `https`.
     pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
         self.endpoint = Some(endpoint.into());
         self
@@ -171,8 +167,7 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the credentials: [`Credentials`](crate::credentials::Credentials), or a provider. No
-    /// other source is used then.
+    /// Sets the credentials: [`Credentials`](crate::credentials::Credentials), or a provider.
     pub fn credentials(mut self, credentials: impl ProvideCredentials) -> Self {
         self.credentials = Some(FoundCredentials::unchecked(credentials));
         self
@@ -227,22 +222,17 @@ impl ClientBuilder {
         self
     }
 
-    /// Sets the time limit of a method that makes several calls. An example is
-    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), which looks up the algorithm,
-    /// and searches for the job if the response to its creation was lost. Default 5 minutes. A
-    /// response that has arrived by then is decoded within the [time limit of its
-    /// call](Self::timeout). Waits and streams have limits of their own.
+    /// Sets the time limit of a method with several calls, such as
+    /// [`CreateJob::submit`](crate::jobs::create::CreateJob::submit). Default 5 minutes. A response
+    /// that has arrived by then is decoded within the [time limit of its call](Self::timeout).
     pub fn overall_timeout(mut self, timeout: Duration) -> Self {
         self.calls.overall_timeout = timeout;
         self
     }
 
-    /// Sets the cloud that the endpoint belongs to: [jobs are
-    /// checked](crate::jobs::create::CreateJob::check) by its rules. Default: the one that
-    /// `MODELARTS_CLOUD` names in the [environment](Self::from_env), else that of the endpoint; if
-    /// the endpoint is in neither cloud's domain, such as an emulator on this machine, that of the
-    /// region or of the address of IAM; else Huawei Cloud. The builder logs a warning if the
-    /// variable contradicts the endpoint.
+    /// Sets the cloud by whose rules [jobs are checked](crate::jobs::create::CreateJob::check).
+    /// Default: that of `MODELARTS_CLOUD` in the [environment](Self::from_env), else that of the
+    /// endpoint, of the region or of the address of IAM, else Huawei Cloud.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = Some(cloud);
         self

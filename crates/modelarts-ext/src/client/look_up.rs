@@ -1,79 +1,104 @@
-//! Look-up of the project in IAM.
-
-use std::time::SystemTime;
+//! Look-ups in IAM: the project of a client, and the user of its credentials.
 
 use crate::{
-    client::resolve::ResolvedConfig, clock::since, config::regions, credentials::identity,
-    error::Error, transport::HttpTransport,
+    client::{Client, resolve::ResolvedConfig},
+    clock::since,
+    config::endpoints,
+    credentials::identity::{CurrentUser, Identity},
+    error::Error,
+    transport::{Access, HttpTransport},
 };
 
 impl ResolvedConfig {
-    /// Looks up the project, within the time limit of several calls.
     pub(super) async fn look_up_project(&self) -> Result<String, Error> {
         let doing = "the project was being looked up";
-        self.transport.require_runtime()?;
-        let deadline = self.transport.deadline();
-        let found = self.find_project();
-        deadline.limit(&*self.transport.clock, doing, found).await
-    }
-
-    /// Looks up the project, within the number of attempts and the time of the retry policy.
-    async fn find_project(&self) -> Result<String, Error> {
-        let mut attempts = IamAttempts::new(&self.transport);
-        loop {
-            match self.request_project().await {
-                Ok(id) => return Ok(id),
-                Err(error) => attempts.pause(error).await?,
-            }
-        }
+        look_up(&self.transport, doing, || self.request_project()).await
     }
 
     async fn request_project(&self) -> Result<String, Error> {
-        let access = &self.transport.access;
-        let credentials = access.credentials.credentials(&access.context).await?;
-        if let Some(id) = access.credentials.project_id() {
+        let Access { credentials, context, signing, .. } = &self.transport.access;
+        let current = credentials.credentials(context).await?;
+        if let Some(id) = credentials.project_id() {
             return Ok(id);
         }
         let Some(address) = &self.location.iam_endpoint()? else {
             return Err(Error::config(format!(
                 "no project id, and where IAM is to look it up is not known; call project_id(), \
                  or region() with one of {}, or iam_endpoint()",
-                regions::known_regions()
+                endpoints::known_regions()
             )));
         };
         let region = self.location.region.as_deref();
         let name = self.project.name.as_deref().or(region);
-        let signing = &access.signing;
-        identity::find_project(address, &access.context, &credentials, signing, name).await
+        Identity::new(address, context, &current, signing)?.find_project(name).await
     }
 }
 
-/// Attempts of a look-up in IAM, within the number and the time of the retry policy.
-pub(super) struct IamAttempts<'a> {
-    transport: &'a HttpTransport,
-    started: SystemTime,
-    retries: usize,
+/// Repeats a request to IAM within the retry policy and the time limit of several calls.
+async fn look_up<T, F: Future<Output = Result<T, Error>>>(
+    transport: &HttpTransport,
+    doing: &str,
+    request: impl Fn() -> F,
+) -> Result<T, Error> {
+    transport.require_runtime()?;
+    let clock = &*transport.clock;
+    let attempts = async {
+        let (started, mut retries) = (clock.now(), 0);
+        loop {
+            let error = match request().await {
+                Ok(found) => return Ok(found),
+                Err(error) => error,
+            };
+            let elapsed = since(clock, started);
+            let wait = transport.retry.delay(retries, error.retry_after(), elapsed);
+            let Some(wait) = wait.filter(|_| error.is_retryable()) else {
+                return Err(error);
+            };
+            tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
+            clock.sleep(wait).await;
+            retries += 1;
+        }
+    };
+    transport.deadline().limit(doing, attempts).await
 }
 
-impl<'a> IamAttempts<'a> {
-    pub(super) fn new(transport: &'a HttpTransport) -> Self {
-        Self { transport, started: transport.clock.now(), retries: 0 }
-    }
-
-    /// Waits before the next attempt.
+impl Client {
+    /// Looks up the user of the credentials with one request to IAM, which both clouds permit.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # hello(&emulator, &client, "mine")?.submit().await?;
+    /// use modelarts_ext::Filter;
+    ///
+    /// let user = client.current_user().await?;
+    /// let mine = client.training_jobs().list().filter(Filter::user_id().is(user.id));
+    /// for job in mine.collect(100).await? {
+    ///     println!("{job}");
+    /// #   assert_eq!(job.name(), "mine");
+    /// }
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// Returns the error if there is no further attempt.
-    pub(super) async fn pause(&mut self, error: Error) -> Result<(), Error> {
-        let (clock, policy) = (&*self.transport.clock, &self.transport.retry);
-        let elapsed = since(clock, self.started);
-        let wait = policy.delay(self.retries, error.retry_after(), elapsed);
-        let Some(wait) = wait.filter(|_| error.is_retryable()) else {
-            return Err(error);
-        };
-        tracing::debug!(%error, ?wait, "repeating the look-up in IAM");
-        clock.sleep(wait).await;
-        self.retries += 1;
-        Ok(())
+    /// Temporary keys, whose user IAM does not return; an unknown address of IAM; a rejection.
+    pub async fn current_user(&self) -> Result<CurrentUser, Error> {
+        let doing = "the user was being looked up";
+        look_up(self.transport(), doing, || self.request_user()).await
+    }
+
+    async fn request_user(&self) -> Result<CurrentUser, Error> {
+        let iam = self.iam_endpoint()?.ok_or_else(|| {
+            Error::config(format!(
+                "the address of IAM is not known; call iam_endpoint(), or region() with one of {}",
+                endpoints::known_regions()
+            ))
+        })?;
+        let Access { credentials, context, signing, .. } = &self.transport().access;
+        let current = credentials.credentials(context).await?;
+        Identity::new(&iam, context, &current, signing)?.find_user().await
     }
 }

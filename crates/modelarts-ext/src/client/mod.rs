@@ -1,8 +1,7 @@
 //! [`Client`], the connection to one project, with its builder and the result of a call.
 //!
-//! On a workstation, in a pipeline and in a pod, region, project and credentials come from
-//! different sources. A client resolves these settings, signs and retries calls, and applies time
-//! limits. Clones are cheap, and share connections, credentials and the retry budget.
+//! A client resolves its settings, signs and retries calls, and applies time limits. Clones are
+//! cheap, and share connections, credentials and the retry budget.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -27,58 +26,47 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Client::call`] calls any operation of the description through the generated client
-//! ([`Client::api`]), and returns errors of this crate. Its documentation has an example with
-//! request bodies. [`operations`](crate::operations) calls operations by name.
+//! [`Client::call`] calls any operation of the description through the generated client.
+//! [`operations`](crate::operations) calls operations by name.
 //!
 //! # Configuration
 //!
 //! [`Client::from_env`] takes region, project and credentials from variables and files ([list of
-//! sources](ClientBuilder::from_env)). [`Client::connect_from_env`] also looks up the id of the
-//! project. With [`Client::builder`], the program sets these values itself, and calls
-//! [`build`](ClientBuilder::build) or [`connect`](ClientBuilder::connect).
+//! sources](ClientBuilder::from_env)); [`Client::connect_from_env`] also looks up the id of the
+//! project. With [`Client::builder`], the program sets these values itself.
 //!
-//! The proxy is taken from the variables `HTTPS_PROXY` and `NO_PROXY`. Requests to loopback
-//! addresses of this machine do not use it.
+//! The proxy is that of `HTTPS_PROXY` and `NO_PROXY`, except for loopback addresses.
 //!
 //! # Time limits
 //!
-//! A call may take two minutes, including all attempts. [`ClientBuilder::timeout`] sets another
-//! limit, and [`Client::with_timeout`] sets a limit for some calls. Methods that make several
-//! calls, such as [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) and
-//! [`JobHandle::metrics`](crate::jobs::JobHandle::metrics), may take five minutes, or the time that
-//! [`ClientBuilder::overall_timeout`] sets. Waits and streams have separate limits.
+//! A call may take two minutes, including all attempts, or the time of [`ClientBuilder::timeout`]
+//! or [`Client::with_timeout`]. Methods with several calls, such as
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit), may take five minutes, or the
+//! time of [`ClientBuilder::overall_timeout`]. Waits and streams have limits of their own.
 //!
 //! # Traces
 //!
 //! Each call is a span `modelarts` of the crate `tracing` at level info, with operation, status,
-//! request id, number of attempts and elapsed milliseconds. Each retry is an event at level debug
-//! in the span. The crate does not log credentials.
+//! request id, attempts and elapsed milliseconds; each retry is an event at level debug.
 //!
 //! # TLS beside reqwest
 //!
-//! A program that also uses reqwest directly keeps the TLS backend that it selected for reqwest,
-//! such as that of the default features. A program that selected no backend must select one, or
-//! call `rustls::crypto::ring::default_provider().install_default()` at its start. Otherwise,
-//! `reqwest::Client::new()` panics: Cargo unifies the features of all users of reqwest, and this
-//! crate enables only `rustls-no-provider`, because reqwest has no feature for rustls with ring.
+//! This crate enables only `rustls-no-provider` of reqwest. A program that uses reqwest directly
+//! must select a TLS backend, or call `rustls::crypto::ring::default_provider().install_default()`
+//! at its start; otherwise `reqwest::Client::new()` panics.
 
-// `builder` has the settings of a client; `resolve` completes them from the environment and creates
-// the client. `look_up` looks up the project, and `current_user` the user of the credentials.
-// `response` has the result of a call, and `mixed_up` checks that it is to this call.
+// `builder` has the settings, which `resolve` completes from the environment; `look_up` asks IAM.
+// `response` has the result of a call, and checks that it is to this call.
 
 mod builder;
-mod current_user;
 mod look_up;
-mod mixed_up;
 mod resolve;
 pub(crate) mod response;
 
 pub use builder::ClientBuilder;
-pub use current_user::CurrentUser;
 pub use response::Response;
 
-pub use crate::transport::call::CallInfo;
+pub use crate::{credentials::identity::CurrentUser, transport::call::CallInfo};
 
 use std::{
     fmt,
@@ -91,15 +79,22 @@ use modelarts_api::{ClientInfo, Context, types};
 
 use crate::{
     clock::Clock,
-    config::{cloud::Cloud, endpoints, environment::Environment, regions::Service},
+    config::{
+        cloud::Cloud,
+        endpoints::{self, Service},
+        environment::Environment,
+    },
     credentials::{ProvideCredentials, ProviderContext},
     error::{Error, call_summary::CallSummary},
     list_position::DetectedOffsets,
-    transport::{HttpTransport, deadline::Deadline, rate_limit::RateLimit, retry::RetryPolicy},
+    transport::{
+        HttpTransport,
+        deadline::{Deadline, RateLimit},
+        retry::RetryPolicy,
+    },
 };
 
-/// A client for the training management of one project. Clones share its connections and
-/// credentials.
+/// A client for the training management of one project. Clones share its connections.
 #[derive(Clone)]
 pub struct Client(Arc<Shared>);
 
@@ -116,17 +111,13 @@ struct Shared {
 struct Location {
     cloud: Cloud,
     region: Option<String>,
-    /// The address of IAM in the settings or of the source of the credentials.
     iam: Option<String>,
     environment: Environment,
-    /// The setting that the endpoint is from.
     endpoint_origin: Arc<str>,
-    /// The setting that the region is from; `None` if there is no region.
     region_origin: Option<Arc<str>>,
 }
 
-/// Origins of the settings of a client, for messages: the names of variables, the paths of files,
-/// or methods of the builder.
+/// Origins of the settings of a client, for messages: variables, files, or methods of the builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SettingOrigins<'a> {
@@ -136,8 +127,7 @@ pub struct SettingOrigins<'a> {
     pub region: Option<&'a str>,
     /// Origin of [`Client::project_id`]; `the look-up in IAM` if no setting has it.
     pub project: &'a str,
-    /// Origin of [`Client::credentials`]; `None` for those of
-    /// [`ClientBuilder::credentials`](ClientBuilder::credentials).
+    /// Origin of [`Client::credentials`]; `None` for those that the builder was given.
     pub credentials: Option<&'a str>,
 }
 
@@ -151,7 +141,6 @@ impl Location {
     }
 }
 
-/// Environment variable with the address of OBS.
 const OBS_ENDPOINT: &str = "MODELARTS_OBS_ENDPOINT";
 
 impl fmt::Debug for Client {
@@ -170,7 +159,6 @@ impl Client {
         &self.0.project_id
     }
 
-    /// Returns the id of the project as a checked type.
     pub(crate) fn project(&self) -> &types::ProjectId {
         &self.0.project_id
     }
@@ -181,8 +169,7 @@ impl Client {
         self.0.transport.endpoint.as_str()
     }
 
-    /// Returns the generated client, with every operation of the description. Its calls are signed
-    /// and retried, too; the extensions of their responses have the [`CallInfo`].
+    /// Returns the generated client. The extensions of its responses have the [`CallInfo`].
     #[must_use]
     pub fn api(&self) -> &modelarts_api::Client {
         &self.0.api
@@ -194,13 +181,10 @@ impl Client {
         self.with_transport(|transport| transport.timeout = timeout)
     }
 
-    /// Returns a copy of the client that writes the facts about a call in progress to `progress`,
-    /// where they remain if the call is dropped.
     pub(crate) fn with_progress(&self, progress: Arc<Mutex<CallSummary>>) -> Self {
         self.with_transport(|transport| transport.progress = Some(progress))
     }
 
-    /// Returns a copy of the client whose requests share this rate limit.
     pub(crate) fn with_rate_limit(&self, limit: RateLimit) -> Self {
         self.with_transport(|transport| transport.rate_limit = Some(Arc::new(limit)))
     }
@@ -219,9 +203,8 @@ impl Client {
 
     /// Calls a generated operation, and returns errors of this crate and the facts about the call.
     ///
-    /// `body` takes the builder of the type of the body, whose setters take builders too, or a
-    /// value of this type, which serde can read from JSON. A field that is missing from a builder
-    /// is an error that names the field; no request is sent.
+    /// `body` takes the builder of the type of the body, or a value, which serde can read from
+    /// JSON. A field that a builder lacks is an error that names the field; no request is sent.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -298,13 +281,19 @@ impl Client {
         &self.0.transport.clock
     }
 
-    /// Starts a deadline for a method that makes several calls.
     pub(crate) fn deadline(&self) -> Deadline {
         self.0.transport.deadline()
     }
 
-    /// Returns the cloud whose rules apply to jobs and logs: the one set in the builder or
-    /// `MODELARTS_CLOUD`, else that of the endpoint.
+    /// Starts a deadline that does not include the pauses of a rate limit for this many calls.
+    pub(crate) fn deadline_of(&self, timeout: Duration, calls: u32) -> Deadline {
+        let transport = &self.0.transport;
+        let limit = transport.rate_limit.as_ref();
+        let pauses = limit.map_or(Duration::ZERO, |limit| limit.spacing() * calls);
+        Deadline::new(&transport.clock, Some(timeout + pauses))
+    }
+
+    /// Returns the cloud whose rules apply; see [`ClientBuilder::cloud`].
     pub fn cloud(&self) -> Cloud {
         self.0.location.cloud
     }
@@ -396,7 +385,6 @@ impl Client {
         &self.0.transport.retry
     }
 
-    /// Returns the detected units of offsets.
     pub(crate) fn offsets(&self) -> &DetectedOffsets {
         &self.0.offsets
     }
@@ -405,7 +393,6 @@ impl Client {
         &self.0.transport
     }
 
-    /// Creates a client from its parts.
     fn assemble(
         http: reqwest::Client,
         transport: HttpTransport,

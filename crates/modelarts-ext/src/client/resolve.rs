@@ -9,9 +9,8 @@ use crate::{
     client::{Client, Location, builder::ClientBuilder},
     config::{
         cloud::Cloud,
-        endpoints::{self, ProjectRef},
+        endpoints::{self, ProjectRef, Service},
         environment::Environment,
-        regions::{self, Service},
     },
     credentials::{
         HttpClients, ProviderContext, chain,
@@ -53,8 +52,7 @@ impl Client {
     /// the environment does not have it; see [`ClientBuilder::connect`].
     ///
     /// # Errors
-    /// Returns an error for a missing or invalid setting, with the names of its variables, and for
-    /// a failed look-up in IAM.
+    /// Those of [`from_env`](Self::from_env), and a failed look-up in IAM.
     pub async fn connect_from_env() -> Result<Self, Error> {
         ClientBuilder::from_env().connect().await
     }
@@ -64,8 +62,7 @@ impl ClientBuilder {
     /// Creates the client. Nothing is sent, so the id of the project must be known.
     ///
     /// # Errors
-    /// Returns an error for an invalid setting, or one that lists all missing settings, each with
-    /// the call and the variables that set it.
+    /// Returns an error for an invalid setting, or one that lists all missing settings.
     pub fn build(self) -> Result<Client, Error> {
         let config = self.resolve(true)?;
         let id = config.project.id.clone().ok_or_else(no_project_id)?;
@@ -77,8 +74,7 @@ impl ClientBuilder {
     /// else for that of the region, else for the only project.
     ///
     /// # Errors
-    /// Returns an error for an invalid setting, one that lists all missing settings, and one for a
-    /// project that does not exist.
+    /// Those of [`build`](Self::build), and a project that does not exist.
     pub async fn connect(self) -> Result<Client, Error> {
         let config = self.resolve(false)?;
         let id = match &config.project.id {
@@ -88,8 +84,7 @@ impl ClientBuilder {
         config.into_client(&id)
     }
 
-    /// Completes the settings from the environment, and checks them. The id of the project may be
-    /// missing unless `requires_project` is set.
+    /// Completes and checks the settings. The id of the project may be missing, unless required.
     fn resolve(self, requires_project: bool) -> Result<ResolvedConfig, Error> {
         let environment = self.environment.clone();
         let environment = environment.unwrap_or_else(|| Environment::new(|_| None));
@@ -98,7 +93,7 @@ impl ClientBuilder {
                 .region
                 .clone()
                 .or_else(|| environment.value(REGION))
-                .map(regions::canonical_region),
+                .map(endpoints::canonical_region),
             project: self.project.clone().or(ProjectRef {
                 id: environment.value(PROJECT),
                 name: environment.value(PROJECT_NAME),
@@ -123,25 +118,22 @@ impl ClientBuilder {
         let endpoint = self.find_endpoint(&environment, region.as_deref())?;
         let of_source = found.map(|found| found.project.clone());
         let project = hints.project.clone().or(of_source.unwrap_or_default());
-        let origins = Origins {
-            environment: &environment,
-            source: found.and_then(|found| found.origin.clone()),
+        let source: Option<Arc<str>> = found.and_then(|found| found.origin.clone());
+        let origin_of = |call: Option<&str>, variables: &[&'static str]| -> Option<Arc<str>> {
+            let variable = || Some(environment.first(variables)?.0);
+            call.or_else(variable).map(Into::into)
         };
         let project_origin = match (&self.project.id, &hints.project.id, &project.id) {
             (Some(_), ..) => "project_id()".into(),
-            (None, Some(_), _) => origins.of(None, PROJECT).unwrap_or_else(|| PROJECT[0].into()),
+            (None, Some(_), _) => origin_of(None, PROJECT).unwrap_or_else(|| PROJECT[0].into()),
             (None, None, Some(_)) => {
-                let source = origins.source.clone();
-                source.unwrap_or_else(|| "the source of the credentials".into())
+                source.clone().unwrap_or_else(|| "the source of the credentials".into())
             }
             (None, None, None) => "the look-up in IAM".into(),
         };
-        let endpoint_origin = origins.of(self.endpoint.as_ref().map(|_| "endpoint()"), ENDPOINT);
-        let region_origin = origins.of(self.region.as_ref().map(|_| "region()"), REGION);
-        let region_origin = region_origin.or_else(|| {
-            let source = origins.source.clone();
-            source.filter(|_| region.is_some())
-        });
+        let endpoint_origin = origin_of(self.endpoint.as_ref().map(|_| "endpoint()"), ENDPOINT);
+        let region_origin = origin_of(self.region.as_ref().map(|_| "region()"), REGION);
+        let region_origin = region_origin.or(source.filter(|_| region.is_some()));
         let lacks_project = requires_project && project.id.is_none();
         let ((endpoint, place), found) = match (endpoint, search) {
             (Some(endpoint), Lookup::Found(found)) if !lacks_project => (endpoint, found),
@@ -194,7 +186,7 @@ impl ClientBuilder {
             let connector = ReqwestConnector::new(http.clone(), self.http, secure, loopback);
             Arc::new(connector)
         });
-        let region = region.or_else(|| regions::region_of(&endpoint));
+        let region = region.or_else(|| endpoints::region_of(&endpoint));
         let of_endpoint = region.is_some().then(|| "the endpoint".into());
         let shared = Shared::new(&calls.retry, calls.overall_timeout, calls.clock.now());
         Ok(ResolvedConfig {
@@ -230,8 +222,7 @@ impl ClientBuilder {
         })
     }
 
-    /// Returns the endpoint, and its text and setting for messages; `None` if neither the endpoint
-    /// nor the region is set.
+    /// Returns the endpoint, and its text and setting for messages.
     fn find_endpoint(
         &self,
         environment: &Environment,
@@ -247,12 +238,12 @@ impl ClientBuilder {
             (None, Some(region)) => {
                 let found = endpoints::endpoint(Service::ModelArts, region, environment)?;
                 let found = found.ok_or_else(|| {
-                    let near = nearest(region, regions::regions());
+                    let near = nearest(region, endpoints::regions());
                     let near = near.map(|near| format!("did you mean {near}? Otherwise "));
                     Error::config(format!(
                         "the region {region:?} is not known; {}use one of {}, or set the endpoint",
                         near.unwrap_or_default(),
-                        regions::known_regions()
+                        endpoints::known_regions()
                     ))
                 })?;
                 (found, format!(" of the region {region:?}"))
@@ -296,7 +287,6 @@ fn no_project_id() -> Error {
     ))
 }
 
-/// Combines the errors for missing settings into one.
 fn missing_settings(missing: [Option<Error>; 3]) -> Error {
     let mut missing: Vec<_> = missing.into_iter().flatten().collect();
     if missing.len() == 1
@@ -312,7 +302,6 @@ fn missing_settings(missing: [Option<Error>; 3]) -> Error {
     Error::config(message)
 }
 
-/// The resolved settings of a client, except for the id of its project.
 pub(super) struct ResolvedConfig {
     pub(super) location: Location,
     pub(super) transport: HttpTransport,
@@ -321,7 +310,6 @@ pub(super) struct ResolvedConfig {
 }
 
 impl ResolvedConfig {
-    /// Creates the client of a project.
     fn into_client(self, id: &str) -> Result<Client, Error> {
         let project_id: types::ProjectId = id.parse().map_err(|_| {
             Error::config(format!(
@@ -333,20 +321,5 @@ impl ResolvedConfig {
             .map_err(|error| Error::config(format!("the project id {id:?}: {error}")))?;
         let offsets = DetectedOffsets::default();
         Ok(Client::assemble(self.http, transport, project_id, self.location, offsets))
-    }
-}
-
-/// Settings whose origins are searched for.
-struct Origins<'a> {
-    environment: &'a Environment,
-    /// The variables or the file that the credentials are from.
-    source: Option<Arc<str>>,
-}
-
-impl Origins<'_> {
-    /// Returns the call that set a setting, or the first of its variables that is set.
-    fn of(&self, call: Option<&str>, variables: &[&'static str]) -> Option<Arc<str>> {
-        let variable = || Some(self.environment.first(variables)?.0);
-        call.or_else(variable).map(Into::into)
     }
 }

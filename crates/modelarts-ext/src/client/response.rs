@@ -7,15 +7,13 @@ use modelarts_api::{RawResponse, TransportError, codes, decode::Skipped, error_b
 use crate::{
     error::{Error, ErrorKind},
     pagination::source::{Counts, RawPage},
-    transport::call::CallInfo,
+    transport::{HttpTransport, call::CallInfo},
 };
 
 /// The response of an operation, and the facts about the call.
 ///
-/// It dereferences to the decoded body, so fields are read directly, as in `quotas.quotas`;
-/// [`into_inner`](Self::into_inner) returns the body itself. The names of the methods take
-/// precedence over fields and methods of the body: for a field of the body with such a name, write
-/// `(*response).status`.
+/// It dereferences to the decoded body. The names of its methods take precedence over fields of the
+/// body with such a name, which are read as `(*response).status`.
 pub struct Response<T> {
     // The value is boxed, because a job takes some kilobytes, which each move would copy.
     pub(super) value: Box<T>,
@@ -34,7 +32,6 @@ impl<T> Response<T> {
         *self.value
     }
 
-    /// Returns the decoded body in its box, and the facts about the call.
     pub(crate) fn into_parts(self) -> (Box<T>, Arc<CallInfo>) {
         (self.value, self.call)
     }
@@ -45,7 +42,6 @@ impl<T> Response<T> {
         &self.call
     }
 
-    /// Returns the error of a response without this field.
     #[cold]
     pub(crate) fn without(&self, field: &str) -> Error {
         let message = format!("the answer is not understood: {field} must be given");
@@ -54,10 +50,7 @@ impl<T> Response<T> {
             .with_call(self.call.summary.clone())
     }
 
-    /// Converts the response into a page of a list.
-    ///
-    /// # Errors
-    /// Returns an error for an object without any field, which is no list.
+    /// Returns a page of a list, or an error for an object without any field.
     pub(crate) fn into_page<R>(
         self,
         rows: impl FnOnce(T) -> (Vec<R>, Counts),
@@ -108,7 +101,6 @@ pub(crate) fn has_no_content(body: &[u8]) -> bool {
     matches!(body.take(5).copied().collect::<Vec<_>>().as_slice(), b"" | b"{}" | b"null" | b"\"\"")
 }
 
-/// Returns the facts about a call with this response.
 fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInfo, Error> {
     let mut call = CallInfo::take_from(&mut response);
     // A response with 204 is a result only if the operation defines no body.
@@ -120,13 +112,11 @@ fn completed_call(mut response: RawResponse, skipped: Skipped) -> Result<CallInf
     call.status = Some(response.status.as_u16());
     call.body = response.body;
     call.skipped = skipped;
-    // Only errors need the canonical request.
     call.canonical_request = None;
     Ok(call)
 }
 
-/// Returns the message for a field of a body that a builder lacks; `None` for other messages of the
-/// generated code.
+/// Returns the message for a field of a body that a builder lacks.
 fn missing_field(message: &str) -> Option<String> {
     let (start, reason) = message.split_once("` for body failed: ")?;
     let body = start.strip_prefix("conversion to `")?;
@@ -135,7 +125,6 @@ fn missing_field(message: &str) -> Option<String> {
 }
 
 impl Error {
-    /// Converts the error of a generated operation, whose response has the facts about the call.
     pub(super) fn from_api(error: modelarts_api::Error) -> Self {
         use modelarts_api::Error as Generated;
 
@@ -193,5 +182,36 @@ impl Error {
             }
             other => Self::new(ErrorKind::Unexpected, other.to_string()),
         }
+    }
+}
+
+impl<T> Response<T> {
+    /// Rejects a response that a faulty proxy mixed up, and closes the idle connections.
+    pub(crate) fn require_match(
+        self,
+        transport: &HttpTransport,
+        field: &str,
+        asked: &str,
+        found: impl FnOnce(&T) -> Option<&str>,
+    ) -> Result<Self, Error> {
+        let other = match found(&self.value) {
+            // Some parts of the service ignore the case of ids and names.
+            Some(other) if !other.eq_ignore_ascii_case(asked) => other,
+            Some(_) => return Ok(self),
+            None => return Err(self.without(field)),
+        };
+        let masked = self.call.mask().text(other);
+        let other = masked.as_deref().unwrap_or(other);
+        transport.connector.reset();
+        let message = format!(
+            "the answer is to another request: its {field} is {other:?}, and must be {asked:?}"
+        );
+        let solution = "something on the way mixes up answers, so the connections were replaced; \
+                        try again";
+        Err(Error::new(ErrorKind::Unexpected, message)
+            .with_status(self.status())
+            .with_solution(Some(solution.to_owned()))
+            .with_call(self.call.summary.clone())
+            .with_retryable(true))
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     config::{
+        endpoints::{HUAWEI_DOMAIN, OTC_DOMAIN, Service},
         environment::Environment,
-        regions::{HUAWEI_DOMAIN, OTC_DOMAIN, Service},
     },
     error::Error,
 };
@@ -19,12 +19,10 @@ pub enum Cloud {
     Huawei,
 }
 
-/// Environment variable that names the cloud.
 const VARIABLE: &str = "MODELARTS_CLOUD";
 
 impl Cloud {
-    /// Returns the cloud that the environment names. Logs a warning if the endpoint belongs to the
-    /// other cloud.
+    /// Returns the cloud that the environment names. Warns if the endpoint belongs to the other.
     pub(crate) fn from_environment(
         environment: &Environment,
         endpoint: &str,
@@ -51,7 +49,6 @@ impl Cloud {
         Ok(Some(cloud))
     }
 
-    /// Returns the name of the cloud in the variable.
     fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
@@ -59,7 +56,6 @@ impl Cloud {
         }
     }
 
-    /// Returns the cloud whose domain an address is in.
     fn from_address(address: &str) -> Option<Self> {
         let is_in = |domain: &str| address.contains(&format!(".{domain}"));
         match address {
@@ -69,8 +65,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the cloud of an endpoint by its domain, else by the region, else by the address of
-    /// IAM, else the default.
+    /// Returns the cloud of the endpoint, else of the region, else of IAM, else the default.
     pub(crate) fn detect(endpoint: &str, region: Option<&str>, iam: Option<&str>) -> Self {
         Self::from_address(endpoint)
             .or_else(|| Self::from_address(&Service::Iam.default_endpoint(region?)?))
@@ -78,7 +73,6 @@ impl Cloud {
             .unwrap_or_default()
     }
 
-    /// Returns the kinds of jobs that can be created in this cloud.
     pub(crate) fn job_kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],
@@ -86,7 +80,6 @@ impl Cloud {
         }
     }
 
-    /// Returns the maximum number of retries of an automatic restart in this cloud.
     pub(crate) fn max_retries(self) -> i64 {
         match self {
             Self::Otc => 3,

@@ -1,20 +1,16 @@
-//! Endpoints of services: from variables, the regions file, or the table of regions.
+//! Regions of the clouds, and endpoints of services: from variables, the regions file, or tables.
 
 use std::collections::BTreeMap;
 
+use reqwest::Url;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::{
-    config::{
-        environment::Environment,
-        files,
-        regions::{Service, canonical_region},
-    },
+    config::environment::{Environment, parse_yaml},
     error::Error,
 };
 
-/// A project, by id or by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProjectRef {
     pub(crate) id: Option<String>,
@@ -22,15 +18,12 @@ pub(crate) struct ProjectRef {
 }
 
 impl ProjectRef {
-    /// Returns this project, or the other one if this one is empty.
     pub(crate) fn or(self, other: Self) -> Self {
         if self == Self::default() { other } else { self }
     }
 }
 
-/// Returns the endpoint of a service in a region: from the variable
-/// `HUAWEICLOUD_SDK_REGION_<SERVICE>_<REGION>`, else from the regions file, else from the tables.
-/// Returns `None` for an unknown region.
+/// Returns the endpoint in a region, from the environment, the regions file or the tables.
 pub(crate) fn endpoint(
     service: Service,
     region: &str,
@@ -42,8 +35,7 @@ pub(crate) fn endpoint(
         region.to_ascii_uppercase().replace('-', "_")
     );
     if let Some(list) = environment.variable(&variable) {
-        // The official SDK accepts a list of addresses and fails over when a name cannot be
-        // resolved. This crate uses only the first address.
+        // The official SDK also tries the other addresses when a name cannot be resolved.
         let first = list.split(',').map(str::trim).find(|text| !text.is_empty());
         return match first {
             Some(endpoint) => Ok(Some(endpoint.to_owned())),
@@ -54,7 +46,6 @@ pub(crate) fn endpoint(
     Ok(listed.or_else(|| service.default_endpoint(region)))
 }
 
-/// A region in the regions file of the official SDK.
 #[derive(Deserialize)]
 struct Region {
     id: String,
@@ -63,7 +54,6 @@ struct Region {
     endpoints: Vec<String>,
 }
 
-/// Environment variable that names the regions file.
 const FILE: &str = "HUAWEICLOUD_SDK_REGIONS_FILE";
 
 fn from_file(
@@ -72,10 +62,10 @@ fn from_file(
     environment: &Environment,
 ) -> Result<Option<String>, Error> {
     let usual = environment.home.as_ref().map(|home| home.join(".huaweicloud/regions.yaml"));
-    let Some((path, text)) = files::find(environment, FILE, usual.as_slice())? else {
+    let Some((path, text)) = environment.find_file(FILE, usual.as_slice())? else {
         return Ok(None);
     };
-    let services: Option<BTreeMap<String, Spanned<Vec<Region>>>> = files::parse_yaml(&path, &text)?;
+    let services: Option<BTreeMap<String, Spanned<Vec<Region>>>> = parse_yaml(&path, &text)?;
     let is_service = |(name, _): &(String, _)| name.eq_ignore_ascii_case(service.name());
     let Some((_, regions)) = services.into_iter().flatten().find(is_service) else {
         return Ok(None);
@@ -94,22 +84,112 @@ fn from_file(
     }
 }
 
-/// Returns `true` if a client can find the endpoint of `ModelArts` in this region: the variable
-/// `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
-/// [`regions`](crate::config::regions()) has it.
+/// Returns `true` if a variable `HUAWEICLOUD_SDK_REGION_MODELARTS_<REGION>`, the regions file, or
+/// [`regions`](crate::config::regions()) has the region.
 ///
 /// # Errors
-/// An error of the kind [`Config`](crate::ErrorKind::Config) for a regions file that cannot be
-/// read, and for a variable without an address.
+/// A regions file that cannot be read, and a variable without an address.
 pub fn is_known_region(region: &str, environment: &Environment) -> Result<bool, Error> {
     let region = canonical_region(region.to_owned());
     Ok(endpoint(Service::ModelArts, &region, environment)?.is_some())
 }
 
+pub(super) const HUAWEI_DOMAIN: &str = "myhuaweicloud.";
+pub(super) const OTC_DOMAIN: &str = "otc.t-systems.com";
+const OTC: &str = "eu-de";
+const OTC_IAM: &str = "eu-de eu-nl";
+/// Regions of Huawei Cloud, as listed by its SDK.
+const HUAWEI: &str = "\
+    af-north-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-3 \
+    cn-east-4 cn-north-1 cn-north-11 cn-north-12 cn-north-2 cn-north-4 cn-north-9 cn-south-1 \
+    cn-southwest-2 cn-southwest-3 la-north-2 la-south-2 me-east-1 sa-brazil-1 tr-west-1";
+/// Regions of Huawei Cloud with a regional IAM, as listed by its SDK.
+const HUAWEI_IAM: &str = "\
+    ae-ad-1 af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-2 \
+    cn-east-3 cn-east-4 cn-east-5 cn-north-1 cn-north-12 cn-north-2 cn-north-4 cn-north-9 \
+    cn-south-1 cn-south-2 cn-southwest-2 eu-west-0 la-north-2 la-south-2 me-east-1 \
+    my-kualalumpur-1 na-mexico-1 ru-moscow-1 sa-brazil-1 tr-west-1";
+/// Regions of Huawei Cloud with a regional STS, as listed by its SDK.
+const HUAWEI_STS: &str = "\
+    af-south-1 ap-southeast-1 ap-southeast-2 ap-southeast-3 ap-southeast-4 cn-east-3 cn-north-4 \
+    cn-south-1 cn-southwest-2 la-south-2 sa-brazil-1 tr-west-1";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    ModelArts,
+    Iam,
+    Sts,
+    Obs,
+}
+
+impl Service {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ModelArts => "MODELARTS",
+            Self::Iam => "IAM",
+            Self::Sts => "STS",
+            Self::Obs => "OBS",
+        }
+    }
+
+    pub(super) fn default_endpoint(self, region: &str) -> Option<String> {
+        let is_in = |table: &str| table.split(' ').any(|known| known == region);
+        let host = match (self, region) {
+            (Self::ModelArts, _) if is_in(OTC) => format!("modelarts.{region}.otc.t-systems.com"),
+            // This region has a domain of its own in the SDK's table.
+            (Self::ModelArts, "ap-southeast-1") => format!("modelarts.{region}.myhuaweicloud.cn"),
+            (Self::ModelArts, _) if is_in(HUAWEI) => {
+                format!("modelarts.{region}.myhuaweicloud.com")
+            }
+            (Self::Iam, _) if is_in(OTC_IAM) => format!("iam.{region}.otc.t-systems.com"),
+            (Self::Iam, "eu-ch2") => "iam-pub.eu-ch2.sc.otc.t-systems.com".to_owned(),
+            (Self::Iam, "eu-west-101") => "iam.eu-west-101.myhuaweicloud.eu".to_owned(),
+            (Self::Iam, _) if is_in(HUAWEI_IAM) => format!("iam.{region}.myhuaweicloud.com"),
+            (Self::Iam, _) if is_in(HUAWEI) => "iam.myhuaweicloud.com".to_owned(),
+            (Self::Obs, "eu-ch2") => "obs.eu-ch2.sc.otc.t-systems.com".to_owned(),
+            (Self::Obs, _) if is_in(OTC_IAM) => format!("obs.{region}.otc.t-systems.com"),
+            (Self::Obs, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
+                format!("obs.{region}.myhuaweicloud.com")
+            }
+            (Self::Sts, _) if is_in(HUAWEI_STS) => format!("sts.{region}.myhuaweicloud.com"),
+            (Self::Sts, _) if is_in(HUAWEI) || is_in(HUAWEI_IAM) => {
+                "sts.cn-north-4.myhuaweicloud.com".to_owned()
+            }
+            _ => return None,
+        };
+        Some(format!("https://{host}"))
+    }
+}
+
+pub(crate) fn canonical_region(region: String) -> String {
+    let lower = region.trim().to_ascii_lowercase();
+    let is_known = Service::ModelArts.default_endpoint(&lower).is_some()
+        || Service::Iam.default_endpoint(&lower).is_some();
+    if is_known { lower } else { region }
+}
+
+/// Returns the region in an address such as `https://modelarts.eu-de.otc.t-systems.com`.
+pub(crate) fn region_of(endpoint: &Url) -> Option<String> {
+    let host = endpoint.host_str()?.strip_prefix("modelarts.")?;
+    let (region, domain) = host.split_once('.')?;
+    let is_cloud = domain.starts_with(HUAWEI_DOMAIN) || domain == OTC_DOMAIN;
+    is_cloud.then(|| region.to_owned())
+}
+
+/// Returns the regions with `ModelArts` that this crate lists. Variables and files can define
+/// others; see [`is_known_region`](crate::config::is_known_region).
+pub fn regions() -> impl Iterator<Item = &'static str> {
+    OTC.split(' ').chain(HUAWEI.split(' '))
+}
+
+pub(crate) fn known_regions() -> String {
+    regions().collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::regions::{known_regions, regions};
+    use crate::config::endpoints::{known_regions, regions};
 
     fn of(service: Service, region: &str) -> String {
         let found = endpoint(service, region, &Environment::new(|_| None)).unwrap();

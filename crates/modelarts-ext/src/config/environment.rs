@@ -1,13 +1,18 @@
-//! Environment of a program: variables, and the directories of configuration files.
+//! Environment of a program: variables, and configuration files with their permissions.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::error::Error;
 
 type Variable = dyn Fn(&str) -> Option<String> + Send + Sync;
 
 /// The environment of a program: its variables and the directories of configuration files.
 ///
-/// [`Environment::of_process`] returns the environment of the process. Tests, and programs that
-/// serve several users, can compose others.
+/// Tests, and programs that serve several users, can compose others than that of the process.
 ///
 /// ```
 /// use modelarts_ext::{Client, config::Environment};
@@ -29,8 +34,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns the environment of the process: its variables, home directory, current directory,
-    /// and `/etc`.
+    /// Returns the environment of the process, with its home and current directories, and `/etc`.
     pub fn of_process() -> Self {
         let variable = |name: &str| {
             // A value that is not valid Unicode counts as set, and is rejected later.
@@ -44,8 +48,7 @@ impl Environment {
         }
     }
 
-    /// Creates an environment with these variables, in which only files named by variables are
-    /// read.
+    /// Creates an environment with these variables, and only the files that they name.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { variable: Arc::new(variable), home: None, directory: None, system: None }
     }
@@ -63,8 +66,7 @@ impl Environment {
         self
     }
 
-    /// Sets the directory that replaces `/etc`, in which the client searches for
-    /// `openstack/clouds.yaml`.
+    /// Sets the directory that replaces `/etc`, with `openstack/clouds.yaml`.
     pub fn system(mut self, path: impl Into<PathBuf>) -> Self {
         self.system = Some(path.into());
         self
@@ -76,14 +78,33 @@ impl Environment {
         (self.variable)(name).filter(|value| !value.is_empty())
     }
 
-    /// Returns the name and the value of the first of these variables that is set.
     pub(crate) fn first(&self, names: &[&'static str]) -> Option<(&'static str, String)> {
         names.iter().find_map(|name| Some((*name, self.variable(name)?)))
     }
 
-    /// Returns the value of the first of these variables that is set.
     pub(crate) fn value(&self, names: &[&'static str]) -> Option<String> {
         self.first(names).map(|(_, value)| value)
+    }
+
+    /// Reads the file that `variable` names, which must exist, else the first usual one.
+    pub(crate) fn find_file(
+        &self,
+        variable: &str,
+        usual: &[PathBuf],
+    ) -> Result<Option<(PathBuf, String)>, Error> {
+        if let Some(path) = self.variable(variable).map(PathBuf::from) {
+            let text = read_text(&path)?.ok_or_else(|| {
+                let path = path.display();
+                Error::config(format!("{variable} names {path}, which does not exist"))
+            })?;
+            return Ok(Some((path, text)));
+        }
+        for path in usual {
+            if let Some(text) = read_text(path)? {
+                return Ok(Some((path.clone(), text)));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -102,4 +123,60 @@ impl fmt::Debug for Environment {
             .field("system", &self.system)
             .finish_non_exhaustive()
     }
+}
+
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Error> {
+    let place = path.display();
+    match fs::read_to_string(path) {
+        // Some editors on Windows write a byte order mark.
+        Ok(text) => Ok(Some(text.trim_start_matches('\u{feff}').to_owned())),
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Ok(None),
+            io::ErrorKind::InvalidData => Err(Error::config(format!("{place}: not UTF-8"))),
+            _ => Err(Error::config(format!("{place}: {error}")).with_source(error)),
+        },
+    }
+}
+
+#[cfg(unix)]
+pub(crate) fn warn_if_open(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+
+    let Ok(metadata) = fs::metadata(path) else {
+        return;
+    };
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let path = path.display();
+        tracing::warn!(
+            "{path} holds secrets and others can use it (mode {mode:03o}); run: chmod 600 {path}"
+        );
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn warn_if_open(_: &Path) {}
+
+/// Parses YAML. Errors do not show values, which may be secrets.
+pub(crate) fn parse_yaml<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    text: &str,
+) -> Result<T, Error> {
+    serde_saphyr::from_str(text).map_err(|error| {
+        let place = error.location().map_or_else(String::new, |place| {
+            format!(", line {}, column {}", place.line(), place.column())
+        });
+        let message = error.without_snippet().to_string();
+        // The message of the parser repeats the location.
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let end = message.find(", set DuplicateKeyPolicy");
+        let message = &message[..end.unwrap_or(message.len())];
+        // The parser quotes the values that its message shows.
+        let message = if message.contains(['"', '`', '\'']) {
+            "a value of another kind is expected"
+        } else {
+            message
+        };
+        Error::config(format!("{}{place}: {message}", path.display()))
+    })
 }

@@ -1,12 +1,9 @@
 //! Configuration of a client: the cloud, and the variables and files that contain settings.
 //!
-//! Two clouds serve this API, with different operations, limits and rules. A job is validated by
-//! the rules of the [`Cloud`] to which the client is connected. The tools of the two clouds read
-//! different variables and files.
+//! A job is validated by the rules of the [`Cloud`] of its client.
 //! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
-//! files that a client reads. An [`Environment`] replaces the variables and directories of the
-//! process, for tests and for servers with many users. [`regions()`] returns the regions whose
-//! endpoints are known.
+//! files of a client, which an [`Environment`] replaces, for tests and for servers with many users.
+//! [`regions()`] returns the regions whose endpoints are known.
 //!
 //! ```
 //! use modelarts_ext::{Client, config::{Cloud, Environment}};
@@ -27,10 +24,8 @@
 pub(crate) mod cloud;
 pub(crate) mod endpoints;
 pub(crate) mod environment;
-pub(crate) mod files;
-pub(crate) mod regions;
 
 pub use cloud::Cloud;
 pub use endpoints::is_known_region;
+pub use endpoints::regions;
 pub use environment::Environment;
-pub use regions::regions;

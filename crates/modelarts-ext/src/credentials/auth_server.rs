@@ -12,7 +12,7 @@ use reqwest::{
 use serde_json::Value;
 
 use crate::{
-    credentials::{Credentials, ProviderContext, cache::Fetched, secrets::signature},
+    credentials::{Credentials, ProviderContext, authenticate::signature, cache::Fetched},
     error::{Error, ErrorKind, call_summary::CallSummary, display::chain_message, mask::Mask},
     http::{
         body,
@@ -23,36 +23,27 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The time limit of a request to IAM or STS.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(60);
-/// Length in bytes at which a response is truncated. Responses of IAM have some kilobytes, or some
-/// hundred with the service catalogue.
+/// Length at which a response is truncated. The catalogue of IAM has some hundred kilobytes.
 const BODY_CAP: usize = 4 << 20;
-/// The number of characters of an error page that messages show.
 const EXCERPT_CHARS: usize = 300;
 
-/// A service that issues credentials.
 #[derive(Clone)]
 pub(super) struct AuthServer {
-    /// The name in messages, such as `IAM`.
     name: &'static str,
     address: String,
 }
 
-/// A response, with its complete body.
 pub(super) struct AuthReply {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
-    /// Delay that the response requests with `Retry-After`.
     retry_after: Option<Duration>,
-    /// The mask for the secrets of the request.
     pub(super) mask: Mask,
 }
 
 impl AuthServer {
-    /// Creates a client for an address such as `https://iam.eu-de.otc.t-systems.com`, with or
-    /// without `/v3`.
+    /// Takes an address such as `https://iam.eu-de.otc.t-systems.com`, with or without `/v3`.
     pub(super) fn new(name: &'static str, address: impl Into<String>) -> Self {
         Self { name, address: address.into() }
     }
@@ -63,7 +54,6 @@ impl AuthServer {
         require_encryption(&url, &format!("{url} of {}", self.name)).map(drop)
     }
 
-    /// Returns the URL of a path of the service.
     pub(super) fn url(&self, path: &str) -> Result<Url, Error> {
         let url = Url::parse(&with_scheme(&self.address)).ok();
         let url = url.filter(|url| is_base(url) && matches!(url.scheme(), "http" | "https"));
@@ -80,8 +70,7 @@ impl AuthServer {
         Ok(url)
     }
 
-    /// Sends a request for credentials. `secret` is that in its body, which is masked like those in
-    /// its headers. `failure` is the failed action in the error for a response without credentials.
+    /// Sends a request with `secret` in its body. `failure` names the failed action.
     pub(super) async fn post(
         &self,
         context: &ProviderContext,
@@ -96,8 +85,7 @@ impl AuthServer {
         }
     }
 
-    /// Sends a request once, and reads the response within the time limit. Masks `secrets` and the
-    /// secrets in the headers of the request.
+    /// Sends a request once. Masks `secrets` and those in its headers in a failed response.
     pub(super) async fn send(
         &self,
         context: &ProviderContext,
@@ -118,8 +106,7 @@ impl AuthServer {
             let status = response.status();
             let mut body = body::read(&mut response, BODY_CAP).await?.bytes;
             let mut headers = std::mem::take(response.headers_mut());
-            // Successful responses are not shown, and masking could damage an id that contains a
-            // short password.
+            // Masking could damage an id that contains a short password.
             if !status.is_success() {
                 mask.mask_body(&mut body);
                 mask.mask_headers(&mut headers);
@@ -165,7 +152,6 @@ impl AuthServer {
     pub(super) fn response_error(&self, reply: &AuthReply, what: &str) -> Error {
         let status = reply.status.as_u16();
         let mut body = reply.body.clone();
-        // The body of a successful response is not masked yet.
         reply.mask.mask_body(&mut body);
         let (code, reason) = error_body::find(&body).unwrap_or_else(|| {
             let text = String::from_utf8_lossy(&body);
@@ -225,7 +211,6 @@ impl AuthServer {
     }
 }
 
-/// Creates a POST request with a JSON body.
 pub(super) fn json_request(url: Url, body: &Value) -> Request {
     let mut request = Request::new(Method::POST, url);
     request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -1,4 +1,4 @@
-//! Authentication of requests: adds a token or a signature.
+//! Authentication of requests by a token or a signature, and the secrets to mask in responses.
 
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use reqwest::{
 
 use crate::{
     credentials::{CredentialKind, Credentials, Keys},
-    error::Error,
+    error::{Error, mask::Mask},
     http::signing::{self, SigningScheme},
 };
 
@@ -18,16 +18,12 @@ static PROJECT_ID: HeaderName = HeaderName::from_static("x-project-id");
 static SECURITY_TOKEN: HeaderName = HeaderName::from_static("x-security-token");
 static AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
-/// The number of headers that are added to most requests, by this module and by reqwest.
 const ADDED_HEADERS: usize = 5;
 
-/// Returns `true` for headers that only the client sets, with any kind of credentials.
 fn is_reserved(name: &HeaderName) -> bool {
     *name == AUTHORIZATION || [&DATE, &PROJECT_ID, &SECURITY_TOKEN, &AUTH_TOKEN].contains(&name)
 }
 
-/// Returns a copy of the request without the headers that only the client sets. In contrast to
-/// `Request::try_clone`, the copy has room for more headers.
 pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     let mut copy = Request::new(request.method().clone(), request.url().clone());
     *copy.timeout_mut() = request.timeout().copied();
@@ -48,8 +44,7 @@ pub(crate) fn copy_without_auth(request: &Request) -> Result<Request, Error> {
     Ok(copy)
 }
 
-/// Authenticates a request in place. Returns the canonical request if it was signed. `project_id`
-/// is the project of the request, if it belongs to one.
+/// Authenticates a request in place. Returns the canonical request if it was signed.
 pub(crate) fn authenticate(
     request: &mut Request,
     credentials: &Credentials,
@@ -76,7 +71,6 @@ pub(crate) fn authenticate(
     sign(request, keys, signing).map(Some)
 }
 
-/// Signs a request in place. Returns the canonical request.
 fn sign(request: &mut Request, keys: &Keys, signing: &SigningScheme) -> Result<String, Error> {
     let url = request.url();
     let host = match (url.host_str(), url.port()) {
@@ -119,15 +113,44 @@ fn sign(request: &mut Request, keys: &Keys, signing: &SigningScheme) -> Result<S
     Ok(signature.canonical_request)
 }
 
-/// Converts a text into a header value, without copying it.
 fn header(name: &str, value: impl Into<bytes::Bytes>) -> Result<HeaderValue, Error> {
     HeaderValue::from_maybe_shared(value.into())
         .map_err(|_| Error::config(format!("the {name} cannot be sent as a header")))
 }
 
-/// Converts a text into a header value that `Debug` does not show.
 pub(super) fn secret_header(name: &str, value: impl Into<String>) -> Result<HeaderValue, Error> {
     let mut value = header(name, value.into())?;
     value.set_sensitive(true);
     Ok(value)
+}
+
+#[derive(Clone)]
+pub(crate) struct Secrets {
+    pub(crate) credentials: Credentials,
+    pub(crate) authorization: Option<HeaderValue>,
+}
+
+impl Secrets {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
+        let [secret, token] = self.credentials.secrets();
+        let signature = self.authorization.as_ref().and_then(signature);
+        [secret, token, signature].into_iter().flatten()
+    }
+
+    pub(crate) fn mask(&self) -> Mask {
+        Mask::new(self.texts())
+    }
+
+    pub(crate) fn mask_id(&self, id: &str) -> String {
+        // An id that is shorter than all secrets contains none, because no encoding shortens a
+        // secret.
+        let room = self.texts().any(|secret| secret.len() <= id.len());
+        let masked = room.then(|| self.mask().text(id)).flatten();
+        masked.unwrap_or_else(|| id.to_owned())
+    }
+}
+
+pub(super) fn signature(authorization: &HeaderValue) -> Option<&str> {
+    let (_, signature) = authorization.to_str().ok()?.split_once("Signature=")?;
+    Some(signature)
 }

@@ -20,13 +20,11 @@ use crate::{
 
 /// The pause after a failed renewal while the old credentials are valid.
 const RETRY_PAUSE: Duration = Duration::from_secs(60);
-/// Time for which a rejection is returned without sending a request, because five wrong passwords
-/// within 15 minutes lock a user of IAM. Longer values of `Retry-After` are reduced to this time.
+/// Pause after a rejection: five wrong passwords within 15 minutes lock a user of IAM.
 const REJECTION_PAUSE: Duration = Duration::from_secs(5 * 60);
 /// The maximum time that a call waits for a renewal while the old credentials are valid.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(10);
-/// The time before their expiry at which credentials are no longer used, because a request takes
-/// time.
+/// Time before their expiry at which credentials are no longer used.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(5);
 
 /// Credentials that a source returned.
@@ -57,8 +55,7 @@ impl Fetched {
     }
 }
 
-/// Source that issues credentials on request. [`CachedProvider`] converts it into a provider, which
-/// caches the credentials and renews them before they expire.
+/// Source that issues credentials on request, which a [`CachedProvider`] caches and renews.
 pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
     /// Requests new credentials.
     ///
@@ -74,8 +71,7 @@ pub trait FetchCredentials: fmt::Debug + Send + Sync + 'static {
         Duration::from_secs(5 * 60)
     }
 
-    /// Returns advice for credentials that the service rejects, as
-    /// [`ProvideCredentials::advice`] does.
+    /// Returns advice for rejected credentials, like [`ProvideCredentials::advice`].
     fn advice(&self) -> Option<String> {
         None
     }
@@ -126,7 +122,6 @@ type Renewal = BoxFuture<'static, Result<Credentials, Error>>;
 struct State {
     cached: Option<CachedCredentials>,
     project_id: Option<String>,
-    /// Renewal in progress, which exists as long as a call waits for it.
     renewal: Option<WeakShared<Renewal>>,
     /// Error that is returned without a request, and the time until which it is returned.
     rejection: Option<(Error, SystemTime)>,
@@ -134,14 +129,11 @@ struct State {
 
 struct CachedCredentials {
     credentials: Credentials,
-    /// Time of expiry; `None` for credentials that are valid until the service rejects them.
     ends: Option<SystemTime>,
-    /// The time of the next renewal, which failures postpone.
     renew_at: Option<SystemTime>,
 }
 
 impl State {
-    /// Returns the cached credentials if they are still valid.
     fn valid(&mut self, now: SystemTime) -> Option<&mut CachedCredentials> {
         let is_valid = |cached: &&mut CachedCredentials| cached.ends.is_none_or(|ends| now < ends);
         self.cached.as_mut().filter(is_valid)
@@ -149,7 +141,6 @@ impl State {
 }
 
 impl CachedCredentials {
-    /// Postpones the renewal by the usual pause, or by `retry_after` if that is longer.
     fn postpone(&mut self, now: SystemTime, retry_after: Duration) {
         let left = self.ends.and_then(|ends| ends.duration_since(now).ok());
         let pause = left.map_or(RETRY_PAUSE, |left| RETRY_PAUSE.min(left / 4));
@@ -163,7 +154,6 @@ impl CachedProvider {
         Self(Arc::new(Inner { source: Box::new(source), state: Mutex::default() }))
     }
 
-    /// Returns the cached credentials, or those of a renewal.
     async fn get(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let mut is_early = false;
         let renewal = {
@@ -207,12 +197,10 @@ impl CachedProvider {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Each change is made as a whole, so the state is valid even after a panic of another
-        // thread.
+        // Each change is made as a whole, so the state is valid after a panic of another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches credentials, once for all waiting calls.
     async fn fetch(&self, context: &ProviderContext) -> Result<Credentials, Error> {
         let fetched = self.source.fetch(context).await;
         let now = context.clock.now();
@@ -276,7 +264,6 @@ impl Inner {
     }
 }
 
-/// Formats a time for messages.
 fn format_time(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).unwrap_or_default().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }

@@ -5,39 +5,39 @@ use std::{path::PathBuf, time::Duration};
 use modelarts_api::Secret;
 
 use crate::{
-    config::{endpoints, environment::Environment, regions::Service},
+    config::{
+        endpoints::{self, Service},
+        environment::Environment,
+    },
     credentials::{
         Credentials,
         auth_server::AuthServer,
         cache::FetchCredentials,
-        clouds_yaml,
-        oidc::Oidc,
+        config_files,
         password::{Named, Password},
-        profile_file,
         source::{FoundCredentials, Hints, Lookup, pair},
+        temporary_keys::Oidc,
     },
     error::Error,
 };
 
 type Source = fn(&Environment, &Hints) -> Result<Lookup, Error>;
 
-/// The sources in the order in which they are searched: from those of the program to those of the
-/// machine.
+/// Sources in their order, from those of the program to those of the machine.
 const SOURCES: [Source; 9] = [
     find_oidc,
     find_keys,
     find_terraform,
     find_openstack,
-    clouds_yaml::find_named,
-    profile_file::find,
-    clouds_yaml::find_only,
+    config_files::find_named,
+    config_files::find_profile,
+    config_files::find_only,
     find_metadata,
     find_pod_identity,
 ];
 
-/// Searches all sources in order. Credentials that are present but unusable are an error, because
-/// the next source may belong to another user. The reason of [`Lookup::NotFound`] lists all
-/// sources.
+/// Searches all sources in order. Unusable credentials are an error, because the next source may
+/// belong to another user.
 pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     let mut reasons = Vec::new();
     for source in SOURCES {
@@ -53,15 +53,13 @@ pub(crate) fn find(environment: &Environment, hints: &Hints) -> Result<Lookup, E
     )))
 }
 
-/// Returns the files with secrets that a client with this environment would search for credentials,
-/// as far as they exist, for a check of their permissions.
+/// Returns the existing files with secrets that a client with this environment searches.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
-    let profile = profile_file::path(environment).filter(|path| path.exists());
-    profile.into_iter().chain(clouds_yaml::paths(environment)).collect()
+    let profile = config_files::profile_path(environment).filter(|path| path.exists());
+    profile.into_iter().chain(config_files::paths(environment)).collect()
 }
 
-/// Returns the error for a variable that requires another one, which is missing.
 fn missing_variable(set: &str, missing: &str) -> Error {
     Error::config(format!("{set} is set but {missing} is not"))
 }
@@ -115,7 +113,6 @@ fn find_oidc(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> 
         .map(Lookup::Found)
 }
 
-/// Reads the keys in two variables; `None` if neither is set.
 fn find_key_pair(
     environment: &Environment,
     access_key: &'static str,
@@ -151,8 +148,7 @@ fn find_keys(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     Ok(found.map_or_else(|| Lookup::NotFound(reason.to_owned()), Lookup::Found))
 }
 
-/// Names of the variables with which one family of tools sets keys, a token, or a password. The
-/// first variable of a list that is set applies.
+/// Variables of a family of tools for keys, a token or a password. The first set one applies.
 struct Family {
     keys: &'static [(&'static str, &'static str)],
     security_token: &'static [&'static str],
@@ -166,7 +162,6 @@ struct Family {
     project: &'static str,
 }
 
-/// Variables of the Terraform provider of Huawei Cloud.
 const TERRAFORM: Family = Family {
     keys: &[("HW_ACCESS_KEY", "HW_SECRET_KEY")],
     security_token: &["HW_SECURITY_TOKEN"],
@@ -180,7 +175,6 @@ const TERRAFORM: Family = Family {
     project: "HW_PROJECT_NAME or HW_PROJECT_ID",
 };
 
-/// Variables of the `OpenStack` tools. Tools for Open Telekom Cloud add keys in several spellings.
 const OPENSTACK: Family = Family {
     keys: &[
         ("OS_ACCESS_KEY", "OS_SECRET_KEY"),
@@ -216,7 +210,6 @@ fn find_openstack(environment: &Environment, hints: &Hints) -> Result<Lookup, Er
     find_family(environment, hints, &OPENSTACK)
 }
 
-/// Searches the variables of one family for keys, then for a token, then for a password.
 fn find_family(environment: &Environment, hints: &Hints, family: &Family) -> Result<Lookup, Error> {
     for (access_key, secret_key) in family.keys {
         let tokens = family.security_token;
@@ -273,7 +266,6 @@ fn find_metadata(_: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     }
 }
 
-/// Reports the identity of a pod as not supported.
 fn find_pod_identity(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
     const VARIABLE: &str = "HC_CONTAINER_CREDENTIALS_FULL_URI";
 

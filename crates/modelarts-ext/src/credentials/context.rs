@@ -1,9 +1,6 @@
 //! `ProviderContext`: the HTTP clients and the clock of providers of credentials.
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use crate::{
     clock::Clock,
@@ -15,20 +12,16 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ProviderContext {
-    /// The HTTP client, with the certificates and the connect timeout of the
-    /// [`Client`](crate::client::Client), and without redirects.
+    /// The HTTP client of the [`Client`](crate::client::Client), without redirects.
     pub http: reqwest::Client,
     /// The clock of the client.
     pub clock: Arc<dyn Clock>,
-    /// `true` if `http` can be used for every address with https.
     pub(crate) is_secure: bool,
-    /// Further HTTP clients.
     pub(crate) others: Arc<HttpClients>,
 }
 
 impl ProviderContext {
-    /// Creates a context that does not belong to a client, for testing a provider or using it
-    /// alone.
+    /// Creates a context without a client, for testing a provider or using it alone.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -44,9 +37,8 @@ impl ProviderContext {
         })
     }
 
-    /// Returns the HTTP client for an address. For https, it has the certificates of the client,
-    /// even if [`http`](Self::http) reaches only this machine. Unencrypted requests, which are
-    /// admitted only on this machine, never use a proxy.
+    /// Returns the HTTP client for an address, with the certificates of the client for https.
+    /// Unencrypted requests, which are admitted only on this machine, never use a proxy.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -60,9 +52,8 @@ impl ProviderContext {
         }
     }
 
-    /// Returns the HTTP client for an address like [`client_for`](Self::client_for), but one that
-    /// does not decode bodies. A body with `Content-Encoding: gzip` is received as the server
-    /// stores it, with its `Content-Length`, so that sizes and checksums of files are right.
+    /// Returns a client like [`client_for`](Self::client_for) that does not decode bodies, so that
+    /// sizes and checksums of files with `Content-Encoding: gzip` are right.
     ///
     /// # Errors
     /// Returns an error if TLS cannot be set up.
@@ -76,12 +67,11 @@ impl ProviderContext {
     }
 }
 
-/// HTTP clients for other machines, which are created when they are first used: a client for a
-/// service on this machine works without the certificates of the platform.
+/// HTTP clients for other machines, which are created when they are first used.
+#[derive(Debug)]
 pub(crate) struct HttpClients {
     settings: HttpSettings,
     secure: OnceLock<reqwest::Client>,
-    /// The client that does not decode bodies.
     raw: OnceLock<reqwest::Client>,
 }
 
@@ -91,7 +81,6 @@ impl HttpClients {
     }
 }
 
-/// Returns the client of a cell, which is created if the cell is empty.
 fn get_or_make(
     cell: &OnceLock<reqwest::Client>,
     make: impl FnOnce() -> Result<reqwest::Client, Error>,
@@ -102,11 +91,5 @@ fn get_or_make(
             let made = make()?;
             Ok(cell.get_or_init(|| made).clone())
         }
-    }
-}
-
-impl fmt::Debug for HttpClients {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HttpClients")
     }
 }

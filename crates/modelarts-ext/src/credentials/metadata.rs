@@ -15,19 +15,14 @@ use crate::{
     http::url::is_loopback,
 };
 
-/// The address of the metadata service on every cloud server.
 const ADDRESS: &str = "http://169.254.169.254";
-/// Time limit of a request. It is short, because the service is on the same machine or does not
-/// exist.
+/// Short, because the service is on the same machine or does not exist.
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// The lifetime of a session, as in the official SDK.
 const SESSION_SECONDS: &str = "21600";
 
-/// Requests the temporary keys of the agency of a cloud server (ECS) from its metadata service.
-/// They are renewed five minutes before they expire.
+/// Temporary keys of the agency of a cloud server (ECS), from its metadata service.
 ///
-/// A program must enable the metadata service, because on other machines its address is unreachable
-/// or belongs to another service.
+/// It must be enabled, because its address belongs to other services on other machines.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Metadata}};
@@ -49,7 +44,6 @@ impl Metadata {
         Self(AuthServer::new("the metadata service", address))
     }
 
-    /// Sends a request with one header.
     async fn send(
         &self,
         context: &ProviderContext,
@@ -64,8 +58,7 @@ impl Metadata {
         self.0.send(context, request, TIMEOUT, &[]).await
     }
 
-    /// Starts a session, and requests the keys. Older versions of the service have no sessions; the
-    /// keys are then requested without one, unless it is `required`.
+    /// Starts a session, which older services do not have, and requests the keys.
     async fn request_keys(
         &self,
         context: &ProviderContext,
@@ -144,7 +137,6 @@ impl FetchCredentials for Metadata {
     }
 }
 
-/// Returns `true` if the cloud server has no agency; repeating the request is useless then.
 fn has_no_agency(reply: &AuthReply) -> bool {
     let text = String::from_utf8_lossy(&reply.body);
     text.contains("configure Cloud Service Agency")

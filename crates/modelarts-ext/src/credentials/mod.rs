@@ -1,9 +1,8 @@
 //! Credentials, and the providers that supply them.
 //!
-//! The service accepts requests that are signed with keys, and requests with a token of IAM. Tokens
-//! and temporary keys expire, so a client requests credentials from a [`ProvideCredentials`] before
-//! every attempt. [`CachedProvider`] caches credentials, and renews them with one request for all
-//! concurrent calls. The crate does not print or log credentials, and does not follow redirects.
+//! The service accepts signatures of keys, and tokens of IAM. A client requests credentials from a
+//! [`ProvideCredentials`] before every attempt, because some expire. The crate does not print or
+//! log credentials, and does not follow redirects.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -39,32 +38,25 @@
 //! | any other source | [`ProvideCredentials`] |
 //!
 //! [`ClientBuilder::from_env`](crate::client::ClientBuilder::from_env) lists the variables and
-//! files in their order. The identity of a pod of CCE, which the official SDKs read from the
-//! address in the variable `HC_CONTAINER_CREDENTIALS_FULL_URI`, is not supported. If the variable
-//! is set and no other source is found, the error says so. A program in such a pod implements
-//! [`FetchCredentials`], and passes a [`CachedProvider`] of it to
+//! files. The identity of a pod of CCE (`HC_CONTAINER_CREDENTIALS_FULL_URI`) is not supported: such
+//! a program passes a [`CachedProvider`] of its own to
 //! [`ClientBuilder::credentials`](crate::client::ClientBuilder::credentials).
 
-// `cache` converts a source that issues credentials on request into a provider: `password` (IAM),
-// `oidc` (STS), `metadata` and `temporary_keys`, which send their requests with `auth_server` and
-// the HTTP clients of `context`. `chain` searches the environment and files (`profile_file`,
-// `clouds_yaml`) for credentials; `source` has its types. `authenticate` adds credentials to a
-// request, `rejection` decides from a response if newer credentials can help, and `secrets` lists
-// the texts to mask. `identity` looks up the project and the user of credentials.
+// `cache` caches the credentials that `password`, `metadata` and `temporary_keys` request
+// with `auth_server`. `chain` searches the environment and `config_files` for credentials.
+// `authenticate` adds them to a request, `rejection` decides if newer ones can help, and `identity`
+// looks up their project and user.
 
 mod auth_server;
 pub(crate) mod authenticate;
 mod cache;
 pub(crate) mod chain;
-mod clouds_yaml;
+mod config_files;
 mod context;
 pub(crate) mod identity;
 pub(crate) mod metadata;
-mod oidc;
 mod password;
-mod profile_file;
 pub(crate) mod rejection;
-pub(crate) mod secrets;
 pub(crate) mod source;
 mod temporary_keys;
 
@@ -73,8 +65,8 @@ pub use chain::files;
 pub(crate) use context::HttpClients;
 pub use context::ProviderContext;
 pub use metadata::Metadata;
-pub use oidc::Oidc;
 pub use password::Password;
+pub use temporary_keys::Oidc;
 pub use temporary_keys::TemporaryKeys;
 
 use std::{fmt, sync::Arc};
@@ -117,7 +109,6 @@ impl Credentials {
         Self::with_security_token(access_key, secret_key, Some(security_token.into()))
     }
 
-    /// Creates credentials from an access key; a temporary one has a security token.
     fn with_security_token(
         access_key: impl Into<String>,
         secret_key: impl Into<String>,
@@ -149,7 +140,6 @@ impl Credentials {
         }
     }
 
-    /// Checks that the credentials can be sent in headers.
     fn check(&self) -> Result<(), Error> {
         let parts = match &*self.0 {
             CredentialKind::Keys(keys) => [
@@ -179,7 +169,6 @@ impl Credentials {
         Ok(())
     }
 
-    /// Returns the parts that must be masked. An access key may be shown.
     fn secrets(&self) -> [Option<&str>; 2] {
         let (secret, token) = match &*self.0 {
             CredentialKind::Keys(keys) => (&keys.secret_key, keys.security_token.as_ref()),
@@ -189,8 +178,7 @@ impl Credentials {
     }
 }
 
-/// An access key with its secrets, for signing requests to other services. It has no `Debug`,
-/// which would show the secrets.
+/// An access key with its secrets, for signing requests. It has no `Debug`, which would show them.
 #[non_exhaustive]
 pub struct AccessKeys<'a> {
     /// The access key (AK).
@@ -213,9 +201,8 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         context: &'a ProviderContext,
     ) -> BoxFuture<'a, Result<Credentials, Error>>;
 
-    /// Returns the cached credentials if they are still valid. The client calls this method before
-    /// [`credentials`](Self::credentials), on every attempt. It must neither block nor return
-    /// credentials that were passed to [`renew`](Self::renew).
+    /// Returns the cached credentials if they are still valid. Called on every attempt, it must
+    /// neither block nor return credentials that were passed to [`renew`](Self::renew).
     fn cached(&self) -> Option<Credentials> {
         None
     }
@@ -233,9 +220,8 @@ pub trait ProvideCredentials: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns advice for credentials that the service rejects, as a clause without a full stop,
-    /// such as `renew the lease of the vault`. Default: advice for keys or for a token. It becomes
-    /// part of [`Error::advice`], so it must not contain secrets.
+    /// Returns advice for rejected credentials, as a clause without a full stop, such as `renew the
+    /// lease of the vault`, and without secrets. Default: advice for keys or for a token.
     fn advice(&self) -> Option<String> {
         None
     }

@@ -16,15 +16,13 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Advice for a rejected login.
 const LOGIN_ADVICE: &str = "check user, password, domain (the name of the account) and project; a \
                             user with multi-factor authentication cannot log in with a password \
                             alone and needs keys";
 
 /// Requests a token for one project from IAM, with user name and password.
 ///
-/// A token is valid for 24 hours and is renewed in its last half hour, by a new login; a new token
-/// does not invalidate the old one.
+/// A token is valid for 24 hours and is renewed in its last half hour, by a new login.
 ///
 /// ```
 /// use modelarts_ext::{Client, credentials::{FetchCredentials, Password}};
@@ -47,7 +45,6 @@ pub struct Password {
     pub(super) project: Option<Named>,
 }
 
-/// The id or the name of an object of IAM.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Named {
@@ -56,7 +53,6 @@ pub(super) enum Named {
 }
 
 impl Named {
-    /// Returns the id, or the name if the id is missing.
     pub(super) fn choose(id: Option<String>, name: Option<String>) -> Option<Self> {
         id.map(Self::Id).or(name.map(Self::Name))
     }
@@ -69,8 +65,7 @@ impl Named {
 }
 
 impl Password {
-    /// Creates a login for a user name at the address of IAM, such as
-    /// `https://iam.eu-de.otc.t-systems.com`. `http` is admitted only for this machine.
+    /// Creates a login at an address of IAM, such as `https://iam.eu-de.otc.t-systems.com`.
     /// [`domain`](Self::domain) and [`project`](Self::project) are required as well.
     pub fn new(
         iam: impl Into<String>,
@@ -116,7 +111,6 @@ impl Password {
         self
     }
 
-    /// Returns the body of the login request.
     fn body(&self) -> Value {
         let mut user = json!(self.user);
         user["password"] = json!(self.password);
@@ -130,7 +124,6 @@ impl Password {
     }
 }
 
-/// The response of IAM to a login.
 #[derive(Deserialize)]
 struct TokenResponse {
     token: Token,
@@ -172,8 +165,7 @@ impl FetchCredentials for Password {
                 .map_err(|_| iam.unexpected("that does not describe the token"))?;
             let time = |text: Option<String>| Timestamp::parse(&text?);
             fetched = match (time(token.expires_at), time(token.issued_at)) {
-                // The lifetime by the times of IAM is exact even if the clock of this machine is
-                // wrong.
+                // Exact even if the clock of this machine is wrong.
                 (Some(end), Some(start)) if end > start => {
                     let life = end.duration_since(start);
                     fetched.expires_at(sent_at.checked_add(life).unwrap_or(sent_at))
@@ -197,7 +189,6 @@ impl FetchCredentials for Password {
         ))
     }
 
-    /// Returns half an hour.
     fn margin(&self) -> Duration {
         Duration::from_secs(30 * 60)
     }

@@ -1,5 +1,4 @@
-//! Rejections after which a request is repeated with a new token or a corrected time, and advice
-//! for other rejections.
+//! Rejected requests: those that a new token or a corrected time fixes, and advice for others.
 
 use std::time::SystemTime;
 
@@ -9,26 +8,18 @@ use reqwest::StatusCode;
 use crate::{
     credentials::{CredentialKind, Credentials, ProvideCredentials},
     error::{Error, ErrorKind},
-    http::signature_mismatch::{self, Mismatch},
 };
 
 /// Text in the message for an access key that is locked after too many invalid signatures.
 const LOCKED: &str = "failed to reach the limit";
 
-/// The reason of a rejection that the client can fix.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The credentials have expired.
     Expired,
-    /// The time of the signature differs too much from the time of the gateway.
-    Clock {
-        /// The time of the gateway.
-        server: SystemTime,
-    },
+    Clock { server: SystemTime },
 }
 
-/// Parses the rejection in a response; `None` for other responses, for final rejections, and for
-/// bodies that are not JSON objects, which may come from any proxy.
+/// Parses a rejection that the client can fix. The bodies of proxies are no JSON objects.
 pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     if !matches!(status.as_u16(), 401 | 403) {
         return None;
@@ -44,9 +35,7 @@ pub(crate) fn parse(status: StatusCode, body: &[u8]) -> Option<Rejection> {
     expired.then_some(Rejection::Expired)
 }
 
-/// Returns advice for a response that rejects the credentials of a request; `None` for other
-/// responses, such as one for a missing permission. `signed` is the canonical request, if there is
-/// one.
+/// Returns advice for a response that rejects the credentials. `signed` is the canonical request.
 #[cold]
 pub(crate) fn advice(
     status: StatusCode,
@@ -57,7 +46,7 @@ pub(crate) fn advice(
     origin: Option<&str>,
 ) -> Option<String> {
     let message = message(body);
-    let mismatch = signed.and_then(|signed| signature_mismatch::explain(&message, signed));
+    let mismatch = signed.and_then(|signed| explain(&message, signed));
     let is_rejection =
         status == StatusCode::UNAUTHORIZED || parse(status, body) == Some(Rejection::Expired);
     let advice = match mismatch {
@@ -80,14 +69,11 @@ pub(crate) fn advice(
     })
 }
 
-/// Returns the message in the body of an error response; empty if there is none.
 pub(super) fn message(body: &[u8]) -> String {
     let found = error_body::find(body).and_then(|(_, message)| message);
     found.unwrap_or_default()
 }
 
-/// Returns advice for rejected keys, temporary keys, or a rejected token, after a response with
-/// this message.
 pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
     let advice = match &*credentials.0 {
         CredentialKind::Keys(_) if message.contains(LOCKED) => {
@@ -112,7 +98,6 @@ pub(super) fn kind_advice(credentials: &Credentials, message: &str) -> String {
 }
 
 impl Error {
-    /// Adds advice, if the error is the rejection of a login.
     pub(super) fn with_login_advice(self, advice: &str) -> Self {
         let is_rejection =
             self.kind() == ErrorKind::Credentials && matches!(self.status(), Some(400 | 401 | 403));
@@ -129,6 +114,42 @@ fn parse_time(text: &str) -> Option<SystemTime> {
     let text = text.trim_start().split(is_end).next()?;
     let time: jiff::Timestamp = text.trim_end_matches('.').parse().ok()?;
     Some(time.into())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Mismatch {
+    SecretKey,
+    /// The request was changed in transit; the text describes the first difference.
+    Request(String),
+}
+
+/// Compares the canonical request of the gateway, with `|` for line breaks, with the local one.
+fn explain(message: &str, ours: &str) -> Option<Mismatch> {
+    let (_, theirs) = message.split_once("canonicalRequest:")?;
+    let theirs: Vec<&str> = theirs.trim().split('|').map(str::trim).collect();
+    let ours: Vec<&str> = ours.split('\n').map(str::trim).collect();
+    let at = (0..ours.len().max(theirs.len())).find(|at| ours.get(*at) != theirs.get(*at));
+    let Some(at) = at else {
+        return Some(Mismatch::SecretKey);
+    };
+    let part = match at {
+        0 => "the method",
+        1 => "the path",
+        2 => "the query",
+        at if at + 1 == ours.len() => "the hash of the body",
+        at if at + 2 == ours.len() => "the list of signed headers",
+        _ => "a header",
+    };
+    let show = |line: Option<&&str>| match line.copied() {
+        None => "nothing".to_owned(),
+        Some(line) if line.starts_with("x-security-token") => "x-security-token:***".to_owned(),
+        Some(line) => format!("{line:?}"),
+    };
+    Some(Mismatch::Request(format!(
+        "the gateway saw another request than was signed: {part} is {} there and was {} here",
+        show(theirs.get(at)),
+        show(ours.get(at)),
+    )))
 }
 
 #[cfg(test)]
@@ -188,5 +209,40 @@ mod tests {
         ] {
             assert_eq!(parse(StatusCode::UNAUTHORIZED, body.as_bytes()), expired);
         }
+    }
+}
+
+#[cfg(test)]
+mod signature_mismatch_tests {
+    use super::*;
+
+    const OURS: &str = "GET\n/v2/p/\na=1\nhost:h\nx-security-token:SECRET\n\nhost\nhash";
+
+    #[test]
+    fn the_first_difference_is_named() {
+        let seen = |theirs: &str| {
+            explain(&format!("verify aksk signature fail, canonicalRequest:{theirs}"), OURS)
+                .unwrap()
+        };
+        let request = |text: &str| Mismatch::Request(text.to_owned());
+        assert_eq!(
+            seen("GET|/v2/p/|a=2|host:h|x-security-token:SECRET||host|hash"),
+            request(
+                "the gateway saw another request than was signed: the query is \"a=2\" there and \
+                 was \"a=1\" here"
+            )
+        );
+        assert_eq!(
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:OTHER||host|hash"),
+            request(
+                "the gateway saw another request than was signed: a header is x-security-token:*** \
+                 there and was x-security-token:*** here"
+            )
+        );
+        assert_eq!(
+            seen("GET|/v2/p/|a=1|host:h|x-security-token:SECRET||host|hash"),
+            Mismatch::SecretKey
+        );
+        assert_eq!(explain("ak X not exist", OURS), None);
     }
 }

@@ -4,15 +4,13 @@ use std::{any::TypeId, sync::Arc};
 
 use crate::{
     config::{
-        endpoints::{self, ProjectRef},
+        endpoints::{self, ProjectRef, Service},
         environment::Environment,
-        regions::Service,
     },
     credentials::{Credentials, ProvideCredentials, metadata::Metadata},
     error::Error,
 };
 
-/// The settings that a source of credentials needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Hints {
     pub(crate) region: Option<String>,
@@ -23,8 +21,7 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    /// Returns the address of IAM: that of these hints, else that of the source (`given`), else
-    /// that of the region.
+    /// Returns the address of IAM: that of the hints, else `given`, else that of the region.
     pub(crate) fn iam(
         &self,
         environment: &Environment,
@@ -38,14 +35,11 @@ impl Hints {
     }
 }
 
-/// The result of searching one source, or all of them.
 pub(crate) enum Lookup {
     Found(FoundCredentials),
-    /// No credentials were found, for this reason.
     NotFound(String),
 }
 
-/// Credentials with the settings of their source.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundCredentials {
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
@@ -54,7 +48,6 @@ pub(crate) struct FoundCredentials {
     pub(crate) project: ProjectRef,
     pub(crate) region: Option<String>,
     pub(crate) iam: Option<String>,
-    /// The variables or the file that the credentials are from, for messages.
     pub(crate) origin: Option<Arc<str>>,
 }
 
@@ -81,9 +74,8 @@ impl FoundCredentials {
     }
 }
 
-/// Returns the values of two settings that require each other, or `None` if neither is set.
-/// `missing` creates the error from the name of the setting that is set and that of the missing
-/// one.
+/// Returns the values of two settings that require each other; `missing` gets the names of the set
+/// and of the missing one.
 pub(super) fn pair(
     (one, first): (&str, Option<String>),
     (other, second): (&str, Option<String>),

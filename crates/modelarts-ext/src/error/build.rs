@@ -13,8 +13,7 @@ use crate::{
 };
 
 impl Error {
-    /// Creates an error, for providers of credentials and for crates on top of this one. The
-    /// message is a clause without a full stop.
+    /// Creates an error, for providers and for crates on top. The message has no full stop.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
@@ -39,7 +38,6 @@ impl Error {
         Self::new(ErrorKind::Invalid, message)
     }
 
-    /// Creates the error for a request that was not sent, because `what` breaks these rules.
     pub(crate) fn broken_rules(what: &str, violations: Vec<Violation>) -> Self {
         let message = match &violations[..] {
             [violation] => format!("{what} breaks a rule, so nothing was sent: {violation}"),
@@ -54,7 +52,6 @@ impl Error {
         error
     }
 
-    /// Creates the error for an error response of the service.
     pub(crate) fn service(status: u16, body: &ApiError) -> Self {
         let mut error = Self::new(ErrorKind::Service, "");
         let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
@@ -73,13 +70,11 @@ impl Error {
         self
     }
 
-    /// Adds advice, unless the service gave its own.
     pub(crate) fn with_solution(mut self, solution: Option<String>) -> Self {
         self.0.reply.solution = self.0.reply.solution.or(solution);
         self
     }
 
-    /// Appends advice to that of the service or of the table.
     pub(crate) fn with_hint(mut self, hint: &str) -> Self {
         let advice = self.advice().unwrap_or_default().trim();
         self.0.reply.solution = Some(match advice.trim_end_matches('.') {
@@ -142,7 +137,6 @@ impl Error {
         self
     }
 
-    /// Returns the detail, if it has this type.
     pub(crate) fn detail<T: 'static>(&self) -> Option<&T> {
         self.0.detail.as_ref()?.0.downcast_ref()
     }
@@ -154,8 +148,7 @@ impl Error {
         self
     }
 
-    /// Masks the security token in the canonical request that the gateway returns. The mask of the
-    /// call does not find a token that belongs to another request.
+    /// Masks a security token in the canonical request that the gateway returns.
     pub(crate) fn without_token(mut self) -> Self {
         const NAME: &str = "x-security-token:";
         if let Some(message) = &mut self.0.reply.message
@@ -178,21 +171,18 @@ impl Error {
         self
     }
 
-    /// Returns this error as the result of an operation whose earlier error was uncertain: it takes
-    /// over the call of the earlier one and is uncertain, too.
+    /// Returns this error after an earlier, uncertain one, whose call it takes over.
     pub(crate) fn after_uncertain(mut self, other: Self) -> Self {
         self.0.call = other.0.call.clone();
         self.with_uncertainty().with_source(other)
     }
 
-    /// Marks the call as possibly executed.
     pub(crate) fn with_uncertainty(mut self) -> Self {
         self.0.call.uncertain = true;
         self
     }
 
-    /// Adds the details of the call from the transport. A request id from the body of the response
-    /// is kept unless the transport has one.
+    /// Adds the details of the call. A request id of the body is kept if the transport has none.
     pub(crate) fn with_call(mut self, call: CallSummary) -> Self {
         let request_id = call.request_id.or(self.0.call.request_id.take());
         self.0.call = CallSummary { request_id, ..call };

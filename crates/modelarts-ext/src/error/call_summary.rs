@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The details of the call that an error ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallSummary {
     pub(crate) operation: Option<&'static str>,

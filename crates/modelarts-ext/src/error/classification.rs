@@ -1,5 +1,4 @@
-//! Classification of errors as retryable, not found, uncertain and others, for decisions of
-//! programs.
+//! Classification of errors, for decisions of programs.
 
 use modelarts_api::{Effect, Retry, codes};
 
@@ -8,11 +7,9 @@ use crate::error::{Error, ErrorKind};
 /// Service codes of objects that do not exist, regardless of the HTTP status.
 const NOT_FOUND: [&str; 3] =
     [codes::TRAINING_JOB_NOT_FOUND, codes::POOL_NOT_FOUND, codes::IMAGE_SAVE_JOB_NOT_EXIST];
-/// Service codes of missing algorithms and experiments, which count only with HTTP 400. That of
-/// algorithms also reports another wrong value (SOURCES D-39).
+/// Codes that count only with HTTP 400. One also reports another wrong value (SOURCES D-39).
 const OTHER_NOT_FOUND: [&str; 2] =
     [codes::AI_ALGORITHM_NOT_FOUND, codes::TRAINING_EXPERIMENT_NOT_FOUND];
-/// HTTP statuses after which the same call may succeed, regardless of the code.
 const TRANSIENT: [u16; 5] = [408, 500, 502, 503, 504];
 
 impl Error {
@@ -31,8 +28,7 @@ impl Error {
             },
             // A throttled call was not executed.
             Some(429) => false,
-            // A rejection by the service has a code. Other responses may come from an intermediate
-            // gateway, after the service executed the call.
+            // A rejection has a code. Other responses may come from a gateway, after the execution.
             Some(400..=499) => {
                 matches!(self.0.kind, ErrorKind::Service | ErrorKind::Decode)
                     && self.0.reply.code.is_none()
@@ -45,16 +41,14 @@ impl Error {
         self.0.call.uncertain || answered
     }
 
-    /// Returns `true` for a code of a rejection after which the service may have acted, such as a
-    /// failure of OBS. The table admits a repetition of the same call, but no second creation.
+    /// The service may have acted after such a rejection, such as a failure of OBS.
     fn is_late_code(&self) -> bool {
         self.known_code().is_some_and(|row| {
             row.retry(Effect::Read) == Retry::Backoff && row.retry(Effect::Create) == Retry::Never
         })
     }
 
-    /// Returns `true` if the job or other object does not exist. For jobs, the service responds
-    /// with HTTP 400 and a specific code.
+    /// Returns `true` if the job or other object does not exist, which has HTTP 400 for jobs.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.kind == ErrorKind::NotFound
@@ -62,8 +56,7 @@ impl Error {
                 && match self.code() {
                     Some(code) if NOT_FOUND.contains(&code) => true,
                     Some(code) if OTHER_NOT_FOUND.contains(&code) => self.status() == Some(400),
-                    // A wrong project or path is reported with 404 as well, but is not a missing
-                    // object.
+                    // A wrong project or path, and no missing object.
                     Some(codes::TOKEN_PROJECT_ID_NOT_MATCH) => false,
                     _ if self.known_code().is_some_and(|row| row.code == codes::API_NOT_FOUND) => {
                         false
@@ -72,9 +65,7 @@ impl Error {
                 }
     }
 
-    /// Returns `true` if the service itself reports a missing object, except for algorithms and
-    /// experiments. In contrast to `is_not_found`, a 404 that may come from a load balancer does
-    /// not count.
+    /// `true` if the service reports a missing object, but not for a 404 of a load balancer.
     pub(crate) fn is_gone(&self) -> bool {
         let is_other = |code| OTHER_NOT_FOUND.contains(&code);
         self.is_not_found() && self.is_of_service() && !self.code().is_some_and(is_other)
@@ -85,18 +76,15 @@ impl Error {
         self.0.kind == ErrorKind::Service && self.code() == Some(codes::TRAINING_JOB_NOT_FOUND)
     }
 
-    /// Returns `true` for a 404 without a code, such as a page of a load balancer.
     pub(crate) fn is_404_without_code(&self) -> bool {
         self.0.kind == ErrorKind::Service && self.status() == Some(404) && self.code().is_none()
     }
 
-    /// Returns `true` if the service lacks the operation, which gateways report in several ways.
     pub(crate) fn is_unknown_operation(&self) -> bool {
         let is_404 = self.status() == Some(404);
         matches!(self.status(), Some(405 | 501)) || is_404 && !self.is_of_service()
     }
 
-    /// Returns `true` for a code of the service itself, not of a gateway.
     fn is_of_service(&self) -> bool {
         self.code().is_some_and(|code| code.starts_with("ModelArts."))
     }
@@ -152,9 +140,6 @@ impl Error {
         }
     }
 
-    /// Returns `true` for a code of a transient error whose status is not transient, such as a
-    /// state that changed during the call.
-    ///
     /// If a code has several causes, the message identifies the transient one.
     fn is_transient_code(&self) -> bool {
         let message = self.message().unwrap_or_default();
@@ -165,13 +150,11 @@ impl Error {
         })
     }
 
-    /// Returns the retry of the code for a call that changes nothing. The retries of other calls
-    /// differ only where the first call may have been executed.
+    /// The retries of other calls differ only where the first call may have been executed.
     fn retry_of_code(&self) -> Option<Retry> {
         Some(self.known_code()?.retry(Effect::Read))
     }
 
-    /// Returns `true` if the same request would get the same response.
     pub(crate) fn is_final(&self) -> bool {
         let is_rejection = matches!(self.status(), Some(400..=499)) && !self.is_retryable();
         self.0.retryable == Some(false) || is_rejection

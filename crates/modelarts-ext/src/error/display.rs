@@ -7,7 +7,6 @@ use modelarts_api::{Effect, OPERATIONS, codes};
 use crate::error::{Error, ErrorKind};
 
 impl Error {
-    /// Returns the operation and the reason, without the facts about the call.
     fn headline(&self) -> String {
         let inner = &*self.0;
         let operation = inner.call.operation.map(|name| format!("{name}: "));
@@ -23,7 +22,6 @@ impl Error {
         operation.unwrap_or_default() + reason
     }
 
-    /// Returns the advice, unless the headline contains it as a part of the broken rules.
     fn advice_below_headline(&self) -> Option<&str> {
         match self.solution() {
             None if !self.violations().is_empty() => None,
@@ -31,7 +29,6 @@ impl Error {
         }
     }
 
-    /// Returns the causes in one line, without those that `text` contains.
     fn causes(&self, text: &str) -> Option<String> {
         let causes = iter::successors(self.source(), |error| (*error).source());
         let mut shown: Vec<String> = Vec::new();
@@ -44,8 +41,7 @@ impl Error {
         (!shown.is_empty()).then(|| shown.join(": "))
     }
 
-    /// Returns the facts that `Debug` shows below the headline, by their names. The body of a
-    /// response is omitted, because it may hold secrets.
+    /// Returns the facts of `Debug`. The body is omitted, because it may hold secrets.
     fn facts(&self, headline: &str) -> Vec<(&'static str, String)> {
         let call = &self.0.call;
         let attempts = (call.attempts > 0).then(|| match call.elapsed {
@@ -96,7 +92,6 @@ impl Error {
 }
 
 impl Error {
-    /// Returns `true` if the operation changes nothing.
     fn is_read(&self) -> bool {
         let mut known = OPERATIONS.iter();
         let found = known.find(|known| Some(known.id) == self.operation());
@@ -122,8 +117,7 @@ impl fmt::Display for Error {
         match self.advice_below_headline() {
             // A last line of a log would hide advice behind it.
             Some(advice) if headline.contains('\n') => write!(f, "\nadvice: {advice}"),
-            // Other advice than that of the table may begin with a name, so its first letter is
-            // kept.
+            // Advice outside of the table may begin with a name, so its first letter is kept.
             Some(own) if self.solution().or(inner.advice.as_deref()).is_some() => {
                 write!(f, "; {}", own.trim().trim_end_matches('.'))
             }
@@ -144,15 +138,12 @@ impl fmt::Debug for Error {
     }
 }
 
-/// Converts a sentence into a clause for the middle of another one: its first letter becomes lower
-/// case, and the final full stop is removed.
 pub(crate) fn clause(sentence: &str) -> String {
     let mut letters = sentence.trim_end_matches('.').chars();
     let first = letters.next().map(|letter| letter.to_ascii_lowercase());
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns the messages of an error and its sources, each part once.
 pub(crate) fn chain_message(error: &(dyn StdError + 'static)) -> String {
     let mut text = error.to_string();
     for error in iter::successors(error.source(), |error| (*error).source()) {

@@ -8,17 +8,12 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-/// The text that replaces a secret.
 const REPLACEMENT: &str = "***";
-/// Minimum length of a masked secret, in bytes. Shorter secrets would match too many unrelated
-/// texts.
+/// Shorter secrets, in bytes, would match too many unrelated texts.
 const MIN_SECRET: usize = 4;
-/// Maximum size of JSON that is masked string by string, in bytes. Longer JSON is masked as text.
 const MAX_JSON: usize = 64 << 10;
-/// All characters but those that are never encoded in an address (RFC 3986, 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Encoded forms of secrets, which the mask replaces in texts.
 pub(crate) struct Mask(Vec<String>);
 
 impl Mask {
@@ -46,12 +41,10 @@ impl Mask {
         Self(forms)
     }
 
-    /// Returns the length of the longest form of a secret, in bytes.
     pub(crate) fn longest_form(&self) -> usize {
         self.0.first().map_or(0, String::len)
     }
 
-    /// Returns the masked text, or `None` if the text contains no secret.
     pub(crate) fn text(&self, text: &str) -> Option<String> {
         let mut masked: Option<String> = None;
         for form in &self.0 {
@@ -63,8 +56,7 @@ impl Mask {
         masked
     }
 
-    /// Masks a text that may be JSON, in which characters can be escaped. Returns `None` if the
-    /// text contains no secret.
+    /// Masks a text that may be JSON, in which characters can be escaped.
     pub(crate) fn document(&self, text: &str) -> Option<String> {
         if text.len() <= MAX_JSON
             && let Ok(mut value) = serde_json::from_str(text)
@@ -74,7 +66,6 @@ impl Mask {
         self.text(text)
     }
 
-    /// Masks the secrets in a JSON value. Returns `true` if the value contained any.
     fn mask_value(&self, value: &mut Value) -> bool {
         let masked = match value {
             Value::String(text) => self.text(text),
@@ -104,14 +95,12 @@ impl Mask {
         found
     }
 
-    /// Masks the secrets in a body.
     pub(crate) fn mask_body(&self, body: &mut Bytes) {
         if let Some(masked) = self.document(&String::from_utf8_lossy(body)) {
             *body = masked.into();
         }
     }
 
-    /// Masks the secrets in the values of headers.
     pub(crate) fn mask_headers(&self, headers: &mut HeaderMap) {
         for value in headers.values_mut() {
             let masked = self.text(&String::from_utf8_lossy(value.as_bytes()));
@@ -124,7 +113,6 @@ impl Mask {
     }
 }
 
-/// Converts escapes to lower case, such as `%2F` to `%2f`.
 fn lower_case_escapes(text: &str) -> String {
     let mut parts = text.split('%');
     let mut lower = parts.next().unwrap_or_default().to_owned();

@@ -1,9 +1,7 @@
 //! [`Error`], the error type of the crate.
 //!
-//! The service reports errors in several shapes, many of its error codes share one HTTP status, and
-//! some calls fail before they reach the service. An [`Error`] contains the details of a failed
-//! call, and advice. Its methods classify the error: for example, [`Error::is_not_found`] for an
-//! object that does not exist, and [`Error::is_throttled`] for too many calls.
+//! An [`Error`] contains the details of a failed call, and advice. Its methods classify the error,
+//! such as [`Error::is_not_found`] and [`Error::is_throttled`].
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,14 +28,12 @@
 //! }
 //! ```
 //!
-//! If a job breaks rules, its create request is not sent, and [`Error::violations`] returns all
-//! broken rules that were found. If a list cannot be read to its end, [`Error::position`] returns
-//! the position from which the list can be resumed. If the response to a call is lost,
-//! [`Error::is_uncertain`] returns whether the call may have been executed.
+//! [`Error::violations`] returns the broken rules of a job that was not sent, [`Error::position`]
+//! the position from which a list can be resumed, and [`Error::is_uncertain`] if a call without a
+//! response may have been executed.
 
-// `build` creates errors, `call_summary` has the details of the call, `classification` the meaning
-// of errors for a program, `display` their texts, `violation` the rules that a job breaks, and
-// `mask` removes secrets from texts that come from outside.
+// `build` creates errors, `classification` has their meaning for a program, `display` their texts,
+// `violation` the rules that a job breaks, and `mask` removes secrets.
 
 mod build;
 pub(crate) mod call_summary;
@@ -58,11 +54,9 @@ use crate::{error::call_summary::CallSummary, list_position::Position};
 
 /// A failed call: its cause and the details of the call.
 ///
-/// Its fields are private; use the accessors, such as [`is_not_found`](Self::is_not_found),
-/// [`status`](Self::status), [`code`](Self::code). `Display` shows the error in one sentence, with
-/// two exceptions: several broken rules follow on a line each, and a job that did not complete is
-/// followed by its last events, its last log lines and the advice. `Debug`, which a `main` that
-/// returns the error prints, shows one fact a line:
+/// `Display` shows the error in one sentence, except for several broken rules, and for the last
+/// events and log lines of a job that did not complete. `Debug`, which a `main` that returns the
+/// error prints, shows one fact a line:
 ///
 /// ```no_run
 /// use modelarts_ext::{Client, Error};
@@ -96,22 +90,18 @@ struct Inner {
     reply: Reply,
     /// Advice of this crate. It replaces that of the table, which is the same for all credentials.
     advice: Option<String>,
-    /// Overrides the decision on retries, which depends on kind and status.
     retryable: Option<bool>,
-    /// Cause of the error. It is shared, because all calls that waited for the same credentials get
-    /// the error.
+    /// Shared, because all calls that waited for the same credentials get the error.
     source: Option<Arc<dyn StdError + Send + Sync>>,
     violations: Vec<Violation>,
     position: Option<Position>,
     detail: Option<Detail>,
 }
 
-/// Value of a module that this one does not depend on, such as the end of a job. It is shared,
-/// because errors are cloned.
+/// Value of a module that this one does not depend on, such as the end of a job.
 #[derive(Clone)]
 struct Detail(Arc<dyn Any + Send + Sync>);
 
-/// The response of the service.
 #[derive(Clone, Default)]
 struct Reply {
     status: Option<u16>,
@@ -139,13 +129,11 @@ pub enum ErrorKind {
     Service,
     /// The result is not ready yet; call again later.
     NotReady,
-    /// The service has no such object: a search of the client found none. If the service itself
-    /// reports that, the kind is [`Service`](Self::Service); see [`Error::is_not_found`].
+    /// A search of the client found no such object. See [`Error::is_not_found`].
     NotFound,
     /// A job that was waited for did not complete; see [`Error::outcome`].
     NotCompleted,
-    /// A local file could not be written; see
-    /// [`download`](crate::jobs::logs::Logs::download).
+    /// A local file could not be written.
     File,
     /// The response could not be decoded.
     Decode,
@@ -172,8 +160,7 @@ impl Error {
         self.0.reply.code.as_deref()
     }
 
-    /// Returns the name of the code in the table of error codes, such as `TrainingJobNotFound`, if
-    /// the table has the code.
+    /// Returns the name of the code in the table of error codes, such as `TrainingJobNotFound`.
     #[must_use]
     pub fn code_name(&self) -> Option<&'static str> {
         Some(self.known_code()?.name)
@@ -186,8 +173,7 @@ impl Error {
     }
 
     /// Returns the advice of the service, else that for the kind of error, such as rejected
-    /// credentials, [broken rules](Self::violations) or a job that did not complete, else that of
-    /// the table of error codes.
+    /// credentials, else that of the table of error codes.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.solution().or(self.0.advice.as_deref()).or_else(|| Some(self.known_code()?.advice))
@@ -211,8 +197,7 @@ impl Error {
         self.0.call.request_id.as_deref()
     }
 
-    /// Returns the number of attempts of the request. A creation whose response was lost may
-    /// consist of several requests; the number is that of the last one.
+    /// Returns the number of attempts, of the last request of a repeated creation.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.call.attempts
@@ -224,8 +209,7 @@ impl Error {
         self.0.call.retry_after
     }
 
-    /// Returns the duration of the call, including all attempts. For a creation whose response was
-    /// lost, the duration of the last request.
+    /// Returns the duration of the call with all attempts, or of the last request of a creation.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.0.call.elapsed
@@ -243,8 +227,7 @@ impl Error {
         &self.0.violations
     }
 
-    /// Returns the position from which `resume` continues a list that ended with an error because
-    /// it changed too much or rows are missing at its end.
+    /// Returns the position from which `resume` continues a list that changed too much.
     #[must_use]
     pub fn position(&self) -> Option<&Position> {
         self.0.position.as_ref()

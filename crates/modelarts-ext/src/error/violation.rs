@@ -16,7 +16,6 @@ pub struct Violation {
     advice: Cow<'static, str>,
 }
 
-/// The content of the field.
 #[derive(Clone, PartialEq)]
 pub(crate) enum Actual {
     Missing,
@@ -25,7 +24,6 @@ pub(crate) enum Actual {
     Measured(Value, String),
     /// Placeholder for a value that may be a secret; the value itself is not kept.
     Hidden,
-    /// Content that does not matter: the rule concerns the field with any value.
     Field,
 }
 
@@ -46,8 +44,7 @@ impl Violation {
         &self.field
     }
 
-    /// Returns the value of the field; `None` if it is missing, may be a secret, or does not
-    /// matter.
+    /// Returns the value of the field, if it is given, matters, and is no secret.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match &self.actual {
@@ -85,7 +82,6 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Length at which messages truncate values, in characters.
 const SHOWN: usize = 80;
 
 impl fmt::Display for Actual {

@@ -3,10 +3,8 @@
 use bytes::{Bytes, BytesMut};
 use reqwest::Response;
 
-/// Body of a response, possibly truncated.
 pub(crate) struct Body {
     pub(crate) bytes: Bytes,
-    /// `true` if the body was truncated at the cap.
     pub(crate) is_cut: bool,
 }
 

@@ -7,21 +7,15 @@ use reqwest::Url;
 
 use crate::{error::Error, http::url::is_loopback};
 
-/// Advice for a certificate of an authority that is not trusted.
 const UNKNOWN_ISSUER: &str = "the authority that signed the certificate is not trusted: add its \
     certificate to those of the system, or name a file with all trusted certificates in the \
     variable SSL_CERT_FILE; a program may also call `ClientBuilder::root_certificate`";
-/// `User-Agent` header of this crate.
 const AGENT: &str = concat!("modelarts-rs/", env!("CARGO_PKG_VERSION"));
 
-/// Settings of HTTP clients.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct HttpSettings {
-    /// The time limit for opening a connection.
     pub(crate) connect_timeout: Duration,
-    /// Trusted root certificates (PEM), in addition to those of the platform.
     pub(crate) roots: Vec<Vec<u8>>,
-    /// Name of the calling program, which precedes that of this crate in the header `User-Agent`.
     pub(crate) program: Option<String>,
 }
 
@@ -32,14 +26,12 @@ impl Default for HttpSettings {
 }
 
 impl HttpSettings {
-    /// Creates an HTTP client. A `secure` client requires the certificates of the platform; a
-    /// `direct` one uses no proxy.
+    /// A `secure` client requires the certificates of the platform; a `direct` one uses no proxy.
     pub(crate) fn client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
         build(self.builder(secure, direct)?)
     }
 
-    /// Creates an HTTP client that does not decode bodies, whichever features of reqwest the
-    /// program enables.
+    /// Creates a client that does not decode bodies, whichever features of reqwest are enabled.
     pub(crate) fn raw_client(&self, secure: bool, direct: bool) -> Result<reqwest::Client, Error> {
         let http = self.builder(secure, direct)?;
         build(http.no_gzip().no_brotli().no_zstd().no_deflate())
@@ -53,8 +45,7 @@ impl HttpSettings {
         let mut http = reqwest::Client::builder()
             // Following a redirect would forward the credentials to another host.
             .redirect(reqwest::redirect::Policy::none())
-            // This crate implements retries itself, because it counts them and charges the budget.
-            // Disabling the retries of reqwest also avoids copies of each request.
+            // Those of reqwest would not charge the budget, and copy each request.
             .retry(reqwest::retry::never().max_retries_per_request(0))
             .connect_timeout(self.connect_timeout)
             .user_agent(agent);
@@ -69,9 +60,7 @@ fn build(http: reqwest::ClientBuilder) -> Result<reqwest::Client, Error> {
     http.build().map_err(|error| Error::config(format!("HTTP client: {error}")).with_source(error))
 }
 
-/// Returns the part of a message that names the proxy through which `url` is reached, without its
-/// password, and the advice for a connection that failed with this cause. Only addresses with https
-/// are considered, because unencrypted requests stay on this machine, without a proxy.
+/// Returns the words for the proxy, and the advice for a connection that failed with this cause.
 #[cold]
 pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>) {
     let target = Some(url.as_str().parse::<http::Uri>());
@@ -94,7 +83,6 @@ pub(crate) fn explain_failure(url: &Url, cause: &str) -> (String, Option<String>
     (through.unwrap_or_default(), advice)
 }
 
-/// Configures TLS with rustls, without installing a process-wide default provider.
 #[cfg(feature = "rustls")]
 fn configure_tls(
     http: reqwest::ClientBuilder,
@@ -138,7 +126,6 @@ fn configure_tls(
     Ok(http.tls_backend_preconfigured(config.with_no_client_auth()))
 }
 
-/// Configures TLS with the library of the platform.
 #[cfg(all(feature = "native-tls", not(feature = "rustls")))]
 fn configure_tls(
     mut http: reqwest::ClientBuilder,
@@ -157,7 +144,6 @@ fn configure_tls(
     Ok(http)
 }
 
-/// Configures no TLS. The client can then only reach loopback addresses, over HTTP.
 #[cfg(not(any(feature = "rustls", feature = "native-tls")))]
 fn configure_tls(
     http: reqwest::ClientBuilder,

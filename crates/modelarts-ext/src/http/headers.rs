@@ -5,16 +5,13 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::{HeaderMap, HeaderName};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Header that contains the request id of IAM.
 static TRACE_ID: HeaderName = HeaderName::from_static("x-iam-trace-id");
 
-/// Returns the request id from the headers of a response. The id may echo a secret, so it must be
-/// masked before it is shown.
+/// Returns the request id, which may echo a secret, so it must be masked.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<&str> {
     [&REQUEST_ID, &TRACE_ID].into_iter().find_map(|name| headers.get(name)?.to_str().ok())
 }
 
-/// Returns the delay in the header `Retry-After`, which is a number of seconds or a date.
 pub(crate) fn retry_after(
     headers: &HeaderMap,
     now: impl FnOnce() -> SystemTime,
@@ -29,7 +26,6 @@ pub(crate) fn retry_after(
     Some(date.duration_since(now()).unwrap_or_default())
 }
 
-/// Returns the time in the header `Date`, at which the response was created.
 pub(crate) fn date(headers: &HeaderMap) -> Option<SystemTime> {
     parse_date(headers.get(reqwest::header::DATE)?.to_str().ok()?)
 }

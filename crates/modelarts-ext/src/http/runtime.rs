@@ -4,8 +4,7 @@ use tokio::runtime::Handle;
 
 use crate::error::Error;
 
-/// Checks that the caller runs in a tokio runtime. Connections and timers of tokio panic without
-/// one.
+/// Connections and timers of tokio panic outside of a runtime.
 pub(crate) fn require() -> Result<(), Error> {
     match Handle::try_current() {
         Ok(_) => Ok(()),
@@ -27,8 +26,7 @@ mod background {
 
     use tokio::runtime::{Builder, Handle, Runtime};
 
-    /// The background runtime of the process, with one thread for connections and timers. A program
-    /// that makes no blocking call does not start it.
+    /// The background runtime, with one thread; started by the first blocking call.
     static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -41,13 +39,11 @@ mod background {
         runtime
     });
 
-    /// Returns the background runtime, or `None` if its thread could not be started; calls then
-    /// fail for lack of a runtime.
+    /// Returns the background runtime; `None` if its thread could not be started.
     pub(crate) fn handle() -> Option<&'static Handle> {
         RUNTIME.as_ref().ok().map(Runtime::handle)
     }
 
-    /// Returns `true` if the caller runs in the background runtime.
     pub(crate) fn is_current() -> bool {
         let id = handle().map(Handle::id);
         Handle::try_current().is_ok_and(|current| Some(current.id()) == id)
@@ -57,7 +53,6 @@ mod background {
 #[cfg(feature = "blocking")]
 pub(crate) use self::background::{handle as background, is_current as is_background};
 
-/// Returns `false`, because there is no background runtime without the feature `blocking`.
 #[cfg(not(feature = "blocking"))]
 pub(crate) fn is_background() -> bool {
     false

@@ -1,10 +1,7 @@
 //! Request signature `SDK-HMAC-SHA256` in two dialects.
 //!
-//! Requests with access keys are signed. The official SDKs sign with the secret key itself. The
-//! older SDK of Open Telekom Cloud signs with a key that is derived from the secret key for one
-//! day. The two dialects also differ in the `Authorization` header, and in the canonical form of
-//! queries and header values. [`SigningScheme`] selects the dialect, for endpoints that support
-//! only the older one.
+//! The official SDKs sign with the secret key itself, the older SDK of Open Telekom Cloud with a
+//! key that is derived for one day. [`SigningScheme`] selects the dialect.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -21,10 +18,8 @@
 //! # Ok(()) }
 //! ```
 
-// The signature is a pure function of request, keys and time, and follows the official Python
-// signer, whose results are in `openapi/vectors/signing.json`. No official signer implements the
-// scoped dialect, so `openapi/vectors/signing-scoped.json` contains the results of a script of this
-// project.
+// Follows the official Python signer (`openapi/vectors/signing.json`). No official signer has the
+// scoped dialect, whose vectors (`signing-scoped.json`) are from a script of this project.
 
 use std::{borrow::Cow, time::SystemTime};
 
@@ -40,16 +35,14 @@ use crate::error::Error;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SigningScheme {
-    /// Signs with the secret key itself: `Access=…`. Used by the official SDKs and by most clients
-    /// of Open Telekom Cloud.
+    /// Signs with the secret key itself: `Access=…`. Used by the official SDKs.
     #[default]
     Access,
     /// Signs with a key derived from the secret key for one day, region and service:
     /// `Credential=…/<day>/<region>/<service>/sdk_request`. Used by the older SDK of Open Telekom
     /// Cloud, which leaves region and service empty.
     ///
-    /// In this dialect, the query is sorted after it is encoded, ignoring case, and consecutive
-    /// blanks in header values are merged.
+    /// The query is sorted after it is encoded, ignoring case, and blanks in headers are merged.
     Scoped {
         /// The region, or an empty string.
         region: String,
@@ -59,7 +52,6 @@ pub enum SigningScheme {
 }
 
 impl SigningScheme {
-    /// Validates region and service.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let Self::Scoped { region, service } = self else {
             return Ok(());
@@ -77,44 +69,30 @@ impl SigningScheme {
     }
 }
 
-/// Header with the time of the signature.
 pub(crate) const DATE: &str = "x-sdk-date";
 /// Header whose value replaces the hash of the body in the signature.
 const CONTENT_SHA256: &str = "x-sdk-content-sha256";
 
-/// SHA-256 hash of an empty body.
 const EMPTY_SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/// Characters that are encoded in queries: all except the unreserved characters (RFC 3986).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-/// Characters that are encoded in paths: like [`RESERVED`], except for the slash, which separates
-/// segments.
 const RESERVED_IN_PATHS: &AsciiSet = &RESERVED.remove(b'/');
 
-/// Parts of a request that the signature covers.
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
-    /// The path as sent.
     pub(crate) path: &'a str,
-    /// Query parameters in decoded form.
     pub(crate) query: &'a [(String, String)],
-    /// Headers to sign, including `host` and `x-sdk-date`.
     pub(crate) headers: &'a [(&'a str, Cow<'a, str>)],
     pub(crate) body: &'a [u8],
 }
 
-/// Signature, with the canonical request that it was computed from.
 pub(crate) struct Signature {
-    /// The value of the header `Authorization`.
     pub(crate) authorization: String,
-    /// Canonical request. If the gateway rejects the signature, its response contains the gateway's
-    /// version.
+    /// The gateway returns its own version if it rejects the signature.
     pub(crate) canonical_request: String,
-    /// Query string that must be sent.
     pub(crate) query: String,
 }
 
-/// Signs a request.
 pub(crate) fn sign(
     request: &Request<'_>,
     access_key: &str,
@@ -201,8 +179,7 @@ pub(crate) fn sign(
     Signature { authorization: authorization.concat(), canonical_request, query }
 }
 
-/// Formats the time of the signature, such as `20260115T083045Z`. Every call formats a time, so
-/// this function replaces the general formatter of jiff, which is much larger.
+/// Formats a time such as `20260115T083045Z`. The general formatter of jiff is much larger.
 pub(crate) fn date(time: SystemTime) -> String {
     let time = Offset::UTC.to_datetime(Timestamp::try_from(time).unwrap_or_default());
     let (year, month, day) = (time.year(), time.month(), time.day());
@@ -219,13 +196,11 @@ fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
         .map_or([0; 32], |mac| mac.chain_update(message).finalize().into_bytes().into())
 }
 
-/// Appends the canonical path: decoded once, encoded again, with a trailing slash. The trailing
-/// slash is only part of the signature, and is not sent.
+/// Appends the path: decoded, encoded again, and with a slash at the end, which is not sent.
 fn push_path(canonical: &mut String, path: &str) {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~/".contains(&byte);
     if path.bytes().all(is_plain) {
-        // All paths of this service consist of plain characters, because their identifiers are
-        // validated.
+        // All paths of this service are plain, because their identifiers are validated.
         canonical.push_str(path);
     } else {
         let decoded = percent_decode_str(path).decode_utf8_lossy();
@@ -236,8 +211,7 @@ fn push_path(canonical: &mut String, path: &str) {
     }
 }
 
-/// Returns the canonical query, sorted by name and value before encoding. In the scoped dialect, it
-/// is sorted after encoding, and the case of names is ignored.
+/// Returns the query, sorted before it is encoded; in the scoped dialect after it, ignoring case.
 pub(crate) fn canonical_query(query: &[(String, String)], scoped: bool) -> String {
     let mut query: Vec<_> = query.iter().collect();
     query.sort();
@@ -271,8 +245,7 @@ mod tests {
         serde_json::from_value(file["cases"].take()).unwrap()
     }
 
-    /// Signs the request of a test vector, and compares the canonical request and the header with
-    /// the expected ones.
+    /// Signs a request, and compares the canonical request and the header with the expected ones.
     fn check(case: &Value, scheme: &SigningScheme) {
         let text = |key: &str| case[key].as_str().unwrap();
         let mut headers = BTreeMap::new();

@@ -4,28 +4,24 @@ use reqwest::Url;
 
 use crate::error::Error;
 
-/// Returns the address, with `https` added if it has no scheme.
 pub(crate) fn with_scheme(address: &str) -> String {
     let address = address.trim();
     let scheme = if address.contains("://") { "" } else { "https://" };
     format!("{scheme}{address}")
 }
 
-/// Returns `true` if a URL consists of scheme, host and path only.
 pub(crate) fn is_base(url: &Url) -> bool {
     let is_named = url.host_str().is_some_and(|host| !host.is_empty());
     let has_user = !url.username().is_empty() || url.password().is_some();
     is_named && !has_user && url.query().is_none() && url.fragment().is_none()
 }
 
-/// Returns an address without user, password and query, which may be secrets.
 pub(crate) fn without_secrets(address: &str) -> &str {
     let end = address.find(['?', '#']).unwrap_or(address.len());
     let address = &address[..end];
     address.rsplit_once('@').map_or(address, |(_, host)| host)
 }
 
-/// Returns `true` if the host of the URL is a loopback address.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -35,8 +31,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Returns `true` for HTTPS, and `false` for HTTP on a loopback address. Rejects any other URL with
-/// an error that contains `place`, the name of the endpoint.
+/// Returns `true` for HTTPS, `false` for HTTP on this machine, and otherwise an error.
 pub(crate) fn require_encryption(url: &Url, place: &str) -> Result<bool, Error> {
     let is_https = url.scheme() == "https";
     if is_https || is_loopback(url) {

@@ -1,5 +1,4 @@
-//! Accessors of `Job` for its details: times, runs, exit codes, logs. They read the last response
-//! about the job and make no calls.
+//! Accessors of `Job` for its details, from the last response about the job.
 
 use std::time::Duration;
 
@@ -23,8 +22,7 @@ impl Job {
         Some(self.started_at()?.duration_since(self.created_at()?))
     }
 
-    /// Returns the time for which the job has been running, or ran; `None` before its start. The
-    /// service counts whole seconds, so that of a short job may be zero.
+    /// Returns the running time, in whole seconds; `None` before the start.
     #[must_use]
     pub fn time_run(&self) -> Option<Duration> {
         self.started_at()?;
@@ -52,8 +50,7 @@ impl Job {
         statuses.iter().filter_map(|status| Some((status.task.as_deref()?, status.exit_code?)))
     }
 
-    /// Returns the OBS directories for logs, if the job has any: the job's own, and those of the
-    /// tasks of a heterogeneous job.
+    /// Returns the OBS directories for logs: those of the job and of its heterogeneous tasks.
     pub fn log_dirs(&self) -> impl Iterator<Item = &str> {
         let tasks = self.details().tasks.iter().filter_map(task_log_dir);
         self.job_log_dir().into_iter().chain(tasks)
@@ -65,9 +62,8 @@ impl Job {
         dir.filter(|dir| !dir.is_empty())
     }
 
-    /// Returns the path of the log of a task, such as
-    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, if the job writes logs to OBS. The log
-    /// is in the directory of the role, such as `worker`, or else in that of the job.
+    /// Returns the path of the log of a task in OBS, such as
+    /// `obs://bucket/logs/modelarts-job-<id>-worker-0.log`, if the job writes one.
     #[must_use]
     pub fn log_object(&self, task: &str) -> Option<String> {
         let role = task.rsplit_once('-').map_or(task, |(role, _)| role);
@@ -79,7 +75,6 @@ impl Job {
     }
 }
 
-/// Returns the log directory of a role of a heterogeneous job.
 fn task_log_dir(tasks: &JobTask) -> Option<&str> {
     let dir = tasks.log_export_path.as_ref()?.obs_url.as_deref();
     dir.filter(|dir| !dir.is_empty())

@@ -19,8 +19,7 @@ const SIGNALS: [(&str, &str); 15] = [
     ("SIGTERM", "stopped"),
 ];
 
-/// Returns an exit code as text, such as `137 (128 + SIGKILL, often out of memory)`. Shells add 128
-/// to the number of the signal that ended a process.
+/// Returns a text such as `137 (128 + SIGKILL, often out of memory)`.
 pub(crate) fn exit_code_text(code: i64) -> String {
     match exit_code_meaning(code) {
         Some(meaning) => format!("{code} ({meaning})"),
@@ -28,8 +27,6 @@ pub(crate) fn exit_code_text(code: i64) -> String {
     }
 }
 
-/// Returns the signal of an exit code above 128 with its usual reason, such as `128 + SIGKILL,
-/// often out of memory`.
 pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     let signal = usize::try_from(code.checked_sub(129)?).ok()?;
     Some(match SIGNALS.get(signal)? {
@@ -38,12 +35,8 @@ pub(crate) fn exit_code_meaning(code: i64) -> Option<String> {
     })
 }
 
-/// Returns the name of the signal that ended a process, such as `SIGKILL`, by its exit code.
-///
-/// Shells add 128 to the number of the signal. Python launchers pass on the negative number of the
-/// signal, of which the system keeps the last byte: the user guide explains 247 (-9) like 137
-/// (SOURCES G). Of these codes, only those of fatal signals count, because scripts use others, such
-/// as 255.
+/// Returns the signal that ended a process. Shells add 128 to its number; Python launchers pass on
+/// the last byte of the negative number (SOURCES G), of which only fatal signals count.
 pub(crate) fn signal_name(code: i64) -> Option<&'static str> {
     const FATAL: [&str; 6] = ["SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"];
     let number = match code {

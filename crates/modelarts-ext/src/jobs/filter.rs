@@ -6,16 +6,13 @@ use modelarts_api::types::{FilterKey, FilterOperator, JobFilter, JobKind, Phase,
 
 use crate::{error::Error, jobs::job::Job, timestamp::Timestamp};
 
-/// Maximum number of values of a condition. Only the vendor's Terraform provider states this limit
-/// (SOURCES T).
+/// Only the vendor's Terraform provider states this limit (SOURCES T).
 pub(super) const MAX_VALUES: usize = 10;
-/// Maximum time range of a condition, 31 days (SOURCES T).
 pub(super) const MAX_SPAN: Duration = Duration::from_secs(31 * 24 * 3600);
 
 /// Condition of a search for jobs. A search returns the jobs that meet all its conditions.
 ///
-/// A search can have up to 20 conditions with up to 10 values each, the limits of the vendor's
-/// Terraform provider. Invalid conditions are reported before anything is sent.
+/// A search has up to 20 conditions with up to 10 values each (the vendor's Terraform provider).
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -32,9 +29,7 @@ pub struct Filter {
     key: FilterKey,
     operator: FilterOperator,
     values: Vec<String>,
-    /// The range of a condition on a time.
     range: Option<(Timestamp, Timestamp)>,
-    /// The first error in the condition.
     problem: Option<String>,
 }
 
@@ -71,8 +66,7 @@ impl Filter {
         SetKey(FilterKey::UserId, PhantomData)
     }
 
-    /// Filters by the name of the user who created the job. Only one client of the service uses
-    /// this key; a service that does not support it rejects the search.
+    /// Filters by the name of the user who created the job. Some releases reject this key.
     pub fn user_name() -> SetKey<String> {
         SetKey(FilterKey::from("user_name"), PhantomData)
     }
@@ -117,8 +111,7 @@ impl Filter {
         TimeKey(FilterKey::CreateTime)
     }
 
-    /// Creates a condition with any key, operator and values, such as a key that this crate does
-    /// not support. Only empty and blank values are rejected.
+    /// Creates a condition with any key. Only empty and blank values are rejected.
     #[must_use]
     pub fn raw(
         key: impl Into<FilterKey>,
@@ -134,7 +127,6 @@ impl Filter {
         }
     }
 
-    /// Creates a condition on a key of this crate, and checks its values.
     fn with_known_key(key: FilterKey, operator: FilterOperator, values: Vec<String>) -> Self {
         let problem = if values.len() > MAX_VALUES {
             let count = values.len();
@@ -149,8 +141,7 @@ impl Filter {
         Self { key, operator, values, range: None, problem }
     }
 
-    /// Rejects an invalid condition. Blank values are invalid because the service ignores a
-    /// condition that has them, and returns every job.
+    /// The service ignores a condition with a blank value, and returns every job.
     fn check(&self) -> Result<(), Error> {
         if self.values.is_empty() || self.values.iter().any(|value| value.trim().is_empty()) {
             return Err(Error::invalid(format!(
@@ -165,12 +156,10 @@ impl Filter {
         }
     }
 
-    /// Returns the range of a condition that [`TimeKey`] created.
     pub(super) fn range(&self) -> Option<(Timestamp, Timestamp)> {
         self.range
     }
 
-    /// Returns the condition as it is sent, if it is valid.
     pub(super) fn body(&self) -> Result<JobFilter, Error> {
         self.check()?;
         JobFilter::builder()
@@ -196,8 +185,7 @@ impl<T: Display> SetKey<T> {
         self.is_in([value])
     }
 
-    /// Matches jobs with none of these values. The service supports the operator `not` but does not
-    /// document it; this is the usual meaning.
+    /// Matches jobs with none of these values. The operator `not` is not documented.
     #[must_use]
     pub fn is_not_in(self, values: impl IntoIterator<Item = impl Into<T>>) -> Filter {
         let values = values.into_iter().map(|value| value.into().to_string());
@@ -229,16 +217,12 @@ impl TextKey {
 impl TimeKey {
     /// Matches times between `start` and `end`, both included.
     ///
-    /// The service searches at most 31 days at a time. A list with a longer range consists of
-    /// several searches, each of 31 days from the start on, which are read one after another in the
-    /// order of the list. It returns each job once. [`Page::total`](crate::pagination::Page::total)
-    /// is `None` then. A long range ends at the latest one minute after the time at which reading
-    /// starts, and must be at most 3,720 days (120 searches). To resume such a list later, store
-    /// its start with the position: the end may differ then, but not the start.
+    /// A range above 31 days, the limit of the service, is read in several searches, in the order
+    /// of the list and each job once; [`Page::total`](crate::pagination::Page::total) is `None`
+    /// then. It ends at the latest one minute from now, and has at most 3,720 days (120 searches).
+    /// To resume such a list, keep the start; the end may differ.
     ///
     /// Several conditions on a time are combined to their common range, which must not be empty.
-    /// The service has no condition for all times before an end; use the date of the first job of
-    /// the project as the start.
     #[must_use]
     pub fn between(self, start: impl Into<Timestamp>, end: impl Into<Timestamp>) -> Filter {
         let (start, end) = (start.into(), end.into());
@@ -249,9 +233,8 @@ impl TimeKey {
         }
     }
 
-    /// Matches times from `start` on, included. The search ends one minute after the time at which
-    /// reading starts, because the clocks of the client and of the service may differ. The start
-    /// may be more than 31 days ago; see [`between`](Self::between).
+    /// Matches times from `start` on, included, to one minute from now, because clocks differ. The
+    /// start may be more than 31 days ago; see [`between`](Self::between).
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -277,19 +260,16 @@ impl TimeKey {
     }
 }
 
-/// Local evaluation of conditions for a job that was read.
 impl Filter {
-    /// Evaluates the condition for this job, as it was last read. Returns `None` if the details of
-    /// jobs have no such field, such as the id of the user, and for keys that this crate does not
-    /// support.
+    /// Evaluates the condition for this job, as it was last read. Returns `None` if its details
+    /// lack the field, such as the id of the user, and for other keys.
     ///
     /// * `like`: the text contains the value, case-sensitively.
     /// * `in`: equals one of the values; `not`: equals none of them. Phases and kinds are compared
     ///   ignoring case, all other values exactly.
     /// * `between` and `after`: both ends are included.
     ///
-    /// The comparisons of the service are only partly documented; the emulator compares in the same
-    /// way.
+    /// The emulator compares in the same way; documents state it only partly.
     #[must_use]
     pub fn matches(&self, job: &Job) -> Option<bool> {
         if self.operator == FilterOperator::Between {
@@ -319,8 +299,7 @@ impl Filter {
         Some((start..=end).contains(&time))
     }
 
-    /// Returns the value of the key in a job; an empty text if the job is in no pool, or in no
-    /// experiment.
+    /// An empty text means that the job is in no pool, or in no experiment.
     fn value_in(&self, job: &Job) -> Option<String> {
         let details = job.details();
         let metadata = details.metadata.as_ref();

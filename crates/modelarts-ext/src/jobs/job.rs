@@ -12,16 +12,13 @@ use crate::{
     transport::call::CallInfo,
 };
 
-/// Error codes with which the service rejects the stop of a job whose phase does not permit it, or
-/// just changed.
+/// Codes for the stop of a job whose phase does not permit it, or just changed.
 const WRONG_PHASE_CODES: [&str; 2] =
     [modelarts_api::codes::NOT_ALLOWED_TO_TERMINATE, modelarts_api::codes::JOB_STATUS_CHANGED];
 
-/// A training job by its id. [`TrainingJobs::job`] makes one without a call; a [`Job`] has all its
-/// methods.
+/// A training job by its id, from [`TrainingJobs::job`]. A [`Job`] has all its methods.
 ///
-/// Each method calls the service when it is awaited, and fails with
-/// [`Error::is_not_found`] if the job does not exist.
+/// Methods call the service, and fail with [`Error::is_not_found`] if the job does not exist.
 ///
 /// [`TrainingJobs::job`]: crate::jobs::TrainingJobs::job
 #[derive(Clone)]
@@ -32,22 +29,19 @@ pub struct JobHandle {
     answer: Option<Arc<Answer>>,
 }
 
-/// A training job with its details, as one response stated them. It dereferences to its
-/// [`JobHandle`].
+/// A training job with the details of one response. It dereferences to its [`JobHandle`].
 ///
 /// A job does not change, except by [`refresh`](Self::refresh). What a wait saw is in its result:
 /// [`Waited::job`](crate::jobs::wait::Waited::job) has the exit codes and the times of the end.
 ///
-/// Methods that are `async` call the service. All others read the stored details. A job is printed
-/// as `name (id): phase`, and serialized as its [`details`](Self::details), in the JSON of the
-/// service.
+/// Methods that are not `async` read the stored details. A job is printed as `name (id): phase`,
+/// and serialized as its [`details`](Self::details).
 #[derive(Clone)]
 pub struct Job {
     handle: JobHandle,
     answer: Arc<Answer>,
 }
 
-/// One response about a job.
 #[derive(Default)]
 struct Answer {
     details: Box<TrainingJob>,
@@ -55,7 +49,6 @@ struct Answer {
 }
 
 impl JobHandle {
-    /// Creates a handle without a call.
     pub(super) fn new(client: Client, id: types::TrainingJobId) -> Self {
         Self { client, id, answer: None }
     }
@@ -71,23 +64,19 @@ impl JobHandle {
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
     pub async fn get(&self) -> Result<Job, Error> {
-        let response = self
-            .client
-            .call(|api| {
-                api.show_training_job_details()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .send()
-            })
-            .await?;
-        self.job_from_response(response)
+        let (project, id) = self.ids();
+        let response = self.client.call(|api| {
+            api.show_training_job_details().project_id(project).training_job_id(id).send()
+        });
+        self.job_from_response(response.await?)
     }
 
     /// Creates the job from a response. A response about another job is an error.
     fn job_from_response(&self, response: Response<TrainingJob>) -> Result<Job, Error> {
-        let response = response.require_match(&self.client, "metadata.id", &self.id, |job| {
-            job.metadata.as_ref()?.id.as_deref()
-        })?;
+        let response =
+            response.require_match(self.client.transport(), "metadata.id", &self.id, |job| {
+                job.metadata.as_ref()?.id.as_deref()
+            })?;
         let (details, call) = response.into_parts();
         Ok(self.with_answer(Arc::new(Answer { details, call })))
     }
@@ -101,12 +90,10 @@ impl JobHandle {
         Job { handle, answer }
     }
 
-    /// Returns the job that the handle was made from; `None` if it was made from an id.
     pub(super) fn job(&self) -> Option<Job> {
         Some(self.with_answer(Arc::clone(self.answer.as_ref()?)))
     }
 
-    /// Returns the job without details, for handles that were never read.
     pub(super) fn without_details(&self) -> Job {
         self.with_answer(Arc::default())
     }
@@ -121,6 +108,10 @@ impl JobHandle {
         &self.id
     }
 
+    pub(super) fn ids(&self) -> (types::ProjectId, types::TrainingJobId) {
+        (self.client.project().clone(), self.id.clone())
+    }
+
     /// Stops the job. The job is terminated when its processes have ended, so wait for the end.
     ///
     /// If the response is lost, the stop is sent again. If the service rejects the second one,
@@ -130,7 +121,7 @@ impl JobHandle {
     /// [`Error::is_conflict`] if the job has ended already.
     pub async fn terminate(&self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let stopped = deadline.run(&**self.client.clock(), self.stop()).await;
+        let stopped = deadline.run(self.stop()).await;
         stopped.unwrap_or_else(|| {
             Err(deadline.timeout_error("the job was being stopped").with_uncertainty())
         })
@@ -138,17 +129,11 @@ impl JobHandle {
 
     async fn stop(&self) -> Result<Job, Error> {
         let body = types::StopTrainingJobRequest::builder().action_type("terminate");
-        let stopped = self
-            .client
-            .call(|api| {
-                api.stop_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .body(body)
-                    .send()
-            })
-            .await;
-        let rejection = match stopped {
+        let (project, id) = self.ids();
+        let stopped = self.client.call(|api| {
+            api.stop_training_job().project_id(project).training_job_id(id).body(body).send()
+        });
+        let rejection = match stopped.await {
             Ok(response) => {
                 let status = response.status.as_ref();
                 if status.is_none_or(|status| status.phase.is_none()) {
@@ -169,26 +154,19 @@ impl JobHandle {
     /// Deletes the job, its events and its logs, in any phase. Its output in OBS remains. If the
     /// response is lost, the delete is sent again, and succeeds if the job no longer exists.
     ///
-    /// The deletion is asynchronous: the service has accepted it when this method returns, and
-    /// stops the job if it runs. Until the job is removed, calls still return it. A
-    /// [`wait`](Self::wait) for the end of a [`Job`] that is removed meanwhile ends with
-    /// [`Outcome::Vanished`](crate::Outcome::Vanished). To be sure, call [`get`](Self::get) until
-    /// it fails with [`Error::is_not_found`]. Tests on the emulator await
-    /// `Emulator::wait_until_gone`.
+    /// The service accepts the deletion, and calls still return the job until it is removed. A
+    /// [`wait`](Self::wait) for it then ends with [`Outcome::Vanished`](crate::Outcome::Vanished).
+    /// To be sure, call [`get`](Self::get) until it fails with [`Error::is_not_found`]. Tests on
+    /// the emulator await `Emulator::wait_until_gone`.
     ///
     /// # Errors
     /// [`Error::is_not_found`] if the job does not exist.
     pub async fn delete(&self) -> Result<(), Error> {
+        let (project, id) = self.ids();
         let deleted = self
             .client
-            .call(|api| {
-                api.delete_training_job()
-                    .project_id(self.client.project().clone())
-                    .training_job_id(self.id.clone())
-                    .send()
-            })
-            .await;
-        match deleted {
+            .call(|api| api.delete_training_job().project_id(project).training_job_id(id).send());
+        match deleted.await {
             Err(error) if !(error.is_uncertain() && error.is_gone()) => Err(error),
             _ => Ok(()),
         }
@@ -196,7 +174,6 @@ impl JobHandle {
 }
 
 impl Job {
-    /// Creates a job from a response; returns `None` if the response has no usable id.
     pub(super) fn from_details(
         client: Client,
         details: Box<TrainingJob>,
@@ -207,7 +184,6 @@ impl Job {
         Some(JobHandle::new(client, id).with_answer(answer))
     }
 
-    /// Returns the job with another client.
     pub(super) fn with_client(mut self, client: Client) -> Self {
         self.handle.client = client;
         self
@@ -229,7 +205,6 @@ impl Job {
         self.metadata().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default()
     }
 
-    /// Returns the workspace of the job, if the service states it.
     pub(super) fn workspace(&self) -> Option<&str> {
         let id = self.metadata()?.workspace_id.as_deref()?;
         Some(id).filter(|id| !id.is_empty())
@@ -241,8 +216,7 @@ impl Job {
         phase(self.details())
     }
 
-    /// Returns the detailed phase. The service adds values to this set, and advises against relying
-    /// on them.
+    /// Returns the detailed phase, to whose values the service adds others.
     #[must_use]
     pub fn secondary_phase(&self) -> Option<&SecondaryPhase> {
         self.status()?.secondary_phase.as_ref()
@@ -260,7 +234,6 @@ impl Job {
         self.phase() == Phase::Completed
     }
 
-    /// Returns the name and the id of the job, for messages.
     pub(super) fn label(&self) -> String {
         match self.name() {
             "" => self.id().to_owned(),
@@ -268,7 +241,6 @@ impl Job {
         }
     }
 
-    /// Returns the fields of the job in the JSON of a wait.
     pub(super) fn summary(&self) -> JobSummary<'_> {
         JobSummary { id: self.id(), name: self.name(), phase: self.phase() }
     }
@@ -291,8 +263,7 @@ impl Job {
         &self.answer.details
     }
 
-    /// Returns the facts about the call that returned the [`details`](Self::details): request id,
-    /// attempts, duration.
+    /// Returns the facts about the call that returned the [`details`](Self::details).
     #[must_use]
     pub fn call(&self) -> &CallInfo {
         &self.answer.call
@@ -344,7 +315,6 @@ impl From<&Job> for JobHandle {
     }
 }
 
-/// The fields of a job in the JSON of a wait.
 #[derive(Serialize)]
 pub(super) struct JobSummary<'a> {
     id: &'a str,
@@ -380,14 +350,12 @@ impl fmt::Debug for Job {
     }
 }
 
-/// Returns the phase in these details.
 fn phase(details: &TrainingJob) -> Phase {
     let status = details.status.as_deref();
     status.and_then(|status| status.phase.clone()).map_or(Phase::Creating, Phase::canonical)
 }
 
-/// Returns `true` for a final phase: one with an outcome in the waiter `TrainingJobEnded` of the
-/// description.
+/// A final phase has an outcome in the waiter `TrainingJobEnded` of the description.
 pub(crate) fn is_final(phase: &Phase) -> bool {
     matches!(phase, Phase::Completed | Phase::Failed | Phase::Terminated | Phase::Abnormal)
 }

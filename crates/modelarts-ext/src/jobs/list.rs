@@ -22,16 +22,12 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Maximum number of conditions of a search; see [`Filter`].
 const MAX_FILTERS: usize = 20;
-/// Maximum number of tags, of values of a tag, and of host addresses in a search.
 const MAX_TAGS: usize = 10;
 
-/// Maximum number of searches of a list. It limits the requests for a start that is far in the past
-/// by mistake.
+/// Limits the requests for a start that is far in the past by mistake.
 const MAX_SEARCHES: u32 = 120;
 
-/// Maximum length of the name of a job.
 const MAX_NAME: usize = 64;
 
 /// Search for jobs, newest first. A page has 1 to 50 jobs, by default 50.
@@ -64,22 +60,10 @@ impl TrainingJobs {
         }))
     }
 
-    /// Reads the job with exactly this name: searches for it like [`list`](Self::list), then reads
-    /// its details.
+    /// Reads the job with exactly this name, by a search and a read.
     ///
-    /// The search has no workspace id. According to the reference, the service then searches
-    /// workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a project without
-    /// workspaces of its own. [`ListJobs::get_by_name`] searches another workspace.
-    ///
-    /// ```no_run
-    /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
-    /// match client.training_jobs().get_by_name("bert-first").await {
-    ///     Ok(job) => println!("{job}"),
-    ///     Err(error) if error.is_not_found() => println!("there is no such job"),
-    ///     Err(error) => return Err(error),
-    /// }
-    /// # Ok(()) }
-    /// ```
+    /// The service searches workspace `0` (`openapi/SOURCES.md`, D-109), which has all jobs of a
+    /// project without others. [`ListJobs::get_by_name`] searches another workspace.
     ///
     /// # Errors
     /// Those of [`ListJobs::get_by_name`].
@@ -95,15 +79,13 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs of this workspace. Default: workspace `0`, according to the reference
-    /// (`openapi/SOURCES.md`, D-109).
+    /// Lists only jobs of this workspace. Default `0` (`openapi/SOURCES.md`, D-109).
     pub fn workspace(mut self, id: impl Into<String>) -> Self {
         self.query.workspace = Some(id.into());
         self
     }
 
-    /// Reads the job of this search with exactly this name, such as a job of another workspace:
-    /// searches for it, then reads its details. Names are unique in a workspace.
+    /// Reads the job of this search with exactly this name, such as one of another workspace.
     ///
     /// ```no_run
     /// # async fn example(client: modelarts_ext::Client) -> Result<(), modelarts_ext::Error> {
@@ -160,11 +142,9 @@ impl ListJobs {
         }
     }
 
-    /// Lists only jobs that have this tag with one of these values, or with any value if `values`
-    /// is empty. Up to 10 tags with up to 10 values each.
+    /// Lists only jobs that have this tag with one of these values, or with any if there are none.
     ///
-    /// With tags, the service searches only the last 31 days, or the range of
-    /// [`Filter::create_time`], which may be longer.
+    /// The service then searches only the last 31 days, or the range of [`Filter::create_time`].
     pub fn tag(
         mut self,
         key: impl Into<String>,
@@ -175,16 +155,14 @@ impl ListJobs {
         self
     }
 
-    /// Lists only jobs that ran on one of these hosts, at most 10. Restricts the time range like
-    /// [`tag`](Self::tag).
+    /// Lists only jobs on one of up to 10 hosts, in a time range like [`tag`](Self::tag).
     pub fn host_ips(mut self, addresses: impl IntoIterator<Item = impl Into<IpAddr>>) -> Self {
         let addresses = addresses.into_iter().map(Into::into);
         self.query.host_ips.extend(addresses);
         self
     }
 
-    /// Sets the sort field. Default: the creation time. No other field is documented
-    /// (`openapi/SOURCES.md`, O, S, W).
+    /// Sets the sort field. Default: the creation time, the only documented one.
     pub fn sort_by(mut self, field: impl Into<types::JobSortField>) -> Self {
         self.query.sort_by = field.into();
         self
@@ -205,8 +183,6 @@ fn check_count(what: &str, count: usize, max: usize, unit: &str) -> Result<(), E
 }
 
 impl JobQuery {
-    /// Returns the range of creation times that meets all conditions on them; `None` if there are
-    /// no such conditions.
     fn range(&self) -> Result<Option<(Timestamp, Timestamp)>, Error> {
         let ranges = self.filters.iter().filter_map(Filter::range);
         let range = ranges.reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)));
@@ -275,7 +251,6 @@ impl JobQuery {
         Ok(searches)
     }
 
-    /// Returns the query with this range in place of its conditions on creation times.
     fn within(&self, from: Timestamp, to: Timestamp) -> Self {
         let mut query = self.clone();
         query.filters.retain(|filter| filter.range().is_none());
@@ -283,7 +258,6 @@ impl JobQuery {
         query
     }
 
-    /// Returns the body of the request, without offset and limit.
     fn body(&self) -> Result<types::builder::ListTrainingJobsRequest, Error> {
         check_count("filter", self.filters.len(), MAX_FILTERS, "conditions")?;
         check_count("tag", self.tags.len(), MAX_TAGS, "tags")?;

@@ -10,13 +10,11 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Time over which the service averages each value of a metric.
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time series of a metric of a task, such as `cpuUsage`, in percent.
 ///
-/// The service returns plain numbers, one for each minute since the start, and -1 for missing
-/// values: in the first minutes, and for devices that the machine does not have.
+/// The service returns a value for each minute since the start, and -1 for missing ones.
 ///
 /// ```
 /// use std::time::Duration;
@@ -39,7 +37,6 @@ pub struct MetricSeries {
     points: Vec<Point>,
 }
 
-/// Value of a series; `None` is a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Point {
     time: Timestamp,
@@ -47,8 +44,7 @@ struct Point {
 }
 
 impl MetricSeries {
-    /// Creates a series from values of the service. The first value is at `start`, the [start of
-    /// the job](crate::jobs::Job::started_at).
+    /// Creates a series from values of the service, the first of them at `start`.
     pub fn new(
         metric: impl Into<String>,
         start: impl Into<Timestamp>,
@@ -108,8 +104,7 @@ impl MetricSeries {
 }
 
 impl JobHandle {
-    /// Reads the usage of a task's machine, such as `worker-0`: processors, memory, accelerators,
-    /// in percent, with a value for each minute since the start of the job.
+    /// Reads the usage of a task's machine, such as `worker-0`, in percent for each minute.
     ///
     /// The response has no times, and the service keeps three days (`openapi/SOURCES.md`, G). No
     /// source states which days it returns for a longer job, so times are unreliable then.
@@ -119,12 +114,11 @@ impl JobHandle {
     /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
     ///
     /// # Errors
-    /// [`Error::is_not_ready`] if the service has no values yet: the job is not running, or has
-    /// just started.
+    /// [`Error::is_not_ready`] if there are no values yet.
     pub async fn metrics(&self, task: impl Into<String>) -> Result<Vec<MetricSeries>, Error> {
         let deadline = self.client().deadline();
         let metrics = self.fetch_metrics(task.into());
-        deadline.limit(&**self.client().clock(), "metrics were being requested", metrics).await
+        deadline.limit("metrics were being requested", metrics).await
     }
 
     async fn fetch_metrics(&self, task: String) -> Result<Vec<MetricSeries>, Error> {
@@ -133,17 +127,12 @@ impl JobHandle {
             Some(start) => start,
             None => self.get().await?.started_at().ok_or_else(not_ready)?,
         };
-        let client = self.client();
-        let answer = client
-            .call(|api| {
-                api.show_training_job_metrics()
-                    .project_id(client.project().clone())
-                    .training_job_id(self.training_job_id().clone())
-                    .task_id(task)
-                    .send()
-            })
-            .await?;
-        let series = answer.into_inner().metrics.into_iter();
+        let (project, id) = self.ids();
+        let answer = self.client().call(|api| {
+            let call = api.show_training_job_metrics().project_id(project);
+            call.training_job_id(id).task_id(task).send()
+        });
+        let series = answer.await?.into_inner().metrics.into_iter();
         Ok(series
             .map(|series| {
                 let metric = series.metric.map(|metric| metric.to_string());

@@ -1,11 +1,9 @@
 //! Training jobs: handles, details, search and metrics.
 //!
-//! The service describes a job in nested records with optional fields. For example, exit codes are
-//! in the statuses of tasks, and start times in the records of runs. A [`Job`] has accessors for
-//! common values, and [`Job::details`] returns all details. The details are those of the response
-//! from which the job was read; a [refresh](Job::refresh) reads them again, and a
-//! [wait](JobHandle::wait) returns the job as it ended. [`TrainingJobs`], from
-//! [`Client::training_jobs`](crate::Client::training_jobs), creates and finds jobs.
+//! [`TrainingJobs`], from [`Client::training_jobs`](crate::Client::training_jobs), creates and
+//! finds jobs. A [`Job`] has accessors for common values of the response it was read from, and
+//! [`Job::details`] has all. A [refresh](Job::refresh) reads them again, and a
+//! [wait](JobHandle::wait) returns the job as it ended.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -49,9 +47,8 @@
 //! job has stopped. [`JobHandle::delete`] deletes a job with its events and logs.
 //! [`TrainingJobs::delete_many`] deletes up to 100 jobs with each call; on Open Telekom Cloud, one.
 
-// `Job` and `TrainingJobs` are plain handles. Each feature adds methods to them in its own module:
-// `details`, `metrics`, `update`, `list`, `events`, `logs`, `diagnosis`, `wait`, `follow`,
-// `create`, `submit_all`. Modules that repeat requests use `polling`.
+// `Job` and `TrainingJobs` are plain handles, to which each module adds the methods of a feature.
+// Modules that repeat requests use `polling`.
 
 pub mod create;
 mod details;
@@ -61,21 +58,19 @@ mod exit_code;
 mod filter;
 pub mod follow;
 pub(crate) mod job;
-mod job_ref;
 mod list;
 pub mod logs;
 mod metrics;
 mod polling;
 mod submit_all;
 mod training_jobs;
-mod update;
 pub mod wait;
 
 pub use diagnosis::{Cause, Diagnosis};
 pub use filter::{Filter, SetKey, TextKey, TimeKey};
 pub use job::{Job, JobHandle};
-pub use job_ref::JobRef;
 pub use list::{JobQuery, ListJobs};
 pub use metrics::MetricSeries;
 pub use submit_all::SubmitAll;
+pub use training_jobs::JobRef;
 pub use training_jobs::TrainingJobs;

@@ -29,10 +29,8 @@ use crate::{
 /// Submission of several jobs, and the wait for their ends. Awaiting it returns all results in the
 /// order of the jobs; [`stream`](Self::stream) returns each result when it is known.
 ///
-/// Jobs are submitted in their order, one after another, while fewer than
-/// [`at_most`](Self::at_most) of them are unfinished. The wait for their ends reads all of them
-/// together, as [`wait_all`](TrainingJobs::wait_all) does; its
-/// [`WaitAll`](crate::jobs::wait::WaitAll) describes the delay with which an end is detected.
+/// Jobs are submitted one after another while fewer than [`at_most`](Self::at_most) are unfinished.
+/// Their ends are detected like those of [`WaitAll`](crate::jobs::wait::WaitAll).
 ///
 /// # Errors
 ///
@@ -58,7 +56,6 @@ pub struct SubmitAll {
     options: PollOptions,
 }
 
-/// Result of one job of [`SubmitAll`], with the index of the job.
 type IndexedResult = (usize, Result<Waited, Error>);
 
 impl TrainingJobs {
@@ -108,46 +105,37 @@ impl TrainingJobs {
 }
 
 impl SubmitAll {
-    /// Sets the maximum number of jobs that are unfinished at the same time, at least 1. Default
-    /// 10, which is also the maximum number of jobs that one request can search for by their ids.
+    /// Sets the maximum number of unfinished jobs. Default 10, which one request can search for.
     pub fn at_most(mut self, jobs: usize) -> Self {
         self.at_most = jobs;
         self
     }
 
-    /// Sets the time limit of all jobs together. Submitted jobs that have not ended by then get
-    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut) and continue; jobs that have not been
-    /// submitted get an error of kind [`ErrorKind::Timeout`]. A submission in progress is completed
-    /// first. Default: none.
+    /// Sets the time limit of all jobs together. Unfinished jobs get
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), others a timeout error. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// Sets the pause between two rounds of the wait: `shortest` after a round in which a job
-    /// ended, growing up to `longest`, with a jitter of a tenth. Default 5 to 60 seconds; both are
-    /// limited to a day. A test on the emulator sets shorter pauses, and a higher
-    /// [`rate_limit`](Self::rate_limit).
+    /// Sets the pause between two rounds of the wait, like
+    /// [`WaitAll::interval`](crate::jobs::wait::WaitAll::interval). A test sets shorter pauses, and
+    /// a higher [`rate_limit`](Self::rate_limit).
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
     }
 
-    /// Sets the rate limit of the wait, in requests a second; see
-    /// [`WaitAll::rate_limit`](crate::jobs::wait::WaitAll::rate_limit). With `at_most` of up to 10,
-    /// 40 requests may be made at once. Submissions are not limited; if the service throttles them,
-    /// they are repeated until the [time limit](Self::timeout). Default 1.
+    /// Sets the [rate limit](crate::jobs::wait::WaitAll::rate_limit) of the wait, in requests a
+    /// second. Submissions are not limited. Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Returns a stream of the indices of the jobs with their results, in the order in which they
-    /// become known. Every job is returned once.
+    /// Returns a stream of the indices of the jobs with their results, as they become known.
     ///
-    /// Jobs are submitted only while the stream is polled, so a program should not pause for long
-    /// between two items. If the stream is dropped, the submitted jobs continue on the service, and
-    /// the others are not submitted.
+    /// Jobs are submitted only while the stream is polled. If it is dropped, they continue.
     #[must_use]
     pub fn stream(self) -> BoxStream<'static, (usize, Result<Waited, Error>)> {
         let limit = match self.at_most {
@@ -180,7 +168,6 @@ impl SubmitAll {
 }
 
 impl IntoFuture for SubmitAll {
-    /// The result of each job, in the order of the jobs.
     type Output = Vec<Result<Waited, Error>>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
@@ -193,19 +180,15 @@ impl IntoFuture for SubmitAll {
     }
 }
 
-/// State of a submission of several jobs.
 struct SubmitAllState {
     wait: JobsWait,
     at_most: usize,
-    /// Jobs that have not been submitted, with their indices.
     waiting: VecDeque<(usize, CreateJob)>,
-    /// Indices of the submitted jobs, by their ids.
     submitted: HashMap<String, usize>,
     errors: VecDeque<(usize, Error)>,
 }
 
 impl SubmitAllState {
-    /// Checks all jobs before the first is submitted.
     fn check(&mut self, jobs: Vec<CreateJob>) {
         let mut names = HashMap::new();
         for (index, job) in jobs.into_iter().enumerate() {
@@ -280,7 +263,6 @@ impl SubmitAllState {
         }
     }
 
-    /// Ends the unfinished jobs with the error of the wait.
     fn fail(&mut self, error: &Error) {
         for job in self.wait.abandon() {
             let hint = format!("the job {} was submitted and continues", job.label());
@@ -291,7 +273,6 @@ impl SubmitAllState {
         self.fail_waiting(&error.clone().with_hint(hint));
     }
 
-    /// Ends the jobs that have not been submitted with this error.
     fn fail_waiting(&mut self, error: &Error) {
         let jobs = self.waiting.drain(..);
         self.errors.extend(jobs.map(|(index, _)| (index, error.clone())));

@@ -7,7 +7,7 @@ use crate::{
     client::Client,
     credentials::Credentials,
     error::Error,
-    operations::{call::OperationCall, rows::OperationRows},
+    operations::{OperationRows, call::OperationCall},
     pagination::source::Source,
 };
 

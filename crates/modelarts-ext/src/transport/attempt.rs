@@ -6,28 +6,23 @@ use modelarts_api::{BoxError, RawResponse};
 use reqwest::{StatusCode, Url, header::LOCATION};
 
 use crate::{
-    credentials::secrets::Secrets,
+    credentials::authenticate::Secrets,
     error::{Error, ErrorKind, call_summary::CallSummary},
     http::{body, connection::explain_failure, headers, url::is_loopback},
     transport::{connector::ConnectorError, retry::AttemptResult},
 };
 
-/// Maximum length of a response, in bytes. Reading a longer response fails.
 const BODY_CAP: usize = 64 << 20;
-/// Length at which an error response is truncated, in bytes. Useful error responses are shorter.
 const ERROR_BODY_CAP: usize = 64 << 10;
 
-/// Error of an attempt without a usable response.
 pub(crate) struct AttemptError {
     pub(crate) result: AttemptResult,
     pub(crate) error: Error,
-    /// `true` if another attempt would fail in the same way, for example because of an invalid
-    /// certificate.
+    /// `true` if another attempt would fail in the same way, as with an invalid certificate.
     pub(crate) permanent: bool,
 }
 
-/// Waits for the response to a request and reads it to its end. Masks the secrets in any response
-/// without a success status.
+/// Reads a response to its end. Masks the secrets in one without a success status.
 pub(super) async fn read_response(
     response: impl Future<Output = Result<reqwest::Response, ConnectorError>>,
     secrets: &Secrets,
@@ -51,8 +46,7 @@ pub(super) async fn read_response(
         mask.mask_headers(&mut headers);
         mask.mask_body(&mut body);
         if is_cut {
-            // The truncated body may end with the first part of a secret, which the mask does not
-            // recognise.
+            // The body may end with the first part of a secret, which the mask does not recognise.
             body.truncate(body.len().saturating_sub(mask.longest_form()));
         }
     }
@@ -84,7 +78,6 @@ pub(super) async fn read_response(
     Ok(RawResponse::new(status, headers, body))
 }
 
-/// Returns the failure of an attempt without a complete response of `endpoint`.
 #[cold]
 pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> AttemptError {
     let (result, kind, source): (_, _, BoxError) = match error {
@@ -136,16 +129,14 @@ pub(crate) fn connection_error(error: ConnectorError, endpoint: &Url) -> Attempt
     AttemptError { result, error, permanent }
 }
 
-/// Returns the scheme and host of a redirect target. Path and query are omitted, because they may
-/// contain secrets.
+/// Path and query are omitted, because they may contain secrets.
 pub(crate) fn origin(location: &str) -> Option<String> {
     let url = Url::parse(location).ok()?;
     url.host_str()?;
     Some(url.origin().ascii_serialization())
 }
 
-/// Returns an error and all its sources, including the error inside an I/O error, which `source`
-/// skips.
+/// Includes the error inside an I/O error, which `source` skips.
 fn causes<'a>(
     error: &'a (dyn StdError + 'static),
 ) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
@@ -159,7 +150,6 @@ fn causes<'a>(
     })
 }
 
-/// Returns `true` for a response to the handshake that is not TLS, such as that of an HTTP server.
 #[cfg(feature = "rustls")]
 fn is_plain_text(error: &(dyn StdError + 'static)) -> bool {
     matches!(error.downcast_ref(), Some(rustls::Error::InvalidMessage(_)))

@@ -10,18 +10,16 @@ use modelarts_api::{RawResponse, decode::Skipped};
 
 use crate::{
     clock::{Clock, since},
-    credentials::secrets::Secrets,
+    credentials::authenticate::Secrets,
     error::{call_summary::CallSummary, mask::Mask},
 };
 
-/// Minimum time that is available for decoding a response, even if it arrived at the end of the
-/// time limit.
+/// Time for decoding a response that arrived at the end of the time limit.
 const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 
 /// Metadata of a call: its request id, number of attempts, and duration.
 ///
-/// The generated client ([`Client::api`](crate::client::Client::api)) returns the metadata in the
-/// extensions of a response:
+/// Responses of the generated client have it in their extensions:
 ///
 /// ```no_run
 /// # use modelarts_ext::{Client, client::CallInfo, api};
@@ -35,18 +33,12 @@ const MIN_DECODE_TIME: Duration = Duration::from_secs(1);
 pub struct CallInfo {
     pub(crate) summary: CallSummary,
     pub(crate) status: Option<u16>,
-    /// The body; empty if the response has none.
     pub(crate) body: Bytes,
     pub(crate) skipped: Skipped,
-    /// Secrets that the attempts sent, one set for each attempt.
     pub(super) secrets: Vec<Secrets>,
-    /// Canonical request of the most recent signature.
     pub(crate) canonical_request: Option<String>,
-    /// Advice for a response that rejects the credentials or the project.
     pub(crate) advice: Option<String>,
-    /// The time limit of the call.
     pub(crate) timeout: Duration,
-    /// Time at which the response arrived.
     pub(super) answered_at: Option<SystemTime>,
 }
 
@@ -75,7 +67,6 @@ impl CallInfo {
         self.summary.elapsed
     }
 
-    /// Removes the metadata from a response and returns it.
     pub(crate) fn take_from(response: &mut RawResponse) -> Self {
         response.extensions.remove().unwrap_or_default()
     }
@@ -85,13 +76,11 @@ impl CallInfo {
         Self { body: Bytes::new(), ..self.clone() }
     }
 
-    /// Returns the mask for the secrets of the call, which responses may echo.
     pub(crate) fn mask(&self) -> Mask {
         Mask::new(self.secrets.iter().flat_map(Secrets::texts))
     }
 
-    /// Returns `true` if the time limit of the call passed while the response was decoded. If the
-    /// clock was set forward before decoding began, a complete response does not count as late.
+    /// `true` if the limit passed during decoding, but not if the clock was set forward before.
     pub(super) fn is_late(&self, clock: &dyn Clock) -> bool {
         let left = self.timeout.saturating_sub(self.elapsed());
         self.answered_at.is_some_and(|start| since(clock, start) >= left.max(MIN_DECODE_TIME))

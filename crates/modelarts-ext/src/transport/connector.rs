@@ -1,8 +1,7 @@
 //! Connectors, which send the requests of a client over the network.
 //!
-//! A client sends its requests with reqwest unless the builder sets another [`HttpConnector`]. A
-//! custom connector can record the traffic, add a header for a proxy, or simulate a network in
-//! tests. The client still signs, retries and decodes, and applies its time limits.
+//! Reqwest is the default. A custom [`HttpConnector`] can record the traffic, add a header for a
+//! proxy, or simulate a network in tests.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -58,28 +57,22 @@ use crate::{
 
 /// Connector that sends each request of a [`Client`](crate::client::Client) once.
 ///
-/// A connector receives signed requests. The client signs, retries and decodes, and applies the
-/// time limits and the limit on the length of a response. A connector also receives the requests
-/// for [whole logs](crate::jobs::logs), which go to OBS without credentials or a signature.
-/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets the connector of a
-/// client.
+/// A connector receives signed requests, and those for [whole logs](crate::jobs::logs), which go to
+/// OBS without a signature. The client signs, retries, decodes, and applies limits.
+/// [`ClientBuilder::connector`](crate::client::ClientBuilder::connector) sets it.
 ///
 /// Providers of credentials (IAM, STS, the metadata service) do not use the connector, but
 /// [`ProviderContext::http`](crate::credentials::ProviderContext::http).
 pub trait HttpConnector: fmt::Debug + Send + Sync + 'static {
-    /// Sends one request, and returns the response as soon as its head has arrived; the body is
-    /// read from the response. A redirect must be returned as a response and not followed, because
-    /// that would forward the credentials. The request must not be sent twice.
+    /// Sends one request once, and returns the response when its head has arrived. A redirect must
+    /// not be followed, because that would forward the credentials.
     ///
     /// # Errors
-    /// Returns the reason for a missing response. The client uses it to decide whether a job may
-    /// have been created, so a connector must return [`ConnectorError::NotSent`] only if the
-    /// request was certainly not sent.
+    /// Returns the reason for a missing response, by which the client decides if a job may have
+    /// been created: [`ConnectorError::NotSent`] only if the request was certainly not sent.
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>>;
 
-    /// Closes the idle connections, so that the next request opens a new one. Requests in progress
-    /// are not affected. The client calls this method when a response belongs to another request.
-    /// The default implementation does nothing, for connectors that keep no idle connections.
+    /// Closes the idle connections after a response to another request. The default does nothing.
     fn reset(&self) {}
 
     /// Returns `true` if [`send`](Self::send) needs a tokio runtime, as reqwest does. Calls then
@@ -97,8 +90,7 @@ pub enum ConnectorError {
     Http(reqwest::Error),
     /// The request was not sent, for example because no connection was made. It was not executed.
     NotSent(Box<dyn StdError + Send + Sync>),
-    /// The connection broke after all or part of the request was sent. The request may have been
-    /// executed.
+    /// The connection broke after a part of the request was sent. It may have been executed.
     Lost(Box<dyn StdError + Send + Sync>),
 }
 
@@ -127,22 +119,18 @@ impl From<reqwest::Error> for ConnectorError {
     }
 }
 
-/// The default connector: reqwest with its connection pool.
+#[derive(Debug)]
 pub(crate) struct ReqwestConnector {
     http: RwLock<reqwest::Client>,
-    /// The HTTP client of blocking calls; `None` before the first. Blocking calls do not share
-    /// connections with other calls: a connection is served by the runtime that opened it, which
-    /// may be the one that the blocking call blocks.
+    /// Client of blocking calls. A connection is served by the runtime that opened it.
     background: RwLock<Option<reqwest::Client>>,
     settings: HttpSettings,
-    /// `true` if the service is reached over https.
     secure: bool,
     /// `true` if the service is on this machine, so that no proxy is used.
     direct: bool,
 }
 
 impl ReqwestConnector {
-    /// Creates a connector with the client `http`, which has these settings.
     pub(crate) fn new(
         http: reqwest::Client,
         settings: HttpSettings,
@@ -152,12 +140,10 @@ impl ReqwestConnector {
         Self { http: RwLock::new(http), background: RwLock::default(), settings, secure, direct }
     }
 
-    /// Returns a client like that of the service, with a separate connection pool.
     fn make(&self) -> Result<reqwest::Client, Error> {
         self.settings.client(self.secure, self.direct)
     }
 
-    /// Returns the HTTP client of blocking calls.
     fn background(&self) -> Result<reqwest::Client, Error> {
         let mut http = self.background.write().unwrap_or_else(PoisonError::into_inner);
         match &*http {
@@ -167,16 +153,9 @@ impl ReqwestConnector {
     }
 }
 
-impl fmt::Debug for ReqwestConnector {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ReqwestConnector")
-    }
-}
-
 impl HttpConnector for ReqwestConnector {
     fn send(&self, request: Request) -> BoxFuture<'static, Result<Response, ConnectorError>> {
-        // A server on this machine may return a link to a log on another machine, for which `http`
-        // has neither certificates nor a proxy.
+        // A server on this machine may link to a log on another machine.
         let outside = !self.secure && request.url().scheme() == "https";
         if outside || is_background() {
             let http = match outside {
@@ -191,16 +170,14 @@ impl HttpConnector for ReqwestConnector {
                 Err(error) => Box::pin(future::err(ConnectorError::NotSent(error.into()))),
             };
         }
-        // The HTTP client is replaced as a whole, so it is valid even after a panic of another
-        // thread.
+        // The client is replaced as a whole, so it is valid after a panic of another thread.
         let http = self.http.read().unwrap_or_else(PoisonError::into_inner);
         let answer = http.execute(request);
         Box::pin(async move { answer.await.map_err(ConnectorError::Http) })
     }
 
     fn reset(&self) {
-        // The connection pool of reqwest cannot be emptied, so a new HTTP client with a new pool
-        // replaces the old one.
+        // The pool of reqwest cannot be emptied, so a new client replaces the old one.
         match self.make() {
             Ok(http) => *self.http.write().unwrap_or_else(PoisonError::into_inner) = http,
             Err(error) => tracing::warn!(%error, "cannot replace the connections"),

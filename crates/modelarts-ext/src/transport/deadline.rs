@@ -1,8 +1,8 @@
-//! Deadline of a wait, or of a method that makes several calls.
+//! Deadline of a wait or of a method with several calls, and the rate limit of the calls of a wait.
 
 use std::{
     pin::pin,
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -14,8 +14,9 @@ use crate::{
     error::{Error, ErrorKind},
 };
 
-/// Time at which a wait or a method ends, even while a response is pending.
+/// Time limit of a wait, or of a method with several calls.
 pub(crate) struct Deadline {
+    clock: Arc<dyn Clock>,
     started: SystemTime,
     timeout: Option<Duration>,
     /// Timer of the deadline, created on first use because tokio timers require a runtime.
@@ -23,53 +24,201 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    pub(crate) fn new(clock: &dyn Clock, timeout: Option<Duration>) -> Self {
-        Self { started: clock.now(), timeout, timer: OnceLock::new() }
+    pub(crate) fn new(clock: &Arc<dyn Clock>, timeout: Option<Duration>) -> Self {
+        let started = clock.now();
+        Self { clock: Arc::clone(clock), started, timeout, timer: OnceLock::new() }
     }
 
-    /// Returns the remaining time, or `None` if the deadline has no limit.
-    pub(crate) fn left(&self, clock: &dyn Clock) -> Option<Duration> {
-        let left = |timeout: Duration| timeout.saturating_sub(since(clock, self.started));
-        self.timeout.map(left)
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
     }
 
-    /// Returns the result of `work`, or `None` if the deadline passes first. If `work` completes
-    /// immediately, its result is always returned.
-    pub(crate) async fn run<T>(
-        &self,
-        clock: &dyn Clock,
-        work: impl Future<Output = T>,
-    ) -> Option<T> {
-        let Some(left) = self.left(clock) else {
+    pub(crate) fn left(&self) -> Option<Duration> {
+        let elapsed = since(&*self.clock, self.started);
+        self.timeout.map(|timeout| timeout.saturating_sub(elapsed))
+    }
+
+    /// Returns `None` if the deadline passes before `work` completes.
+    pub(crate) async fn run<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let Some(left) = self.left() else {
             return Some(work.await);
         };
-        let timer = self.timer.get_or_init(|| clock.sleep(left).shared());
+        let timer = self.timer.get_or_init(|| self.clock.sleep(left).shared());
         match future::select(pin!(work), timer.clone()).await {
             Either::Left((done, _)) => Some(done),
             Either::Right(_) => None,
         }
     }
 
-    /// Runs a fallible step until the deadline, like [`run`](Self::run).
-    ///
-    /// # Errors
-    /// Returns the error of the step, or a timeout error that names the action `doing`.
+    /// Runs a step until the deadline, which is an error that names the action `doing`.
     pub(crate) async fn limit<T>(
         &self,
-        clock: &dyn Clock,
         doing: &str,
         step: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, Error> {
-        let done = self.run(clock, step).await;
+        let done = self.run(step).await;
         done.unwrap_or_else(|| Err(self.timeout_error(doing)))
     }
 
-    /// Returns the error for a deadline that passed during the action `doing`.
     pub(crate) fn timeout_error(&self, doing: &str) -> Error {
         let limit = self.timeout.unwrap_or_default();
         Error::new(
             ErrorKind::Timeout,
             format!("not finished within {limit:?}: time ran out while {doing}"),
         )
+    }
+}
+
+/// Maximum time between two calls: one day. Longer times could overflow when multiplied.
+const MAX_SPACING: Duration = Duration::from_secs(24 * 3600);
+/// Maximum number of waiting calls. A turn further ahead precedes a clock that was set back.
+const MAX_WAITING: u32 = 64;
+/// Longest pause for a `Retry-After`, after which a wait asks again.
+const MAX_HOLD: Duration = Duration::from_secs(5 * 60);
+/// A call of a future that was not polled for longer needs another turn.
+const MAX_LATENESS: Duration = Duration::from_millis(100);
+
+/// Rate limit of the requests of a client, including retries (generic cell rate algorithm).
+#[derive(Debug)]
+pub(crate) struct RateLimit {
+    spacing: Duration,
+    burst: u32,
+    next: Mutex<SystemTime>,
+    /// Time at which the service asked for a pause, and its length.
+    hold: Mutex<(SystemTime, Duration)>,
+}
+
+impl RateLimit {
+    /// `burst` is the number of calls that may be made at once.
+    pub(crate) fn new(per_second: f64, burst: u32) -> Result<Self, Error> {
+        if per_second.is_nan() || per_second <= 0.0 {
+            return Err(Error::invalid(format!(
+                "rate_limit: {per_second} calls a second; must be above 0"
+            )));
+        }
+        let spacing = Duration::try_from_secs_f64(per_second.recip());
+        Ok(Self {
+            spacing: spacing.unwrap_or(MAX_SPACING).min(MAX_SPACING),
+            burst: burst.max(1),
+            next: Mutex::new(SystemTime::UNIX_EPOCH),
+            hold: Mutex::new((SystemTime::UNIX_EPOCH, Duration::ZERO)),
+        })
+    }
+
+    pub(crate) fn hold(&self, now: SystemTime, pause: Duration) {
+        let mut hold = self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+        let pause = pause.min(MAX_HOLD);
+        if pause > rest(*hold, now) {
+            *hold = (now, pause);
+        }
+    }
+
+    pub(crate) fn spacing(&self) -> Duration {
+        self.spacing
+    }
+
+    /// If the future is not polled in time, it waits for another turn.
+    pub(crate) async fn await_permit(&self, clock: &dyn Clock) {
+        loop {
+            let reserved_at = clock.now();
+            let hold = *self.hold.lock().unwrap_or_else(PoisonError::into_inner);
+            let rest = rest(hold, reserved_at);
+            if !rest.is_zero() {
+                clock.sleep(rest).await;
+                continue;
+            }
+            let pause = self.reserve(reserved_at);
+            if pause.is_zero() {
+                return;
+            }
+            clock.sleep(pause).await;
+            let lateness = since(clock, reserved_at).saturating_sub(pause);
+            if lateness <= self.spacing.max(MAX_LATENESS) {
+                return;
+            }
+        }
+    }
+
+    fn reserve(&self, now: SystemTime) -> Duration {
+        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead = next.duration_since(now).unwrap_or_default();
+        let is_possible = ahead <= self.spacing * (self.burst + MAX_WAITING);
+        let ahead = if is_possible { ahead } else { Duration::ZERO };
+        *next = now + ahead + self.spacing;
+        ahead.saturating_sub(self.spacing * (self.burst - 1))
+    }
+}
+
+/// Returns the rest of a pause. A clock that was set back ends it.
+fn rest((since, pause): (SystemTime, Duration), now: SystemTime) -> Duration {
+    let elapsed = now.duration_since(since).unwrap_or(pause);
+    pause.saturating_sub(elapsed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the pauses in milliseconds before calls at these times, in milliseconds.
+    fn pauses(limit: &RateLimit, times: &[u64]) -> Vec<u128> {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let pauses = times.iter().map(|at| {
+            let pause = limit.reserve(start + Duration::from_millis(*at));
+            pause.as_millis()
+        });
+        pauses.collect()
+    }
+
+    #[test]
+    fn calls_are_spread_evenly() {
+        let limit = RateLimit::new(2.0, 1).unwrap();
+        assert_eq!(limit.spacing(), Duration::from_millis(500));
+        // Time without calls permits no burst.
+        assert_eq!(pauses(&limit, &[0, 0, 600, 5000, 5100, 5500]), [0, 500, 400, 0, 400, 500]);
+    }
+
+    #[test]
+    fn a_burst_is_possible_after_a_time_without_calls() {
+        let limit = RateLimit::new(1.0, 3).unwrap();
+        assert_eq!(
+            pauses(&limit, &[0, 0, 0, 0, 4000, 4000, 60_000, 60_000, 60_000, 60_000]),
+            [0, 0, 0, 1000, 0, 0, 0, 0, 0, 1000]
+        );
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_does_not_stop_the_calls() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        assert_eq!(pauses(&limit, &[9_000_000, 9_000_000, 0, 0]), [0, 1000, 0, 1000]);
+    }
+
+    #[test]
+    fn a_pause_of_the_service_holds_all_calls() {
+        let limit = RateLimit::new(1.0, 1).unwrap();
+        let at = |second| SystemTime::UNIX_EPOCH + Duration::from_secs(second);
+        let rest = |second| rest(*limit.hold.lock().unwrap(), at(second)).as_secs();
+        assert_eq!(rest(1000), 0);
+        limit.hold(at(1000), Duration::from_secs(40));
+        // A shorter pause does not end a longer one.
+        limit.hold(at(1010), Duration::from_secs(5));
+        assert_eq!([1000, 1010, 1039, 1040].map(rest), [40, 30, 1, 0]);
+        limit.hold(at(1010), Duration::from_secs(60));
+        assert_eq!([1010, 1069, 1070, 900].map(rest), [60, 1, 0, 0]);
+    }
+
+    #[test]
+    fn a_rate_must_be_above_zero() {
+        for wrong in [0.0, -0.0, -1.0, f64::NAN, f64::NEG_INFINITY] {
+            let error = RateLimit::new(wrong, 1).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("rate_limit: {wrong} calls a second; must be above 0")
+            );
+        }
+        // Slower rates count as one call a day.
+        let slow = RateLimit::new(f64::MIN_POSITIVE, 1).unwrap();
+        assert_eq!(slow.spacing(), MAX_SPACING);
+        let unlimited = RateLimit::new(f64::INFINITY, 1).unwrap();
+        assert_eq!(pauses(&unlimited, &[0, 0, 0]), [0, 0, 0]);
     }
 }

@@ -1,20 +1,14 @@
-//! Transport: authenticates and sends requests, reads the responses, and retries if a retry is safe
-//! and useful.
+//! Transport: authenticates and sends requests, reads responses, and retries if it is safe.
 //!
-//! [`HttpTransport`] sends the calls of a client, each with the loop in `retry_loop`. A
-//! [`connector`] sends the request of each attempt, and `attempt` reads the response. `retry`
-//! determines whether another attempt follows, and `retry_budget` limits the number of retries.
-//! `call` holds the metadata of a call, such as the request id and the number of attempts, which is
-//! returned with the response. `deadline` sets one time limit for a group of related calls, and
-//! `rate_limit` spreads the calls of a wait.
+//! [`HttpTransport`] sends calls with `retry_loop`. A [`connector`] sends each attempt, which
+//! `attempt` reads. `retry` decides on another one, within a budget. `call` has the metadata of a
+//! call. `deadline` has time limits of several calls, and rate limits.
 
 pub(crate) mod attempt;
 pub(crate) mod call;
 pub mod connector;
 pub(crate) mod deadline;
-pub(crate) mod rate_limit;
 pub mod retry;
-mod retry_budget;
 mod retry_loop;
 
 use std::{
@@ -40,12 +34,13 @@ use crate::{
     error::{Error, call_summary::CallSummary},
     http::{runtime, signing::SigningScheme},
     transport::{
-        call::CallInfo, connector::HttpConnector, deadline::Deadline, rate_limit::RateLimit,
-        retry::RetryPolicy, retry_budget::RetryBudget,
+        call::CallInfo,
+        connector::HttpConnector,
+        deadline::{Deadline, RateLimit},
+        retry::{RetryBudget, RetryPolicy},
     },
 };
 
-/// Transport of a client. Clones share the state in [`Shared`].
 #[derive(Clone)]
 pub(crate) struct HttpTransport {
     pub(crate) endpoint: Url,
@@ -53,42 +48,31 @@ pub(crate) struct HttpTransport {
     pub(crate) connector: Arc<dyn HttpConnector>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) retry: RetryPolicy,
-    /// The time limit of a call, including all attempts and pauses.
     pub(crate) timeout: Duration,
-    /// The language of messages; `None` for the default of the service.
     pub(crate) language: Option<Language>,
     pub(crate) shared: Arc<Shared>,
-    /// Receives the metadata of each call while the call is in progress, so that it remains
-    /// available if the caller drops the call.
+    /// Receives the metadata of a call in progress, also if the caller drops the call.
     pub(crate) progress: Option<Arc<Mutex<CallSummary>>>,
-    /// Rate limit of all attempts; `None` except in a wait for several jobs.
     pub(crate) rate_limit: Option<Arc<RateLimit>>,
 }
 
-/// Authentication of requests, and the project that they concern.
 #[derive(Clone)]
 pub(crate) struct Access {
     pub(crate) project_id: HeaderValue,
-    /// The setting that the id of the project is from, for messages.
     pub(crate) project_origin: Arc<str>,
     pub(crate) credentials: Arc<dyn ProvideCredentials>,
-    /// The variables or the file that the credentials are from, for messages.
     pub(crate) credentials_origin: Option<Arc<str>>,
-    /// The HTTP clients with which credentials are requested.
     pub(crate) context: ProviderContext,
     pub(crate) signing: SigningScheme,
 }
 
-/// State that all calls of a client share.
 pub(crate) struct Shared {
     budget: RetryBudget,
-    /// Clock skew of the gateway relative to the local clock, in seconds, that signatures assume. A
-    /// gateway that rejects the time of a signature states it.
+    /// Clock skew of the gateway in seconds, which it states when it rejects the time.
     skew: AtomicI64,
-    /// The same skew as [`service_time`](HttpTransport::service_time) assumes. It is also learnt
-    /// from the header `Date` of any response, which no gateway checks for requests with a token.
+    /// Skew for [`service_time`](HttpTransport::service_time), learnt from the header `Date`, too,
+    /// which no gateway checks for requests with a token.
     service_skew: AtomicI64,
-    /// Time limit of a group of related calls.
     overall_timeout: Duration,
 }
 
@@ -173,14 +157,12 @@ impl HttpTransport {
         }
     }
 
-    /// Waits until the rate limit permits another attempt.
     async fn await_permit(&self) {
         if let Some(limit) = &self.rate_limit {
             limit.await_permit(&*self.clock).await;
         }
     }
 
-    /// Checks that the caller runs in a tokio runtime if the connector or the clock needs one.
     pub(crate) fn require_runtime(&self) -> Result<(), Error> {
         match self.connector.requires_tokio() || self.clock.requires_tokio() {
             true => runtime::require(),
@@ -188,8 +170,6 @@ impl HttpTransport {
         }
     }
 
-    /// Returns advice for a response that rejects the project or the credentials of the last
-    /// attempt, or is a page.
     #[cold]
     fn advice(&self, response: &RawResponse, call: &CallInfo) -> Option<String> {
         if error_body::html_page(&String::from_utf8_lossy(&response.body)).is_some() {
@@ -224,32 +204,26 @@ impl HttpTransport {
         Some(call.mask().text(&advice).unwrap_or(advice))
     }
 
-    /// Reports the progress of a call.
     fn report(&self, call: &CallInfo) {
         if let Some(progress) = &self.progress {
-            // The metadata is replaced as a whole, so it is consistent even after a panic of
-            // another thread.
+            // Replaced as a whole, so it is consistent after a panic of another thread.
             *progress.lock().unwrap_or_else(PoisonError::into_inner) = call.summary.clone();
         }
     }
 
-    /// Converts a local time to the time of the gateway.
     pub(crate) fn service_time(&self, local: SystemTime) -> SystemTime {
         add_seconds(local, self.shared.service_skew.load(Ordering::Relaxed))
     }
 
-    /// Returns the seconds from now, by the local clock, to a time of the gateway.
     fn seconds_until(&self, server: SystemTime) -> i64 {
         let ahead = SignedDuration::system_until(self.clock.now(), server);
         ahead.map_or(0, |ahead| ahead.as_secs())
     }
 
-    /// Starts the deadline of a group of related calls.
     pub(crate) fn deadline(&self) -> Deadline {
-        Deadline::new(&*self.clock, Some(self.shared.overall_timeout))
+        Deadline::new(&self.clock, Some(self.shared.overall_timeout))
     }
 
-    /// Returns the remaining time of a call.
     fn left(&self, started: SystemTime) -> Duration {
         self.timeout.saturating_sub(since(&*self.clock, started))
     }
@@ -260,7 +234,6 @@ impl HttpTransport {
     }
 }
 
-/// Adds a positive or negative number of seconds to a time.
 fn add_seconds(time: SystemTime, seconds: i64) -> SystemTime {
     let distance = Duration::from_secs(seconds.unsigned_abs());
     let sum = if seconds >= 0 { time.checked_add(distance) } else { time.checked_sub(distance) };

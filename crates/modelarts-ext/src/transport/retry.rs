@@ -1,14 +1,11 @@
 //! Retries: the policy for repeating requests.
 //!
-//! After a lost connection or a transient error of the service, a request is repeated if it only
-//! reads, or if sending it again has no further effect. A request that creates an object is
-//! repeated only if it cannot have been executed. The creation of a job is an exception: if the
-//! response is lost, [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the
-//! job, and repeats the request if the search finds no job.
+//! After a lost connection or a transient error, a request is repeated if that has no further
+//! effect. A request that creates an object is repeated only if it cannot have been executed;
+//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) searches for the job before.
 //!
-//! The pauses between attempts are random and grow. The header `Retry-After` of a response replaces
-//! the pause. All calls of a client share a budget, so that retries do not prolong an overload of
-//! the service.
+//! Pauses are random and grow, unless `Retry-After` states one. All calls of a client share a
+//! budget, so that retries do not prolong an overload of the service.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -31,10 +28,12 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The time limit of a call is set on the [client](crate::client#time-limits) and includes all
-//! attempts.
+//! The [time limit](crate::client#time-limits) of a call includes all attempts.
 
-use std::time::Duration;
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime},
+};
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 use modelarts_api::Effect;
@@ -55,9 +54,8 @@ pub struct RetryPolicy {
     /// Retries per second that the budget allows for all calls of the client together. Unused
     /// retries accumulate for up to ten seconds. Default 10.
     pub budget_per_second: u32,
-    /// Additional retries that the budget allows, as a share of the calls: 0.2 is one retry for
-    /// every five calls, so that an overloaded service receives little more than the usual load.
-    /// Unused shares accumulate for up to a hundred calls. Default 0.2.
+    /// Additional retries as a share of the calls, which accumulate for up to a hundred calls: 0.2
+    /// is one for every five calls. Default 0.2.
     pub budget_share: f32,
 }
 
@@ -75,8 +73,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy without retries. A request that is rejected because of expired credentials
-    /// or clock skew is still repeated once, with new credentials or the corrected time.
+    /// Returns a policy without retries, except one with new credentials or the corrected time.
     #[must_use]
     pub fn none() -> Self {
         Self { max_attempts: 1, ..Self::default() }
@@ -104,8 +101,7 @@ impl RetryPolicy {
         self
     }
 
-    /// Sets the retry budget that all calls share: retries per second, and additional retries as a
-    /// share of the calls.
+    /// Sets the budget of all calls: retries per second, and the share of the calls.
     #[must_use]
     pub fn budget(mut self, per_second: u32, share: f32) -> Self {
         self.budget_per_second = per_second;
@@ -113,10 +109,8 @@ impl RetryPolicy {
         self
     }
 
-    /// Returns the delay before the next attempt, after this many retries and this elapsed time;
-    /// `None` if no further attempt is allowed. The delay is that of `Retry-After`, or otherwise a
-    /// random duration up to the ceiling, so that clients that failed together do not retry
-    /// together. A `Retry-After` of 0, or a date in the past, is ignored.
+    /// Returns the delay before the next attempt, if there is one: that of `Retry-After`, unless
+    /// zero, or a random one up to the ceiling, so that clients do not retry together.
     #[must_use]
     pub fn delay(
         &self,
@@ -130,7 +124,6 @@ impl RetryPolicy {
         Some(wait).filter(|wait| elapsed.saturating_add(*wait) < self.max_elapsed)
     }
 
-    /// Returns the maximum pause before each retry.
     fn ceilings(&self) -> impl Iterator<Item = Duration> + use<> {
         ExponentialBuilder::new()
             .with_min_delay(self.base)
@@ -141,18 +134,14 @@ impl RetryPolicy {
     }
 }
 
-/// Result of an attempt, reduced to the properties that determine retries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptResult {
-    /// A response with this status.
     Response(StatusCode),
-    /// No connection was made, so the request was not sent and not executed.
     NotSent,
     /// The response was lost. The request may have been executed.
     Lost,
 }
 
-/// Returns `true` if a request with this effect may be repeated after this result.
 pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
     let is_repeatable = effect != Effect::Create;
     match result {
@@ -164,6 +153,63 @@ pub(crate) fn may_retry(effect: Effect, result: AttemptResult) -> bool {
             408 | 500 | 502 | 503 | 504 => is_repeatable,
             _ => false,
         },
+    }
+}
+
+const CAPACITY_SECONDS: f64 = 10.0;
+const CAPACITY_CALLS: f64 = 100.0;
+
+/// Token bucket: calls and time add tokens, so that an overload is not prolonged by retries.
+#[derive(Debug)]
+pub(super) struct RetryBudget {
+    per_second: f64,
+    per_call: f64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    tokens: f64,
+    filled_at: SystemTime,
+}
+
+impl RetryBudget {
+    pub(super) fn new(per_second: u32, per_call: f32, now: SystemTime) -> Self {
+        let per_second = f64::from(per_second);
+        let per_call = f64::from(per_call);
+        Self {
+            per_second,
+            // NaN and negative shares are replaced by zero.
+            per_call: if per_call > 0.0 { per_call } else { 0.0 },
+            state: Mutex::new(State { tokens: per_second * CAPACITY_SECONDS, filled_at: now }),
+        }
+    }
+
+    pub(super) fn deposit(&self) {
+        self.add(&mut self.lock(), self.per_call);
+    }
+
+    pub(super) fn withdraw(&self, now: SystemTime) -> bool {
+        let mut state = self.lock();
+        // After the clock was set back, no tokens are added, and later ones are not delayed.
+        let passed = now.duration_since(state.filled_at).unwrap_or(Duration::ZERO);
+        state.filled_at = now;
+        self.add(&mut state, self.per_second * passed.as_secs_f64());
+        let enough = state.tokens >= 1.0;
+        if enough {
+            state.tokens -= 1.0;
+        }
+        enough
+    }
+
+    fn add(&self, state: &mut State, tokens: f64) {
+        let capacity = self.per_second * CAPACITY_SECONDS + self.per_call * CAPACITY_CALLS;
+        state.tokens = (state.tokens + tokens).min(capacity);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each change is a single number, so the state is valid after a panic of another thread.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -236,5 +282,66 @@ mod tests {
         }
         let policy = policy.budget(7, 0.5);
         assert_eq!((policy.budget_per_second, policy.budget_share), (7, 0.5));
+    }
+}
+
+#[cfg(test)]
+mod retry_budget_tests {
+    use super::*;
+
+    const START: SystemTime = SystemTime::UNIX_EPOCH;
+
+    fn at(seconds: f64) -> SystemTime {
+        START + Duration::from_secs_f64(seconds)
+    }
+
+    /// Withdraws all available tokens at this time, and returns their number.
+    fn withdraw_all(budget: &RetryBudget, now: SystemTime) -> usize {
+        (0..10_000).take_while(|_| budget.withdraw(now)).count()
+    }
+
+    #[test]
+    fn time_brings_so_many_a_second_and_ten_seconds_are_kept() {
+        let budget = RetryBudget::new(10, 0.0, START);
+        assert_eq!(withdraw_all(&budget, at(0.0)), 100);
+        assert_eq!(withdraw_all(&budget, at(0.5)), 5);
+        assert_eq!(withdraw_all(&budget, at(0.5)), 0);
+        assert_eq!(withdraw_all(&budget, at(3600.0)), 100);
+    }
+
+    #[test]
+    fn calls_bring_their_share_and_a_hundred_are_kept() {
+        let budget = RetryBudget::new(0, 0.25, START);
+        assert_eq!(withdraw_all(&budget, START), 0);
+        for _ in 0..3 {
+            budget.deposit();
+        }
+        assert_eq!(withdraw_all(&budget, START), 0);
+        budget.deposit();
+        assert_eq!(withdraw_all(&budget, START), 1);
+        for _ in 0..1000 {
+            budget.deposit();
+        }
+        assert_eq!(withdraw_all(&budget, START), 25);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_neither_pays_nor_stops_paying() {
+        let budget = RetryBudget::new(1, 0.0, at(1000.0));
+        assert_eq!(withdraw_all(&budget, at(1000.0)), 10);
+        assert_eq!(withdraw_all(&budget, at(0.0)), 0);
+        assert_eq!(withdraw_all(&budget, at(2.0)), 2);
+    }
+
+    #[test]
+    fn invalid_shares_count_as_zero() {
+        for share in [f32::NAN, -1.0, f32::NEG_INFINITY] {
+            let budget = RetryBudget::new(0, share, START);
+            budget.deposit();
+            assert_eq!(withdraw_all(&budget, START), 0, "{share}");
+        }
+        let budget = RetryBudget::new(0, f32::INFINITY, START);
+        budget.deposit();
+        assert!(budget.withdraw(START));
     }
 }

@@ -13,9 +13,8 @@ use crate::{
     clock::since,
     credentials::{
         Credentials,
-        authenticate::{authenticate, copy_without_auth},
+        authenticate::{Secrets, authenticate, copy_without_auth},
         rejection::{self, Rejection},
-        secrets::Secrets,
     },
     error::{Error, ErrorKind},
     http::headers,
@@ -42,7 +41,6 @@ impl HttpTransport {
         self.shared.budget.deposit();
         let mut left = self.timeout;
         loop {
-            // Clock skew assumed by the signature; `None` until the request is signed.
             let mut signed_skew = None;
             let was_uncertain = call.summary.uncertain;
             let response = {
@@ -57,8 +55,7 @@ impl HttpTransport {
                     // Concurrent calls may change the skew, so an attempt reads it only once.
                     let skew = self.shared.skew.load(Ordering::Relaxed);
                     let outgoing = self.authenticate(request, &credentials, skew, call);
-                    // The copy is created inside the attempt, so that it is dropped while the
-                    // response is pending.
+                    // The copy is dropped while the response is pending.
                     let outgoing = outgoing.map_err(not_sent)?;
                     let authorization = outgoing.headers().get(AUTHORIZATION).cloned();
                     let response = self.connector.send(outgoing);
@@ -152,8 +149,7 @@ impl HttpTransport {
         }
     }
 
-    /// Returns a copy of the request, authenticated with these credentials for a gateway whose
-    /// clock is ahead by `skew` seconds.
+    /// Returns an authenticated copy for a gateway whose clock is ahead by `skew` seconds.
     fn authenticate(
         &self,
         request: &Request,
@@ -174,9 +170,7 @@ impl HttpTransport {
         Ok(outgoing)
     }
 
-    /// Corrects the cause of a rejected request: renews the credentials, or adopts the time of the
-    /// gateway. Returns `false` if neither is possible. Each correction is tried once per call,
-    /// because a gateway that rejects five consecutive signatures locks the key for five minutes.
+    /// Each fix is tried once a call, because five rejected signatures lock the key.
     fn fix_rejection(
         &self,
         answer: &RawResponse,
@@ -197,29 +191,25 @@ impl HttpTransport {
                 self.shared.skew.store(ahead, Ordering::Relaxed);
                 self.shared.service_skew.store(ahead, Ordering::Relaxed);
                 tracing::warn!(seconds = ahead, "the clock of the service is ahead of this one");
-                // Compared with the skew of this attempt, because concurrent calls may have changed
-                // the shared skew.
+                // Concurrent calls may have changed the shared skew.
                 !std::mem::replace(&mut fixes.clock, true) && skew != ahead
             }
         }
     }
 }
 
-/// Corrections that a call has already tried.
 #[derive(Default)]
 struct Fixes {
     renewed: bool,
     clock: bool,
 }
 
-/// Returns the error of an attempt that ended before the request was sent. An unreachable IAM is
-/// reported like an unreachable service.
+/// An unreachable IAM is reported like an unreachable service.
 #[cold]
 fn not_sent(error: Error) -> AttemptError {
     AttemptError { result: AttemptResult::NotSent, permanent: !error.is_retryable(), error }
 }
 
-/// Returns `true` if the service may have executed a request with this result.
 fn is_uncertain(result: AttemptResult) -> bool {
     match result {
         AttemptResult::NotSent => false,
@@ -229,11 +219,9 @@ fn is_uncertain(result: AttemptResult) -> bool {
             StatusCode::REQUEST_TIMEOUT => true,
             // A server that lacks an operation cannot have executed it.
             StatusCode::NOT_IMPLEMENTED => false,
-            // For a success or a rejection, the body determines the result; see
-            // `Error::is_uncertain`.
+            // The body determines the result; see `Error::is_uncertain`.
             status if status.is_success() || status.is_client_error() => false,
-            // The request may have been executed: the response was late, or a gateway in between
-            // sent it.
+            // The response was late, or a gateway in between sent it.
             _ => true,
         },
     }

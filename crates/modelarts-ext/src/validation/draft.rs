@@ -1,4 +1,4 @@
-//! Request body of a job creation, as read by the validation rules.
+//! Request body of a job creation, and its annotations, as read by the validation rules.
 
 use modelarts_api::request_path::{
     create_training_job::{
@@ -15,7 +15,6 @@ use crate::{
     validation::json_path::{Fields, Located},
 };
 
-/// Request body, and the cloud whose rules apply to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draft<'a> {
     body: &'a Value,
@@ -43,25 +42,21 @@ impl<'a> Draft<'a> {
         self.at(metadata::ANNOTATIONS).entry(key)
     }
 
-    /// Returns the resources of the job and of its tasks.
     pub(super) fn resources(self) -> Fields<'a> {
         let tasks = self.at(TASKS).items().at(task::TASK_RESOURCE);
         [self.at(RESOURCE)].into_iter().chain(tasks).collect()
     }
 
-    /// Returns `true` if the job or one of its tasks runs in a dedicated pool.
     pub(super) fn has_pool(self) -> bool {
         self.resources().iter().any(names_pool)
     }
 
-    /// Returns the algorithm of the job, and those of its tasks.
     pub(super) fn programs(self) -> Fields<'a> {
         let tasks = self.at(TASKS).items().at(task::ALGORITHM);
         [self.at(ALGORITHM)].into_iter().chain(tasks).collect()
     }
 
-    /// Returns all lists with this name. Each algorithm may contain two: its own, and that of its
-    /// `job_config`.
+    /// Each algorithm may have two lists: its own, and that of its `job_config`.
     pub(super) fn lists(self, name: &str) -> Fields<'a> {
         let programs = self.programs().into_iter();
         let lists = programs.flat_map(|program| {
@@ -71,15 +66,13 @@ impl<'a> Draft<'a> {
         lists.collect()
     }
 
-    /// Returns all inputs and outputs.
     pub(super) fn channels(self) -> Fields<'a> {
         let inputs = self.lists(job_algorithm::INPUTS).items().into_iter();
         let outputs = self.lists(job_algorithm::OUTPUTS).items();
         inputs.chain(outputs).collect()
     }
 
-    /// Returns the value of a field for an error message. The value of a sensitive hyper-parameter
-    /// is hidden.
+    /// The value of a sensitive hyper-parameter is hidden in messages.
     pub(super) fn actual(self, field: &Located<'a>) -> Actual {
         let mut parameters = self.lists(job_algorithm::PARAMETERS).items().into_iter();
         let is_secret = parameters.any(|parameter| {
@@ -92,13 +85,11 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns the id of the stored algorithm.
     pub(crate) fn algorithm_id(self) -> Option<&'a str> {
         self.at(algorithm::ID).text()
     }
 
-    /// Returns the id of the flavor of the public pool. The service does not list flavors of
-    /// dedicated pools.
+    /// The service does not list flavors of dedicated pools.
     pub(crate) fn flavor_id(self) -> Option<&'a str> {
         match self.at(resource::POOL_ID).text() {
             Some(_) => None,
@@ -106,7 +97,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns `true` if the job uses a stored algorithm.
     pub(super) fn has_stored_algorithm(self) -> bool {
         self.at(ALGORITHM).has_any(&[
             job_algorithm::ID,
@@ -115,27 +105,43 @@ impl<'a> Draft<'a> {
         ])
     }
 
-    /// Returns `true` if the job requires an algorithm. Visualisation jobs, jobs with tasks, and
-    /// jobs that fine-tune a model of the platform do not require one.
+    /// Visualisation jobs, jobs with tasks, and fine-tuning jobs require no algorithm.
     pub(super) fn runs_code(self) -> bool {
         !self.at(KIND).is("visualization_job") && !self.has(TASKS) && !self.is_fine_tuning()
     }
 
-    /// Returns `true` if the job fine-tunes a model of the platform.
     pub(super) fn is_fine_tuning(self) -> bool {
         self.root().has_any(&[TRAIN_TYPE, FTJOB_CONFIG])
     }
 
-    /// Returns `true` if the algorithm of the job must specify its own code.
     pub(super) fn names_own_code(self) -> bool {
         self.runs_code() && !self.has_stored_algorithm() && self.has(ALGORITHM)
     }
 }
 
-/// Returns `true` if the resources specify a dedicated pool or a federation of pools.
 pub(super) fn names_pool(resource: &Located<'_>) -> bool {
     resource.has_any(&[job_resource::POOL_ID, job_resource::POOL_GROUP_ID])
 }
+
+pub(crate) const RETRIES: &str = "fault-tolerance/job-retry-num";
+pub(crate) const UNCONDITIONAL: &str = "fault-tolerance/job-unconditional-retry";
+pub(crate) const HANG_RETRY: &str = "fault-tolerance/hang-retry";
+pub(crate) const JUPYTER: &str = "jupyter-lab/enable";
+pub(crate) const TENSORBOARD: &str = "tensorboard/enable";
+pub(crate) const INSIGHT: &str = "mindstudio-insight/enable";
+pub(super) const TEMPLATE: &str = "job_template";
+
+pub(super) const SWITCHES: [&str; 5] = [UNCONDITIONAL, HANG_RETRY, JUPYTER, TENSORBOARD, INSIGHT];
+
+pub(super) const OTHERS: [&str; 7] = [
+    RETRIES,
+    TEMPLATE,
+    "key_task",
+    "fault-tolerance/pod-retry-num",
+    "fault-tolerance/hccl_op_retry",
+    "performance_diagnosis_enabled",
+    "record/code-dir",
+];
 
 #[cfg(test)]
 mod tests {

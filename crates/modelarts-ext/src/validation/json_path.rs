@@ -22,7 +22,6 @@ impl<'a> Located<'a> {
         Self { path, value }
     }
 
-    /// Returns the path of the field, such as `spec.volumes[2].nfs.local_path`.
     pub(crate) fn path(&self) -> &str {
         &self.path
     }
@@ -39,7 +38,6 @@ impl<'a> Located<'a> {
         Self::new(join(&self.path, path), value)
     }
 
-    /// Returns the elements of a list.
     pub(crate) fn items(&self) -> Fields<'a> {
         let items = self.value.and_then(Value::as_array);
         let items = items.into_iter().flatten().enumerate();
@@ -48,12 +46,10 @@ impl<'a> Located<'a> {
             .collect()
     }
 
-    /// Returns a list whose only element is this field.
     pub(crate) fn as_only_item(&self) -> Self {
         Self::new(format!("{}[0]", self.path), self.value)
     }
 
-    /// Returns the members of an object, whose names may contain dots.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&'a str, Self)> {
         let members = self.value.and_then(Value::as_object);
         members.into_iter().flatten().map(|(name, value)| {
@@ -62,13 +58,11 @@ impl<'a> Located<'a> {
         })
     }
 
-    /// Returns the keys of a map.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let entries = self.value.and_then(Value::as_object);
         entries.into_iter().flat_map(Map::keys).map(String::as_str)
     }
 
-    /// Returns the entries of a map.
     pub(crate) fn entries(&self) -> Fields<'a> {
         self.keys().map(|key| self.entry(key)).collect()
     }
@@ -79,8 +73,7 @@ impl<'a> Located<'a> {
         Self::new(format!("{}[{key:?}]", self.path), value)
     }
 
-    /// Returns the string in the field. An empty string counts as absent: the examples of the
-    /// service contain it for fields without a value.
+    /// An empty string counts as absent, as in the examples of the service.
     pub(crate) fn text(&self) -> Option<&'a str> {
         self.value?.as_str().filter(|text| !text.is_empty())
     }
@@ -101,27 +94,22 @@ impl<'a> Located<'a> {
         self.value.is_some()
     }
 
-    /// Returns `true` if the field has content (see [`has_content`]).
     pub(super) fn is_given(&self) -> bool {
         self.value.is_some_and(has_content)
     }
 
-    /// Returns `true` if the field at this path has content.
     pub(super) fn has(&self, path: &str) -> bool {
         self.at(path).is_given()
     }
 
-    /// Returns `true` if the field at one of these paths has content.
     pub(super) fn has_any(&self, paths: &[&str]) -> bool {
         paths.iter().any(|path| self.has(path))
     }
 
-    /// Returns the field if `condition` is true, and an empty list otherwise.
     pub(crate) fn when(self, condition: bool) -> Fields<'a> {
         condition.then_some(self).into_iter().collect()
     }
 
-    /// Returns the field if it contains a string for which `wrong` returns `true`.
     pub(super) fn when_text(self, wrong: impl Fn(&str) -> bool) -> Fields<'a> {
         Fields::from(self).texts(wrong)
     }
@@ -135,7 +123,6 @@ impl<'a> Located<'a> {
         }
     }
 
-    /// Returns the value of the field for an error message.
     pub(crate) fn actual(&self) -> Actual {
         match self.value {
             None => Actual::Missing,
@@ -153,7 +140,6 @@ fn join(parent: &str, name: &str) -> String {
     }
 }
 
-/// List of fields, in the order of the request body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields<'a>(Vec<Located<'a>>);
 
@@ -162,19 +148,16 @@ impl<'a> Fields<'a> {
         self.0.iter()
     }
 
-    /// Returns the field at this path in each of the fields.
     pub(crate) fn at(&self, path: &str) -> Self {
         self.iter().map(|field| field.at(path)).collect()
     }
 
-    /// Returns the fields at these paths in each of the fields.
     pub(super) fn at_all(&self, paths: &[&str]) -> Self {
         let fields = self.iter();
         let all = fields.flat_map(|field| paths.iter().map(|path| field.at(path)));
         all.collect()
     }
 
-    /// Returns the elements of each list.
     pub(super) fn items(&self) -> Self {
         self.iter().flat_map(Located::items).collect()
     }
@@ -196,23 +179,19 @@ impl<'a> Fields<'a> {
         self.filter(Located::is_present)
     }
 
-    /// Returns the fields that contain a string for which `wrong` returns `true`.
     pub(super) fn texts(self, wrong: impl Fn(&str) -> bool) -> Self {
         self.filter(|field| field.text().is_some_and(&wrong))
     }
 
-    /// Returns the fields that contain the same string as an earlier field.
     pub(super) fn repeated(self) -> Self {
         self.repeated_by(|text| text)
     }
 
-    /// Returns the repeated fields like [`repeated`](Self::repeated), but ignores trailing slashes:
-    /// `/mnt/a` and `/mnt/a/` are equal.
+    /// Trailing slashes are ignored: `/mnt/a` and `/mnt/a/` are equal.
     pub(super) fn repeated_paths(self) -> Self {
         self.repeated_by(|text| text.trim_end_matches('/'))
     }
 
-    /// Returns the fields whose strings have the same part `normal` as an earlier field.
     pub(super) fn repeated_by(mut self, normal: fn(&str) -> &str) -> Self {
         let mut earlier = Vec::new();
         self.0.retain(|field| {
@@ -248,8 +227,7 @@ impl<'a> IntoIterator for Fields<'a> {
     }
 }
 
-/// Returns `true` for a value other than null, an empty string, an empty list, and an object
-/// without content.
+/// Null, an empty string, an empty list, and an object without content have none.
 pub(crate) fn has_content(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -260,7 +238,6 @@ pub(crate) fn has_content(value: &Value) -> bool {
     }
 }
 
-/// The fields that hold environment variables, which often contain passwords.
 const VARIABLE_FIELDS: [&str; 2] = [job_algorithm::ENVIRONMENTS, fine_tuning_config::TASK_ENV];
 
 fn may_be_secret(path: &str, value: &Value) -> bool {
@@ -278,8 +255,7 @@ fn holds_variables(value: &Value) -> bool {
     }
 }
 
-/// Returns the general name of a path, as used in the tables: `spec.volumes[].nfs.local_path`,
-/// `algorithm.environments{}`.
+/// Returns the name of a path in the tables, such as `spec.volumes[].nfs.local_path`.
 pub(crate) fn general_name(path: &str) -> String {
     let mut general = String::new();
     let mut rest = path;

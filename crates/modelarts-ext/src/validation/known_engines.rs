@@ -1,4 +1,4 @@
-//! The preset engines of the service, and the rule that a job names one of them.
+//! Preset engines of the service, and the specs that a validation knows.
 
 use std::sync::Arc;
 
@@ -9,14 +9,18 @@ use modelarts_api::{
 
 use crate::{
     spelling::near_names,
-    validation::{draft::Draft, json_path::Located, report::Report, rules::rule},
+    validation::{
+        draft::Draft,
+        json_path::Located,
+        report::Report,
+        rules::rule,
+        specs::{AlgorithmSpec, FlavorSpec},
+    },
 };
 
-/// Preset engines of the service.
 #[derive(Clone)]
 pub(crate) struct KnownEngines(Arc<[TrainingEngine]>);
 
-/// An engine of a job that the service does not have.
 struct UnknownEngine<'a> {
     field: Located<'a>,
     /// The engine of this name, of which only the version does not exist.
@@ -25,8 +29,7 @@ struct UnknownEngine<'a> {
 }
 
 impl UnknownEngine<'_> {
-    /// Returns `true` for the first part of a version, such as `pytorch_1.8.0`. No source states
-    /// that the service rejects it, so the service decides.
+    /// `true` for the first part of a version, such as `pytorch_1.8.0`, which may be accepted.
     fn is_abbreviated(&self) -> bool {
         let wanted = self.field.text().unwrap_or_default();
         let continues = |known: &&str| {
@@ -38,8 +41,7 @@ impl UnknownEngine<'_> {
 }
 
 impl KnownEngines {
-    /// Returns the engines of a response; `None` if the response is empty or incomplete, so that it
-    /// excludes no engine.
+    /// `None` for an empty or incomplete response, which excludes no engine.
     pub(crate) fn new(answer: ShowTrainingJobEnginesResponse) -> Option<Self> {
         let count = answer.items.len();
         let total = answer.total.and_then(|total| usize::try_from(total).ok());
@@ -47,15 +49,13 @@ impl KnownEngines {
         is_whole.then(|| Self(answer.items.into()))
     }
 
-    /// Returns `true` if the job names a preset engine that it uses. With an image, the engine
-    /// only identifies the framework of the image.
+    /// With an image, the engine only identifies the framework of the image.
     pub(crate) fn are_used_by(job: Draft<'_>) -> bool {
         !job.has_stored_algorithm()
             && !job.has(engine::IMAGE_URL)
             && (job.has(engine::ENGINE_ID) || job.has(engine::ENGINE_NAME))
     }
 
-    /// Adds a violation if the job names an engine that does not exist.
     pub(crate) fn check(&self, job: Draft<'_>, report: &mut Report) {
         if !Self::are_used_by(job) {
             return;
@@ -74,7 +74,6 @@ impl KnownEngines {
     }
 }
 
-/// Returns advice for a job whose engine is none of these; `None` if the list has it, or is empty.
 pub(crate) fn engine_advice(engines: &[TrainingEngine], job: Draft<'_>) -> Option<String> {
     let unknown = find_unknown(engines, job)?;
     let wanted = unknown.field.text()?;
@@ -119,4 +118,27 @@ fn distinct<'a>(texts: impl Iterator<Item = Option<&'a str>>) -> Vec<&'a str> {
         }
     }
     distinct
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct KnownSpecs {
+    pub(crate) algorithm: KnownSpec<AlgorithmSpec>,
+    pub(crate) flavor: KnownSpec<FlavorSpec>,
+    pub(crate) engines: Option<KnownEngines>,
+}
+
+/// A spec from the caller has no id and applies to every job.
+#[derive(Clone, Default)]
+pub(crate) struct KnownSpec<T>(Option<(Option<String>, T)>);
+
+impl<T> KnownSpec<T> {
+    pub(crate) fn of(&self, id: Option<&str>) -> Option<&T> {
+        let (known, spec) = self.0.as_ref()?;
+        let fits = known.is_none() || known.as_deref() == id;
+        fits.then_some(spec)
+    }
+
+    pub(crate) fn set(&mut self, id: Option<&str>, spec: T) {
+        self.0 = Some((id.map(str::to_owned), spec));
+    }
 }

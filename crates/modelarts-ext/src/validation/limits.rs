@@ -1,8 +1,7 @@
 //! Limits of single fields, as stated in the description.
 //!
-//! The fields ([`FIELDS`]) and their limits ([`LIMITS`]) come from tables that are generated from
-//! the description. This module adds information that the tables lack, such as error codes and
-//! descriptions of patterns in words. It also lists the fields that rules validate instead.
+//! The [`FIELDS`] and their [`LIMITS`] are generated from the description. This module adds error
+//! codes and words for patterns, and lists the fields that rules validate instead.
 
 use std::borrow::Cow;
 
@@ -26,7 +25,6 @@ use crate::{
     },
 };
 
-/// Name of the request schema for job creation.
 pub(crate) const BODY: &str = create_training_job::SCHEMA;
 
 pub(crate) fn fields(schema: &str) -> impl Iterator<Item = &'static Field> + use<'_> {
@@ -37,14 +35,12 @@ pub(crate) fn field(schema: &str, name: &str) -> Option<&'static Field> {
     fields(schema).find(|field| field.name == name)
 }
 
-/// The fields whose error code is not [`codes::INVALID_PARAM`].
 const CODES: &[(&str, &str)] = &[
     (algorithm::parameters::constraint::TYPE, codes::PARAM_TYPE_ERROR),
     (spec::schedule_policy::PRIORITY, codes::PARAM_RANGE_ERROR),
 ];
 
-/// Fields (schema and name) that are validated by rules instead of their limits, with more precise
-/// wording, other error codes, or as advice.
+/// Fields with rules of more precise wording, with other codes, or as advice.
 const CHECKED_BY_RULES: &[(&str, &str)] = &[
     (BODY, create_training_job::KIND),
     // No source states whether the service accepts `/home` itself (`openapi/SOURCES.md`, D-120).
@@ -62,13 +58,8 @@ pub(crate) fn is_checked_by_rules(schema: &str, name: &str) -> bool {
     CHECKED_BY_RULES.contains(&(schema, name))
 }
 
-/// Enumerations in which an undocumented value is a violation. In all other enumerations, it causes
-/// only a warning, because the service may accept it, as for the runtime type `production`
-/// (`openapi/SOURCES.md`, D-115).
-///
-/// The description declares the first two as closed. The language is open in the description,
-/// because responses contain it; documents list only its two values. For an invalid parameter type,
-/// the service defines the error code `ModelArts.2825`.
+/// Enumerations in which an undocumented value is a violation. Others cause a warning, because the
+/// service may accept more (`openapi/SOURCES.md`, D-115).
 const CLOSED_ENUMS: &[(&str, &str)] = &[
     (node_selector_requirement::SCHEMA, node_selector_requirement::OPERATOR),
     (retention_policy::SCHEMA, retention_policy::POLICY),
@@ -76,17 +67,14 @@ const CLOSED_ENUMS: &[(&str, &str)] = &[
     (parameter_constraint::SCHEMA, parameter_constraint::TYPE),
 ];
 
-/// End of the warning about a value that no document lists.
 const CHECK_SPELLING: &str =
     "check the spelling (documents list no other value, but the service may accept more)";
 
-/// Patterns, each with a description in words, and the advice for a text with other characters.
 const PATTERNS_IN_WORDS: &[(&str, &str, &str)] = &[
     ("^[A-Za-z0-9_-]{1,64}$", "1 to 64 letters, digits, _ and -", "use letters, digits, _ and -"),
     ("^[-a-zA-Z0-9_./]+$", "only letters, digits and -_./", "use letters, digits and -_./"),
 ];
 
-/// Adds a violation to the report for every field below `located` that exceeds a limit.
 pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     for field in fields(schema) {
         let here = located.at(field.name);
@@ -99,7 +87,6 @@ pub(crate) fn check(schema: &str, located: &Located<'_>, report: &mut Report) {
     }
 }
 
-/// Adds a violation, with the code of the field.
 fn add(
     report: &mut Report,
     located: &Located<'_>,
@@ -160,7 +147,6 @@ fn check_shape(shape: Shape, schema: &str, name: &str, located: &Located<'_>, re
     }
 }
 
-/// Collects the fields below `located` that no document mentions.
 pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<Located<'a>>) {
     match shape {
         Shape::Object(schema) => {
@@ -180,8 +166,7 @@ pub(crate) fn unknown<'a>(shape: Shape, located: &Located<'a>, found: &mut Vec<L
     }
 }
 
-/// Returns `true` if the value has the type of the shape. The builder sets only values of the right
-/// type; copied jobs may contain others.
+/// Copied jobs may contain values of the wrong type.
 pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     match shape {
         Shape::Text | Shape::OneOf(_) => value.is_string(),
@@ -193,7 +178,6 @@ pub(crate) fn fits(shape: Shape, value: &Value) -> bool {
     }
 }
 
-/// Returns the type of a shape, in words.
 pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     match shape {
         Shape::Text | Shape::OneOf(_) => "text",
@@ -205,7 +189,6 @@ pub(crate) fn shape_in_words(shape: Shape) -> &'static str {
     }
 }
 
-/// Returns the limits of a field.
 fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
     let limits = LIMITS.iter();
     limits
@@ -213,14 +196,12 @@ fn rules(schema: &str, name: &str) -> impl Iterator<Item = &'static Rule> {
         .map(|limit| &limit.rule)
 }
 
-/// Returns the limits of a field in words, if the string violates one of them.
 pub(crate) fn broken_limit(schema: &str, name: &str, text: &str) -> Option<String> {
     let value = Value::from(text);
     let broken = rules(schema, name).any(|rule| breaks(&value, rule));
     broken.then(|| in_words(schema, name))
 }
 
-/// Returns `true` if a value of the right type violates the limit.
 fn breaks(value: &Value, rule: &Rule) -> bool {
     let count = match value {
         Value::String(text) => text.chars().count(),
@@ -247,7 +228,6 @@ fn breaks(value: &Value, rule: &Rule) -> bool {
     }
 }
 
-/// Returns the advice for a text with a character that the pattern of the rule excludes.
 fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
     let Rule::Pattern(pattern) = *rule else {
         return None;
@@ -259,13 +239,11 @@ fn characters_advice(value: &Value, rule: &Rule) -> Option<&'static str> {
     letters.any(is_other).then_some(advice)
 }
 
-/// Returns `true` if the string matches the pattern. Every string matches a pattern that does not
-/// compile; a test ensures that all patterns compile.
+/// Every text matches a pattern that does not compile; a test ensures that all do.
 fn matches(pattern: &str, text: &str) -> bool {
     regex_lite::Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
 }
 
-/// Returns the values of an enumeration in words: `one of a, b, c`.
 pub(crate) fn one_of(values: &[&str]) -> String {
     match values {
         [only] => (*only).to_owned(),
@@ -273,18 +251,15 @@ pub(crate) fn one_of(values: &[&str]) -> String {
     }
 }
 
-/// Fields (schema and name) whose unit is hours.
 const TIMES: &[(&str, &str)] =
     &[(auto_stop::SCHEMA, auto_stop::DURATION), (reserved_time::SCHEMA, reserved_time::DURATION)];
 
-/// Returns the limits of a field in words; empty for a field without limits.
 pub(crate) fn in_words(schema: &str, name: &str) -> String {
     let rules: Vec<_> = rules(schema, name).collect();
     let is_time = TIMES.contains(&(schema, name));
     describe(&rules) + if is_time { " hours" } else { "" }
 }
 
-/// Returns the limits of a field as a rule: "must have 2 to 128 characters", "must be 1 or more".
 fn requirement(schema: &str, name: &str) -> String {
     let limits = in_words(schema, name);
     let counted = ["characters", "elements", "entries"];

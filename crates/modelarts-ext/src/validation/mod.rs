@@ -1,10 +1,8 @@
 //! Validation of a job before its creation: the report, and the specs of its algorithm and flavor.
 //!
-//! The service reports one error of an invalid job at a time, and a job may wait in a queue before
-//! it fails. The validation reads the whole request body, and reports all problems that it detects.
-//! A problem is a [violation](crate::error::Violation) if the service is known to reject such jobs,
-//! or if a document states the rule. It is a [`Warning`] if a document only recommends the rule, or
-//! if the rule is inferred. `openapi/SOURCES.md` contains a row for each rule.
+//! The service reports one error at a time, and a job may wait in a queue before it fails. The
+//! validation reports all problems: a [violation](crate::error::Violation) of a rule that the
+//! service or a document states, or a [`Warning`]. `openapi/SOURCES.md` has a row for each rule.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -30,43 +28,34 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without sending a request.
-//! [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) reads the specs of the algorithm
-//! and the flavor from the service; the caller can also set them.
-//! [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) reads the specs and validates
-//! before it sends the create request.
+//! [`CreateJob::check`](crate::jobs::create::CreateJob::check) validates without a request, with
+//! the specs that [`CreateJob::look_up`](crate::jobs::create::CreateJob::look_up) read or the
+//! caller set. [`CreateJob::submit`](crate::jobs::create::CreateJob::submit) does both.
 
-// `check` reads the fields of the request body (`draft`, `json_path`) and compares them with the
-// limits of single fields (`limits`), the rules between fields (`rules`), the requirements of the
-// algorithm and the flavor (`known_specs`), and the advice of the documents (`recommendations`).
+// `check` compares the fields of the body (`draft`, `json_path`) with limits, rules,
+// recommendations, and the specs of the algorithm and the flavor.
 
-pub(crate) mod algorithm_spec;
-pub(crate) mod annotations;
 pub(crate) mod draft;
-pub(crate) mod flavor_spec;
 pub(crate) mod json_path;
 pub(crate) mod known_engines;
-pub(crate) mod known_specs;
 pub(crate) mod limits;
 pub(crate) mod obs_path;
 pub(crate) mod recommendations;
 pub(crate) mod report;
-pub(crate) mod response_only;
 pub(crate) mod rules;
+pub(crate) mod specs;
 
-pub use algorithm_spec::AlgorithmSpec;
-pub use flavor_spec::FlavorSpec;
 pub use report::{Report, Warning};
+pub use specs::AlgorithmSpec;
+pub use specs::FlavorSpec;
 
 use serde_json::Value;
 
 use crate::{
     config::cloud::Cloud,
-    validation::{draft::Draft, known_specs::KnownSpecs},
+    validation::{draft::Draft, known_engines::KnownSpecs},
 };
 
-/// Validates the request body of a job creation against the rules of a cloud, against the specs of
-/// its algorithm and flavor, and against the engines of the service, as far as these are known.
 pub(crate) fn check(body: &Value, cloud: Cloud, specs: &KnownSpecs) -> Report {
     let draft = Draft::new(body, cloud);
     let mut report = Report::default();

@@ -1,11 +1,9 @@
-//! OBS paths, in both spellings: `obs://bucket/key` and `/bucket/key`.
+//! Syntax of OBS paths (`obs://bucket/key` and `/bucket/key`), of names, and of container paths.
 
-/// OBS path: the bucket, and the names of the path below it. Consecutive slashes count as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ObsPath<'a>(Vec<&'a str>);
 
 impl<'a> ObsPath<'a> {
-    /// Parses an OBS path; returns `None` for any other string.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         let rest = text.strip_prefix("obs://").or_else(|| text.strip_prefix('/'))?;
         if rest.starts_with('/') || rest.chars().any(char::is_control) {
@@ -16,26 +14,40 @@ impl<'a> ObsPath<'a> {
         (!invalid).then_some(Self(steps))
     }
 
-    /// Returns the path relative to `directory`; `None` if the path is outside the directory.
     pub(crate) fn path_below(&self, directory: &Self) -> Option<String> {
         let rest = self.0.strip_prefix(directory.0.as_slice())?;
         (!rest.is_empty()).then(|| rest.join("/"))
     }
 
-    /// Returns `true` if the two paths are equal, or one contains the other.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
 
-    /// Returns the last name of the path; `None` for a bucket.
     pub(super) fn last_below_bucket(&self) -> Option<&'a str> {
         self.0.get(1..)?.last().copied()
     }
 
-    /// Returns `true` if the path is a bucket without a key.
     pub(super) fn is_bucket(&self) -> bool {
         self.0.len() == 1
     }
+}
+
+/// 1 to 64 letters, digits, `_` and `-`.
+pub(super) fn is_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+pub(super) fn is_variable_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+pub(super) fn is_absolute_plain_path(path: &str) -> bool {
+    path.starts_with('/')
+        && !path.chars().any(char::is_control)
+        && !path.split('/').any(|step| matches!(step, "." | ".."))
 }
 
 #[cfg(test)]

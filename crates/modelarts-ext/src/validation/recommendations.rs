@@ -17,8 +17,7 @@ use crate::{
     error::violation::Actual,
     spelling::nearest,
     validation::{
-        annotations::{OTHERS, SWITCHES},
-        draft::Draft,
+        draft::{Draft, OTHERS, SWITCHES},
         json_path::{Fields, Located},
         limits::{self, BODY},
         obs_path::ObsPath,
@@ -26,7 +25,6 @@ use crate::{
     },
 };
 
-/// All recommendations of the guides.
 const RECOMMENDATIONS: &[fn(Draft<'_>, &mut Vec<Warning>)] = &[
     channel_names,
     repeated_argument_names,
@@ -53,9 +51,7 @@ fn warn(found: &mut Vec<Warning>, fields: Fields<'_>, advice: &'static str) {
     found.extend(fields.iter().map(|field| Warning::at(field, advice)));
 }
 
-/// Finds channels whose names differ from those that the user guide recommends
-/// (`openapi/SOURCES.md`, F3) and most scripts use. Stored algorithms, which name their channels,
-/// and fine-tuning jobs, which need no names, are exempt.
+/// Names that the user guide recommends (`openapi/SOURCES.md`, F3) and most scripts use.
 fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     if job.has_stored_algorithm() || job.is_fine_tuning() {
         return;
@@ -74,8 +70,7 @@ fn channel_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Finds names that a channel shares with a hyper-parameter: both become the argument `--<name>`.
-/// Names that occur twice in the same list violate a rule instead.
+/// A channel and a hyper-parameter of one name become the same argument.
 fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut earlier: Vec<&str> = Vec::new();
     for (list, name) in [
@@ -95,7 +90,6 @@ fn repeated_argument_names(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Returns the OBS paths that must contain data before the job runs: code and inputs.
 fn filled_paths(job: Draft<'_>) -> Vec<ObsPath<'_>> {
     let inputs = job.at(algorithm::INPUTS).items();
     let inputs = inputs.at(input::remote::obs::OBS_URL).into_iter();
@@ -185,8 +179,7 @@ fn ineffective_code_directory(job: Draft<'_>, found: &mut Vec<Warning>) {
     );
 }
 
-/// Finds unknown annotations whose names resemble a known name. The service stores unknown
-/// annotations, but they have no effect.
+/// The service stores unknown annotations, but they have no effect.
 fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     let known = || SWITCHES.into_iter().chain(OTHERS);
     let annotations = job.at(metadata::ANNOTATIONS);
@@ -201,8 +194,7 @@ fn misspelt_annotations(job: Draft<'_>, found: &mut Vec<Warning>) {
     }
 }
 
-/// Finds fields that no document mentions; copied jobs may contain such fields. The warning omits
-/// their values, which may be secrets.
+/// Copied jobs may have such fields. Their values may be secrets, and are omitted.
 fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     let mut fields = Vec::new();
     limits::unknown(Shape::Object(BODY), &job.root(), &mut fields);
@@ -211,8 +203,7 @@ fn unknown_fields(job: Draft<'_>, found: &mut Vec<Warning>) {
     found.extend(warnings.map(|field| Warning::new(field.path(), Actual::Field, advice)));
 }
 
-/// First directories of common local paths. The service interprets such a path as an OBS path in a
-/// bucket of this name.
+/// The service takes a path below one of them for one in a bucket of this name.
 const LOCAL_ROOTS: [&str; 7] = ["home", "root", "tmp", "mnt", "cache", "Users", "var"];
 
 fn local_paths(job: Draft<'_>, found: &mut Vec<Warning>) {

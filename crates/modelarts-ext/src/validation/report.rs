@@ -12,41 +12,33 @@ use crate::{
     validation::json_path::Located,
 };
 
-/// Rule on a new job, from `rules.yaml`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Rule {
     /// Name in `openapi/SOURCES.md`, if it is not the key.
     pub(crate) name: Option<String>,
-    /// General names of the fields that the rule concerns.
     pub(crate) fields: Vec<String>,
     pub(crate) basis: Basis,
-    /// Error code of the service for a job that breaks the rule.
     pub(crate) code: String,
     /// The reason why a broken rule yields only a warning.
     pub(crate) reason: String,
     pub(crate) requirement: String,
-    /// Correction for a job that breaks the rule.
     pub(crate) advice: String,
 }
 
-/// Evidence for a rule, as listed in `openapi/SOURCES.md`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Basis {
     /// The service is known to reject such jobs, or its list of error codes names this cause.
     #[default]
     Refusal,
-    /// A document states the requirement.
     Must,
-    /// A document recommends or seems to imply the requirement.
     Advice,
 }
 
 /// Advice that a job does not follow.
 ///
-/// The service is not known to reject jobs that do not follow it. The advice includes the reason
-/// why it is not a [`Violation`].
+/// The advice includes the reason why it is not a [`Violation`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Warning {
     field: String,
@@ -63,7 +55,6 @@ impl Warning {
         Self { field: field.into(), actual, advice: advice.into() }
     }
 
-    /// Creates a warning about a field, including the value of the field.
     pub(crate) fn at(field: &Located<'_>, advice: impl Into<Cow<'static, str>>) -> Self {
         Self::new(field.path(), field.actual(), advice)
     }
@@ -101,8 +92,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds the finding that a field breaks a rule, in words for this field: a warning if the rule
-    /// is advice, and a violation otherwise.
+    /// A broken rule is a warning if the rule is advice, and a violation otherwise.
     pub(crate) fn add(
         &mut self,
         rule: &'static Rule,
@@ -113,12 +103,10 @@ impl Report {
         self.add_value(rule, field.path(), field.actual(), requirement, advice);
     }
 
-    /// Adds the finding that a field breaks a rule, in the words of the rule.
     pub(crate) fn add_in_words_of(&mut self, rule: &'static Rule, field: &str, actual: Actual) {
         self.add_value(rule, field, actual, &*rule.requirement, &*rule.advice);
     }
 
-    /// Adds a finding like [`add`](Self::add), with an explicit value for the message.
     pub(crate) fn add_value(
         &mut self,
         rule: &'static Rule,
@@ -138,8 +126,7 @@ impl Report {
         }
     }
 
-    /// Returns `true` if no rule is violated. The service may still reject the job for other
-    /// reasons.
+    /// Returns `true` if no rule is violated.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.violations.is_empty()

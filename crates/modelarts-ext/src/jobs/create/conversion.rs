@@ -1,26 +1,35 @@
-//! Conversion of documents and of responses into the request body of a job creation.
+//! Conversion of documents, and of the details of jobs to copy, into the body of a request.
 
-use modelarts_api::{Shape, request_path::parameter};
+use modelarts_api::{
+    Operation, Shape,
+    request_path::{
+        create_training_job::{
+            FTJOB_CONFIG,
+            algorithm::{self, engine, inputs},
+            ftjob_config,
+            metadata::training_experiment_reference as experiment,
+            spec::{SCHEDULE_POLICY, schedule_policy},
+        },
+        parameter,
+    },
+};
 use serde_json::{Map, Value};
 
 use crate::{
     error::violation::{Actual, Violation},
+    jobs::create::json_edit::{get, remove},
     spelling::nearest,
     validation::{
         json_path::{Fields, Located, general_name, has_content},
         limits::{self, BODY},
         report::Warning,
-        response_only::is_response_only,
     },
 };
 
-/// State of a conversion: its violations, and its warnings about fields that are not sent. A
-/// conversion turns numbers into strings where strings are required, and removes nulls.
+/// Conversion into a request: numbers become strings where required, and nulls are removed.
 #[derive(Default)]
 pub(super) struct Conversion {
-    /// `true` for a response of the service. The conversion then preserves undocumented fields,
-    /// omits empty values and the fields that only the service sets, and tolerates other
-    /// deviations.
+    /// `true` for a response, of which empty values and values of the service are omitted.
     is_answer: bool,
     pub(super) violations: Vec<Violation>,
     pub(super) warnings: Vec<Warning>,
@@ -73,8 +82,7 @@ impl Conversion {
                 let read = read.filter(|read| limits::fits(shape, read));
                 read.unwrap_or_else(|| value.clone())
             }
-            // In a response, a value of the wrong type is preserved, because the validation reports
-            // it.
+            // The validation reports values of the wrong type in a response.
             _ if self.is_answer || limits::fits(shape, value) => value.clone(),
             _ => {
                 self.violations.push(Violation::new(
@@ -123,4 +131,68 @@ fn unknown_field(schema: &str, name: &str, located: &Located<'_>) -> Violation {
     // The violation omits the value, because an unknown field may be a misspelt secret.
     let rule = "there is no such field";
     Violation::new(located.path(), Actual::Field, rule, None, advice)
+}
+
+pub(super) fn request_from_details(details: &Value) -> Value {
+    let mut body = Conversion::of_answer().convert_body(details);
+    // The user id applies only to custom images.
+    if get(&body, engine::IMAGE_URL).is_none() {
+        remove(&mut body, engine::RUN_USER);
+    }
+    // A reference has either the id of an experiment or the name of a new one.
+    if get(&body, experiment::ID).is_some() {
+        remove(&mut body, experiment::NAME);
+        remove(&mut body, experiment::DESCRIPTION);
+    }
+    // Older interfaces return the default priority as 0.
+    if get(&body, schedule_policy::PRIORITY) == Some(&0.into()) {
+        remove(&mut body, schedule_policy::PRIORITY);
+    }
+    if !get(&body, SCHEDULE_POLICY).is_some_and(has_content) {
+        remove(&mut body, SCHEDULE_POLICY);
+    }
+    // For jobs without a search, the service returns an empty search configuration.
+    let settings = [
+        ftjob_config::FT_JOB_UUID,
+        ftjob_config::FT_TRAIN_TYPE,
+        ftjob_config::MODEL_TYPE,
+        ftjob_config::TASK_ENV,
+        ftjob_config::CHECKPOINT_CONFIG,
+    ];
+    if settings.iter().all(|field| get(&body, field).is_none()) {
+        remove(&mut body, FTJOB_CONFIG);
+    }
+    body
+}
+
+/// Operation that creates a job. Its row lists the fields that occur only in its response.
+const CREATE: Option<&Operation> = Operation::find("create_training_job");
+
+const DERIVED: [&str; 2] = [algorithm::NAME, inputs::remote::dataset::OBS_URL];
+
+pub(crate) fn is_response_only(general: &str) -> bool {
+    CREATE.is_some_and(|create| create.response_only.contains(&general))
+        || DERIVED.contains(&general)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_the_service_sets_are_response_only() {
+        for general in [
+            "status",
+            "metadata.id",
+            "algorithm.name",
+            "algorithm.outputs[].mode",
+            "algorithm.inputs[].remote.dataset.obs_url",
+            "tasks[].task_resource.attributes",
+        ] {
+            assert!(is_response_only(general), "{general}");
+        }
+        for general in ["metadata", "metadata.name", "status.phase", "spec.resource.flavor_id"] {
+            assert!(!is_response_only(general), "{general}");
+        }
+    }
 }

@@ -13,12 +13,10 @@ use crate::{
     },
 };
 
-/// Sets the field at a path of a body to a value that is given as text.
 pub(super) fn set_field(body: &mut Value, path: &str, value: &str) -> Result<(), Error> {
     set_at(Shape::Object(BODY), body, "", path, value)
 }
 
-/// Sets the value at the path `rest` below a value of this shape, which is at the path `done`.
 fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) -> Result<(), Error> {
     let whole = |step: &str| match (done, step.starts_with('[')) {
         ("", _) => step.to_owned(),
@@ -88,7 +86,6 @@ fn set_at(shape: Shape, slot: &mut Value, done: &str, rest: &str, text: &str) ->
     }
 }
 
-/// Returns the member of an object; null if it is missing. Anything else becomes an object.
 fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
     if !value.is_object() {
         *value = Value::Object(Map::new());
@@ -96,7 +93,6 @@ fn member<'a>(value: &'a mut Value, name: &str) -> &'a mut Value {
     &mut value[name]
 }
 
-/// Returns the value of a field from its text.
 fn typed(shape: Shape, path: &str, text: &str) -> Result<Value, Error> {
     let value = match shape {
         Shape::Text | Shape::OneOf(_) => Value::from(text),

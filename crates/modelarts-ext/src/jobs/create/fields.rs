@@ -53,16 +53,13 @@ impl CreateJob {
         /// Enables or disables the installation of the platform's `MoXing` in the image. Requires
         /// [`preset_image`](Self::preset_image) and [`custom_image`](Self::custom_image).
         install_sys_packages(install: bool) = engine::INSTALL_SYS_PACKAGES;
-        /// Sets the command of a custom image. The user guide requires a single line
-        /// (`openapi/SOURCES.md`, F3): `;` and `&&` join commands.
+        /// Sets the command of a custom image, on a single line (`openapi/SOURCES.md`, F3).
         command(command: text) = algorithm::COMMAND;
-        /// Uses an algorithm of the service. If code, boot file or engine are set as well, they
-        /// override those of the algorithm.
+        /// Uses an algorithm of the service. Code, boot file and engine override its own.
         algorithm(id: text) = algorithm::ID;
         /// Sets the OBS directory with the code, such as `obs://bucket/bert/`.
         code_dir(path: text) = algorithm::CODE_DIR;
-        /// Sets the script to run, a file in the code directory such as
-        /// `obs://bucket/bert/train.py`.
+        /// Sets the script in the code directory, such as `obs://bucket/bert/train.py`.
         boot_file(path: text) = algorithm::BOOT_FILE;
         /// Sets the directory in the container, below `/home`, into which the last directory of
         /// `code_dir` is downloaded. Default `/home/ma-user/modelarts/user-job-dir`.
@@ -71,8 +68,7 @@ impl CreateJob {
         working_dir(path: text) = algorithm::WORKING_DIR;
 
         // Resources and logs.
-        /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`. After
-        /// [`look_up`](Self::look_up), another flavor needs a new look-up.
+        /// Sets the flavor of the nodes, such as `modelarts.vm.cpu.8u`.
         flavor(id: text) = resource::FLAVOR_ID;
         /// Sets the dedicated pool. Default: the public pool.
         pool(id: text) = resource::POOL_ID;
@@ -82,8 +78,7 @@ impl CreateJob {
         nodes(count: u32) = resource::NODE_COUNT;
         /// Sets a custom size of the main container (Huawei Cloud).
         container_size(size: ContainerFlavorRequest) = resource::MAIN_CONTAINER_CUSTOMIZED_FLAVOR;
-        /// Sets the priority in a dedicated pool: 1 to 3; 3 is the highest and requires a
-        /// permission. Default 1.
+        /// Sets the priority in a dedicated pool: 1 to 3, which requires a permission. Default 1.
         priority(priority: u8) = schedule_policy::PRIORITY;
         /// Allows or forbids other jobs to preempt the nodes of this job.
         preemptible(preemptible: bool) = schedule_policy::PREEMPTIBLE;
@@ -91,8 +86,7 @@ impl CreateJob {
         required_affinity(affinity: RequiredAffinityRequest) = schedule_policy::REQUIRED_AFFINITY;
         /// Sets the preferred affinity (Huawei Cloud).
         preferred_affinity(wish: PreferredAffinityRequest) = schedule_policy::PREFERRED_AFFINITY;
-        /// Sets the OBS directory for the logs, which should be empty. Default: the service keeps
-        /// logs for 30 days.
+        /// Sets the OBS directory for the logs. Default: the service keeps logs for 30 days.
         log_path(obs_path: text) = log_export_path::OBS_URL;
         /// Sets the directory on the host to which the logs are written.
         log_host_path(path: text) = log_export_path::HOST_PATH;

@@ -1,43 +1,52 @@
 //! Jobs from JSON and YAML documents.
 
+use std::fmt;
+
 use modelarts_api::{Shape, request_path::create_training_job::KIND};
-use serde_json::Value;
+use serde::{
+    Deserializer,
+    de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value};
+use serde_saphyr::UserMessageFormatter;
 
 use crate::{
     error::Error,
     jobs::{
-        create::{CreateJob, conversion::Conversion, copy::request_from_details, document},
+        create::{
+            CreateJob,
+            conversion::{Conversion, request_from_details},
+        },
+        job::JobHandle,
         training_jobs::TrainingJobs,
     },
-    validation::{limits::BODY, report::Warning},
+    validation::{
+        limits::{self, BODY},
+        report::Warning,
+    },
 };
 
 impl TrainingJobs {
-    /// Returns the builder of a job that is described by JSON: the body of a request, as returned
-    /// by [`CreateJob::body`], or the details of a job. Details are recognized by fields that occur
-    /// only in responses, such as `status`. They are converted as by
-    /// [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as), and [`CreateJob::check`] warns
-    /// about each field that is not sent.
+    /// Returns the builder of a job from JSON: the body of a request, or the details of a job,
+    /// which are converted as by [`JobHandle::copy_as`](crate::jobs::JobHandle::copy_as).
+    /// [`CreateJob::check`] warns about each field that is not sent.
     ///
     /// # Errors
-    /// Invalid JSON, or a duplicate key: the error states the line. Fields that occur neither in
-    /// requests nor in responses, or values of wrong types: [`Error::violations`] contains all of
-    /// them, each with its path and the most similar name.
+    /// Invalid JSON or a duplicate key, with the line. Unknown fields and values of wrong types:
+    /// [`Error::violations`] has all of them, with their paths and the most similar names.
     pub fn from_json(&self, text: &str) -> Result<CreateJob, Error> {
-        self.from_value(&document::json(text)?)
+        self.from_value(&json(text)?)
     }
 
-    /// Returns the builder of a job that is described by YAML, in the form of a request body. In
-    /// string fields, such as the value of a hyper-parameter, `007`, `1.50` and `yes` are taken
-    /// literally. Anchors, aliases and merges are resolved.
+    /// Returns the builder of a job from YAML, in the form of a request body. In string fields,
+    /// `007`, `1.50` and `yes` are taken literally. Anchors, aliases and merges are resolved.
     ///
     /// # Errors
     /// Same as [`from_json`](Self::from_json).
     pub fn from_yaml(&self, text: &str) -> Result<CreateJob, Error> {
-        // Untyped parsing finds all violations with their paths; typed parsing preserves `007` as a
-        // string.
-        request_body(&document::yaml(Shape::Any, text)?)?;
-        self.from_value(&document::yaml(Shape::Object(BODY), text)?)
+        // Untyped parsing finds all violations; typed parsing preserves `007` as a string.
+        request_body(&yaml(Shape::Any, text)?)?;
+        self.from_value(&yaml(Shape::Object(BODY), text)?)
     }
 
     /// Returns the builder of a job that is described by a JSON value.
@@ -52,8 +61,39 @@ impl TrainingJobs {
     }
 }
 
-/// Converts a document into a request body, and returns warnings about the fields that are not
-/// sent.
+impl JobHandle {
+    /// Returns a builder with the settings of this job and another name, with one call.
+    ///
+    /// Undocumented fields are kept: [`check`](CreateJob::check) warns about them, and
+    /// [`without_field`](CreateJob::without_field) removes them. Values that the service sets and
+    /// empty values are dropped. Code and engine may override those of an algorithm.
+    ///
+    /// Outputs and the path of the logs are kept as well, so the copy overwrites files of this job.
+    /// To keep both, replace each output:
+    ///
+    /// ```no_run
+    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
+    /// let copy = job.copy_as("bert-2").await?;
+    /// let copy = copy
+    ///     .without_output("train_url")
+    ///     .output("train_url", "obs://bucket/model-2/");
+    /// # let _ = copy;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// Set `train_type` and `spec.asset_id` of fine-tuning again, which details do not contain.
+    ///
+    /// # Errors
+    /// Same as [`TrainingJobs::get`](crate::jobs::TrainingJobs::get).
+    pub async fn copy_as(&self, name: impl Into<String>) -> Result<CreateJob, Error> {
+        let job = self.get().await?;
+        // The raw response is converted, because the response types lack undocumented fields.
+        let details = serde_json::from_slice(job.raw())
+            .map_err(|error| Error::invalid(format!("the job is not understood: {error}")))?;
+        Ok(CreateJob::from_body(self.client().clone(), request_from_details(&details)).name(name))
+    }
+}
+
 fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
     if document.is_null() {
         return Err(Error::invalid(
@@ -78,4 +118,113 @@ fn request_body(document: &Value) -> Result<(Value, Vec<Warning>), Error> {
         body = request_from_details(&body);
     }
     Ok((body, conversion.warnings))
+}
+
+/// Without duplicate keys. The YAML parser accepts trailing commas, and rejects deep nesting.
+pub(super) fn json(text: &str) -> Result<Value, Error> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let value = ShapeSeed(Shape::Any).deserialize(&mut deserializer);
+    value
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| Error::invalid(format!("not JSON: {error}")))
+}
+
+/// Parses YAML. Where the shape is a string, `007`, `yes` and `1.50` are taken literally.
+pub(super) fn yaml(shape: Shape, text: &str) -> Result<Value, Error> {
+    // Error messages omit the surrounding lines, which may contain secrets.
+    let options = serde_saphyr::options! { with_snippet: false };
+    serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+        ShapeSeed(shape).deserialize(deserializer)
+    })
+    .map_err(|error| {
+        let message = error.render_with_formatter(&UserMessageFormatter);
+        Error::invalid(format!("not YAML: {message}"))
+    })
+}
+
+struct ShapeSeed(Shape);
+
+impl<'de> DeserializeSeed<'de> for ShapeSeed {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_option(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ShapeSeed {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(limits::shape_in_words(self.0))
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        match self.0 {
+            Shape::Text | Shape::OneOf(_) => deserializer.deserialize_str(self),
+            Shape::Object(_) | Shape::Map(_) => deserializer.deserialize_map(self),
+            Shape::List(_) => deserializer.deserialize_seq(self),
+            _ => deserializer.deserialize_any(self),
+        }
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inner = match self.0 {
+            Shape::List(inner) => *inner,
+            _ => Shape::Any,
+        };
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(ShapeSeed(inner))? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if members.contains_key(&key) {
+                let error = format_args!("the key {key:?} comes twice");
+                return Err(A::Error::custom(error));
+            }
+            let shape = match self.0 {
+                Shape::Object(schema) => {
+                    limits::field(schema, &key).map_or(Shape::Any, |field| field.shape)
+                }
+                Shape::Map(inner) => *inner,
+                _ => Shape::Any,
+            };
+            let value = entries.next_value_seed(ShapeSeed(shape))?;
+            members.insert(key, value);
+        }
+        Ok(members.into())
+    }
 }

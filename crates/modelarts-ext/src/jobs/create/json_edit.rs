@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Returns an object that contains these values at these paths.
 pub(super) fn object<const N: usize>(fields: [(&str, Value); N]) -> Value {
     let mut object = Value::Null;
     for (path, value) in fields {
@@ -16,18 +15,15 @@ pub(super) fn text(text: impl Into<String>) -> Value {
     Value::String(text.into())
 }
 
-/// Returns the value at a path; `None` if the path does not exist.
 pub(super) fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     names.try_fold(body, |value, name| value.get(name))
 }
 
-/// Returns the text at a path; empty if it is missing.
 pub(super) fn text_at<'a>(body: &'a Value, path: &str) -> &'a str {
     get(body, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Returns the value at a path. Missing objects along the path are created.
 pub(super) fn slot<'a>(body: &'a mut Value, path: &str) -> &'a mut Value {
     path.split('.').fold(body, member)
 }
@@ -45,7 +41,6 @@ pub(super) fn set(body: &mut Value, path: &str, value: impl Serialize) {
     *slot(body, path) = serde_json::to_value(value).unwrap_or_default();
 }
 
-/// Appends a value to the list at a path.
 pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     let list = slot(body, path);
     let value = serde_json::to_value(value).unwrap_or_default();
@@ -55,12 +50,10 @@ pub(super) fn push(body: &mut Value, path: &str, value: impl Serialize) {
     }
 }
 
-/// Sets an entry of the map at a path. The key may contain dots.
 pub(super) fn insert(body: &mut Value, path: &str, key: &str, value: String) {
     *member(slot(body, path), key) = value.into();
 }
 
-/// Removes the field at a path, and keeps its parent.
 pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     let (parent, name) = match path.rsplit_once('.') {
         Some((parent, name)) => {
@@ -72,7 +65,6 @@ pub(super) fn remove(body: &mut Value, path: &str) -> Option<Value> {
     parent.as_object_mut()?.remove(name)
 }
 
-/// Removes all nulls from nested objects and lists.
 pub(super) fn prune(value: &mut Value) {
     match value {
         Value::Object(members) => {

@@ -22,17 +22,14 @@ use crate::{
 };
 
 pub(super) const MAX_BYTES: u64 = 5 << 30;
-/// Maximum number of files in a code directory, not counting directories.
 pub(super) const MAX_FILES: u64 = 1000;
 pub(super) const MAX_LEVELS: usize = 32;
-/// Recommended maximum size of a code directory, in bytes. The service accepts larger code
-/// directories, but each task then needs more time to download the code.
+/// In bytes. The service accepts more, which each task then downloads.
 pub(super) const RECOMMENDED_BYTES: u64 = 50 << 20;
 
 /// A local code directory: its files, and the size and depth of its content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDir {
-    /// Paths relative to the directory, in which a boot file is searched.
     paths: BTreeSet<String>,
     bytes: u64,
     files: u64,
@@ -71,8 +68,7 @@ impl CodeDir {
         Ok(code)
     }
 
-    /// Takes the files that an upload sends, without those that it leaves out: their paths relative
-    /// to the directory, with slashes, and their sizes in bytes.
+    /// Takes the files that an upload sends: relative paths with slashes, and sizes in bytes.
     ///
     /// ```
     /// use modelarts_ext::jobs::create::CodeDir;
@@ -121,15 +117,13 @@ impl CodeDir {
         self.directories
     }
 
-    /// Returns the number of nested directory levels: 0 if the code directory contains no
-    /// directory.
+    /// Returns the number of nested directory levels, 0 without a directory.
     #[must_use]
     pub fn levels(&self) -> usize {
         self.levels
     }
 
-    /// Checks the directory against the limits of the service: 5 GB, 1,000 files, 32 levels.
-    /// `boot_file` is a path relative to the directory, such as `src/train.py`.
+    /// Checks the limits: 5 GB, 1,000 files, 32 levels. `boot_file` is a relative path.
     pub fn check(&self, boot_file: Option<&str>) -> Report {
         let mut report = Report::default();
         let bytes = || Actual::Measured(json!({"bytes": self.bytes}), size(self.bytes));
@@ -173,8 +167,7 @@ impl CodeDir {
         }
     }
 
-    /// Returns the file of the directory whose path is most similar to this one. A file of the same
-    /// name in another directory takes precedence.
+    /// Prefers a file of the same name in another directory.
     fn near_file(&self, boot_file: &str) -> Option<&str> {
         let file_name = |path: &str| path.rsplit('/').next().map(str::to_lowercase);
         let wanted = file_name(boot_file);
@@ -184,9 +177,8 @@ impl CodeDir {
     }
 }
 
-/// Checks that a local file or directory fits on the disk of a flavor
-/// ([`FlavorSpec::disk_gb`](crate::validation::FlavorSpec::disk_gb)), to which the service
-/// downloads inputs.
+/// Checks that a local file or directory fits on the [disk](crate::validation::FlavorSpec::disk_gb)
+/// of a flavor, to which the service downloads inputs.
 ///
 /// # Errors
 /// Returned if a file cannot be read.
@@ -203,8 +195,7 @@ pub fn check_input_size(path: impl AsRef<Path>, disk_gb: u64) -> Result<Report, 
     Ok(compare_with_disk(bytes, disk_gb))
 }
 
-/// Returns a size for messages. It has the number of bytes, because a size just above a limit is
-/// rounded to the limit.
+/// Has the number of bytes, because a size just above a limit is rounded to it.
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
@@ -228,8 +219,7 @@ fn compare_with_disk(bytes: u64, disk_gb: u64) -> Report {
             INPUTS,
             value(),
             "must fit the disk of the flavor",
-            // The service detects this error only during the download, and defines no error code
-            // for it.
+            // The service finds the error only during the download, and has no code for it.
             None,
             "choose a flavor with a larger disk, or mount the data as a volume",
         ));

@@ -1,13 +1,10 @@
 //! Creation of jobs: the builder [`CreateJob`], its validation, and `submit`.
 //!
-//! The request body of a job is deeply nested, its fields depend on each other, and the service
-//! reports one error at a time. [`CreateJob`] builds the request body with setters, which do not
-//! fail. [`CreateJob::check`] reports all errors that can be detected locally. If it finds errors,
-//! [`CreateJob::submit`] returns them and does not send the create request.
+//! [`CreateJob`] builds the request body with setters, which do not fail. [`CreateJob::check`]
+//! reports all errors that can be detected locally; [`CreateJob::submit`] then does not send it.
 //!
-//! If the response to the create request is lost, the job may exist and incur costs. `submit`
-//! therefore searches for the job by its name, and repeats the request only if the search finds no
-//! job.
+//! If the response is lost, the job may exist and incur costs. `submit` therefore searches for the
+//! job, and repeats the request only if it finds none.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -60,31 +57,25 @@
 //! | a job from YAML or JSON | [`TrainingJobs::from_yaml`], [`TrainingJobs::from_json`] |
 //! | a copy of a job | [`JobHandle::copy_as`](crate::JobHandle::copy_as) |
 
-// `CreateJob` holds the JSON of the request. `fields` and `setters` write to its generated paths
-// (`json_edit`), and `field_path` to a path that is given as text; `channels` and
-// `hyperparameter_search` have the types that they take. `from_document` reads the request from
-// JSON and YAML (`document`), `copy` from the details of a job; both use `conversion`. `submission`
-// looks up the algorithm and the flavor, validates the job, and creates it exactly once.
-// `local_files` validates files before they are uploaded. `creating_page_tests` writes the tables
-// of CREATING.md.
+// `CreateJob` holds the JSON of the request (`json_edit`). `fields`, `setters` and `field_path`
+// write to it, with values of `channels`. `from_document` reads it from JSON, YAML or a job, and
+// `conversion` makes a request of it. `submission` looks up, validates and creates the job
+// exactly once. `creating_page_tests` writes the tables of CREATING.md.
 
 mod channels;
 mod conversion;
-mod copy;
 #[cfg(test)]
 mod creating_page_tests;
-mod document;
 mod field_path;
 mod fields;
 mod from_document;
-mod hyperparameter_search;
 mod json_edit;
 mod local_files;
 mod setters;
 mod submission;
 
+pub use channels::HyperparameterSearch;
 pub use channels::{Input, Output, Volume};
-pub use hyperparameter_search::HyperparameterSearch;
 pub use local_files::{CodeDir, check_input_size};
 
 use std::{fmt, path::Path};
@@ -109,20 +100,17 @@ use crate::{
     },
     validation::{
         self,
-        algorithm_spec::AlgorithmSpec,
-        flavor_spec::FlavorSpec,
-        known_specs::KnownSpecs,
+        known_engines::KnownSpecs,
         obs_path::ObsPath,
         report::{Report, Warning},
+        specs::{AlgorithmSpec, FlavorSpec},
     },
 };
 
-/// Builder of a job. The setters do not fail, and no request is sent before
-/// [`submit`](Self::submit).
+/// Builder of a job. No request is sent before [`submit`](Self::submit).
 ///
-/// [`check`](Self::check) reports all errors at once; [`body`](Self::body) returns the request.
-/// [`guide::creating`](crate::guide::creating) describes the steps from a local script to a running
-/// job, and lists all parameters.
+/// [`check`](Self::check) reports all errors; [`body`](Self::body) returns the request.
+/// [`guide::creating`](crate::guide::creating) lists all parameters.
 #[derive(Clone)]
 #[must_use = "nothing is sent before submit()"]
 pub struct CreateJob {
@@ -130,21 +118,16 @@ pub struct CreateJob {
     body: Value,
     cloud: Cloud,
     specs: KnownSpecs,
-    /// Errors of the last look-up.
     unread: Vec<Error>,
     validation: Validation,
     /// Warnings about fields of the source document that the request body omits.
     warnings: Vec<Warning>,
 }
 
-/// Validation of a job before it is sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Validation {
-    /// Looks up the algorithm and the flavor, and checks the job.
     Full,
-    /// Checks the job without a request.
     Local,
-    /// Leaves the validation to the service.
     Off,
 }
 
@@ -162,7 +145,6 @@ impl TrainingJobs {
 }
 
 impl CreateJob {
-    /// Creates a builder from a request body in which all fields have the right types.
     pub(super) fn from_body(client: Client, body: Value) -> Self {
         Self {
             cloud: client.cloud(),
@@ -190,7 +172,6 @@ impl CreateJob {
         self
     }
 
-    /// Removes the element with this name from the list at a path.
     pub(super) fn without_item(mut self, list: &str, name: &str) -> Self {
         if let Some(items) = json_edit::slot(&mut self.body, list).as_array_mut() {
             items.retain(|item| item.get(input::NAME).and_then(Value::as_str) != Some(name));
@@ -198,15 +179,13 @@ impl CreateJob {
         self
     }
 
-    /// Sets the cloud whose rules apply. Default: the cloud of the
-    /// [client](crate::client::ClientBuilder::cloud).
+    /// Sets the cloud whose rules apply. Default: that of the client.
     pub fn cloud(mut self, cloud: Cloud) -> Self {
         self.cloud = cloud;
         self
     }
 
-    /// Sets the field at a path to a value that is given as text, such as an argument of a command
-    /// line.
+    /// Sets the field at a path to a value as text, such as an argument of a command line.
     ///
     /// ```
     /// # fn main() -> Result<(), modelarts_ext::Error> {
@@ -225,29 +204,24 @@ impl CreateJob {
     /// # Ok(()) }
     /// ```
     ///
-    /// The type of the field determines the value: text is taken literally, anything else is JSON,
-    /// and `null` removes the field. `[0]` is the first element of a list; the index after the last
-    /// element appends one. The rest of a path below a map, such as `algorithm.environments`, is
-    /// the key.
+    /// The field determines the type: text is taken literally, anything else is JSON, and `null`
+    /// removes the field. The index after the last element appends one. The rest of a path below a
+    /// map, such as `algorithm.environments`, is the key.
     ///
     /// # Errors
-    /// A field that does not exist, with the most similar name, and a value of the wrong type. The
-    /// error names the path.
+    /// An unknown field, with the most similar name, and a value of the wrong type.
     pub fn set_field(mut self, path: &str, value: &str) -> Result<Self, Error> {
         field_path::set_field(&mut self.body, path, value)?;
         Ok(self)
     }
 
-    /// Removes a field, such as `spec.notification`, that was set before, copied, or read from a
-    /// document.
+    /// Removes a field, such as `spec.notification`.
     pub fn without_field(mut self, field: &str) -> Self {
         json_edit::remove(&mut self.body, field);
         self
     }
 
-    /// Sets the spec of the algorithm for [`check`](Self::check): its channels, constraints of its
-    /// hyper-parameters, and the flavors that it requires. [`look_up`](Self::look_up) reads it from
-    /// the service.
+    /// Sets the spec of the algorithm, which [`look_up`](Self::look_up) reads otherwise.
     pub fn with_algorithm_spec(mut self, spec: AlgorithmSpec) -> Self {
         self.specs.algorithm.set(None, spec);
         self
@@ -260,8 +234,7 @@ impl CreateJob {
         self
     }
 
-    /// Disables the [look-up](Self::look_up), also in [`submit`](Self::submit), which saves up to
-    /// two calls.
+    /// Disables the [look-up](Self::look_up), also in [`submit`](Self::submit).
     pub fn without_look_up(mut self) -> Self {
         if self.validation == Validation::Full {
             self.validation = Validation::Local;
@@ -276,8 +249,7 @@ impl CreateJob {
         self
     }
 
-    /// Returns the errors of the last [look-up](Self::look_up). The job is not validated against
-    /// what could not be read.
+    /// Returns the errors of the last [look-up](Self::look_up), whose specs are not validated.
     #[must_use]
     pub fn unread(&self) -> &[Error] {
         &self.unread
@@ -298,24 +270,19 @@ impl CreateJob {
         body
     }
 
-    /// Returns the body as the type of the generated client. That type contains only the documented
-    /// fields, so it omits all other fields of a copied job.
+    /// Returns the body as the type of the generated client, without undocumented fields.
     ///
     /// # Errors
-    /// Returned for a body that does not fit the type, such as one with a fractional number of
-    /// nodes.
+    /// Returned for a body that does not fit the type.
     pub fn request(&self) -> Result<types::CreateTrainingJobRequest, Error> {
         serde_path_to_error::deserialize(self.body())
             .map_err(|error| Error::invalid(format!("{}: {}", error.path(), error.inner())))
     }
 
-    /// Validates the job without sending a request, and reports all errors that can be detected
-    /// locally.
+    /// Validates the job without a request, and reports all errors that are found.
     ///
-    /// A violated rule is reported as a violation if the service is known to reject such jobs or a
-    /// document states the rule. It is reported as a warning, with the reason, if a document only
-    /// recommends the rule or if the rule is inferred. `openapi/SOURCES.md` contains a row for each
-    /// rule.
+    /// A rule is a violation if the service is known to reject such jobs or a document states it,
+    /// and a warning if it is only recommended or inferred (`openapi/SOURCES.md`).
     ///
     /// Only the service can check whether the name is in use, and whether OBS objects and pools
     /// exist. The algorithm, the flavor and the engine are validated after a
@@ -329,8 +296,7 @@ impl CreateJob {
         report
     }
 
-    /// Checks a local directory before it is uploaded as the code directory of the job. The
-    /// directory must comply with the limits of the service, and contain the boot file of the job.
+    /// Checks a local code directory before its upload: its limits, and the boot file of the job.
     ///
     /// # Errors
     /// Returned if a file or directory does not exist or cannot be read.

@@ -27,7 +27,7 @@ use crate::{
         CreateJob, HyperparameterSearch, Input, Output, Volume,
         json_edit::{self, object, text},
     },
-    validation::annotations::{HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
+    validation::draft::{HANG_RETRY, INSIGHT, JUPYTER, RETRIES, TENSORBOARD, UNCONDITIONAL},
 };
 
 impl CreateJob {
@@ -72,11 +72,9 @@ impl CreateJob {
         self.without_field(engine::ENGINE_ID).set(engine::IMAGE_URL, url.into())
     }
 
-    /// Sets the user id of a custom image: 1000 to 65535, or 0 to 65535 in a dedicated pool.
-    /// Default 1000.
+    /// Sets the user id of a custom image: 1000 to 65535, or from 0 in a dedicated pool.
     ///
-    /// No source documents a request field for the user id (`openapi/SOURCES.md`, O, S, F3), so the
-    /// client sends it in the field that responses use.
+    /// Sent in the field of responses, as no source documents one (`openapi/SOURCES.md`, O, S, F3).
     pub fn run_user(self, id: u32) -> Self {
         self.set(engine::RUN_USER, id.to_string())
     }
@@ -87,9 +85,7 @@ impl CreateJob {
             .set(algorithm::ITEM_VERSION_ID, version.into())
     }
 
-    /// Adds a hyper-parameter. The script receives it as `--<name>=<value>`. A later value replaces
-    /// an earlier one of the same name. A name that the job does not have yet, such as a misspelt
-    /// one in a copy, adds a hyper-parameter and leaves the others as they are.
+    /// Sets a hyper-parameter, which the script receives as `--<name>=<value>`.
     pub fn parameter(self, name: impl Into<String>, value: impl fmt::Display) -> Self {
         self.set_parameter(object([
             (parameter::NAME, text(name)),
@@ -97,8 +93,7 @@ impl CreateJob {
         ]))
     }
 
-    /// Adds a hyper-parameter with a description or a constraint. A later parameter replaces an
-    /// earlier one of the same name.
+    /// Adds a hyper-parameter with a description or a constraint, or replaces one of its name.
     pub fn add_parameter(self, parameter: types::ParameterRequest) -> Self {
         self.set_parameter(serde_json::to_value(parameter).unwrap_or_default())
     }
@@ -111,16 +106,14 @@ impl CreateJob {
             .flatten()
             .find(|item| item.get(parameter::NAME) == new.get(parameter::NAME));
         match (existing, new) {
-            // Only the fields of the new parameter are replaced. Other fields that a copied job has
-            // for this parameter are kept.
+            // Other fields of the parameter, which a copied job may have, are kept.
             (Some(Value::Object(members)), Value::Object(new)) => members.extend(new),
             (_, new) => return self.push(PARAMETERS, new),
         }
         self
     }
 
-    /// Removes a hyper-parameter by its name. Useful for a job that was copied or read from a
-    /// document.
+    /// Removes a hyper-parameter by its name.
     pub fn without_parameter(self, name: &str) -> Self {
         self.without_item(PARAMETERS, name)
     }
@@ -143,15 +136,13 @@ impl CreateJob {
         self.set(AUTO_SEARCH, search.0)
     }
 
-    /// Sets a hyper-parameter search that is configured by a YAML file in OBS and uses the
-    /// framework in an OBS directory.
+    /// Sets a hyper-parameter search by a YAML file and a framework in OBS.
     pub fn search_files(self, config: impl Into<String>, framework: impl Into<String>) -> Self {
         self.set(algorithm::AUTOSEARCH_CONFIG_PATH, config.into())
             .set(algorithm::AUTOSEARCH_FRAMEWORK_PATH, framework.into())
     }
 
-    /// Adds a task to a heterogeneous job. The tasks replace the algorithm and the resources of the
-    /// job.
+    /// Adds a task to a heterogeneous job, instead of algorithm and resources of the job.
     pub fn task(self, task: types::TaskRequest) -> Self {
         self.push(TASKS, task)
     }
@@ -165,8 +156,7 @@ impl CreateJob {
         self.set(TRAIN_TYPE, method.as_str()).set(FTJOB_CONFIG, config)
     }
 
-    /// Adds an input channel. The script receives `--<name>=<directory>`, where the directory
-    /// contains a copy of the OBS directory.
+    /// Adds an input, whose directory in the container the script receives as `--<name>`.
     pub fn input(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_input(Input::obs(name, obs_path))
     }
@@ -181,8 +171,7 @@ impl CreateJob {
         self.without_item(INPUTS, name)
     }
 
-    /// Adds an output channel. The script receives `--<name>=<directory>`, and the service copies
-    /// the files of that directory to OBS.
+    /// Adds an output, whose directory in the container the script receives as `--<name>`.
     pub fn output(self, name: impl Into<String>, obs_path: impl Into<String>) -> Self {
         self.add_output(Output::obs(name, obs_path))
     }
@@ -245,8 +234,7 @@ impl CreateJob {
         self.set(spec::AUTO_STOP, limit)
     }
 
-    /// Keeps the resources allocated for this time after the end of the job, in whole hours (Huawei
-    /// Cloud).
+    /// Keeps the resources after the end of the job, in whole hours (Huawei Cloud).
     pub fn reserve(self, time: Duration) -> Self {
         let time = object([
             (reserved_time::TIME_UNIT, text("HOURS")),
@@ -296,15 +284,13 @@ impl CreateJob {
         sources.fold(self, |job, source| job.push(summary::DATA_SOURCES, source))
     }
 
-    /// Sets the type of the job's visualization logs, and their directory in a parallel file
-    /// system, such as `obs://file-system/logs/`.
+    /// Sets the type of the visualization logs, and their directory in a parallel file system.
     pub fn summary(self, kind: types::SummaryLogType, pfs_path: impl Into<String>) -> Self {
         self.set(summary::LOG_TYPE, kind.as_str())
             .set(summary::log_dir::pfs::PFS_PATH, pfs_path.into())
     }
 
-    /// Sets the URL path and the port at which the job serves metrics, in the older form of the
-    /// request.
+    /// Sets the URL path and the port of metrics, in the older form of the request.
     pub fn metrics_url(self, url: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::METRICS_URL, text(url)),
@@ -313,8 +299,7 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, metrics)
     }
 
-    /// Sets the HTTP path and the port at which the job serves metrics: a path of 2 to 128
-    /// characters, a port from 10001 to 20000.
+    /// Sets the HTTP path (2 to 128 characters) and the port (10001 to 20000) of metrics.
     pub fn metrics_http(self, path: impl Into<String>, port: u16) -> Self {
         let metrics = object([
             (custom_metrics::http_get::PATH, text(path)),
@@ -329,8 +314,7 @@ impl CreateJob {
         self.push(CUSTOM_METRICS, object([(custom_metrics::exec::COMMAND, command)]))
     }
 
-    /// Stores the model of the job in OBS; `local_path` is its directory in the container (Huawei
-    /// Cloud).
+    /// Stores the model, in a directory of the container, in OBS (Huawei Cloud).
     pub fn output_model(self, obs_path: impl Into<String>, local_path: impl Into<String>) -> Self {
         let model = object([
             (output_model::obs::OBS_PATH, text(obs_path)),
@@ -340,8 +324,7 @@ impl CreateJob {
     }
 }
 
-/// Converts a duration into hours, the unit of the service. A fraction is preserved, so that the
-/// validation reports it.
+/// A fraction of an hour is preserved, so that the validation reports it.
 fn hours(time: Duration) -> Value {
     match (time.subsec_nanos(), time.as_secs() % 3600) {
         (0, 0) => (time.as_secs() / 3600).into(),

@@ -1,8 +1,12 @@
-//! `Facts`: the input of the rules, from the details of a job and from what was read beside them.
+//! `Facts`: the input of the rules; `Finding`: the conclusion from them.
 
 use std::time::Duration;
 
-use modelarts_api::types::{EventLevel, FaultScenario, Phase, RecoveryKind, RunningRecord};
+use modelarts_api::{
+    Cause,
+    diagnosis::Confidence,
+    types::{EventLevel, FaultScenario, Phase, RecoveryKind, RunningRecord},
+};
 
 use crate::{
     jobs::{
@@ -15,36 +19,28 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Facts about a job. Those of [`Facts::of`] need no call.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) phase: Option<Phase>,
     pub(super) secondary_phase: Option<String>,
-    /// Tasks of the job.
     pub(super) tasks: Vec<String>,
     pub(super) has_started: bool,
     pub(super) time_run: Option<Duration>,
-    /// First task that failed, its exit code and its message, as the details state them.
     pub(super) failed: Option<Failed>,
     pub(super) runs: Vec<Run>,
     pub(super) auto_stop: Option<Duration>,
     pub(super) flavor: Option<String>,
-    /// Memory of the flavor, such as `32 GB`.
     pub(super) memory: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) inputs: Vec<Input>,
-    /// Events, newest first.
     pub(super) events: Vec<Event>,
-    /// Ends of logs; first that of the failed task.
     pub(super) logs: Vec<TaskLog>,
     /// Largest of the last values of the memory usage, with the time of the newest of them.
     pub(super) memory_usage: Option<(Timestamp, f64)>,
     pub(super) queue: Option<Evidence>,
-    /// Information that could not be read.
     pub(super) unavailable: Vec<Evidence>,
 }
 
-/// Task that failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Failed {
     pub(super) task: Option<String>,
@@ -52,7 +48,6 @@ pub(super) struct Failed {
     pub(super) message: Option<String>,
 }
 
-/// Run of a job, from its start to its end or the next restart.
 #[derive(Debug, Default)]
 pub(super) struct Run {
     pub(super) ended_at: Option<Timestamp>,
@@ -61,14 +56,12 @@ pub(super) struct Run {
     pub(super) fault: Option<Fault>,
 }
 
-/// Fault of the platform that ended a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     Node,
     Hang,
 }
 
-/// Input channel, with its directory in the container and its place in OBS.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     pub(super) name: String,
@@ -76,7 +69,6 @@ pub(super) struct Input {
     pub(super) remote: Option<String>,
 }
 
-/// End of the log of a task.
 #[derive(Debug, Default)]
 pub(super) struct TaskLog {
     pub(super) task: String,
@@ -84,7 +76,6 @@ pub(super) struct TaskLog {
 }
 
 impl Facts {
-    /// Collects the facts that the details of a job contain.
     pub(super) fn of(job: &Job) -> Self {
         let details = job.details();
         let spec = details.spec.as_deref();
@@ -136,8 +127,7 @@ impl Facts {
         self.runs.len().saturating_sub(1)
     }
 
-    /// Returns the task that failed with its exit code: from the details, the record of the last
-    /// run, the events, or the log, whichever states it first.
+    /// Returns the failed task by the details, the last run, the events, or the log.
     pub(super) fn failed_task(&self) -> Failed {
         let mut failed = self.failed.clone().unwrap_or_default();
         if failed.exit_code.is_some_and(|code| code != 0) {
@@ -174,22 +164,18 @@ impl Facts {
         self.events[..restart.unwrap_or(self.events.len())].iter()
     }
 
-    /// Returns the newest event since the job began to run, or else since the last restart, that
-    /// `is_searched` accepts. Earlier events did not end the job, such as a preemption after which
-    /// it ran again.
+    /// Returns the newest event since the job began to run. Earlier ones did not end it.
     pub(super) fn last_end(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run()
             .take_while(|event| event.kind() != EventKind::Running)
             .find(|event| is_searched(&event.kind()))
     }
 
-    /// Returns the newest event since the last restart that `is_searched` accepts.
     pub(super) fn newest_event(&self, is_searched: impl Fn(&EventKind) -> bool) -> Option<&Event> {
         self.events_of_last_run().find(|event| is_searched(&event.kind()))
     }
 
-    /// Returns the tasks that ended with an error according to the events, without those that were
-    /// stopped because another one failed.
+    /// Returns the tasks that failed, without those that were stopped because another one did.
     pub(super) fn failed_tasks(&self) -> Vec<String> {
         let ends = self.events_of_last_run().filter_map(finished).rev();
         ends.filter(|(_, code)| *code != 0 && signal_name(*code) != Some("SIGTERM"))
@@ -197,8 +183,6 @@ impl Facts {
             .collect()
     }
 
-    /// Returns the exit code with the time of its event, the runs of a restarted job, and the error
-    /// events of the last run as evidence.
     pub(super) fn evidence(&self, failed: &Failed) -> Vec<Evidence> {
         let mut evidence = Vec::new();
         if let Some(exit_code) = failed.exit_code {
@@ -234,7 +218,6 @@ impl Facts {
         evidence
     }
 
-    /// Returns the runs of a job that was restarted.
     pub(super) fn run_evidence(&self) -> impl Iterator<Item = Evidence> {
         let runs = self.runs.len();
         let ended = self.runs.iter().enumerate().filter(move |_| runs > 1);
@@ -246,9 +229,7 @@ impl Facts {
     }
 }
 
-/// Number of error events in the evidence.
 const MAX_EVENTS: usize = 5;
-/// Number of runs in the evidence: the last ones.
 const MAX_RUNS: usize = 5;
 
 pub(super) fn event_evidence(event: &Event) -> Evidence {
@@ -256,7 +237,6 @@ pub(super) fn event_evidence(event: &Event) -> Evidence {
     Evidence::new(event.kind().task(), fact).at(event.time())
 }
 
-/// Returns the task and the exit code of the end of a task.
 fn finished(event: &Event) -> Option<(String, i64)> {
     match event.kind() {
         EventKind::TaskFinished { task, exit_code: Some(code) } => Some((task, code)),
@@ -311,4 +291,63 @@ impl Input {
             remote,
         }
     }
+}
+
+#[derive(Debug)]
+pub(super) struct Finding {
+    pub(super) cause: Cause,
+    pub(super) confidence: Confidence,
+    pub(super) task: Option<String>,
+    pub(super) exit_code: Option<i64>,
+    pub(super) detail: Option<String>,
+    pub(super) evidence: Vec<Evidence>,
+}
+
+impl Finding {
+    pub(super) fn new(cause: Cause, confidence: Confidence) -> Self {
+        Self { cause, confidence, task: None, exit_code: None, detail: None, evidence: Vec::new() }
+    }
+
+    pub(super) fn of_event(cause: Cause, event: &Event) -> Self {
+        let mut finding = Self::new(cause, Confidence::Certain);
+        finding.task = event.kind().task().map(str::to_owned);
+        finding.detail = Some(event.message().to_owned());
+        finding.evidence.push(event_evidence(event));
+        finding
+    }
+}
+
+pub(super) fn unknown(facts: &Facts) -> Finding {
+    let mut finding = Finding::new(Cause::Unknown, Confidence::Unknown);
+    finding.evidence.extend(status(facts));
+    finding.evidence.extend(last_event(facts));
+    finding
+}
+
+/// Returns the detailed phase if it differs from the phase.
+pub(super) fn status(facts: &Facts) -> Option<Evidence> {
+    let text = facts.secondary_phase.clone()?;
+    let differs =
+        facts.phase.as_ref().is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(&text));
+    differs.then(|| Evidence::new(None, Fact::Status { text }))
+}
+
+pub(super) fn last_event(facts: &Facts) -> Option<Evidence> {
+    let mut events = facts.events.iter();
+    let last = events.find(|event| event.kind() != EventKind::Billed)?;
+    Some(event_evidence(last))
+}
+
+pub(super) fn stop(facts: &Facts) -> Option<Finding> {
+    let event = facts.newest_event(|kind| {
+        matches!(kind, EventKind::AutoStopped { .. } | EventKind::StoppedByUser)
+    })?;
+    let cause = match event.kind() {
+        EventKind::StoppedByUser => Cause::TerminatedByUser,
+        _ => Cause::AutoStop,
+    };
+    let mut finding = Finding::of_event(cause, event);
+    let hang = facts.newest_event(|kind| *kind == EventKind::MaybeHanging);
+    finding.evidence.splice(0..0, hang.map(event_evidence));
+    Some(finding)
 }

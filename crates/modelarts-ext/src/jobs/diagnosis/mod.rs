@@ -1,10 +1,8 @@
 //! Diagnosis of a job: the cause of its failure, its stop or its wait, with evidence and advice.
 //!
-//! [`JobHandle::explain`] reads the details of a job, and what its phase requires: events, the end
-//! of the log of the task that failed, the memory usage, the queue. Rules determine the cause from
-//! these facts: exit codes, records of restarts and faults, event texts, and the lines of logs by
-//! which frameworks report errors. A diagnosis without a known cause has the cause
-//! [`Unknown`](Cause::Unknown), and its evidence has the last lines of the log.
+//! [`JobHandle::explain`] reads the details of a job, and as its phase requires, events, the end of
+//! a log, the memory usage and the queue. Rules determine the cause. Without a known one, it is
+//! [`Unknown`](Cause::Unknown), with the last lines of the log as evidence.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,26 +27,18 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A job can be diagnosed in every phase. For a job that waits, the diagnosis has the queue of its
-//! pool; for a running job, a suspected hang. [`Job::status_reason`](crate::Job::status_reason)
-//! applies the rules to the row of a list, without a call.
+//! A job can be diagnosed in every phase. [`Job::status_reason`](crate::Job::status_reason) applies
+//! the rules to the row of a list, without a call.
 //!
 //! The causes of [`Cause::ALL`] have stable names. Texts are for people, and may change.
 
-// `facts` has the input of the rules, and `read` reads it. `rules` and `failure` are pure functions
-// from the facts to a `finding`; `search` and `signatures` find the cause in a log. `texts`
-// fills in the texts of a cause, `report` has the result, `reason` the short text for lists.
-// Causes, texts and signatures are generated from `openapi/causes.yaml`.
+// From the `facts`, `rules` conclude a finding; `search` finds the cause in a log. Causes, texts
+// and signatures are generated from `openapi/causes.yaml`.
 
 mod facts;
-mod failure;
-mod finding;
-mod read;
-mod reason;
 mod report;
 mod rules;
 mod search;
-mod signatures;
 #[cfg(test)]
 mod tests;
 mod texts;
@@ -59,39 +49,44 @@ pub use modelarts_api::{
 };
 pub use report::{Diagnosis, Evidence, Fact};
 
+use std::time::Duration;
+
+use futures::future::join_all;
+use modelarts_api::types::Phase;
+
 use crate::{
     error::Error,
     jobs::{
-        diagnosis::{facts::Facts, rules::diagnose},
+        diagnosis::{
+            facts::{Facts, TaskLog},
+            rules::diagnose,
+        },
+        exit_code::signal_name,
+        filter::Filter,
         job::{Job, JobHandle},
     },
+    transport::deadline::Deadline,
 };
 
 impl JobHandle {
     /// Determines why the job failed, was stopped, or waits; see the [module](self).
     ///
-    /// Makes one call for the details, and for a job that failed up to seven more: events, the ends
-    /// of up to four logs, memory usage; all within
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Of each
-    /// log, the newest 5 MB are read at most. What cannot be read is part of the evidence
-    /// ([`Fact::Unavailable`]). The service reports events and logs late, so a later diagnosis may
-    /// have more evidence.
+    /// Makes one call, and for a failed job up to seven more (events, up to four logs of at most 5
+    /// MB, memory usage), within
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    /// [`Fact::Unavailable`] has what cannot be read. A later diagnosis may have more evidence.
     ///
     /// # Errors
-    /// Returns the error of the call for the details, such as one with [`Error::is_not_found`] if
-    /// the job does not exist.
+    /// Returns the error of the call for the details.
     pub async fn explain(&self) -> Result<Diagnosis, Error> {
         let deadline = self.client().deadline();
-        let clock = &**self.client().clock();
-        let job = deadline.limit(clock, "the job was being read", self.get());
-        let job = job.await?;
-        let facts = read::facts(&job, &deadline).await;
+        let job = deadline.limit("the job was being read", self.get()).await?;
+        let facts = read_facts(&job, &deadline).await;
         Ok(Diagnosis::of(&job, &facts))
     }
 }
 
 impl Diagnosis {
-    /// Creates the diagnosis of a job from the facts about it.
     fn of(job: &Job, facts: &Facts) -> Self {
         let finding = diagnose(facts);
         let (summary, advice, links) = texts::texts(facts, &finding);
@@ -108,5 +103,141 @@ impl Diagnosis {
             exit_code: finding.exit_code,
             evidence: finding.evidence,
         }
+    }
+}
+
+const EVENTS: u8 = 100;
+const MAX_LOGS: usize = 4;
+const LOG_TAIL: usize = 256 << 10;
+const QUEUE: usize = 50;
+const QUEUE_NAMES: usize = 5;
+/// Number of values of the memory usage that count as the end of a run: one a minute.
+const LAST_MINUTES: usize = 3;
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// Number of calls whose pauses of a rate limit the time limit does not include.
+const CALLS: u32 = 3;
+
+/// Reads what the phase needs until the deadline. Failures are part of the facts.
+async fn read_facts(job: &Job, deadline: &Deadline) -> Facts {
+    let mut facts = Facts::of(job);
+    let limit = job.client().deadline_of(TIMEOUT, CALLS);
+    if deadline.run(limit.run(read(job, &mut facts))).await.flatten().is_none() {
+        let error = limit.timeout_error("events, logs and usage were being read");
+        facts.lack("further information", &error);
+    }
+    facts
+}
+
+async fn read(job: &Job, facts: &mut Facts) {
+    match job.phase() {
+        Phase::Completed | Phase::Terminating => {}
+        Phase::Creating | Phase::Pending => {
+            read_events(job, facts).await;
+            read_queue(job, facts).await;
+        }
+        Phase::Failed | Phase::Abnormal => {
+            read_events(job, facts).await;
+            read_logs(job, facts).await;
+            read_memory_usage(job, facts).await;
+        }
+        _ => read_events(job, facts).await,
+    }
+}
+
+async fn read_events(job: &Job, facts: &mut Facts) {
+    let events = job.events().newest_first().in_english();
+    let events = events.page_size(EVENTS.into()).collect(EVENTS.into()).await;
+    match events {
+        Ok(events) => facts.events = events,
+        Err(error) => facts.lack("events", &error),
+    }
+}
+
+async fn read_logs(job: &Job, facts: &mut Facts) {
+    // A job that never ran has no log.
+    if !facts.has_started {
+        return;
+    }
+    let mut tasks: Vec<String> = facts.failed_task().task.into_iter().collect();
+    for task in facts.failed_tasks() {
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    if tasks.is_empty() {
+        tasks.extend(facts.tasks.first().cloned());
+    }
+    tasks.truncate(MAX_LOGS);
+    let reads = tasks.into_iter().map(|task| async move {
+        let tail = job.logs(task.as_str()).tail(LOG_TAIL).await;
+        (task, tail)
+    });
+    for (task, tail) in join_all(reads).await {
+        match tail {
+            Ok(tail) => facts.logs.push(TaskLog { task, tail }),
+            Err(error) => facts.lack(&format!("log of {task}"), &error),
+        }
+    }
+}
+
+async fn read_memory_usage(job: &Job, facts: &mut Facts) {
+    let failed = facts.failed_task();
+    let may_be_memory = failed.exit_code.is_none_or(|code| signal_name(code) == Some("SIGKILL"));
+    let task = failed.task.or_else(|| facts.tasks.first().cloned());
+    let Some(task) = task.filter(|_| may_be_memory && facts.has_started) else {
+        return;
+    };
+    match job.metrics(task).await {
+        Ok(series) => {
+            let memory = series.iter().find(|series| series.metric() == "memUsage");
+            facts.memory_usage = memory.and_then(|memory| {
+                let (time, _) = memory.last()?;
+                let last = memory.values().rev().take(LAST_MINUTES);
+                Some((time, last.map(|(_, value)| value).reduce(f64::max)?))
+            });
+        }
+        // A short job has no metrics.
+        Err(error) if error.is_not_ready() => {}
+        Err(error) => facts.lack("memory usage", &error),
+    }
+}
+
+/// Reads the earlier pending jobs of a dedicated pool, as far as the project sees them.
+async fn read_queue(job: &Job, facts: &mut Facts) {
+    let Some(pool) = facts.pool.clone() else {
+        return;
+    };
+    let mut jobs = job
+        .client()
+        .training_jobs()
+        .list()
+        .filter(Filter::phase().is(Phase::Pending))
+        .oldest_first();
+    if let Some(workspace) = job.workspace() {
+        jobs = jobs.workspace(workspace);
+    }
+    let jobs = match jobs.allow_early_end().collect(QUEUE).await {
+        Ok(jobs) => jobs,
+        Err(error) => return facts.lack("queue", &error),
+    };
+    let is_earlier = |other: &&Job| {
+        Facts::of(other).pool.as_ref() == Some(&pool)
+            && other.id() != job.id()
+            && other.created_at() < job.created_at()
+    };
+    let earlier: Vec<_> = jobs.iter().filter(is_earlier).collect();
+    let names = earlier.iter().take(QUEUE_NAMES);
+    let fact = Fact::Queue {
+        jobs_before: earlier.len(),
+        names: names.map(|job| job.name().to_owned()).collect(),
+        pool,
+    };
+    facts.queue = Some(Evidence::new(None, fact));
+}
+
+impl Facts {
+    fn lack(&mut self, what: &str, error: &Error) {
+        let fact = Fact::Unavailable { what: what.to_owned(), error: error.to_string() };
+        self.unavailable.push(Evidence::new(None, fact));
     }
 }

@@ -11,8 +11,7 @@ use serde::Serialize;
 
 use crate::timestamp::Timestamp;
 
-/// Diagnosis of a job: the cause of its state, with the evidence and advice. Returned by
-/// [`JobHandle::explain`](crate::JobHandle::explain).
+/// Diagnosis of a job, from [`JobHandle::explain`](crate::JobHandle::explain).
 ///
 /// It is printed in several lines, and serialized as an object:
 ///
@@ -77,8 +76,7 @@ pub struct Evidence {
     pub fact: Fact,
 }
 
-/// Fact of an [`Evidence`], by its source. As JSON it is an object with the name of the source and
-/// its fields.
+/// Fact of an [`Evidence`]. As JSON, an object with the name of the source and its fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "source", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -104,8 +102,7 @@ pub enum Fact {
     },
     /// Line of the log of the task, without control characters and cut to 300 characters.
     Log {
-        /// Number of the line in the log, from 1 on; `None` if only the end of the log could be
-        /// read.
+        /// Number of the line, from 1 on; `None` if only the end of the log was read.
         line: Option<u64>,
         /// Text of the line.
         text: String,
@@ -130,8 +127,7 @@ pub enum Fact {
     Queue {
         /// Id of the pool.
         pool: String,
-        /// Number of pending jobs in the pool that were created earlier, among the 50 oldest
-        /// pending jobs of the project.
+        /// Number of earlier jobs of the project in the pool, among its 50 oldest pending ones.
         jobs_before: usize,
         /// Names of the first of these jobs.
         names: Vec<String>,
@@ -170,7 +166,6 @@ impl fmt::Display for Diagnosis {
     }
 }
 
-/// Writes the lines of a section, unless it is empty.
 fn section(f: &mut fmt::Formatter<'_>, title: &str, lines: &[impl fmt::Display]) -> fmt::Result {
     if lines.is_empty() {
         return Ok(());

@@ -1,21 +1,267 @@
 //! Rules: from the facts about a job to the cause, as pure functions.
-//!
-//! [`diagnose`] applies the rules of the phase. The rules for failed jobs are in
-//! [`failure`](crate::jobs::diagnosis::failure).
 
-use modelarts_api::{Cause, diagnosis::Confidence, types::Phase};
+use modelarts_api::{
+    Cause,
+    diagnosis::{Class, Confidence},
+    types::Phase,
+};
 
 use crate::jobs::{
     diagnosis::{
-        facts::{Facts, event_evidence},
-        failure,
-        finding::{Finding, last_event, stop, unknown},
+        facts::{
+            Facts, Failed, Fault, Finding, TaskLog, event_evidence, last_event, status, stop,
+            unknown,
+        },
         report::{Evidence, Fact},
+        search::{Match, find_signature, search, without_prefix},
     },
-    events::kind::EventKind,
+    events::{event::Event, kind::EventKind},
+    exit_code::signal_name,
+    logs::{LAST_LINES, timestamp::zoned_time},
 };
 
-/// Returns the cause of the state of a job.
+const FULL: f64 = 95.0;
+const MAX_LINE: usize = 300;
+
+fn failed(facts: &Facts) -> Finding {
+    let failed = facts.failed_task();
+    if let Some(finding) = by_platform(facts, &failed) {
+        return finding;
+    }
+    let found = best_match(facts);
+    let mut finding = by_exit_code(facts, &failed, found.as_ref())
+        .or_else(|| found.as_ref().map(by_log))
+        .or_else(|| by_packages(facts))
+        .or_else(|| by_hang(facts))
+        .unwrap_or_else(|| match facts.restarts() {
+            0 => Finding::new(Cause::Unknown, Confidence::Unknown),
+            _ => Finding::new(Cause::RestartsExhausted, Confidence::Certain),
+        });
+    finding.task = failed.task.clone().or(finding.task);
+    finding.exit_code = failed.exit_code;
+    let mut evidence = facts.evidence(&failed);
+    evidence.extend(status(facts));
+    evidence.append(&mut finding.evidence);
+    match found {
+        Some((log, found)) => evidence.extend(log_evidence(log, &found)),
+        None => evidence.extend(last_lines(facts)),
+    }
+    if let Some((time, percent)) = facts.memory_usage {
+        let metric = "memUsage".to_owned();
+        let fact = Fact::Metric { metric, percent };
+        evidence.push(Evidence::new(failed.task.as_deref(), fact).at(Some(time)));
+    }
+    if evidence.is_empty() {
+        evidence.extend(last_event(facts));
+    }
+    finding.evidence = evidence;
+    finding
+}
+
+fn abnormal(facts: &Facts) -> Finding {
+    let finding = by_platform(facts, &Failed::default());
+    let mut finding = finding.unwrap_or_else(|| {
+        let is_creation = facts
+            .secondary_phase
+            .as_deref()
+            .is_some_and(|phase| phase.eq_ignore_ascii_case("CreateFailed"));
+        match is_creation {
+            true => {
+                let mut finding = Finding::new(Cause::CreateFailed, Confidence::Certain);
+                finding.evidence.extend(status(facts));
+                finding
+            }
+            false => unknown(facts),
+        }
+    });
+    // A job that ran before may have printed an error.
+    if finding.cause == Cause::Unknown {
+        finding.evidence.extend(last_lines(facts));
+    }
+    finding
+}
+
+/// Returns a cause that the events or the record of the last run state.
+fn by_platform(facts: &Facts, failed: &Failed) -> Option<Finding> {
+    let has_exit_code = failed.exit_code.is_some();
+    for (cause, is_searched) in STATED {
+        if let Some(event) = facts.last_end(is_searched) {
+            let mut finding = Finding::of_event(cause, event);
+            // The text of a failed download can state that the access was denied.
+            let by_text = signatures_of_event(event);
+            finding.cause = by_text.unwrap_or(cause);
+            let details = facts.evidence(failed).into_iter();
+            let is_new = |it: &Evidence| !finding.evidence.contains(it);
+            let others: Vec<_> = details.filter(is_new).collect();
+            finding.evidence.splice(0..0, others);
+            finding.task = finding.task.or_else(|| failed.task.clone());
+            finding.exit_code = failed.exit_code;
+            return Some(finding);
+        }
+    }
+    if let Some(finding) = stop(facts) {
+        return Some(finding);
+    }
+    let run = facts.last_run()?;
+    let cause = match run.fault? {
+        Fault::Node if !has_exit_code => Cause::NodeFault,
+        Fault::Hang => Cause::Hang,
+        Fault::Node => return None,
+    };
+    let mut finding = Finding::new(cause, Confidence::Certain);
+    finding.task.clone_from(&run.task);
+    let text = run.reason.clone();
+    let text = text.unwrap_or_else(|| cause.as_str().replace('_', " "));
+    finding.evidence = facts.evidence(failed);
+    if finding.evidence.is_empty() {
+        let fact = Fact::Status { text };
+        finding.evidence.push(Evidence::new(run.task.as_deref(), fact));
+    }
+    Some(finding)
+}
+
+type KindTest = fn(&EventKind) -> bool;
+
+/// The most specific first. A failed download is repeated by a failed creation.
+const STATED: [(Cause, KindTest); 11] = [
+    (Cause::OutOfMemory, is_out_of_memory),
+    (Cause::Evicted, is_eviction),
+    (Cause::PreCheckFailed, |kind| matches!(kind, EventKind::PreCheckFailed { .. })),
+    (Cause::CodeDownloadFailed, |kind| matches!(kind, EventKind::CodeDownloadFailed { .. })),
+    (Cause::InputDownloadFailed, |kind| matches!(kind, EventKind::InputDownloadFailed { .. })),
+    (Cause::ImagePullFailed, is_image_pull_failure),
+    (Cause::PreparationTimeout, |kind| *kind == EventKind::PrepareTimedOut),
+    (Cause::QueueFailed, |kind| *kind == EventKind::QueueFailed),
+    (Cause::Preempted, |kind| *kind == EventKind::Preempted),
+    (Cause::CreateFailed, |kind| matches!(kind, EventKind::CreateFailed { .. })),
+    (Cause::Preempted, |kind| is_cluster_event(kind, &["Preempted", "Preempting"])),
+];
+
+fn is_cluster_event(kind: &EventKind, reasons: &[&str]) -> bool {
+    matches!(kind, EventKind::Cluster { reason, .. } if reasons.contains(&reason.as_str()))
+}
+
+fn is_out_of_memory(kind: &EventKind) -> bool {
+    is_cluster_event(kind, &["OOMKilled", "OOMKilling", "SystemOOM"])
+        || matches!(kind, EventKind::Cluster { text, .. } if text.contains("OOMKilled"))
+}
+
+fn is_eviction(kind: &EventKind) -> bool {
+    is_cluster_event(kind, &["Evicted", "Evict"])
+        || matches!(kind, EventKind::Cluster { text, .. }
+            if text.contains("The node was low on resource"))
+}
+
+fn is_image_pull_failure(kind: &EventKind) -> bool {
+    is_cluster_event(kind, &["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+        || matches!(kind, EventKind::Cluster { text, .. }
+        if text.contains("Failed to pull image") || text.contains("ImagePullBackOff"))
+}
+
+fn signatures_of_event(event: &Event) -> Option<Cause> {
+    let text = match event.kind() {
+        EventKind::CodeDownloadFailed { cause, .. }
+        | EventKind::InputDownloadFailed { cause, .. } => cause,
+        _ => return None,
+    };
+    let is_denied = ["AccessDenied", "Access Denied", "403"].iter().any(|word| text.contains(word));
+    match find_signature(&text).map(|row| row.cause) {
+        Some(cause @ (Cause::NoSpaceLeft | Cause::ObsPermission)) => Some(cause),
+        _ => is_denied.then_some(Cause::ObsPermission),
+    }
+}
+
+/// Returns the best match of all logs. The log of the task that failed first precedes the others.
+fn best_match(facts: &Facts) -> Option<(&TaskLog, Match)> {
+    let found = facts.logs.iter().filter_map(|log| Some((log, search(&log.tail.lines)?)));
+    found.min_by_key(|(_, found)| found.class)
+}
+
+fn by_exit_code(
+    facts: &Facts,
+    failed: &Failed,
+    found: Option<&(&TaskLog, Match)>,
+) -> Option<Finding> {
+    let code = failed.exit_code?;
+    let root = found.filter(|(_, found)| found.class == Class::Root);
+    let memory = root.is_some_and(|(_, found)| found.cause == Cause::OutOfMemory);
+    match (signal_name(code), code) {
+        (Some("SIGKILL"), _) => {
+            if let Some(root) = root.filter(|(_, it)| it.cause != Cause::OutOfMemory) {
+                return Some(by_log(root));
+            }
+            let usage = facts.memory_usage.map(|(_, percent)| percent);
+            let is_full = usage.is_some_and(|percent| percent >= FULL);
+            let confidence = match memory || is_full {
+                true => Confidence::Certain,
+                false => Confidence::Likely,
+            };
+            Some(Finding::new(Cause::OutOfMemory, confidence))
+        }
+        (Some(_), _) => match root {
+            Some(root) => Some(by_log(root)),
+            None => Some(Finding::new(Cause::KilledBySignal, Confidence::Certain)),
+        },
+        (None, 127 | 126) if root.is_none() => {
+            let cause = match code {
+                127 => Cause::CommandNotFound,
+                _ => Cause::CommandNotExecutable,
+            };
+            // Scripts can return the code for other reasons.
+            Some(Finding::new(cause, Confidence::Likely))
+        }
+        _ => None,
+    }
+}
+
+fn by_log((log, found): &(&TaskLog, Match)) -> Finding {
+    let mut finding = Finding::new(found.cause, found.confidence);
+    finding.task = Some(log.task.clone());
+    finding.detail =
+        log.tail.lines.get(found.line).map(|line| without_prefix(line).trim().to_owned());
+    finding
+}
+
+/// Without failed packages, the code usually fails at an import, which the log shows.
+fn by_packages(facts: &Facts) -> Option<Finding> {
+    let event = facts.newest_event(|kind| matches!(kind, EventKind::DependenciesFailed { .. }))?;
+    let mut finding = Finding::of_event(Cause::DependencyInstallFailed, event);
+    finding.confidence = Confidence::Likely;
+    Some(finding)
+}
+
+fn by_hang(facts: &Facts) -> Option<Finding> {
+    let event = facts.newest_event(|kind| *kind == EventKind::MaybeHanging)?;
+    let mut finding = Finding::of_event(Cause::Hang, event);
+    finding.confidence = Confidence::Likely;
+    Some(finding)
+}
+
+fn log_evidence<'a>(log: &'a TaskLog, found: &Match) -> impl Iterator<Item = Evidence> + use<'a> {
+    let lines = [found.frame, Some(found.line)];
+    lines.into_iter().flatten().map(|line| line_evidence(log, line))
+}
+
+fn last_lines(facts: &Facts) -> impl Iterator<Item = Evidence> {
+    let lines = facts.logs.first().into_iter().flat_map(|log| {
+        let count = log.tail.lines.len();
+        (count.saturating_sub(LAST_LINES)..count).map(move |line| line_evidence(log, line))
+    });
+    lines.filter(|evidence| !matches!(&evidence.fact, Fact::Log { text, .. } if text.is_empty()))
+}
+
+fn line_evidence(log: &TaskLog, index: usize) -> Evidence {
+    let text = log.tail.lines.get(index).map_or("", String::as_str);
+    let end = text.char_indices().nth(MAX_LINE).map(|(end, _)| end);
+    let shown = match end {
+        Some(end) => format!("{}...", text[..end].trim_start()),
+        None => text.trim().to_owned(),
+    };
+    let fact = Fact::Log { line: log.tail.first.map(|first| first + index as u64), text: shown };
+    let time = zoned_time(text).map(Into::into);
+    Evidence::new(Some(&log.task), fact).at(time)
+}
+
 pub(super) fn diagnose(facts: &Facts) -> Finding {
     let certain = |cause| Finding::new(cause, Confidence::Certain);
     let mut finding = match facts.phase.as_ref() {
@@ -24,8 +270,8 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
         Some(Phase::Creating | Phase::Pending) => waiting(facts),
         Some(Phase::Running) => running(facts),
         Some(Phase::Terminated) => terminated(facts),
-        Some(Phase::Failed) => failure::failed(facts),
-        Some(Phase::Abnormal) => failure::abnormal(facts),
+        Some(Phase::Failed) => failed(facts),
+        Some(Phase::Abnormal) => abnormal(facts),
         _ => unknown(facts),
     };
     let has_runs =
@@ -37,8 +283,7 @@ pub(super) fn diagnose(facts: &Facts) -> Finding {
     finding
 }
 
-/// Returns the cause for which a job does not run yet. It waits for resources until an event shows
-/// that its containers are prepared.
+/// A job waits for resources until an event shows that its containers are prepared.
 fn waiting(facts: &Facts) -> Finding {
     let is_preparing = |kind: &EventKind| match kind {
         EventKind::CodeDownloading { .. }
@@ -54,7 +299,7 @@ fn waiting(facts: &Facts) -> Finding {
         }
         _ => false,
     };
-    if let Some(event) = facts.newest_event(failure::is_image_pull_failure) {
+    if let Some(event) = facts.newest_event(is_image_pull_failure) {
         return Finding::of_event(Cause::ImagePullFailed, event);
     }
     let is_stage = |kind: &EventKind| is_preparing(kind) || *kind == EventKind::Queuing;
@@ -105,8 +350,7 @@ fn terminated(facts: &Facts) -> Finding {
     unknown(facts)
 }
 
-/// Returns the maximum running duration as the cause of the stop, if the job ran that long. Other
-/// releases of the service do not return the setting.
+/// Other releases of the service do not return the setting.
 fn auto_stop_by_time(facts: &Facts) -> Option<Finding> {
     let limit = facts.auto_stop?;
     let ran = facts.time_run.filter(|ran| *ran >= limit)?;

@@ -13,31 +13,23 @@
 //! 4. Of lines of the same class, the last one counts.
 
 use modelarts_api::{
-    Cause,
+    Cause, SIGNATURES,
     diagnosis::{Class, Confidence, Signature},
 };
 
-use crate::jobs::diagnosis::signatures::{self, without_prefix};
-
-/// Number of ordinary lines that may follow the line of a cause: output of other workers, which end
-/// a little later.
+/// Other workers end a little later, and print ordinary lines meanwhile.
 const MAX_ORDINARY: usize = 10;
-/// Number of lines of any kind that may follow it. Each worker of a node may print a call stack.
 const MAX_FOLLOWING: usize = 1000;
 
-/// Line that shows the cause of a failure.
 #[derive(Debug)]
 pub(super) struct Match {
-    /// Index of the line.
     pub(super) line: usize,
     pub(super) cause: Cause,
     pub(super) confidence: Confidence,
     pub(super) class: Class,
-    /// Index of the last frame of the traceback before the line.
     pub(super) frame: Option<usize>,
 }
 
-/// Returns the line of the log that shows the cause; `None` if no line does.
 pub(super) fn search(lines: &[String]) -> Option<Match> {
     let start = lines.len().saturating_sub(MAX_FOLLOWING);
     let lines: Vec<&str> = lines.iter().map(|line| without_prefix(line)).collect();
@@ -47,7 +39,7 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
     let mut last_exception = None;
     for (index, line) in lines.iter().enumerate().skip(start).rev() {
         let is_exception = exceptions.contains(&index);
-        let signature = signatures::find(line);
+        let signature = find_signature(line);
         if let Some(signature) = signature {
             found.push((index, ordinary, signature));
         } else if is_exception && last_exception.is_none() && !is_of_launcher(line) {
@@ -85,8 +77,7 @@ pub(super) fn search(lines: &[String]) -> Option<Match> {
     Some(Match { line, cause, confidence, class, frame: frame_before(&lines, line) })
 }
 
-/// Returns the exceptions of all tracebacks from a line on: the first line after a header that is
-/// not indented.
+/// Returns the first line of each traceback that is not indented.
 fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
     let mut exceptions = Vec::new();
     let mut is_in_traceback = false;
@@ -101,7 +92,6 @@ fn exceptions(lines: &[&str], start: usize) -> Vec<usize> {
     exceptions
 }
 
-/// Returns the last frame of the traceback that ends with a line.
 fn frame_before(lines: &[&str], line: usize) -> Option<usize> {
     for (index, line) in lines.get(..line)?.iter().enumerate().rev() {
         if is_indented(line) && line.trim_start().starts_with("File \"") {
@@ -118,7 +108,6 @@ fn is_indented(line: &str) -> bool {
     line.starts_with([' ', '\t'])
 }
 
-/// Returns `true` for an exception with which a launcher reports that another process failed.
 fn is_of_launcher(line: &str) -> bool {
     const LAUNCHERS: [&str; 6] = [
         "ChildFailedError",
@@ -131,8 +120,6 @@ fn is_of_launcher(line: &str) -> bool {
     LAUNCHERS.iter().any(|text| line.contains(text))
 }
 
-/// Returns `true` for a line that belongs to an error report or to the end of a process, and is not
-/// output of the training.
 fn is_of_report(line: &str) -> bool {
     const STARTS: [&str; 22] = [
         "Traceback",
@@ -192,21 +179,46 @@ fn is_of_report(line: &str) -> bool {
         || names_exception(line)
 }
 
-/// Returns `true` for a line of the log of a C++ library with the severity error or warning, such
-/// as `[E115 08:30:45.1 a.cpp:616]`, but not for `[Epoch 1]`.
+/// Returns `true` for `[E115 08:30:45.1 a.cpp:616]` of a C++ library, but not for `[Epoch 1]`.
 fn is_glog(line: &str) -> bool {
     let after = line.strip_prefix("[E").or_else(|| line.strip_prefix("[W"));
     after.is_some_and(|after| after.starts_with(|next: char| next == ' ' || next.is_ascii_digit()))
 }
 
-/// Returns `true` for a line with the name of an exception, such as `ValueError: a`, but not for
-/// `Test Error: 0.3`.
+/// Returns `true` for `ValueError: a`, but not for `Test Error: 0.3`.
 fn names_exception(line: &str) -> bool {
     line.match_indices("Error").any(|(at, _)| {
         let (before, after) = (&line[..at], &line[at + "Error".len()..]);
         before.ends_with(|last: char| last.is_ascii_alphanumeric())
             && (after.is_empty() || after.starts_with([':', '(']))
     })
+}
+
+pub(super) fn find_signature(line: &str) -> Option<&'static Signature> {
+    SIGNATURES.iter().find(|row| row.matches(line))
+}
+
+/// Removes prefixes of launchers, such as `[rank0]: ` and `(main pid=77) `.
+pub(super) fn without_prefix(line: &str) -> &str {
+    let mut rest = line;
+    loop {
+        let prefix = rest
+            .strip_prefix('[')
+            .and_then(|inner| inner.split_once("]:"))
+            .filter(|(name, _)| {
+                let name = name.trim_start_matches("rank");
+                let name = name.trim_start_matches("default");
+                !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit())
+            })
+            .or_else(|| {
+                let inner = rest.strip_prefix('(')?.split_once(')')?;
+                inner.0.contains("pid=").then_some(inner)
+            });
+        match prefix {
+            Some((_, after)) => rest = after.strip_prefix(' ').unwrap_or(after),
+            None => return rest,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -330,6 +342,72 @@ mod tests {
     fn a_log_without_an_error_has_no_cause() {
         for text in ["", "\n\n", "epoch 1\nepoch 2\n", "Traceback (most recent call last):\n"] {
             assert_eq!(found(text), None, "{text}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod signatures_tests {
+    use super::*;
+
+    #[test]
+    fn each_row_is_the_first_that_matches_its_excerpt() {
+        for row in SIGNATURES {
+            let found = find_signature(without_prefix(row.excerpt)).unwrap();
+            assert!(
+                std::ptr::eq(found, row),
+                "{:?} has the excerpt of {:?}",
+                found.parts,
+                row.parts
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_healthy_runs_match_no_row() {
+        for line in [
+            "",
+            "epoch 3: no out of memory so far, memory 71 %",
+            "INFO lowering the batch size because of CUDA out of memory",
+            "Warning: ModuleNotFoundError: No module named 'apex', using the Python fallback",
+            "note: FileNotFoundError is raised if the cache is empty",
+            "skipping 3 files: No such file or directory",
+            "DataLoader worker (pid 77) started",
+            "NCCL INFO Bootstrap : Using eth0:10.0.0.1<0>",
+            "NCCL INFO comm 0x55d0 rank 0 nranks 8 cudaDev 0 busId 1a000 - Init COMPLETE",
+            "HCCL_CONNECT_TIMEOUT=1200 HCCL_EXEC_TIMEOUT=1800",
+            "timeout: 1800 s, waiting for 2 workers; 2 joined",
+            "checking disk: 12 GB space left on device /cache",
+            "step 400 loss 0.403 stat: 403 samples",
+            "argument lr: 0.1, argument epochs: 20",
+            "error rate 0.12, validation error: 0.15",
+            "watchdog started, collective operation timeout is 600 s",
+            "permission denied counter: 0",
+            "import errors: none. ImportError: 0",
+            "MemoryErrors seen by the monitor: 0",
+            "mean stat:403 of the batch",
+        ] {
+            assert!(find_signature(line).is_none(), "{line}: {:?}", find_signature(line));
+        }
+    }
+
+    #[test]
+    fn prefixes_of_launchers_are_removed() {
+        for (line, rest) in [
+            ("[rank0]: ValueError: a", "ValueError: a"),
+            ("[rank12]:   File \"a.py\"", "  File \"a.py\""),
+            ("[default3]:ValueError: a", "ValueError: a"),
+            ("[0]: [rank0]: a", "a"),
+            ("(train pid=77) EI0002: a", "EI0002: a"),
+            ("(train pid=77, ip=10.0.0.1) a", "a"),
+            ("[worker]: a", "[worker]: a"),
+            ("[rank]: a", "[rank]: a"),
+            ("(note) a", "(note) a"),
+            ("  a", "  a"),
+            ("[", "["),
+            ("", ""),
+        ] {
+            assert_eq!(without_prefix(line), rest);
         }
     }
 }

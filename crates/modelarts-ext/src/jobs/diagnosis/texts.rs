@@ -1,24 +1,24 @@
-//! Texts of a finding: its clause in the summary, the advice, and the documents about it. They are
-//! rows of `openapi/causes.yaml`, which are filled in here.
+//! Texts of a finding, from `openapi/causes.yaml`, and the short reason for lists.
 
 use std::time::Duration;
 
-use modelarts_api::diagnosis::{Condition, Confidence, Link, Texts};
+use modelarts_api::{
+    Cause,
+    diagnosis::{Condition, Confidence, Link, Texts},
+};
 
 use crate::jobs::{
     diagnosis::{
-        facts::{Facts, Input},
-        finding::Finding,
+        facts::{Facts, Finding, Input},
+        rules::diagnose,
     },
     events::kind::EventKind,
     exit_code::signal_name,
+    job::Job,
 };
 
-/// Maximum length of the text that shows a cause, in characters.
 const MAX_DETAIL: usize = 120;
 
-/// Returns the summary, such as `worker-0 ran out of memory (exit code 137)`, the advice and the
-/// documents.
 pub(super) fn texts(facts: &Facts, finding: &Finding) -> (String, Vec<String>, Vec<Link>) {
     let Some(rows) = finding.cause.texts() else {
         return (finding.cause.to_string(), Vec::new(), Vec::new());
@@ -38,7 +38,6 @@ pub(super) fn texts(facts: &Facts, finding: &Finding) -> (String, Vec<String>, V
     )
 }
 
-/// Values of the texts.
 struct Values<'a> {
     facts: &'a Facts,
     finding: &'a Finding,
@@ -59,7 +58,6 @@ impl Values<'_> {
             && (signals.is_empty() || signals.iter().any(|name| signal == Some(name)))
     }
 
-    /// Returns a text with its values in place of their names.
     fn fill(&self, text: &str) -> String {
         let parts = text.split(['[', ']']).enumerate();
         let parts = parts.filter_map(|(index, part)| match self.filled(part) {
@@ -69,7 +67,6 @@ impl Values<'_> {
         parts.collect()
     }
 
-    /// Returns a part of a text with its values; `None` if one of them is not known.
     fn filled(&self, part: &str) -> Option<String> {
         let mut filled = String::new();
         let mut rest = part;
@@ -120,13 +117,11 @@ impl Values<'_> {
         }
     }
 
-    /// Returns the text that shows the cause.
     fn detail(&self) -> &str {
         self.finding.detail.as_deref().unwrap_or_default()
     }
 }
 
-/// Returns the first characters of a text.
 fn short(text: &str) -> String {
     match text.char_indices().nth(MAX_DETAIL) {
         Some((end, _)) => format!("{}...", &text[..end]),
@@ -134,7 +129,6 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Returns the maximum running duration that an event states, or else the setting of the job.
 fn auto_stop(facts: &Facts) -> Option<Duration> {
     let stated = facts.events.iter().find_map(|event| match event.kind() {
         EventKind::AutoStopped { limit } => Some(limit),
@@ -149,4 +143,98 @@ fn hours(limit: Duration) -> String {
         seconds if seconds % 3600 == 0 => format!("{} hours", seconds / 3600),
         _ => format!("{limit:?}"),
     }
+}
+
+impl Job {
+    /// Returns the reason for the state of the job in a few words, such as `worker-0 exit code 137:
+    /// likely out of memory`, without a call. `None` if the phase needs no explanation.
+    ///
+    /// It has the details only. [`explain`](crate::JobHandle::explain) also reads events and logs.
+    ///
+    /// ```
+    /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
+    /// # #[tokio::main]
+    /// # async fn main() -> Result {
+    /// # let (emulator, client) = start().await?;
+    /// # let job = hello(&emulator, &client, "reason")?;
+    /// # emulator.put("bucket/code/train.py", "raise SystemExit(137)\n")?;
+    /// # let _ = job.submit().await?.wait().await?;
+    /// use futures::TryStreamExt;
+    ///
+    /// let mut jobs = client.training_jobs().list().stream();
+    /// while let Some(job) = jobs.try_next().await? {
+    ///     println!("{} {} {}", job.name(), job.phase(), job.status_reason().unwrap_or_default());
+    /// #   assert_eq!(
+    /// #       job.status_reason().as_deref(),
+    /// #       Some("worker-0 exit code 137: likely out of memory")
+    /// #   );
+    /// }
+    /// # emulator.shutdown().await;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn status_reason(&self) -> Option<String> {
+        let facts = Facts::of(self);
+        reason(&facts, &diagnose(&facts))
+    }
+}
+
+fn reason(facts: &Facts, finding: &Finding) -> Option<String> {
+    let restarts = match facts.restarts() {
+        0 => None,
+        1 => Some("1 restart".to_owned()),
+        count => Some(format!("{count} restarts")),
+    };
+    let after_restarts = |text: String| match &restarts {
+        Some(restarts) => format!("{text}, after {restarts}"),
+        None => text,
+    };
+    let place = match &facts.pool {
+        Some(pool) => format!(" in {pool}"),
+        None => String::new(),
+    };
+    match finding.cause {
+        Cause::Completed | Cause::Running => restarts,
+        Cause::Terminating | Cause::TerminatedByUser => None,
+        Cause::Preparing => Some(after_restarts("being prepared".to_owned())),
+        Cause::WaitingForResources => {
+            let text = format!("waiting for resources{place}");
+            Some(match facts.last_run().and_then(|run| run.reason.clone()) {
+                Some(reason) => format!("{text}, after {reason}"),
+                None => text,
+            })
+        }
+        cause => {
+            let task = finding.task.as_deref();
+            let code = finding.exit_code.map(|code| format!("exit code {code}"));
+            let subject = [task, code.as_deref()];
+            let subject = subject.into_iter().flatten().collect::<Vec<_>>().join(" ");
+            let cause = match cause {
+                Cause::Unknown | Cause::RestartsExhausted => other_reason(facts),
+                Cause::KilledBySignal => finding.exit_code.and_then(signal_name).map(str::to_owned),
+                _ => Some(cause.as_str().replace('_', " ")),
+            };
+            let likely = match finding.confidence {
+                Confidence::Likely => "likely ",
+                _ => "",
+            };
+            let text = match (subject.is_empty(), cause) {
+                (true, None) => return restarts,
+                (true, Some(cause)) => format!("{likely}{cause}"),
+                (false, None) => subject,
+                (false, Some(cause)) => format!("{subject}: {likely}{cause}"),
+            };
+            Some(after_restarts(text))
+        }
+    }
+}
+
+fn other_reason(facts: &Facts) -> Option<String> {
+    let failed = facts.failed_task();
+    let known = failed.exit_code.map(|code| format!("exit with {code}"));
+    let message = failed.message.filter(|text| Some(text) != known.as_ref());
+    let is_other = |text: &String| {
+        facts.phase.as_ref().is_none_or(|phase| !phase.as_str().eq_ignore_ascii_case(text))
+    };
+    message.or_else(|| facts.secondary_phase.clone().filter(is_other))
 }

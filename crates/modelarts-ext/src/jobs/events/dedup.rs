@@ -1,5 +1,4 @@
-//! Deduplication of events that an earlier time window already returned. Events of the service have
-//! no ids, and the event list has no cursor.
+//! Deduplication of events, which have no ids, in overlapping time windows.
 
 use std::{
     collections::HashMap,
@@ -15,7 +14,6 @@ use crate::{
 /// Hash of an event, which is stored instead of the event: 16 bytes instead of some hundred.
 type Digest = (u64, u64);
 
-/// Start and end of the requested time range.
 type Range = (Timestamp, Timestamp);
 
 /// Multiset of all returned events. It counts occurrences, because two events may be equal.
@@ -23,13 +21,9 @@ type Range = (Timestamp, Timestamp);
 pub(super) struct Deduplicator {
     lateness: Duration,
     newest: Option<Timestamp>,
-    /// Start of the current poll, by the clock of the client.
     poll_start: Option<Timestamp>,
-    /// Start of the last complete poll.
     last_complete: Option<Timestamp>,
-    /// Largest number of occurrences of each event in a single poll.
     counts: HashMap<Digest, usize>,
-    /// Number of occurrences of each event in the current poll.
     poll_counts: HashMap<Digest, usize>,
     hashers: (RandomState, RandomState),
 }
@@ -39,17 +33,11 @@ impl Deduplicator {
         Self { lateness: lateness.saturating_add(TIME_RESOLUTION), ..Self::default() }
     }
 
-    /// Marks the poll as complete.
     pub(super) fn complete_poll(&mut self) {
         self.last_complete = self.poll_start;
     }
 
-    /// Begins a poll. Returns the time range to request; `None` for all events.
-    ///
-    /// The range begins `lateness` before the newest event, so that it includes events that appear
-    /// up to `lateness` after their own time. If the newest event is dated ahead of the clock, the
-    /// range begins `lateness` before the last complete poll, or before the current time if the
-    /// clock was set back.
+    /// The time range begins `lateness` before the newest event, if that is not dated ahead.
     pub(super) fn begin_poll(&mut self, now: Timestamp, range: Option<Range>) -> Option<Range> {
         self.poll_counts.clear();
         self.poll_start = Some(now);
@@ -69,7 +57,6 @@ impl Deduplicator {
         }
     }
 
-    /// Records events of the current poll, and returns the new ones.
     pub(super) fn take_new(&mut self, rows: Vec<Event>) -> Vec<Event> {
         let mut new = rows;
         new.retain(|row| {

@@ -7,15 +7,13 @@ use serde::{Serialize, Serializer};
 
 use crate::{jobs::events::kind::EventKind, timestamp::Timestamp};
 
-/// Resolution of event times. The time of an event is truncated, so it may be up to one second too
-/// early.
+/// Times of events are truncated, so they may be up to one second too early.
 pub(crate) const TIME_RESOLUTION: Duration = Duration::from_secs(1);
 
 /// Event of a job.
 ///
-/// An event is printed as one line. As JSON, an event is an object with `time`, `level`, `source`,
-/// `message`, and the fields of its [`kind`](Self::kind). The time is in UTC, or as the service
-/// returns it if it is invalid.
+/// As JSON, an object with `time` (in UTC, or as returned if it is invalid), `level`, `source`,
+/// `message`, and the fields of its [`kind`](Self::kind).
 ///
 /// ```json
 /// {"time": "2026-01-15T08:30:07Z", "level": "Info", "source": "Task",

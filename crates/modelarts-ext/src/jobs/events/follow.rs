@@ -1,12 +1,12 @@
 //! Stream of the events of a job, built from polls of time windows until the job has ended.
 
 use futures::TryStreamExt;
-use modelarts_api::types::SortOrder;
+use modelarts_api::types::{Phase, SortOrder};
 
 use crate::{
     error::Error,
     jobs::{
-        events::{Events, dedup::Deduplicator, event::Event, final_events::FinalEvents},
+        events::{Events, dedup::Deduplicator, event::Event, kind::EventKind},
         job::Job,
         polling::{
             follower::{Follower, Part},
@@ -14,32 +14,26 @@ use crate::{
         },
     },
     pagination::page::{Page, PageStream, error_stream},
+    timestamp::Timestamp,
 };
 
 impl Events {
     /// Returns a stream of the existing and all new events, until the job has ended.
     ///
-    /// The stream ends with the first poll after the end of the job that reads all events, at most
-    /// one [`interval`](Self::interval) after the end. If the event of the end is not among them,
-    /// such as [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed
-    /// job, the stream continues until this event appears, or until no new event has appeared for
-    /// the [`quiet`](Self::quiet) time. The stream does not wait for the billing event, which may
-    /// appear later. For a stream with conditions, such as [`level`](Self::level), or with messages
-    /// in another language than English, each poll after the end takes one more call until the
-    /// event of the end is found. This call reads the newest events of all kinds in English.
+    /// The stream ends with the first poll after the end of the job that reads all events. If the
+    /// event of the end is not among them, it continues until this event appears, or until no new
+    /// event has appeared for the [`quiet`](Self::quiet) time. With conditions such as
+    /// [`level`](Self::level), or in another language than English, each poll after the end takes
+    /// one more call, which searches for that event. The billing event is not waited for.
     ///
-    /// The event list has no cursor, so each poll requests a time window that begins
-    /// [`lateness`](Self::lateness) before the newest event. Events of earlier polls are removed by
-    /// counting their occurrences, because two events may be equal. The polls after the end request
-    /// all events again, so they find events that appeared even later. Events are returned in the
-    /// order of their times; late events are returned when they appear. [`resume`](Self::resume)
-    /// and [`newest_first`](Self::newest_first) have no effect.
+    /// Each poll requests a time window that begins [`lateness`](Self::lateness) before the newest
+    /// event, and the polls after the end all events. Known events are removed by counting them.
+    /// Late events are returned when they appear. [`resume`](Self::resume) and
+    /// [`newest_first`](Self::newest_first) have no effect.
     ///
-    /// If a job is restarted after its end, before the stream ends, the stream continues. Transient
-    /// errors do not end the stream, and a poll that failed is not the last one. If the requests
-    /// for events, or for the details of the job, fail for 15 minutes, the stream ends with the
-    /// error. This also applies to a last poll that returns fewer events than the service counts.
-    /// Throttling only slows the stream.
+    /// A restart of the job continues the stream. Transient errors do not end it, unless the
+    /// requests for events or for the details of the job fail for 15 minutes, or a last poll
+    /// returns too few events for that time. Throttling only slows it.
     #[must_use]
     pub fn follow(self) -> PageStream<Event> {
         if let Err(error) = self.check() {
@@ -51,23 +45,18 @@ impl Events {
     }
 }
 
-/// State of the periodic polls of the events of a job.
 pub(crate) struct EventFollower {
     events: Events,
     deduplicator: Deduplicator,
     final_events: FinalEvents,
     pub(crate) polls: SourcePolls,
-    /// Request for the remaining pages of the poll in progress.
     rest: Option<Events>,
-    /// Pages of the poll in progress; `None` if the last request failed.
     pages: Option<PageStream<Page<Event>>>,
-    /// `true` if the last poll ended with an error of the list. Pages of the next poll count as
-    /// progress only when that poll is complete.
+    /// After an error of the list, only a complete poll counts as progress.
     list_restarted: bool,
 }
 
 impl EventFollower {
-    /// Creates a follower. The order and the resumed position of `events` are ignored.
     pub(crate) fn new(mut events: Events) -> Self {
         events.query.order = SortOrder::Asc;
         events.options.resume = None;
@@ -82,9 +71,7 @@ impl EventFollower {
         }
     }
 
-    /// Returns the new events of the next page; `None` at the end of the poll. After a failed
-    /// request, the poll continues after the last page. After an error of the list itself, the list
-    /// is restarted, because its remaining pages would be incomplete.
+    /// Returns the new events of the next page; `None` at the end of the poll.
     async fn next(&mut self, end_watch: &EndWatch) -> Result<Option<Vec<Event>>, Error> {
         let rest = match self.rest.take() {
             Some(rest) => rest,
@@ -120,8 +107,7 @@ impl EventFollower {
         }
     }
 
-    /// Reads the newest events without conditions and in English, if the list may hide the event of
-    /// the end. The poll that begins afterwards contains all events before that event.
+    /// Reads the newest events of all kinds in English, if the list may hide the event of the end.
     async fn read_hidden_end(&mut self, end_watch: &EndWatch) -> Result<(), Error> {
         if let Some(job) = &end_watch.job
             && job.is_final()
@@ -136,14 +122,12 @@ impl EventFollower {
         Ok(())
     }
 
-    /// Begins a poll, and returns its request.
     fn begin_poll(&mut self, end_watch: &EndWatch) -> Events {
         let may_be_last = self.polls.begin(end_watch);
         let now = end_watch.handle.client().clock().now();
         let mut rest = self.events.clone();
         let window = self.deduplicator.begin_poll(now.into(), rest.query.range);
-        // The last poll requests all events regardless of their times, because a time window may
-        // miss some.
+        // A time window may miss some events.
         if !may_be_last {
             rest.query.range = window;
             rest = rest.allow_early_end();
@@ -173,5 +157,93 @@ impl Follower for EventFollower {
 
     fn lacks_items(&self, job: &Job) -> bool {
         self.final_events.lack(job.phase())
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct FinalEvents {
+    restarted_at: Option<Timestamp>,
+    ends: Vec<(Option<Timestamp>, EventKind)>,
+}
+
+impl FinalEvents {
+    pub(super) fn record(&mut self, events: &[Event]) {
+        for event in events {
+            // Messages about tasks and objects of the cluster begin with a bracket.
+            if event.message().starts_with('[') {
+                continue;
+            }
+            match event.kind() {
+                EventKind::Restarted => self.restarted_at = self.restarted_at.max(event.time()),
+                kind if kind.is_final() || kind == EventKind::Preempted => {
+                    self.ends.push((event.time(), kind));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns `true` unless an event after the last restart shows the end with this final phase.
+    pub(super) fn lack(&self, phase: Phase) -> bool {
+        let shows_end = |kind: &EventKind| match phase {
+            Phase::Completed => *kind == EventKind::Completed,
+            Phase::Terminated => matches!(
+                kind,
+                EventKind::StoppedByUser | EventKind::AutoStopped { .. } | EventKind::Deleted
+            ),
+            // No document states the event of an abnormal job, or of a job that was preempted.
+            _ => *kind != EventKind::Completed,
+        };
+        let mut ends = self.ends.iter();
+        !ends.any(|(time, kind)| *time >= self.restarted_at && shows_end(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns an event at this second of a minute.
+    fn event(second: u32, message: &str) -> Event {
+        let time = format!("2026-01-15T16:30:{second:02}+08:00");
+        let row = serde_json::json!({"time": time, "message": message});
+        Event::new(serde_json::from_value(row).unwrap())
+    }
+
+    const STOPPED: &str = "The training job has been manually stopped.";
+    const PREEMPTED: &str = "The training job is preempted.";
+
+    #[test]
+    fn each_final_phase_has_its_events() {
+        let all = [
+            ("Training job executed.", &[Phase::Completed][..]),
+            ("Training job failed.", &[Phase::Failed, Phase::Abnormal]),
+            (PREEMPTED, &[Phase::Failed, Phase::Abnormal]),
+            (STOPPED, &[Phase::Failed, Phase::Abnormal, Phase::Terminated]),
+            ("Training job is running.", &[]),
+            ("[worker-0] Training finished. Exit code 0.", &[]),
+            ("Billing information synchronized.", &[]),
+        ];
+        let phases = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
+        for (message, ended) in all {
+            let mut events = FinalEvents::default();
+            events.record(&[event(1, message)]);
+            for phase in &phases {
+                let lacks = events.lack(phase.clone());
+                assert_eq!(lacks, !ended.contains(phase), "{message} {phase}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_end_before_a_restart_does_not_count() {
+        let mut events = FinalEvents::default();
+        events.record(&[event(1, "Training job failed.")]);
+        assert!(!events.lack(Phase::Failed));
+        events.record(&[event(9, "The training job has been restarted.")]);
+        assert!(events.lack(Phase::Failed));
+        // An end after the restart counts.
+        events.record(&[event(20, "Training job failed.")]);
+        assert!(!events.lack(Phase::Failed));
     }
 }

@@ -1,8 +1,7 @@
 //! Kinds of events, with the values that a message contains.
 //!
-//! The service reports events as sentences, which the user guide and the API word differently. Both
-//! wordings are parsed. For any other message, the kind is [`EventKind::Other`], and
-//! [`Event::message`](crate::jobs::events::Event::message) returns the message.
+//! The user guide and the API word the sentences differently; both wordings are parsed. The kind of
+//! any other message is [`EventKind::Other`].
 
 use std::time::Duration;
 
@@ -148,8 +147,7 @@ pub enum EventKind {
         /// Files that list the packages.
         files: Vec<String>,
     },
-    /// Python packages could not be installed. No document states a message for this event; the
-    /// parsed message is that of the emulator.
+    /// Python packages could not be installed. Only the emulator has such a message.
     DependenciesFailed {
         /// Task, such as `worker-0`.
         task: String,

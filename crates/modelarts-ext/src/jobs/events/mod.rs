@@ -1,8 +1,7 @@
 //! Events of a job, read once or as a stream that follows the job.
 //!
-//! The service reports events as sentences, which [`Event::kind`] parses. Events have no ids and
-//! appear with a delay, and their list has no cursor. [`Events::follow`] therefore polls
-//! overlapping time windows, and returns each event only once.
+//! Events are sentences, which [`Event::kind`] parses. They have no ids and appear with a delay, so
+//! [`Events::follow`] polls overlapping time windows, and returns each event once.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -22,20 +21,15 @@
 //! # Ok(()) }
 //! ```
 //!
-//! While the job runs, a followed stream does not find events that appear more than two minutes
-//! after their own time ([`Events::lateness`]). It returns these events after the end of the job.
-//! The stream ends when the job has ended and the event of its end was read ([`Events::follow`]).
+//! Events more than two minutes late ([`Events::lateness`]) are returned after the end of the job.
 //!
-//! Unless the job was deleted, a stream that ends without an error has returned every matching
-//! event that the service listed in the last poll. Events that appear later are not returned.
+//! A stream that ends without an error has returned all events of the last poll.
 
-// `Events` reads the events of a job page by page. `follow` polls time windows and uses `dedup` to
-// remove the events of earlier windows, and `final_events` to detect the end. `parse` determines
+// `follow` polls time windows, `dedup` removes the events of earlier ones, and `parse` determines
 // the `kind` of an event from its message.
 
 mod dedup;
 pub(crate) mod event;
-mod final_events;
 pub(crate) mod follow;
 pub(crate) mod kind;
 mod parse;
@@ -63,11 +57,9 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Maximum length of a pattern that the service accepts, in characters.
 const MAX_PATTERN: usize = 256;
 
-/// List of the events of a job, oldest first, read once or [followed](Self::follow). The page size
-/// is 1 to 100 events, by default 100.
+/// List of the events of a job, oldest first, read once or [followed](Self::follow).
 pub type Events = List<Event, EventQuery>;
 
 /// Conditions of an event list, and settings for following it, set by the methods of [`Events`].
@@ -79,7 +71,6 @@ pub struct EventQuery {
     pattern: Option<String>,
     range: Option<(Timestamp, Timestamp)>,
     order: SortOrder,
-    /// Language of the messages; `None` for the language of the client.
     language: Option<Language>,
     interval: Duration,
     lateness: Duration,
@@ -130,14 +121,12 @@ impl Events {
         self
     }
 
-    /// Sorts the events in descending order, newest first. [`follow`](Self::follow) ignores the
-    /// order.
+    /// Sorts newest first. [`follow`](Self::follow) ignores the order.
     pub fn newest_first(mut self) -> Self {
         self.query.order = SortOrder::Desc;
         self
     }
 
-    /// Requests the messages in English, so that their kinds can be parsed.
     pub(crate) fn in_english(mut self) -> Self {
         self.query.language = Some(Language::EnUs);
         self
@@ -165,8 +154,7 @@ impl Events {
 }
 
 impl EventQuery {
-    /// Returns `true` if conditions may exclude the event of the end, or if the messages are in a
-    /// language that is not parsed.
+    /// Returns `true` if the list may lack the event of the end, or has it in another language.
     fn may_hide_end(&self) -> bool {
         let language = self.job.client().transport().language;
         self.level.is_some()

@@ -12,7 +12,6 @@ impl EventKind {
     }
 }
 
-/// Parses the message of an event; returns `None` for an unknown message.
 fn parse(message: &str) -> Option<EventKind> {
     let Prefix { task, took, object, text } = Prefix::read(message);
     match (object, task) {
@@ -22,8 +21,7 @@ fn parse(message: &str) -> Option<EventKind> {
     }
 }
 
-/// Prefix in brackets: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod:
-/// name] …`.
+/// Prefix: `[worker-0] [Duration: 3] …`, `[worker-0][time used: 0.296s] …`, `[Pod: name] …`.
 #[derive(Default)]
 struct Prefix<'a> {
     task: Option<&'a str>,
@@ -56,8 +54,7 @@ fn is_duration(key: &str) -> bool {
     key.eq_ignore_ascii_case("duration") || key.eq_ignore_ascii_case("time used")
 }
 
-/// Parses a duration in one of the forms `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`,
-/// `0:01:05` and `1 day, 0:01:05`. A number without a unit is in seconds.
+/// Parses `12`, `0.296s`, `7 seconds`, `1.5 hours 30 minutes`, `0:01:05`, `1 day, 0:01:05`.
 fn duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut total = 0.0;
@@ -104,19 +101,16 @@ fn cluster_event(object: &str, name: &str, text: &str) -> Option<EventKind> {
     })
 }
 
-/// Removes the prefix `start` from a string, ignoring case.
 fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     let head = text.get(..start.len())?;
     head.eq_ignore_ascii_case(start).then(|| text[start.len()..].trim())
 }
 
-/// Returns the sentence in lower case, without a full stop.
 fn sentence(text: &str) -> String {
     let text = text.strip_suffix('.').unwrap_or(text);
     text.trim_end().to_ascii_lowercase()
 }
 
-/// Returns the kind of a sentence about the job.
 fn job_sentence(text: &str) -> Option<EventKind> {
     Some(match sentence(text).as_str() {
         "training job created" => EventKind::Created,
@@ -156,8 +150,7 @@ fn job_event(text: &str) -> Option<EventKind> {
     Some(EventKind::AutoStopped { limit })
 }
 
-/// Returns the kind of a sentence about a task. In one sentence, the user guide writes "input" but
-/// means an output.
+/// In one sentence, the user guide writes "input" but means an output.
 fn task_sentence(task: &str, took: Option<Duration>, text: &str) -> Option<EventKind> {
     let task = task.to_owned();
     let (parameter, exit_code) = (None, None);
@@ -221,7 +214,6 @@ fn task_event(task: String, took: Option<Duration>, text: &str) -> Option<EventK
     channel_event(task, took, text)
 }
 
-/// Parses a message about an input or output.
 fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<EventKind> {
     let starts = ["Training input", "Training output", "Upload training output"];
     let (start, (parameter, rest)) =
@@ -240,14 +232,12 @@ fn channel_event(task: String, took: Option<Duration>, text: &str) -> Option<Eve
     })
 }
 
-/// Returns the text after `Failure cause:`, or the whole string if that prefix is missing.
 fn cause(text: &str) -> String {
     let cause = strip_start(text, "Failure cause:").unwrap_or(text);
     cause.to_owned()
 }
 
-/// Parses `<start> (parameter: x) <rest>` and `<start>(parameter name: x) <rest>` into `x` and the
-/// rest.
+/// Parses `<start> (parameter: x) <rest>`, also with `parameter name`.
 fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     let inside = strip_start(text, start)?.strip_prefix('(')?;
     let value =
@@ -256,7 +246,6 @@ fn parameter<'a>(text: &'a str, start: &str) -> Option<(String, &'a str)> {
     Some((name.trim().to_owned(), rest.trim_start()))
 }
 
-/// Parses a list of file names, which may contain blanks.
 fn files(rest: &str) -> Vec<String> {
     let list = strip_start(rest, "Import the following files:").unwrap_or(rest);
     list.split([',', '\n'])

@@ -1,9 +1,7 @@
 //! Stream of the phases, events and log lines of a job.
 //!
-//! The phase, the events and the logs of a job come from different operations, each with its own
-//! delay. [`JobHandle::follow`] polls these operations, and sorts the items of each poll by time
-//! ([`Updates`] describes the order). Items of a later poll come later, regardless of their times.
-//! Tasks that appear while the job runs are included.
+//! [`JobHandle::follow`] polls the phase, the events and the logs, and sorts the items of each poll
+//! by time ([`Updates`]). Tasks that appear while the job runs are included.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -28,19 +26,14 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`JobHandle::updates`] returns the settings of such a stream, such as the pause between two
-//! polls.
+//! [`JobHandle::updates`] has settings, such as the pause between two polls.
 //!
-//! While the job runs, the stream does not find events that appear more than two minutes after
-//! their own time ([`Updates::lateness`]). It returns these events after the end of the job. The
-//! stream ends when the job has ended, and the event of its end and its logs were read
-//! ([`Updates::follow`]). [`Events::follow`](crate::jobs::events::Events::follow) follows only the
-//! events, and [`Logs::follow`](crate::jobs::logs::Logs::follow) follows the log of one task.
+//! Events that appear more than two minutes late ([`Updates::lateness`]) are returned after the end
+//! of the job. [`Events::follow`](crate::jobs::events::Events::follow) follows only events, and
+//! [`Logs::follow`](crate::jobs::logs::Logs::follow) the log of one task.
 
-// Each part of a round polls the details of the job, then its events, then its logs; `merge` sorts
-// the results by time.
+// A round polls the details of the job, then its events, then its logs.
 
-mod merge;
 mod update;
 
 pub use update::JobUpdate;
@@ -54,7 +47,7 @@ use crate::{
     error::{Error, ErrorKind},
     jobs::{
         events::{event::Event, follow::EventFollower},
-        follow::merge::merge,
+        follow::update::merge,
         job::{Job, JobHandle},
         logs::{follow::LogFollower, item::LogItem},
         polling::{
@@ -66,14 +59,12 @@ use crate::{
     pagination::page::PageStream,
 };
 
-/// Maximum number of events in one round, which bounds the memory. A round exceeds it by one page
-/// at most. A job has some tens of events.
+/// Bounds the memory. A round exceeds it by one page at most.
 const MAX_EVENTS: usize = 10_000;
 
 /// Settings of a stream of the phases, events and log lines of a job.
 ///
-/// Items are sorted by time within one poll, which takes about 10,000 events at most and 5 MB of
-/// each log:
+/// Items of one poll (about 10,000 events, and 5 MB of each log) are sorted by time:
 ///
 /// - Events are sorted by their times. A late event is returned when it appears.
 /// - Lines of a task keep their order, and are sorted among those of other tasks by the times that
@@ -98,28 +89,14 @@ pub struct Updates {
 }
 
 impl JobHandle {
-    /// Follows the phases, events and log lines of the job in one stream, with the default settings
-    /// of [`updates`](Self::updates): it polls every 5 seconds. A test on the emulator sets a
-    /// shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
+    /// Follows phases, events and log lines in one stream, every 5 seconds. A test on the emulator
+    /// sets a shorter pause: `job.updates().interval(Duration::from_millis(50)).follow()`.
     #[must_use]
     pub fn follow(&self) -> PageStream<JobUpdate> {
         self.updates().follow()
     }
 
     /// Returns the settings for following the phases, events and log lines of the job.
-    ///
-    /// ```no_run
-    /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
-    /// use std::time::Duration;
-    /// use futures::TryStreamExt;
-    ///
-    /// let updates = job.updates().interval(Duration::from_secs(2)).without_logs();
-    /// let mut updates = updates.follow();
-    /// while let Some(update) = updates.try_next().await? {
-    ///     println!("{update:?}");
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn updates(&self) -> Updates {
         Updates {
             job: self.clone(),
@@ -160,8 +137,7 @@ impl Updates {
         self
     }
 
-    /// Adds an item when the job cannot be read, and when it can be read again, so that a program
-    /// can show that no news arrives. Default: tolerated errors are only logged.
+    /// Adds an item when the job cannot be read, and when it can again. Default: only logged.
     pub fn report_interruptions(mut self) -> Self {
         self.interruptions = true;
         self
@@ -176,29 +152,24 @@ impl Updates {
 
     /// Returns a stream of the existing and all new items, until the job has ended.
     ///
-    /// The stream ends with the first poll after the end of the job that reads all events and logs,
-    /// at most one [`interval`](Self::interval) after the end. It continues for up to the
-    /// [`quiet`](Self::quiet) time if the event of the end is not among the events, such as
-    /// [`EventKind::Completed`](crate::jobs::events::EventKind::Completed) of a completed job, or
-    /// if a task of a job that ran has no log. The billing event, which may come later, is not
-    /// waited for. If the job is restarted meanwhile, the stream continues.
+    /// The stream ends with the first poll after the end of the job that reads all events and logs.
+    /// It continues for up to the [`quiet`](Self::quiet) time if the event of the end or the log of
+    /// a task is missing, and if the job is restarted. The billing event is not waited for.
     ///
-    /// Transient errors do not end the stream, and a poll that failed is not the last one. If the
-    /// requests for the details of the job, its events or one of its logs fail for 15 minutes, the
-    /// stream ends with the error, even if the others succeed; throttling only slows the stream.
+    /// Transient errors do not end the stream, unless requests for the details, the events or a log
+    /// fail for 15 minutes. Throttling only slows it.
     #[must_use]
     pub fn follow(self) -> PageStream<JobUpdate> {
-        JobFollower::new(self).follow()
+        let (job, interval, quiet) = (self.job.clone(), self.interval, self.quiet);
+        JobFollower::new(self).stream(job, interval, quiet)
     }
 }
 
-/// Periodic polls of the events and logs of a job.
 struct JobFollower {
     settings: Updates,
     events: EventFollower,
     logs: Vec<LogFollower>,
     phase: Option<Phase>,
-    /// `true` if the last item about the connection is that of an interruption.
     is_interrupted: bool,
     /// Events that may be later than lines that are still unread.
     held_events: Vec<Event>,
@@ -208,8 +179,7 @@ struct JobFollower {
 impl Follower for JobFollower {
     type Item = JobUpdate;
 
-    /// Reads the events before the logs, so that the lines that precede an event are available with
-    /// it.
+    /// Reads events first, so that the lines that precede an event are available with it.
     async fn read(&mut self, end_watch: &mut EndWatch) -> Result<Part<JobUpdate>, Error> {
         let mut more_events = true;
         while more_events && self.held_events.len() < self.max_events {
@@ -288,13 +258,6 @@ impl JobFollower {
         }
     }
 
-    fn follow(self) -> PageStream<JobUpdate> {
-        let (interval, quiet) = (self.settings.interval, self.settings.quiet);
-        let job = self.settings.job.clone();
-        self.stream(job, interval, quiet)
-    }
-
-    /// Returns the update for the phase of the job, if it changed.
     fn phase_change(&mut self, end_watch: &EndWatch) -> Option<JobUpdate> {
         let job = end_watch.job.as_ref()?;
         let phase = Some(job.phase());
@@ -303,7 +266,6 @@ impl JobFollower {
         changed.then(|| JobUpdate::Phase(Box::new(job.clone())))
     }
 
-    /// Reads the logs. Returns the new items by task, and `true` if more can be read.
     async fn read_logs(
         &mut self,
         end_watch: &EndWatch,
@@ -333,8 +295,7 @@ impl JobFollower {
                         lines.push((log.task().to_owned(), items));
                     }
                 }
-                // Only the details of the job can show that it is gone; the log of a task may be
-                // missing for other reasons.
+                // The log of a task may be missing for other reasons than a deleted job.
                 Err(error) if error.is_gone() => log.record_absence(),
                 Err(error) => {
                     let failed = log.polls.fail(error, end_watch);
@@ -401,7 +362,8 @@ mod tests {
         let mut follower = JobFollower::new(job.updates().quiet(Duration::ZERO));
         follower.events = EventFollower::new(job.events().page_size(4));
         follower.max_events = 10;
-        let updates: Vec<JobUpdate> = follower.follow().try_collect().await.unwrap();
+        let updates = follower.stream((&job).into(), Duration::from_secs(5), Duration::ZERO);
+        let updates: Vec<JobUpdate> = updates.try_collect().await.unwrap();
         let texts = updates.iter().map(|update| match update {
             JobUpdate::Event(event) => event.message().to_owned(),
             JobUpdate::Phase(job) => job.phase().to_string(),

@@ -1,7 +1,6 @@
-//! Loop that follows a job: rounds of polls with pauses between them, until the job has ended and
-//! its sources were read to their ends.
+//! Loop of rounds of polls, until a job has ended and its sources were read to their ends.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -20,46 +19,37 @@ use crate::{
 /// New items, and `true` if more items are available without a pause.
 pub(crate) type Part<T> = (Vec<T>, bool);
 
-/// Follower of a source: the events of a job, a log, or the whole job.
 pub(crate) trait Follower: Send + Sized + 'static {
     type Item: Send + 'static;
 
-    /// `true` if the details of the job are polled before each part of a round; otherwise they are
-    /// polled only before the first part. A round can take long, because it may read a whole log.
+    /// `true` to poll the details before each part, because a part may be a whole log.
     const POLLS_PER_PART: bool = true;
 
-    /// Reads the next part of a round.
     fn read(
         &mut self,
         end_watch: &mut EndWatch,
     ) -> impl Future<Output = Result<Part<Self::Item>, Error>> + Send;
 
-    /// Returns the poll states of all sources of this follower.
     fn polls(&mut self) -> Vec<&mut SourcePolls>;
 
     /// Returns `true` if items are missing that the end of this job implies.
     fn lacks_items(&self, job: &Job) -> bool;
 
-    /// Returns items about the connection, after a poll of the details of the job.
     fn connection_items(&mut self, _end_watch: &EndWatch) -> Vec<Self::Item> {
         Vec::new()
     }
 
-    /// Returns the last items of a round.
     fn finish_round(&mut self, _end_watch: &EndWatch, _status: EndStatus) -> Vec<Self::Item> {
         Vec::new()
     }
 
-    /// Returns a stream of the items. The stream ends when the job has ended and each source was
-    /// read after its end. If items are missing, it continues until all sources have been quiet for
-    /// the given time.
+    /// Ends when each source was read after the end, or all were quiet for the given time.
     fn stream(self, job: JobHandle, interval: Duration, quiet: Duration) -> PageStream<Self::Item> {
-        let clock = &**job.client().clock();
         let state = FollowState {
             follower: self,
-            poller: Poller::new(clock, PollInterval::fixed(interval), None),
+            poller: Poller::new(job.client().clock(), PollInterval::fixed(interval), None),
             end_watch: EndWatch::new(job, quiet),
-            stage: Stage::Details,
+            details_are_next: true,
         };
         stream::try_unfold(Some(state), |state| async move {
             let Some(mut state) = state else {
@@ -74,30 +64,20 @@ pub(crate) trait Follower: Send + Sized + 'static {
     }
 }
 
-/// Stage of a round of a followed job.
-#[derive(PartialEq)]
-enum Stage {
-    /// The details of the job are read next, after the pause between two rounds.
-    Details,
-    /// The next part of the other sources is read next.
-    Sources,
-}
-
 struct FollowState<F> {
     follower: F,
     poller: Poller,
     end_watch: EndWatch,
-    stage: Stage,
+    /// `true` if the details of the job are read next, and otherwise a part of the sources.
+    details_are_next: bool,
 }
 
 impl<F: Follower> FollowState<F> {
     /// Reads the next part of a round. Returns the new items, and `true` if the loop continues.
     async fn next(&mut self) -> Result<Part<F::Item>, Error> {
-        let clock = Arc::clone(self.end_watch.handle.client().clock());
-        if self.stage == Stage::Details {
-            let poll = self.poller.round(&*clock, self.end_watch.poll());
-            poll.await.transpose()?;
-            self.stage = Stage::Sources;
+        if self.details_are_next {
+            self.poller.round(self.end_watch.poll()).await.transpose()?;
+            self.details_are_next = false;
             let items = self.follower.connection_items(&self.end_watch);
             if !items.is_empty() {
                 // The other sources may fail for as long as the details, so they are read later.
@@ -106,9 +86,7 @@ impl<F: Follower> FollowState<F> {
         }
         let (mut items, more) = self.follower.read(&mut self.end_watch).await?;
         self.end_watch.has_news |= !items.is_empty();
-        if F::POLLS_PER_PART || !more {
-            self.stage = Stage::Details;
-        }
+        self.details_are_next = F::POLLS_PER_PART || !more;
         if more {
             return Ok((items, true));
         }
@@ -117,7 +95,7 @@ impl<F: Follower> FollowState<F> {
         let status = self.end_watch.end_round(self.follower.polls(), lacks_items);
         items.extend(self.follower.finish_round(&self.end_watch, status));
         let retry_after = self.end_watch.take_retry_after(self.follower.polls());
-        self.poller.end_round(clock.now(), true, retry_after);
+        self.poller.end_round(self.end_watch.clock().now(), true, retry_after);
         Ok((items, !status.is_over))
     }
 }

@@ -1,13 +1,10 @@
 //! Polling for waits and followed jobs.
 //!
-//! A `Poller` decides when a round of requests begins: its states and steps need no network. Waits
-//! read one job or many in a round; `follower` reads the details, the events and the logs of a
-//! followed job, until `rounds` finds that the job has ended and nothing is missing.
+//! A `Poller` decides when a round begins. Waits read jobs in a round; `follower` reads the
+//! details, events and logs of a job, until `rounds` finds that nothing is missing.
 
 pub(crate) mod follower;
 pub(crate) mod poller;
 pub(crate) mod rounds;
-pub(crate) mod tolerance;
 
-/// Maximum number of concurrent requests of a wait or of a followed job.
 pub(crate) const IN_FLIGHT: usize = 16;

@@ -1,15 +1,18 @@
-//! `Poller`: the rounds of requests of a wait or of a followed job, and the pauses between them.
+//! `Poller`: rounds of requests, the pauses between them, and the errors that they tolerate.
 
 use std::{
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use crate::{clock::Clock, transport::deadline::Deadline};
+use crate::{
+    clock::Clock,
+    error::{Error, ErrorKind},
+    transport::deadline::Deadline,
+};
 
 /// Maximum pause between polls: one day. Longer pauses could overflow when multiplied.
 const MAX_PAUSE: Duration = Duration::from_secs(24 * 3600);
-/// Growth factor of a pause while nothing changes.
 const GROWTH: f64 = 1.3;
 /// Jitter of a pause, so that waits that began together do not poll simultaneously.
 const JITTER: f64 = 0.1;
@@ -20,7 +23,6 @@ pub(crate) struct PollInterval {
     shortest: Duration,
     longest: Duration,
     jitter: f64,
-    /// The last pause, without jitter; `None` before the first round.
     pause: Option<Duration>,
 }
 
@@ -34,12 +36,10 @@ impl PollInterval {
         }
     }
 
-    /// Returns an interval of constant pauses.
     pub(crate) fn fixed(pause: Duration) -> Self {
         Self { jitter: 0.0, ..Self::new(pause, pause) }
     }
 
-    /// Returns the next pause: the shortest one after the first round and after a change.
     fn next(&mut self, is_change: bool) -> Duration {
         let pause = match self.pause {
             Some(pause) if !is_change => pause.mul_f64(GROWTH).min(self.longest),
@@ -54,83 +54,55 @@ impl PollInterval {
     }
 }
 
-/// State of a poller.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum State {
-    /// A round is due.
-    Due,
-    /// The requests of a round are being made.
-    Reading,
-    /// The next round is due this long after the end of the last one.
-    Pausing { since: SystemTime, pause: Duration },
-}
-
-/// Next step of a poller.
 #[derive(Debug, PartialEq)]
 enum Step {
-    /// Make the requests of a round.
     Read,
-    /// Sleep, and ask for the next step.
     Sleep(Duration),
-    /// End, because the time limit has passed.
     TimeOut,
 }
 
-/// Poller of one job or of several.
 pub(crate) struct Poller {
-    state: State,
+    /// The end of the last round, and the pause after it.
+    pause: Option<(SystemTime, Duration)>,
     interval: PollInterval,
     pub(crate) deadline: Arc<Deadline>,
 }
 
 impl Poller {
     pub(crate) fn new(
-        clock: &dyn Clock,
+        clock: &Arc<dyn Clock>,
         interval: PollInterval,
         timeout: Option<Duration>,
     ) -> Self {
-        Self { state: State::Due, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
+        Self { pause: None, interval, deadline: Arc::new(Deadline::new(clock, timeout)) }
     }
 
-    /// Returns the next step, if `left` remains until the time limit.
     fn step(&mut self, now: SystemTime, left: Option<Duration>) -> Step {
         if left.is_some_and(|left| left.is_zero()) {
             return Step::TimeOut;
         }
         let rest = self.rest_of_pause(now);
+        // A clock that is set back during the sleep does not extend the pause.
+        self.pause = None;
         match rest.is_zero() {
-            true => {
-                self.state = State::Reading;
-                Step::Read
-            }
-            // A clock that is set back during the sleep does not extend the pause.
-            false => {
-                self.state = State::Due;
-                Step::Sleep(left.map_or(rest, |left| rest.min(left)))
-            }
+            true => Step::Read,
+            false => Step::Sleep(left.map_or(rest, |left| rest.min(left))),
         }
     }
 
     fn rest_of_pause(&self, now: SystemTime) -> Duration {
-        match self.state {
-            State::Due | State::Reading => Duration::ZERO,
-            State::Pausing { since, pause } => {
-                pause.saturating_sub(now.duration_since(since).unwrap_or_default())
-            }
-        }
+        self.pause.map_or(Duration::ZERO, |(since, pause)| {
+            pause.saturating_sub(now.duration_since(since).unwrap_or_default())
+        })
     }
 
-    /// Pauses if a round has ended, and then runs the requests of the next one, or of the next part
-    /// of a round. Returns `None` if the time limit passes before they complete.
-    pub(crate) async fn round<T>(
-        &mut self,
-        clock: &dyn Clock,
-        requests: impl Future<Output = T>,
-    ) -> Option<T> {
+    /// Pauses if a round has ended, and runs the requests of the next one. Returns `None` if the
+    /// time limit passes.
+    pub(crate) async fn round<T>(&mut self, requests: impl Future<Output = T>) -> Option<T> {
         loop {
-            match self.step(clock.now(), self.deadline.left(clock)) {
-                Step::Read => return self.deadline.run(clock, requests).await,
-                Step::Sleep(pause) => clock.sleep(pause).await,
+            match self.step(self.deadline.clock().now(), self.deadline.left()) {
+                Step::Read => return self.deadline.run(requests).await,
+                Step::Sleep(pause) => self.deadline.clock().sleep(pause).await,
                 Step::TimeOut => return None,
             }
         }
@@ -139,26 +111,67 @@ impl Poller {
     /// Ends a round. The next pause is at least `retry_after`.
     pub(crate) fn end_round(&mut self, now: SystemTime, is_change: bool, retry_after: Duration) {
         let pause = self.interval.next(is_change).max(retry_after);
-        self.state = State::Pausing { since: now, pause };
+        self.pause = Some((now, pause));
     }
 
     /// Sleeps for the usual pause, but at least `retry_after`, and not beyond the time limit.
-    pub(crate) async fn sleep(&self, clock: &dyn Clock, retry_after: Duration) {
+    pub(crate) async fn sleep(&self, retry_after: Duration) {
         let pause = self.interval.pause.unwrap_or(self.interval.shortest);
         let pause = self.interval.with_jitter(pause).max(retry_after);
-        let left = self.deadline.left(clock).unwrap_or(pause);
-        clock.sleep(pause.min(left)).await;
+        let left = self.deadline.left().unwrap_or(pause);
+        self.deadline.clock().sleep(pause.min(left)).await;
     }
 
-    /// Returns `true` if the next round is due.
     pub(crate) fn is_due(&self, now: SystemTime) -> bool {
         self.rest_of_pause(now).is_zero()
     }
 
-    /// Returns `true` if the time limit has passed.
-    pub(crate) fn is_late(&self, clock: &dyn Clock) -> bool {
-        let left = self.deadline.left(clock);
-        left.is_some_and(|left| left.is_zero())
+    pub(crate) fn is_late(&self) -> bool {
+        self.deadline.left().is_some_and(|left| left.is_zero())
+    }
+}
+
+/// Time after which a watch ends with the error, if all requests in this time failed.
+const MAX_FAILING_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// Longest pause for a `Retry-After`, which allows several requests before [`MAX_FAILING_TIME`].
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// Counter of tolerated errors. An error that persists is returned; throttling does not count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ErrorTolerance {
+    failing_since: Option<SystemTime>,
+    pub(crate) errors: u32,
+    retry_after: Duration,
+}
+
+impl ErrorTolerance {
+    pub(crate) fn reset(&mut self) {
+        self.failing_since = None;
+    }
+
+    pub(crate) fn take_retry_after(&mut self) -> Duration {
+        std::mem::take(&mut self.retry_after)
+    }
+
+    /// Returns an error that is not transient, or that persists for too long.
+    pub(crate) fn tolerate(&mut self, error: Error, now: SystemTime) -> Result<(), Error> {
+        let is_transient = error.is_retryable()
+            || error.kind() == ErrorKind::Decode
+            // The load balancer may temporarily not find the service.
+            || error.is_404_without_code();
+        // A clock that was set back must not extend the tolerated time.
+        let failing_since = self.failing_since.unwrap_or(now).min(now);
+        self.failing_since = (!error.is_throttled()).then_some(failing_since);
+        let failing_time = self.failing_since.and_then(|since| now.duration_since(since).ok());
+        if !is_transient || failing_time.is_some_and(|time| time > MAX_FAILING_TIME) {
+            return Err(error);
+        }
+        tracing::debug!(%error, "transient error, polling continues");
+        self.errors += 1;
+        let retry_after = error.retry_after().unwrap_or_default().min(MAX_RETRY_AFTER);
+        self.retry_after = self.retry_after.max(retry_after);
+        Ok(())
     }
 }
 
@@ -173,46 +186,44 @@ mod tests {
         SystemTime::UNIX_EPOCH + SECOND * (1_000_000 + second)
     }
 
-    fn poller(state: State) -> Poller {
+    fn poller(pause: Option<(SystemTime, Duration)>) -> Poller {
         let interval = PollInterval::fixed(10 * SECOND);
-        Poller { state, ..Poller::new(&SystemClock, interval, None) }
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        Poller { pause, ..Poller::new(&clock, interval, None) }
     }
 
     #[test]
-    fn each_state_has_its_step() {
-        let pausing = State::Pausing { since: at(100), pause: 10 * SECOND };
+    fn each_pause_has_its_step() {
+        let pausing = Some((at(100), 10 * SECOND));
         let sleep = |seconds| Step::Sleep(SECOND * seconds);
-        for (state, now, left, step, next) in [
-            (State::Due, 0, None, Step::Read, State::Reading),
-            (State::Due, 0, Some(1), Step::Read, State::Reading),
-            (State::Due, 0, Some(0), Step::TimeOut, State::Due),
-            (State::Reading, 0, None, Step::Read, State::Reading),
-            (State::Reading, 0, Some(0), Step::TimeOut, State::Reading),
-            (pausing, 100, None, sleep(10), State::Due),
-            (pausing, 104, None, sleep(6), State::Due),
-            (pausing, 104, Some(7), sleep(6), State::Due),
-            (pausing, 104, Some(5), sleep(5), State::Due),
+        for (pause, now, left, step, next) in [
+            (None, 0, None, Step::Read, None),
+            (None, 0, Some(1), Step::Read, None),
+            (None, 0, Some(0), Step::TimeOut, None),
+            (pausing, 100, None, sleep(10), None),
+            (pausing, 104, None, sleep(6), None),
+            (pausing, 104, Some(7), sleep(6), None),
+            (pausing, 104, Some(5), sleep(5), None),
             (pausing, 104, Some(0), Step::TimeOut, pausing),
-            (pausing, 110, None, Step::Read, State::Reading),
-            (pausing, 200, Some(1), Step::Read, State::Reading),
+            (pausing, 110, None, Step::Read, None),
+            (pausing, 200, Some(1), Step::Read, None),
             // The clock was set back.
-            (pausing, 50, None, sleep(10), State::Due),
+            (pausing, 50, None, sleep(10), None),
         ] {
-            let mut poller = poller(state);
-            assert_eq!(poller.is_due(at(now)), state != pausing || now >= 110);
+            let mut poller = poller(pause);
+            assert_eq!(poller.is_due(at(now)), pause.is_none() || now >= 110);
             let left: Option<u32> = left;
             let found = poller.step(at(now), left.map(|left| SECOND * left));
-            assert_eq!((found, poller.state), (step, next), "{state:?} {now} {left:?}");
+            assert_eq!((found, poller.pause), (step, next), "{pause:?} {now} {left:?}");
         }
     }
 
     #[test]
     fn a_round_ends_with_a_pause() {
         for (retry_after, pause) in [(0, 10), (9, 10), (45, 45)] {
-            let mut poller = poller(State::Reading);
+            let mut poller = poller(None);
             poller.end_round(at(5), true, SECOND * retry_after);
-            let (since, pause) = (at(5), SECOND * pause);
-            assert_eq!(poller.state, State::Pausing { since, pause });
+            assert_eq!(poller.pause, Some((at(5), SECOND * pause)));
         }
     }
 
@@ -237,5 +248,84 @@ mod tests {
         let mut fixed = PollInterval::fixed(10 * SECOND);
         let pauses = [false, false, true].map(|is_change| fixed.next(is_change));
         assert_eq!(pauses, [10 * SECOND; 3]);
+    }
+}
+
+#[cfg(test)]
+mod tolerance_tests {
+    use super::*;
+
+    fn at(second: u64) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + second)
+    }
+
+    fn status(status: u16) -> Error {
+        Error::new(ErrorKind::Service, "busy").with_status(status)
+    }
+
+    #[test]
+    fn errors_are_tolerated_by_kind_and_by_time() {
+        let decode = || Error::new(ErrorKind::Decode, "not JSON");
+        let minutes = |count: u64| 60 * count;
+        // The times and errors of requests, `None` for success, and the number of tolerated errors.
+        for (requests, tolerated) in [
+            (vec![(0, Some(status(503)))], Some(1)),
+            (vec![(0, Some(status(404)))], Some(1)),
+            (vec![(0, Some(decode()))], Some(1)),
+            (vec![(0, Some(status(403)))], None),
+            (vec![(0, Some(status(404).with_code(Some("x".into()))))], None),
+            (vec![(0, Some(status(503))), (minutes(15), Some(status(503)))], Some(2)),
+            (vec![(0, Some(status(503))), (minutes(15) + 1, Some(status(503)))], None),
+            // A success and throttling begin the tolerated time anew.
+            (
+                vec![(0, Some(status(503))), (minutes(9), None), (minutes(16), Some(decode()))],
+                Some(2),
+            ),
+            (
+                vec![
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(429))),
+                    (minutes(17), Some(status(503))),
+                ],
+                Some(3),
+            ),
+            // A clock that is set back does not extend it.
+            (
+                vec![
+                    (minutes(60), Some(status(503))),
+                    (0, Some(status(503))),
+                    (minutes(16), Some(status(503))),
+                ],
+                None,
+            ),
+        ] {
+            let mut tolerance = ErrorTolerance::default();
+            let results: Result<Vec<()>, Error> = requests
+                .iter()
+                .map(|(time, error)| match error {
+                    None => {
+                        tolerance.reset();
+                        Ok(())
+                    }
+                    Some(error) => tolerance.tolerate(error.clone(), at(*time)),
+                })
+                .collect();
+            let errors = results.is_ok().then_some(tolerance.errors);
+            assert_eq!(errors, tolerated, "{requests:?}");
+        }
+    }
+
+    #[test]
+    fn a_retry_after_of_ten_years_is_five_minutes() {
+        let ten_years = 10 * 365 * 24 * 3600;
+        for (seconds, pause) in [(vec![ten_years], 300), (vec![70], 70), (vec![70, 20], 70)] {
+            let mut tolerance = ErrorTolerance::default();
+            for seconds in seconds {
+                let error = status(429).with_retry_after(Some(Duration::from_secs(seconds)));
+                tolerance.tolerate(error, at(0)).unwrap();
+            }
+            assert_eq!(tolerance.take_retry_after(), Duration::from_secs(pause));
+            assert_eq!(tolerance.take_retry_after(), Duration::ZERO);
+        }
     }
 }

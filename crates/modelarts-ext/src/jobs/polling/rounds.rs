@@ -1,5 +1,4 @@
-//! End of a followed job: each of its sources was read completely after the end, and none lacks
-//! items.
+//! End of a followed job: each source was read completely after it, and none lacks items.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,11 +7,10 @@ use crate::{
     error::Error,
     jobs::{
         job::{Job, JobHandle},
-        polling::tolerance::ErrorTolerance,
+        polling::poller::ErrorTolerance,
     },
 };
 
-/// State of the poll of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum PollState {
     /// The poll began before the end of the job, so another one must follow.
@@ -24,16 +22,12 @@ enum PollState {
     Complete(SystemTime),
 }
 
-/// Polls of one source of a followed job: its details, its events or a log.
-///
-/// Each source has a separate state, because a source that fails must be detected even if others
-/// succeed, and because a source is read to its end only by a complete poll after the end.
+/// Polls of one source, which is read to its end only by a complete poll after the end.
 #[derive(Debug, Default)]
 pub(crate) struct SourcePolls {
     tolerance: ErrorTolerance,
     state: PollState,
-    /// Starts of the first and the last quiet poll. A quiet poll is a complete poll after the end
-    /// of the job and after the last new item of any source.
+    /// Starts of the first and the last complete poll after the end and after the last new item.
     quiet_polls: Option<(SystemTime, SystemTime)>,
 }
 
@@ -48,12 +42,10 @@ impl SourcePolls {
         has_ended
     }
 
-    /// Records that a part of the poll succeeded.
     pub(crate) fn progress(&mut self) {
         self.tolerance.reset();
     }
 
-    /// Records that the poll is complete.
     pub(crate) fn complete(&mut self) {
         self.tolerance.reset();
         if let PollState::Begun(at) = self.state {
@@ -66,7 +58,6 @@ impl SourcePolls {
         self.tolerance.tolerate(error, end_watch.clock().now())
     }
 
-    /// Ends a round of polls.
     fn end_round(&mut self, has_ended: bool, has_news: bool) {
         if has_news || !has_ended {
             self.quiet_polls = None;
@@ -86,25 +77,21 @@ impl SourcePolls {
         };
     }
 
-    /// Returns the time for which all polls were quiet; `None` if the last poll was not.
     fn quiet_time(&self) -> Option<Duration> {
         let (first, last) = self.quiet_polls?;
         Some(last.duration_since(first).unwrap_or_default())
     }
 }
 
-/// Result of a round of polls of a followed job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EndStatus {
     /// `true` if each source was read completely after the end of the job.
     pub(crate) all_read: bool,
-    /// `true` if no more items are expected.
     pub(crate) is_over: bool,
 }
 
 impl EndStatus {
-    /// Returns the status of a job whose sources were quiet for these times. A source that lacks
-    /// items is waited for until all sources have been quiet for `quiet_period`.
+    /// A source that lacks items is waited for until all have been quiet for `quiet_period`.
     fn new(
         quiet_times: impl IntoIterator<Item = Option<Duration>>,
         quiet_period: Duration,
@@ -118,24 +105,16 @@ impl EndStatus {
     }
 }
 
-/// Watch for the end of a followed job. The job is over when it has ended, a poll of each source
-/// that began after the end was complete, and no source lacks items. While a source lacks items,
-/// because the service reports late, the watch continues until all sources have been quiet for a
-/// while. A restarted job has not ended.
+/// The job is over when each source was read completely after the end, and none lacks items. The
+/// service reports late, so missing items are waited for.
 #[derive(Debug)]
 pub(crate) struct EndWatch {
-    /// The job handle that the caller passed.
     pub(crate) handle: JobHandle,
-    /// The job as last read.
     pub(crate) job: Option<Job>,
     quiet_period: Duration,
-    /// The polls of the details of the job.
     details: SourcePolls,
-    /// The error of the last poll of the details, if it failed and is tolerated.
     pub(crate) interruption: Option<Error>,
-    /// `true` if the job no longer exists.
     pub(crate) is_gone: bool,
-    /// `true` if this round found new items or a change.
     pub(super) has_news: bool,
 }
 
@@ -156,13 +135,11 @@ impl EndWatch {
         &**self.handle.client().clock()
     }
 
-    /// Returns `true` if the job had ended when it was last read.
     pub(crate) fn has_ended(&self) -> bool {
         self.job.as_ref().is_some_and(Job::is_final)
     }
 
-    /// Polls the details of the job before the other sources. A round that detects the end of the
-    /// job therefore also reads everything that happened before.
+    /// Polled first, so that a round that finds the end also reads everything before it.
     pub(super) async fn poll(&mut self) -> Result<(), Error> {
         let started_at = self.clock().now();
         self.interruption = None;
@@ -182,15 +159,13 @@ impl EndWatch {
         Ok(())
     }
 
-    /// Returns the longest pause that the service asked for since the last round.
     pub(super) fn take_retry_after(&mut self, others: Vec<&mut SourcePolls>) -> Duration {
         let sources = others.into_iter().chain([&mut self.details]);
         let pauses = sources.map(|polls| polls.tolerance.take_retry_after());
         pauses.max().unwrap_or_default()
     }
 
-    /// Ends a round of polls for the details and for the given sources. `lacks_items` is `true` if
-    /// one of them lacks items that the end of the job implies.
+    /// `lacks_items` is `true` if a source lacks items that the end of the job implies.
     pub(super) fn end_round(
         &mut self,
         others: Vec<&mut SourcePolls>,

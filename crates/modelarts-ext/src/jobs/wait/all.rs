@@ -10,49 +10,38 @@ use crate::{
     error::Error,
     jobs::{
         job::Job,
-        job_ref::JobRef,
         polling::poller::PollInterval,
-        training_jobs::TrainingJobs,
+        training_jobs::{JobRef, TrainingJobs},
         wait::{
             Waited,
-            condition::Condition,
+            job_set::Condition,
             jobs_wait::{JobsWait, PollOptions},
         },
     },
     pagination::page::{PageStream, error_stream},
 };
 
-/// Wait for the ends of several jobs. Awaiting it returns all results; [`stream`](Self::stream)
-/// returns each result when the job ends.
+/// Wait for the ends of several jobs; [`stream`](Self::stream) returns each result at once.
 ///
-/// The wait reads the jobs in rounds. A round searches each workspace for the unfinished jobs of
-/// the wait: up to 10 jobs by their ids, more jobs by phase and time of creation, with 50 jobs a
-/// page. Jobs that have ended are searched for as well, by phase or by their ids. Only jobs that no
-/// search returns, such as deleted ones, are read one by one, up to the [budget](Self::budget) of a
-/// round. A job that does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
+/// A round searches each workspace: up to 10 jobs by their ids, more by phase and time of creation.
+/// Only jobs that no search returns are read one by one, up to the [budget](Self::budget). A job
+/// that does not exist has [`Outcome::Vanished`](crate::Outcome::Vanished).
 ///
 /// # Details of the end
 ///
-/// For a job that did not complete, the wait reads the last events and log lines
-/// ([`Waited::last_events`]) with two calls, when its result is taken from the stream; up to 15
-/// jobs whose results follow are read meanwhile. The [budget](Self::budget) limits the number of
-/// these jobs in a round. After the [time limit](Self::timeout), and for the rest of a round in
-/// which events could not be read, the wait reads no events and lines. Jobs that failed or are
-/// abnormal are then returned without them. The cause of a stop takes one call for each stopped
-/// job; the results of stopped jobs over the budget follow after the next round.
+/// For a job that did not complete, the last events and log lines ([`Waited::last_events`]) take
+/// two calls when its result is taken; those of up to 15 jobs are read ahead. The
+/// [budget](Self::budget) limits the number of these jobs in a round; others, and all after the
+/// [time limit](Self::timeout) or a failed read, have no details. Only stopped jobs, whose cause
+/// takes a call, wait for the next round.
 ///
 /// # Rate and delay
 ///
-/// All requests of the wait, including retries, share one [rate limit](Self::rate_limit): one
-/// request a second, evenly spread. A wait for up to 10 jobs may make 40 requests at once, so the
-/// limit does not delay its results. Up to 16 requests are in flight at a time, so a wait with a
-/// higher limit makes, for example, at most 80 requests a second of 200 ms each.
+/// All requests, including retries, share one [rate limit](Self::rate_limit), by default one a
+/// second. A wait for up to 10 jobs may make 40 requests at once. Up to 16 requests are in flight.
 ///
-/// For more jobs, the limit determines the delay with which an end is returned. It is at most the
-/// pause between two rounds and the requests of two rounds. A round takes one second for every 50
-/// unfinished jobs of the workspace that were created in the same period, up to 5 for searches by
-/// ids, and up to 10 for jobs that no search returns. The events and lines of jobs that did not
-/// complete take up to 20 seconds.
+/// For more jobs, an end is returned after the pause and the requests of two rounds: one second for
+/// every 50 unfinished jobs, up to 10 if no search returns them.
 ///
 /// | jobs | an end is returned after |
 /// |---|---|
@@ -71,8 +60,7 @@ pub struct WaitAll {
 }
 
 impl TrainingJobs {
-    /// Waits for the ends of several jobs, given as jobs, as handles or by their ids, with few
-    /// calls for all of them.
+    /// Waits for the ends of several jobs, with few calls for all of them.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -100,10 +88,8 @@ impl TrainingJobs {
     /// ```
     ///
     /// # Errors
-    /// The wait fails before any request for an invalid id and for an invalid option. It fails with
-    /// the error of a call if the error is not transient, or if all calls fail for 15 minutes.
-    /// Throttling slows the wait, and only its [time limit](WaitAll::timeout) ends it.
-    /// [`Error::ended`] returns the results before the error; a stream has returned them already.
+    /// An invalid id or option. An error that is not transient, or calls that fail for 15 minutes;
+    /// throttling only slows the wait. [`Error::ended`] returns the results before the error.
     pub fn wait_all(&self, jobs: impl IntoIterator<Item = impl Into<JobRef>>) -> WaitAll {
         WaitAll {
             client: self.client().clone(),
@@ -114,17 +100,15 @@ impl TrainingJobs {
 }
 
 impl WaitAll {
-    /// Sets the time limit of the wait. Jobs that have not ended by then get
-    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut), even while a response is pending. Default:
-    /// none.
+    /// Sets the time limit. Jobs that have not ended by then get
+    /// [`Outcome::TimedOut`](crate::Outcome::TimedOut). Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
     }
 
-    /// Sets the pause between two rounds: `shortest` after a round in which a job ended, growing up
-    /// to `longest`, with a jitter of a tenth. Time that the stream is not polled counts. Default 5
-    /// to 60 seconds; both are limited to a day.
+    /// Sets the pause between two rounds: `shortest` after an end, growing up to `longest`. Default
+    /// 5 to 60 seconds; both are limited to a day.
     pub fn interval(mut self, shortest: Duration, longest: Duration) -> Self {
         self.options.interval = PollInterval::new(shortest, longest);
         self
@@ -132,36 +116,18 @@ impl WaitAll {
 
     /// Ends the wait for a job, with [`Outcome::Reached`](crate::Outcome::Reached), as soon as this
     /// condition holds for it. If the job ends before, its result is that of its end.
-    ///
-    /// ```no_run
-    /// # async fn example(jobs: Vec<modelarts_ext::Job>) -> Result<(), modelarts_ext::Error> {
-    /// use modelarts_ext::{Outcome, types::Phase};
-    ///
-    /// # let client: modelarts_ext::Client = jobs[0].client().clone();
-    /// let wait = client.training_jobs().wait_all(&jobs);
-    /// for waited in wait.until(|job| job.phase() == Phase::Running).await? {
-    ///     match waited.outcome() {
-    ///         Outcome::Reached => println!("{} runs", waited.job()),
-    ///         other => println!("{} never ran: {other:?}", waited.job()),
-    ///     }
-    /// }
-    /// # Ok(()) }
-    /// ```
     pub fn until(mut self, condition: impl Fn(&Job) -> bool + Send + Sync + 'static) -> Self {
         self.options.until = Some(Condition::new(condition));
         self
     }
 
-    /// Sets the rate limit, in requests a second. It must be above 0. [`f64::INFINITY`] means no
-    /// limit, and a rate below one request a day counts as one request a day. Default 1.
+    /// Sets the rate limit, above 0 requests a second, or [`f64::INFINITY`]. Default 1.
     pub fn rate_limit(mut self, requests_per_second: f64) -> Self {
         self.options.calls_per_second = requests_per_second;
         self
     }
 
-    /// Sets the maximum number of jobs that a round reads one by one because no search returns
-    /// them, and the maximum number of jobs whose last events it reads. The next round continues
-    /// with the following jobs. Default 10, minimum 1.
+    /// Sets the maximum number of jobs that a round reads one by one. Default 10, minimum 1.
     pub fn budget(mut self, jobs: usize) -> Self {
         self.options.budget = jobs.max(1);
         self

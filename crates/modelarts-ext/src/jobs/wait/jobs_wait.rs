@@ -1,5 +1,4 @@
-//! `JobsWait`: a wait for several jobs, which reads all of them in rounds, and returns the results
-//! of the jobs that have ended.
+//! `JobsWait`: a wait that reads several jobs in rounds, and returns their results.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,31 +13,28 @@ use crate::{
         job::{Job, JobHandle},
         polling::{
             IN_FLIGHT,
-            poller::{PollInterval, Poller},
-            tolerance::ErrorTolerance,
+            poller::{ErrorTolerance, PollInterval, Poller},
         },
         wait::{
-            Waited, condition::Condition, job_set::JobSet, outcome::job_outcome,
-            requests::read_jobs, round::SearchState,
+            Waited,
+            job_set::{Condition, JobSet},
+            outcome::job_outcome,
+            round::{SearchState, read_jobs},
         },
     },
-    transport::{deadline::Deadline, rate_limit::RateLimit},
+    transport::deadline::{Deadline, RateLimit},
 };
 
-/// Number of calls that a wait for up to [`MAX_VALUES`] jobs may make in a burst: for each job a
-/// search, a read, and two calls for its last events and lines.
+/// For each job a search, a read, and two calls for its last events and lines.
 const SMALL_BURST: u32 = 4 * MAX_VALUES as u32;
 
-/// Options of a wait for several jobs.
 #[derive(Clone, Debug)]
 pub(in crate::jobs) struct PollOptions {
     pub(in crate::jobs) interval: PollInterval,
     pub(in crate::jobs) timeout: Option<Duration>,
     pub(in crate::jobs) calls_per_second: f64,
-    /// Maximum number of jobs that a round reads one by one, and of jobs whose last events it
-    /// reads.
+    /// Maximum number of jobs that a round reads one by one, and of jobs whose events it reads.
     pub(in crate::jobs) budget: usize,
-    /// Condition that ends the wait for a job.
     pub(in crate::jobs) until: Option<Condition>,
 }
 
@@ -55,30 +51,22 @@ impl Default for PollOptions {
 }
 
 impl PollOptions {
-    /// Creates the rate limit of a wait for this number of concurrent jobs.
     pub(in crate::jobs) fn rate_limit(&self, jobs: usize) -> Result<RateLimit, Error> {
         let burst = if jobs <= MAX_VALUES { SMALL_BURST } else { 1 };
         RateLimit::new(self.calls_per_second, burst)
     }
 }
 
-/// Choice of the ended jobs whose last events and log lines are read until the next round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DetailReads {
-    /// One job, to find out if the service returns events.
     First,
-    /// Several jobs concurrently.
     Concurrent,
-    /// Only stopped jobs, whose outcome requires their events.
     OnlyStopped,
 }
 
-/// Reads of the last events and lines of jobs that have ended.
 struct EndReads {
     mode: DetailReads,
-    /// Number of jobs that may still be read before the next round.
     left: usize,
-    /// Jobs that are being read, in the order of their ends.
     in_flight: FuturesOrdered<BoxFuture<'static, EndRead>>,
 }
 
@@ -86,8 +74,7 @@ struct EndReads {
 type EndRead = (Waited, bool);
 
 impl EndReads {
-    /// Begins the reads between two rounds. While stopped jobs of earlier rounds wait for their
-    /// cause, the events and lines of other jobs are not read.
+    /// While stopped jobs of earlier rounds wait for their cause, no other details are read.
     fn begin(&mut self, budget: usize, has_ended_jobs: bool) {
         self.left = budget;
         self.mode = match has_ended_jobs {
@@ -96,7 +83,6 @@ impl EndReads {
         };
     }
 
-    /// Returns `true` if another read may begin.
     fn has_room(&self) -> bool {
         let room = match self.mode {
             DetailReads::First => 1,
@@ -105,9 +91,7 @@ impl EndReads {
         self.in_flight.len() < room
     }
 
-    /// Returns `true` if the last events and lines of a job that ended with this phase are read.
-    /// Those of a stopped job count towards the budget in any case, because its outcome requires
-    /// its events.
+    /// Returns `true` if the details of a job that ended with this phase are read.
     fn reads_details(&mut self, phase: &Phase) -> bool {
         let may_read = self.left > 0;
         let reads_details = may_read && self.mode != DetailReads::OnlyStopped;
@@ -115,8 +99,7 @@ impl EndReads {
         reads_details
     }
 
-    /// Records that a job was read. If its events could not be read, those of other jobs are not
-    /// read until the next round.
+    /// If events could not be read, those of other jobs are not read until the next round.
     fn record(&mut self, is_read: bool) {
         self.mode = match (is_read, self.mode) {
             (false, _) | (_, DetailReads::OnlyStopped) => DetailReads::OnlyStopped,
@@ -125,7 +108,6 @@ impl EndReads {
     }
 }
 
-/// Reads what the outcome of a job requires, and its last events and lines on request.
 async fn read_end(job: Job, reads_details: bool, deadline: Arc<Deadline>) -> EndRead {
     let (outcome, last_events) = job_outcome(&job, &deadline).await;
     let mut waited = Waited::new(job, outcome);
@@ -134,14 +116,10 @@ async fn read_end(job: Job, reads_details: bool, deadline: Arc<Deadline>) -> End
     (waited, is_read)
 }
 
-/// Wait for several jobs.
 pub(in crate::jobs) struct JobsWait {
-    /// Client of the returned jobs.
     client: Client,
-    /// Same client with the rate limit of the wait.
     limited_client: Client,
     poller: Poller,
-    /// Tolerance of errors. Each request that succeeds resets it.
     tolerance: ErrorTolerance,
     jobs: JobSet,
     search: SearchState,
@@ -152,7 +130,7 @@ impl JobsWait {
     pub(in crate::jobs) fn new(client: Client, options: PollOptions, limit: RateLimit) -> Self {
         Self {
             limited_client: client.with_rate_limit(limit),
-            poller: Poller::new(&**client.clock(), options.interval, options.timeout),
+            poller: Poller::new(client.clock(), options.interval, options.timeout),
             client,
             tolerance: ErrorTolerance::default(),
             jobs: JobSet::new(options.until),
@@ -165,53 +143,43 @@ impl JobsWait {
         }
     }
 
-    /// Adds a job. Its result is returned once, even if it is added twice.
     pub(in crate::jobs) fn add(&mut self, handle: &JobHandle) {
         let job = handle.job().unwrap_or_else(|| handle.without_details());
         self.jobs.add(job.with_client(self.limited_client.clone()));
     }
 
-    /// Lets the first round begin after a pause, too, for jobs that were just created.
     pub(in crate::jobs) fn start_with_pause(&mut self) {
         let now = self.client.clock().now();
         self.poller.end_round(now, true, Duration::ZERO);
     }
 
-    /// Returns the number of jobs that are not known to have ended.
     pub(in crate::jobs) fn unfinished(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Returns `true` if all results were returned.
     pub(in crate::jobs) fn is_done(&self) -> bool {
         self.jobs.is_done() && self.end_reads.in_flight.is_empty()
     }
 
-    /// Returns `true` if the pause before the next round has passed.
     pub(in crate::jobs) fn is_due(&self) -> bool {
         self.unfinished() > 0 && self.poller.is_due(self.client.clock().now())
     }
 
-    /// Returns `true` if the time limit of the wait has passed.
     pub(in crate::jobs) fn is_late(&self) -> bool {
-        self.poller.is_late(&**self.client.clock())
+        self.poller.is_late()
     }
 
-    /// Abandons the jobs that are not known to have ended, and returns them.
     pub(in crate::jobs) fn abandon(&mut self) -> Vec<Job> {
         self.jobs.abandon()
     }
 
-    /// Pauses after a request that the service throttled, but not beyond the time limit.
     pub(in crate::jobs) async fn pause_after(&mut self, error: Error) -> Result<(), Error> {
-        let clock = Arc::clone(self.client.clock());
-        self.tolerance.tolerate(error, clock.now())?;
+        self.tolerance.tolerate(error, self.client.clock().now())?;
         let retry_after = self.tolerance.take_retry_after();
-        self.poller.sleep(&*clock, retry_after).await;
+        self.poller.sleep(retry_after).await;
         Ok(())
     }
 
-    /// Returns the next result, or `None` if a round must come first.
     pub(in crate::jobs) async fn next_result(&mut self) -> Option<Waited> {
         if let Some(waited) = self.jobs.next_result() {
             return Some(self.finish(waited));
@@ -230,25 +198,23 @@ impl JobsWait {
         Some(self.finish(waited))
     }
 
-    /// Sets the fields that all results share: the number of errors, and the client of the job.
     fn finish(&self, mut waited: Waited) -> Waited {
         waited.errors = self.tolerance.errors;
         waited.job = waited.job.with_client(self.client.clone());
         waited
     }
 
-    /// Reads all jobs, after the pause since the last round. At the time limit, all jobs that have
-    /// not ended time out.
+    /// Reads all jobs after the pause. At the time limit, unfinished jobs time out.
     pub(in crate::jobs) async fn round(&mut self) -> Result<(), Error> {
         let has_ended_jobs = self.jobs.has_ended_jobs();
         self.end_reads.begin(self.search.budget, has_ended_jobs);
         if self.unfinished() == 0 {
             return Ok(());
         }
-        let clock = Arc::clone(self.client.clock());
+        let clock = self.client.clock();
         let requests =
             read_jobs(&self.limited_client, &mut self.jobs, &mut self.search, &mut self.tolerance);
-        let read = self.poller.round(&*clock, requests).await;
+        let read = self.poller.round(requests).await;
         let found_end = self.jobs.end_round();
         match read {
             None => self.jobs.time_out(),

@@ -1,11 +1,8 @@
 //! Wait for the end of one job or of several jobs.
 //!
-//! The service has no call that waits, and the phase of a job does not state why the job ended. A
-//! [`Wait`] polls the job, with pauses that grow while nothing changes. It ends with an
-//! [`Outcome`], which distinguishes, for example, a job that a user stopped from a job that reached
-//! its time limit. If the time limit of the wait passes first, the outcome is
-//! [`Outcome::TimedOut`]. Transient errors are tolerated. If all requests fail for 15 minutes, the
-//! wait ends with the error; throttling only slows it.
+//! A [`Wait`] polls the job, and ends with an [`Outcome`], which distinguishes, for example, a job
+//! that a user stopped from one that reached its time limit. If all requests fail for 15 minutes,
+//! it ends with the error; throttling only slows it.
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -29,8 +26,7 @@
 //! # Ok(()) }
 //! ```
 //!
-//! A [`Wait`] can be awaited directly. For functions that take a future, such as `join_all` and
-//! `spawn`, `into_future` converts it:
+//! For functions that take a future, such as `join_all`, `into_future` converts a wait:
 //!
 //! ```
 //! # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -40,41 +36,26 @@
 //! # let first = hello(&emulator, &client, "first")?.submit().await?;
 //! # let second = hello(&emulator, &client, "second")?.submit().await?;
 //! use futures::future::join_all;
-//! use tokio::task::JoinSet;
 //!
 //! for end in join_all([&first, &second].map(|job| job.wait().into_future())).await {
 //!     println!("{}", end?.success()?);
 //! }
 //! let task = tokio::spawn(first.wait().into_future());
 //! println!("{}", task.await??.success()?);
-//!
-//! let mut tasks = JoinSet::new();
-//! for job in [first, second] {
-//!     tasks.spawn(job.wait().into_future());
-//! }
-//! while let Some(end) = tasks.join_next().await {
-//!     println!("{}", end??.success()?);
-//! }
 //! # emulator.shutdown().await;
 //! # Ok(()) }
 //! ```
 //!
-//! [`Waited::success`] returns an error for every outcome except [`Outcome::Completed`] and
-//! [`Outcome::Reached`]. A [`Wait`] can also be read as a [stream](Wait::stream), or end [on a
-//! condition](Wait::until).
+//! [`Waited::success`] returns an error unless the job completed or the condition holds. A wait can
+//! also be a [stream](Wait::stream), or end [on a condition](Wait::until).
 //!
-//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs, for their
-//! ends or [for a condition](WaitAll::until), with one request a second; its documentation states
-//! the delay that follows.
-//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) also submits them, a few at a
-//! time.
+//! [`TrainingJobs::wait_all`](crate::TrainingJobs::wait_all) waits for hundreds of jobs;
+//! [`TrainingJobs::submit_all`](crate::TrainingJobs::submit_all) submits them, too.
 
 mod all;
-mod condition;
 mod job_set;
 pub(super) mod jobs_wait;
 mod outcome;
-mod requests;
 mod round;
 #[cfg(test)]
 mod round_tests;
@@ -84,7 +65,7 @@ pub use all::WaitAll;
 pub use outcome::{Outcome, TerminatedBy};
 pub use waited::Waited;
 
-use std::{fmt, future::IntoFuture, sync::Arc, time::Duration};
+use std::{future::IntoFuture, sync::Arc, time::Duration};
 
 use futures::{StreamExt, stream};
 use modelarts_api::{
@@ -98,11 +79,8 @@ use crate::{
     jobs::{
         events::event::Event,
         job::{Job, JobHandle, JobSummary},
-        polling::{
-            poller::{PollInterval, Poller},
-            tolerance::ErrorTolerance,
-        },
-        wait::{condition::Condition, outcome::job_outcome},
+        polling::poller::{ErrorTolerance, PollInterval, Poller},
+        wait::{job_set::Condition, outcome::job_outcome},
     },
     pagination::page::PageStream,
     timestamp::Timestamp,
@@ -117,8 +95,7 @@ use crate::{
 pub struct Observation {
     /// Time of the observation.
     pub at: Timestamp,
-    /// The job as it was read, or as it was last read if it no longer exists. It has no details if
-    /// the wait timed out before the first response about a [`JobHandle`].
+    /// The job as last read. It has no details if a [`JobHandle`] was never read.
     #[serde(flatten, serialize_with = "phases")]
     pub job: Job,
     /// Number of errors that the wait has tolerated so far.
@@ -139,39 +116,24 @@ fn phases<S: Serializer>(job: &Job, serializer: S) -> Result<S::Ok, S::Error> {
     Json { job, secondary_phase }.serialize(serializer)
 }
 
-/// Wait for the end of a job. Awaiting it returns a [`Waited`]; [`stream`](Self::stream) returns
-/// each change of the phase.
+/// Wait for the end of a job, a [`Waited`]; [`stream`](Self::stream) returns each change.
 ///
-/// The wait ends at the first final phase. A job that the service restarts by itself, after a fault
-/// or a failure, returns to `Pending` without a final phase, so the wait continues. A job that a
+/// A job that the service restarts by itself has no final phase, so the wait continues. One that a
 /// user restarts after its end needs a new wait.
 ///
-/// The [`Job`] that the wait was started from does not change. [`Waited::job`] is the job as the
-/// wait last read it, so that [`Job::exit_codes`], [`Job::time_run`] and similar methods need no
-/// call.
+/// [`Waited::job`] is the job as last read. [`Waited`] also has its last events and log lines.
 ///
 /// If the job did not complete, the wait reads the last events and log lines for [`Waited`].
 ///
-/// Transient errors are tolerated and counted, for up to 15 minutes without a successful response.
-/// Throttling is tolerated until the [time limit](Self::timeout).
-/// If a [`JobHandle`] that was never read does not exist, the wait fails with
-/// [`Error::is_not_found`].
-#[derive(Clone)]
+/// Transient errors are tolerated for up to 15 minutes, throttling until the [time
+/// limit](Self::timeout). A job that was never read may fail with [`Error::is_not_found`].
+#[derive(Clone, Debug)]
 #[must_use = "a wait does nothing unless it is awaited or streamed"]
 pub struct Wait {
     job: JobHandle,
     interval: PollInterval,
     timeout: Option<Duration>,
     until: Option<Condition>,
-}
-
-impl fmt::Debug for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait")
-            .field("job", &self.job)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
-    }
 }
 
 impl JobHandle {
@@ -187,8 +149,7 @@ impl JobHandle {
 }
 
 impl Wait {
-    /// Sets the time limit of the wait, which then ends with [`Outcome::TimedOut`] and the job as
-    /// last read, even while a response is pending. Default: none.
+    /// Sets the time limit, which ends the wait with [`Outcome::TimedOut`]. Default: none.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
@@ -201,8 +162,7 @@ impl Wait {
         self
     }
 
-    /// Ends the wait, with [`Outcome::Reached`], as soon as this condition holds. If the job ends
-    /// before, the wait ends as usual.
+    /// Ends the wait, with [`Outcome::Reached`], as soon as this condition holds.
     ///
     /// ```no_run
     /// # async fn example(job: modelarts_ext::Job) -> Result<(), modelarts_ext::Error> {
@@ -220,8 +180,7 @@ impl Wait {
         self
     }
 
-    /// Returns the wait as a stream: the current state of the job, each change of its phase, and
-    /// the end.
+    /// Returns the state of the job, each change of its phase, and the end as a stream.
     #[must_use]
     pub fn stream(self) -> PageStream<Observation> {
         stream::try_unfold(Some(WaitState::new(self)), |state| async move {
@@ -257,24 +216,20 @@ impl IntoFuture for Wait {
     }
 }
 
-/// State of a wait for one job.
 struct WaitState {
     handle: JobHandle,
     until: Option<Condition>,
     poller: Poller,
     tolerance: ErrorTolerance,
-    /// Job as it was last read.
     job: Option<Job>,
     last_phases: Option<(Phase, Option<SecondaryPhase>)>,
-    /// Last events, if they were read for the outcome.
     last_events: Vec<Event>,
 }
 
 impl WaitState {
     fn new(wait: Wait) -> Self {
-        let clock = &**wait.job.client().clock();
         Self {
-            poller: Poller::new(clock, wait.interval, wait.timeout),
+            poller: Poller::new(wait.job.client().clock(), wait.interval, wait.timeout),
             tolerance: ErrorTolerance::default(),
             job: wait.job.job(),
             handle: wait.job,
@@ -284,11 +239,10 @@ impl WaitState {
         }
     }
 
-    /// Polls until the phase changes or the wait ends, and returns that state of the job.
     async fn next(&mut self) -> Result<Observation, Error> {
         let clock = &*Arc::clone(self.handle.client().clock());
         loop {
-            let job = match self.poller.round(clock, self.handle.get()).await {
+            let job = match self.poller.round(self.handle.get()).await {
                 None => return Ok(self.observation(Some(Outcome::TimedOut))),
                 Some(Ok(job)) => job,
                 Some(Err(error)) if error.is_job_gone() && self.job.is_some() => {

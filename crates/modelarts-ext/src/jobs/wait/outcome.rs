@@ -18,17 +18,13 @@ use crate::{
     transport::deadline::Deadline,
 };
 
-/// Number of events that a wait reads for a job that did not complete: one page.
 pub(super) const READ_EVENTS: u8 = 100;
-/// Maximum number of these events in the result.
 const LAST_EVENTS: usize = 5;
 
-/// Result of a wait: the outcomes of the waiter `TrainingJobEnded` in the description, with
-/// details, and the ends of the wait itself.
+/// Result of a wait: an outcome of the waiter `TrainingJobEnded`, or an end of the wait itself.
 ///
-/// An outcome is printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out
-/// of memory) in worker-0`, with the message of the service if it states more than the code. As
-/// JSON, an outcome is an object with its name and its fields:
+/// Printed as a clause such as `failed with exit code 137 (128 + SIGKILL, often out of memory) in
+/// worker-0`. As JSON, an object with its name and its fields:
 ///
 /// ```json
 /// {"outcome": "failed", "exit_code": 137, "task": "worker-0", "message": "exit with 137"}
@@ -44,8 +40,7 @@ pub enum Outcome {
     Failed {
         /// Exit code, if the service states it.
         exit_code: Option<i64>,
-        /// First listed task that failed, such as `worker-0`. The service is known to list only the
-        /// task that failed first.
+        /// First listed task that failed, such as `worker-0`.
         task: Option<String>,
         /// Message of the service about the failure.
         message: Option<String>,
@@ -60,8 +55,7 @@ pub enum Outcome {
     Abnormal {
         /// Detailed phase, such as `CreateFailed`.
         secondary_phase: Option<SecondaryPhase>,
-        /// Cause that the last error event states, such as [`EventKind::CreateFailed`]. Only the
-        /// result of a wait that could read the events contains it.
+        /// Cause that the last error event states, such as [`EventKind::CreateFailed`].
         cause: Option<String>,
     },
     /// The job no longer exists: it was deleted before or during the wait.
@@ -143,14 +137,12 @@ impl fmt::Display for TerminatedBy {
     }
 }
 
-/// Returns the outcome of a job that has ended, with the last events, oldest first, if they were
-/// read. The events, which show who stopped the job, are read until the deadline.
+/// Also returns the last events, if they were read because they show who stopped the job.
 pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec<Event>) {
     let outcome = match job.phase() {
         Phase::Completed => Outcome::Completed,
         Phase::Failed => {
-            // The service is known to list only the first task that failed. If it lists several, a
-            // task that did not fail is not the cause.
+            // If the service lists several tasks, one that did not fail is not the cause.
             let statuses = job.status().map_or(&[][..], |status| &status.task_statuses);
             let first = statuses
                 .iter()
@@ -165,8 +157,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
             }
         }
         Phase::Terminated => {
-            let clock = &**job.client().clock();
-            let fetched = deadline.run(clock, fetch_terminated_by(job)).await;
+            let fetched = deadline.run(fetch_terminated_by(job)).await;
             let (by, last_events) = fetched.unwrap_or((TerminatedBy::Unknown, Vec::new()));
             return (Outcome::Terminated { by }, last_events);
         }
@@ -175,8 +166,7 @@ pub(super) async fn job_outcome(job: &Job, deadline: &Deadline) -> (Outcome, Vec
     (outcome, Vec::new())
 }
 
-/// Determines from the events who stopped a job, which its status does not show. Also returns the
-/// last events for the result, oldest first.
+/// Determines from the events who stopped a job. Also returns the last events.
 async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     let mut newest = job.events().newest_first().stream();
     let (mut by, mut events) = (TerminatedBy::Unknown, Vec::new());
@@ -195,9 +185,7 @@ async fn fetch_terminated_by(job: &Job) -> (TerminatedBy, Vec<Event>) {
     (by, last_events(events, None))
 }
 
-/// Returns the last events for the result, oldest first, from events that are newest first. Errors
-/// and the events of the failed task come before others, which would displace them. The billing
-/// event is left out.
+/// Oldest first. Errors and the events of the failed task come before others.
 pub(super) fn last_events(mut newest: Vec<Event>, failed_task: Option<&str>) -> Vec<Event> {
     newest.retain(|event| event.kind() != EventKind::Billed);
     let is_minor = |event: &Event| {

@@ -1,18 +1,32 @@
 //! `Round`: the requests with which a wait reads several jobs, mostly searches.
 //!
-//! A search returns up to 50 jobs with all details, and a read returns one job. Up to 10 jobs are
-//! searched for by their ids. For more jobs, those that have not ended are searched for by phase.
-//! The other jobs have ended, have a phase that the client does not know, or no longer exist. If
-//! these are many, they are searched for by the final phases; fewer jobs are searched for by their
-//! ids, and the rest is read one by one.
+//! A search returns up to 50 jobs, and a read one. Up to 10 jobs are searched for by ids, more by
+//! phase. The rest has ended or no longer exists: many are searched for by the final phases, fewer
+//! by ids, and the others are read one by one.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
-use crate::jobs::{filter::MAX_VALUES, job::Job, wait::job_set::JobSet};
+use futures::{FutureExt, StreamExt, TryStreamExt, stream};
+use modelarts_api::{codes, types::Phase};
 
-/// Number of jobs on a page of a search.
+use crate::{
+    client::Client,
+    error::Error,
+    jobs::{
+        filter::{Filter, MAX_SPAN, MAX_VALUES},
+        job::{Job, is_final},
+        list::ListJobs,
+        polling::{IN_FLIGHT, poller::ErrorTolerance},
+        wait::job_set::JobSet,
+    },
+    pagination::page::PageStream,
+    timestamp::Timestamp,
+};
+
 pub(super) const PAGE_SIZE: usize = 50;
-/// Maximum number of searches by ids in a round, after the searches by phase.
 const ID_SEARCHES: usize = 5;
 
 /// Jobs of one workspace, because a search covers one workspace.
@@ -32,67 +46,46 @@ fn by_workspace<'a>(jobs: impl Iterator<Item = &'a Job>) -> Vec<Group> {
     groups.map(|(workspace, jobs)| Group { workspace, jobs }).collect()
 }
 
-/// Request of a round.
 #[derive(Debug)]
 pub(super) enum Request {
-    /// Searches for up to 10 jobs by their ids.
     Ids(Group),
-    /// Searches for jobs by the phases before the end, and by their times of creation.
     Unfinished(Group),
-    /// Searches for jobs by the final phases, and by their times of creation. The search ends at a
-    /// page with fewer of the jobs than `worth`, because the rest can be read with fewer requests.
+    /// Searches by final phases, until a page has fewer of the jobs than `worth`.
     Ended {
-        /// The jobs.
         group: Group,
         /// Number of jobs that a request of the next stage returns.
         worth: usize,
     },
-    /// Reads the job with this id.
     Read(String),
 }
 
-/// Answer to a request of a round.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// Jobs as they were read, among them jobs of others.
     Jobs(Vec<Job>),
-    /// The service does not search for these jobs by ids.
     NoIdSearch(Group),
-    /// The job with this id no longer exists.
     Gone(String),
 }
 
-/// Facts that a wait keeps from round to round.
 pub(super) struct SearchState {
-    /// Maximum number of jobs that a round reads one by one.
     pub(super) budget: usize,
-    /// Id of the last job that was read one by one.
     pub(super) last_read: Option<String>,
-    /// `true` if the service supports searches by ids.
     pub(super) searches_ids: bool,
 }
 
 /// Stage of a round. The requests of a stage are independent of each other.
 enum Stage {
-    /// Each of these workspaces is searched: by ids for up to 10 jobs, by phase for more.
     Workspaces(Vec<Group>),
-    /// Workspaces that were searched by phase are searched by the final phases, if more than a page
-    /// of their jobs is missing.
+    /// Workspaces that were searched by phase are searched by the final phases.
     FinalPhases,
-    /// Missing jobs are searched for by their ids.
     Ids,
-    /// These jobs are read one by one, if they are missing still.
     Reads(Vec<String>),
-    /// All requests were made.
     Over,
 }
 
-/// Requests of a round, in stages.
 pub(super) struct Round {
     stage: Stage,
-    /// Workspaces that were searched by phase.
     by_phase: Vec<Group>,
-    /// Ids of the jobs that were found, and of those that were searched for by their ids.
     found: HashSet<String>,
     searched: HashSet<String>,
 }
@@ -107,7 +100,6 @@ impl Round {
         }
     }
 
-    /// Returns the requests of the next stage; none at the end of the round.
     pub(super) fn next(&mut self, jobs: &JobSet, search: &mut SearchState) -> Vec<Request> {
         loop {
             let (requests, next) = match std::mem::replace(&mut self.stage, Stage::Over) {
@@ -136,7 +128,6 @@ impl Round {
         }
     }
 
-    /// Records an answer, with the jobs that it is about.
     pub(super) fn record(&mut self, answer: Answer, jobs: &mut JobSet, search: &mut SearchState) {
         match answer {
             Answer::Jobs(rows) => {
@@ -167,11 +158,7 @@ impl Round {
         requests.collect()
     }
 
-    /// Returns the searches for missing jobs by ids, and the stage after them. A single job is not
-    /// searched for, because one read returns it as well.
-    ///
-    /// The round begins after the job that was read last, so that jobs that remain unknown do not
-    /// block the others.
+    /// A round begins after the job that was read last, so that unknown jobs do not block others.
     fn search_ids(&self, jobs: &JobSet, search: &mut SearchState) -> (Vec<Request>, Stage) {
         let mut missing: Vec<String> = ids(jobs.unfinished()).collect();
         missing.retain(|id| !self.found.contains(id));
@@ -208,4 +195,133 @@ impl Round {
 
 fn ids<'a>(jobs: impl IntoIterator<Item = &'a Job>) -> impl Iterator<Item = String> {
     jobs.into_iter().map(|job| job.id().to_owned())
+}
+
+const UNKNOWN_KEY_CODES: [&str; 4] = [
+    codes::UNSUPPORTED_CONDITION_KEY,
+    codes::UNSUPPORTED_CONDITION_OPERATOR,
+    codes::UNSUPPORTED_CONDITION_VALUE,
+    codes::UNSUPPORTED_FILTER_BY,
+];
+
+const TIME_RESOLUTION: Duration = Duration::from_secs(1);
+
+/// The error of a search ends the round at once, because the service may ask for a pause.
+pub(super) async fn read_jobs(
+    client: &Client,
+    jobs: &mut JobSet,
+    search: &mut SearchState,
+    tolerance: &mut ErrorTolerance,
+) -> Result<(), Error> {
+    let mut round = Round::new(jobs);
+    loop {
+        let requests = round.next(jobs, search);
+        if requests.is_empty() {
+            return Ok(());
+        }
+        let are_reads = matches!(requests[0], Request::Read(_));
+        let pages = (IN_FLIGHT / requests.len()).max(1);
+        let requests = requests.into_iter();
+        let answers = requests.map(|request| request.send(client.clone(), pages));
+        let mut answers = stream::iter(answers).flatten_unordered(IN_FLIGHT);
+        let mut last_error = None;
+        while let Some(answer) = answers.next().await {
+            match answer {
+                Ok(answer) => {
+                    if !matches!(answer, Answer::NoIdSearch(_)) {
+                        tolerance.reset();
+                    }
+                    round.record(answer, jobs, search);
+                }
+                Err(error) if are_reads => last_error = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        if let Some(error) = last_error {
+            return Err(error);
+        }
+    }
+}
+
+impl Request {
+    fn send(self, client: Client, pages: usize) -> PageStream<Answer> {
+        match self {
+            Self::Ids(group) => search_ids(client, group).into_stream().boxed(),
+            Self::Unfinished(group) => {
+                let list = search_phases(&client, &group, |phase| !is_final(phase));
+                let pages = list.in_flight(pages).pages();
+                pages.map_ok(|page| Answer::Jobs(page.items)).boxed()
+            }
+            Self::Ended { group, worth } => {
+                // The search may end early, so the jobs could fill all pages in flight.
+                let pages = pages.min(group.jobs.len() / PAGE_SIZE).max(1);
+                let list = search_phases(&client, &group, is_final).in_flight(pages);
+                let ids = group.jobs.iter().map(|job| job.id().to_owned());
+                let (pages, missing) = (list.pages(), ids.collect::<HashSet<String>>());
+                stream::try_unfold(Some((pages, missing)), move |state| async move {
+                    let Some((mut pages, mut missing)) = state else {
+                        return Ok(None);
+                    };
+                    let page = pages.try_next().await?;
+                    Ok(page.map(|page| {
+                        let more = take_found(&mut missing, &page.items, worth);
+                        (Answer::Jobs(page.items), more.then_some((pages, missing)))
+                    }))
+                })
+                .boxed()
+            }
+            Self::Read(id) => read(client, id).into_stream().boxed(),
+        }
+    }
+}
+
+/// Removes the found jobs. Returns `true` if the next page is worth a request.
+pub(super) fn take_found(missing: &mut HashSet<String>, page: &[Job], worth: usize) -> bool {
+    let before = missing.len();
+    for job in page {
+        missing.remove(job.id());
+    }
+    !missing.is_empty() && before - missing.len() >= worth
+}
+
+async fn search_ids(client: Client, group: Group) -> Result<Answer, Error> {
+    let filter = Filter::id().is_in(group.jobs.iter().map(|job| job.id()));
+    let list = search(&client, &group).filter(filter);
+    match list.collect(group.jobs.len()).await {
+        Err(error) if error.code().is_some_and(|code| UNKNOWN_KEY_CODES.contains(&code)) => {
+            Ok(Answer::NoIdSearch(group))
+        }
+        rows => rows.map(Answer::Jobs),
+    }
+}
+
+async fn read(client: Client, id: String) -> Result<Answer, Error> {
+    match client.training_jobs().get(&id).await {
+        Err(error) if error.is_job_gone() => Ok(Answer::Gone(id)),
+        job => job.map(|job| Answer::Jobs(vec![job])),
+    }
+}
+
+/// Jobs that the search does not return are read in another way.
+fn search(client: &Client, group: &Group) -> ListJobs {
+    let list = client.training_jobs().list().allow_early_end();
+    match &group.workspace {
+        Some(workspace) => list.workspace(workspace),
+        None => list,
+    }
+}
+
+/// Restricted to the period in which the jobs were created, if the service accepts it.
+fn search_phases(client: &Client, group: &Group, is_wanted: fn(&Phase) -> bool) -> ListJobs {
+    let phases = Phase::KNOWN.iter().map(|phase| Phase::from(*phase));
+    let list = search(client, group).filter(Filter::phase().is_in(phases.filter(is_wanted)));
+    let created = group.jobs.iter().map(Job::created_at);
+    let created: Option<Vec<Timestamp>> = created.collect();
+    let period = created.and_then(|at| Some((*at.iter().min()?, *at.iter().max()?)));
+    match period {
+        Some((first, last)) if last.duration_since(first) + TIME_RESOLUTION <= MAX_SPAN => {
+            list.filter(Filter::create_time().between(first, last + TIME_RESOLUTION))
+        }
+        _ => list,
+    }
 }

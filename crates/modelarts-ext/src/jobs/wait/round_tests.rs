@@ -12,11 +12,9 @@ use crate::{
         job::Job,
         wait::{
             Waited,
-            condition::Condition,
-            job_set::JobSet,
+            job_set::{Condition, JobSet},
             outcome::Outcome,
-            requests::take_found,
-            round::{Answer, Request, Round, SearchState},
+            round::{Answer, Request, Round, SearchState, take_found},
         },
     },
 };

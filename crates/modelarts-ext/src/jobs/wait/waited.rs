@@ -1,6 +1,6 @@
 //! `Waited`: the result of a wait, and the error for a job that did not complete.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use modelarts_api::types::EventLevel;
 use serde::{Serialize, Serializer};
@@ -20,23 +20,17 @@ use crate::{
 
 /// Maximum length of each of these lines, in characters. A progress bar is one long line.
 const MAX_LINE: usize = 500;
-/// Exit code of a process that SIGKILL ended.
 const OUT_OF_MEMORY: i64 = 137;
-/// Time limit for reading events and lines, after which the wait returns without them.
 const DETAILS_TIMEOUT: Duration = Duration::from_secs(60);
-/// Maximum number of requests that share a rate limit while events and lines are read.
 const MOST_REQUESTS: u32 = 2 * IN_FLIGHT as u32;
 
 /// Result of a wait: the outcome, and the job as it was last read.
 ///
 /// For a job that failed, was terminated or is abnormal, the wait also reads the last events and
-/// the last lines of the log, with two calls and for up to a minute. They may be incomplete,
-/// because the service reports both with a delay. If they cannot be read, both are empty, and the
-/// outcome is returned.
+/// lines of the log, with two calls and for up to a minute. Both may be incomplete, or empty.
 ///
-/// As JSON, a result is one object with `id`, `name`, `phase`, `created_at` and `started_at` (RFC
-/// 3339) and `run_seconds` of the job, the fields of its [`Outcome`], `errors`, `last_events` and
-/// `last_lines`; [`job`](Self::job) serializes to all details.
+/// As JSON, one object with `id`, `name`, `phase`, `created_at`, `started_at` and `run_seconds` of
+/// the job, the fields of its [`Outcome`], `errors`, `last_events` and `last_lines`.
 #[derive(Clone, Debug, Serialize)]
 #[must_use = "a job that did not complete is not an error of the wait; see `success`"]
 pub struct Waited {
@@ -72,8 +66,7 @@ impl Waited {
         Self { job, outcome, errors: 0, last_events: Vec::new(), last_lines: Vec::new() }
     }
 
-    /// Returns the job if it completed, or if the wait reached its
-    /// [condition](crate::jobs::wait::Wait::until).
+    /// Returns the job if it completed, or if the condition of the wait holds.
     ///
     /// ```
     /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/local/doc_tests.rs"));
@@ -88,12 +81,9 @@ impl Waited {
     /// ```
     ///
     /// # Errors
-    /// Returns an error for any other outcome, which [`Error::outcome`] returns. The message
-    /// contains the name and the id of the job, the outcome with the exit code, the last events,
-    /// and the last lines of the log of the task that failed; [`Error::waited`] returns these as
-    /// values. [`Error::advice`] returns a next step, such as the call that reads the complete log.
-    /// The kind is [`ErrorKind::Timeout`] if the time limit of the wait was reached, and
-    /// [`ErrorKind::NotCompleted`] otherwise.
+    /// Any other outcome ([`Error::outcome`], [`Error::waited`]). The message has the job, the
+    /// outcome, the last events and the last log lines; [`Error::advice`] a next step. The kind is
+    /// [`ErrorKind::Timeout`] or [`ErrorKind::NotCompleted`].
     pub fn success(self) -> Result<Job, Error> {
         let kind = match self.outcome {
             Outcome::Completed | Outcome::Reached => return Ok(self.job),
@@ -104,8 +94,6 @@ impl Waited {
         Err(error.with_detail(self))
     }
 
-    /// Returns the next step after an outcome that is not a success; `None` if a user stopped or
-    /// deleted the job.
     fn advice(&self) -> Option<String> {
         let events = || "`job.events()` has all events of the job".to_owned();
         let advice = match &self.outcome {
@@ -194,16 +182,13 @@ impl Waited {
         &self.last_events
     }
 
-    /// Returns the last lines of the task that failed, or else of the first task, of a job that did
-    /// not complete: at most 10 lines with at most 500 characters each. For a line that carriage
-    /// returns overwrite, such as a progress bar, the last state is returned. The lines may contain
-    /// control characters, which the error of [`success`](Self::success) leaves out.
+    /// Returns at most 10 last lines of the task that failed, or else of the first task, with at
+    /// most 500 characters each. They may contain control characters.
     #[must_use]
     pub fn last_lines(&self) -> &[String] {
         &self.last_lines
     }
 
-    /// Returns the task that failed, or else the first task.
     fn task(&self) -> Option<&str> {
         match &self.outcome {
             Outcome::Failed { task: Some(task), .. } => Some(task),
@@ -211,7 +196,6 @@ impl Waited {
         }
     }
 
-    /// Returns `true` if the job has ended without completing.
     pub(super) fn has_details(&self) -> bool {
         matches!(
             self.outcome,
@@ -219,19 +203,13 @@ impl Waited {
         )
     }
 
-    /// Reads the last events and lines of a job that did not complete. Returns `false` if the
-    /// events could not be read in time.
+    /// Returns `false` if the events could not be read in time.
     pub(super) async fn read_details(&mut self, deadline: &Deadline) -> bool {
         if !self.has_details() {
             return true;
         }
-        let clock = &*Arc::clone(self.job.client().clock());
-        // The time limit does not include the pauses of a rate limit, which other reads share.
-        let rate_limit = self.job.client().transport().rate_limit.as_ref();
-        let pauses = rate_limit.map_or(Duration::ZERO, |limit| limit.spacing() * MOST_REQUESTS);
-        let limit = Deadline::new(clock, Some(DETAILS_TIMEOUT + pauses));
-        let work = limit.run(clock, self.fetch_details());
-        deadline.run(clock, work).await.flatten().unwrap_or(false)
+        let limit = self.job.client().deadline_of(DETAILS_TIMEOUT, MOST_REQUESTS);
+        deadline.run(limit.run(self.fetch_details())).await.flatten().unwrap_or(false)
     }
 
     async fn fetch_details(&mut self) -> bool {
@@ -274,8 +252,7 @@ impl Error {
         self.detail()
     }
 
-    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before it failed
-    /// with this error.
+    /// Returns the results that [`wait_all`](crate::TrainingJobs::wait_all) had before this error.
     pub fn ended(&self) -> &[Waited] {
         self.detail::<Vec<Waited>>().map_or(&[], Vec::as_slice)
     }

@@ -8,12 +8,10 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
-    obs_path::ObsPath,
-    rules::names::{is_name, is_variable_name},
+    obs_path::{ObsPath, is_name, is_variable_name},
 };
 
-/// Returns the inputs without a name. In fine-tuning jobs, the name is optional. Inputs of tasks
-/// are validated by the limit of the field itself, except for those in `job_config`.
+/// In fine-tuning jobs, names are optional. Limits validate the inputs of tasks.
 pub(super) fn input_names(job: Draft<'_>) -> Fields<'_> {
     if job.is_fine_tuning() {
         return Fields::default();
@@ -35,8 +33,7 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
     lists.flat_map(|list| list.items().at(input::NAME).repeated()).collect()
 }
 
-/// Returns the local directories that are used more than once by the inputs and outputs of a
-/// program, which share a file system.
+/// The inputs and outputs of a program share a file system.
 pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
     let programs =
         job.lists(job_algorithm::INPUTS).into_iter().zip(job.lists(job_algorithm::OUTPUTS));
@@ -48,8 +45,7 @@ pub(super) fn repeated_directories(job: Draft<'_>) -> Fields<'_> {
         .collect()
 }
 
-/// Returns the names of channels that are passed in an environment variable and are not valid
-/// variable names. A name that is invalid for any channel violates another rule.
+/// A name that is invalid for any channel violates another rule.
 pub(super) fn variable_names(job: Draft<'_>) -> Fields<'_> {
     let channels = job.channels();
     channels
@@ -77,8 +73,7 @@ pub(super) fn task_datasets(job: Draft<'_>) -> Fields<'_> {
     inputs.at(input::remote::DATASET).given()
 }
 
-/// Returns the OBS paths that cannot be parsed. `autosearch_config_path` is exempt: the service
-/// accepts `/config/search.yaml`, though no such bucket exists.
+/// `autosearch_config_path` is exempt: the service accepts `/config/search.yaml`.
 pub(super) fn obs_paths(job: Draft<'_>) -> Fields<'_> {
     let code = [job_algorithm::CODE_DIR, job_algorithm::BOOT_FILE];
     let code = job.programs().at_all(&code).into_iter();

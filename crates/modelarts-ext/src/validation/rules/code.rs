@@ -11,21 +11,18 @@ use crate::{
     validation::{
         draft::Draft,
         json_path::{Fields, Located},
-        obs_path::ObsPath,
-        rules::names::is_absolute_plain_path,
+        obs_path::{ObsPath, is_absolute_plain_path},
     },
 };
 
-/// Returns the first of these fields that is set together with a stored algorithm. A single warning
-/// covers all of them.
+/// A single warning covers all of these fields.
 pub(super) fn first_beside_stored<'a>(job: Draft<'a>, paths: [&str; 2]) -> Fields<'a> {
     let given = paths.into_iter().find(|path| job.has(path));
     let given = given.filter(|_| job.has_stored_algorithm());
     given.map(|path| job.at(path)).into_iter().collect()
 }
 
-/// Returns `true` if the job specifies an engine of the platform. A custom image then replaces the
-/// image of that engine.
+/// A custom image then replaces the image of that engine.
 fn names_engine(job: Draft<'_>) -> bool {
     job.at(algorithm::ENGINE).has_any(&[ENGINE_ID, ENGINE_NAME])
 }
@@ -47,8 +44,7 @@ pub(super) fn boot_or_command(job: Draft<'_>) -> Fields<'_> {
     job.at(algorithm::COMMAND).when(has_both && !job.has_stored_algorithm())
 }
 
-/// Returns the missing field of image and command. An image requires a command unless the job
-/// specifies an engine; a boot file does not replace the command.
+/// An image requires a command, which a boot file does not replace, unless an engine is named.
 pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     if job.has_stored_algorithm() || names_engine(job) {
         return Fields::default();
@@ -56,8 +52,7 @@ pub(super) fn image_and_command(job: Draft<'_>) -> Fields<'_> {
     job.root().missing_of([algorithm::engine::IMAGE_URL, algorithm::COMMAND])
 }
 
-/// Returns the engines of the job and of its tasks. Empty for a stored algorithm, which specifies
-/// its own engine.
+/// A stored algorithm specifies its own engine.
 pub(super) fn engines(job: Draft<'_>) -> Fields<'_> {
     match job.has_stored_algorithm() {
         true => Fields::default(),
@@ -71,8 +66,7 @@ pub(super) fn engine(job: Draft<'_>) -> Fields<'_> {
     engine.when(job.names_own_code() && job.has(algorithm::BOOT_FILE) && !is_named)
 }
 
-/// Returns the missing field of engine name and engine version. An image requires no version, and
-/// an engine id replaces both fields.
+/// An image requires no version, and an engine id replaces both fields.
 pub(super) fn engine_pair(job: Draft<'_>) -> Fields<'_> {
     let engines = engines(job).filter(|engine| !engine.has_any(&[IMAGE_URL, ENGINE_ID]));
     let engines = engines.into_iter();
@@ -86,8 +80,7 @@ pub(super) fn engine_beside_image(job: Draft<'_>) -> Fields<'_> {
     engines.at(ENGINE_NAME).missing()
 }
 
-/// Returns the images whose name contains a registry: a dot or a port in the part before the first
-/// slash.
+/// A registry has a dot or a port before the first slash.
 pub(super) fn image_without_registry(job: Draft<'_>) -> Fields<'_> {
     engines(job).at(IMAGE_URL).texts(|url| {
         let host = url.split_once('/').map(|(host, _)| host);
@@ -115,22 +108,18 @@ pub(super) fn boot_file_inside(job: Draft<'_>) -> Fields<'_> {
     job.programs().filter(is_outside).at(BOOT_FILE)
 }
 
-/// Returns the user ids for which `wrong` returns `true`. `wrong` receives the id as a number if it
-/// can be parsed. No document lists a request field for the user id (`openapi/SOURCES.md`, O, S,
-/// F3); responses contain `run_user`.
+/// `wrong` receives the id, if it is a number. No document lists a request field for it.
 pub(super) fn users(job: Draft<'_>, wrong: impl Fn(Option<u64>) -> bool) -> Fields<'_> {
     let users = job.programs().at(job_algorithm::engine::RUN_USER);
     users.texts(|digits| wrong(digits.parse().ok()))
 }
 
-/// Directories that Huawei Cloud reserves, excluding their subdirectories: the default directory is
-/// inside the second.
+/// Reserved by Huawei Cloud, without subdirectories: the default is inside the second.
 const RESERVED_DIRS: [&str; 2] = ["/home/ma-user", "/home/ma-user/modelarts"];
 /// Directories that Huawei Cloud reserves, including all subdirectories.
 const RESERVED_TREES: [&str; 2] = ["/home/ma-user/modelarts-dev", "/home/ma-user/infer"];
 
-/// Returns the local code directories for which `wrong` returns `true`, compared without trailing
-/// slashes. For code in the image, the local code directory has no effect and is ignored.
+/// Paths without trailing slashes. For code in the image, the directory has no effect.
 pub(super) fn local_code_dirs(job: Draft<'_>, wrong: impl Fn(&str) -> bool) -> Fields<'_> {
     let is_in_image = |program: &Located<'_>| {
         let code = program.at(CODE_DIR).text();

@@ -8,11 +8,10 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::{Fields, Located},
-    obs_path::ObsPath,
-    rules::{names::is_variable_name, shell::simple_commands},
+    obs_path::{ObsPath, is_variable_name},
+    rules::shell::simple_commands,
 };
 
-/// Words before a program that do not change which program receives the arguments.
 const PREFIXES: [&str; 13] = [
     "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "time",
     "timeout", "{",
@@ -24,7 +23,6 @@ const PREPARATIONS: &str = "\
     unzip";
 const DEFAULT_CODE_DIR: &str = "/home/ma-user/modelarts/user-job-dir";
 
-/// Returns the names of the hyper-parameters and channels that the program receives as arguments.
 fn argument_names(job: Draft<'_>) -> Fields<'_> {
     let lists = [algorithm::INPUTS, algorithm::OUTPUTS, algorithm::PARAMETERS];
     let items = lists.into_iter().flat_map(|list| job.at(list).items());
@@ -32,14 +30,12 @@ fn argument_names(job: Draft<'_>) -> Fields<'_> {
     items.collect::<Fields<'_>>().at(parameter::NAME).given()
 }
 
-/// Returns the command if arguments are appended to it and `wrong` returns `true` for it.
 fn with_arguments(job: Draft<'_>, wrong: impl Fn(&[Vec<String>]) -> bool) -> Fields<'_> {
     let has_arguments = argument_names(job).iter().next().is_some();
     let command = job.at(algorithm::COMMAND).when(has_arguments);
     command.texts(|text| wrong(&simple_commands(text)))
 }
 
-/// Returns the words of a simple command from its program on.
 fn from_program(words: &[String]) -> &[String] {
     let is_prefix = |word: &&String| {
         let variable = word.split_once('=').map(|(name, _)| name);
@@ -51,7 +47,6 @@ fn from_program(words: &[String]) -> &[String] {
     &words[start..]
 }
 
-/// Returns the name of a program without its directory and its version, such as `python`.
 fn base_name(program: &str) -> &str {
     let name = program.rsplit('/').next().unwrap_or(program);
     match name.trim_end_matches(|c: char| c == '.' || c.is_ascii_digit()) {
@@ -60,7 +55,6 @@ fn base_name(program: &str) -> &str {
     }
 }
 
-/// Returns the words after `pip` of a call of pip, by its name or as a module.
 fn after_pip(program: &[String]) -> Option<&[String]> {
     match program {
         [pip, rest @ ..] if base_name(pip) == "pip" => Some(rest),
@@ -70,7 +64,6 @@ fn after_pip(program: &[String]) -> Option<&[String]> {
     }
 }
 
-/// Returns the script of `bash -c script`, and `None` for other programs.
 fn inner_script(program: &[String]) -> Option<&str> {
     let (shell, mut options) = program.split_first()?;
     if !["sh", "bash", "dash", "zsh"].contains(&base_name(shell)) {
@@ -89,7 +82,6 @@ fn inner_script(program: &[String]) -> Option<&str> {
     None
 }
 
-/// Returns a command whose arguments become those of a shell, unless its script reads them.
 pub(super) fn wrapped(job: Draft<'_>) -> Fields<'_> {
     with_arguments(job, |commands| {
         let last = commands.last().map(|words| from_program(words));
@@ -98,7 +90,6 @@ pub(super) fn wrapped(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// Returns a command that does not end in its only program.
 pub(super) fn followed(job: Draft<'_>) -> Fields<'_> {
     let is_preparation = |words: &Vec<String>| {
         let program = from_program(words);
@@ -115,7 +106,6 @@ pub(super) fn followed(job: Draft<'_>) -> Fields<'_> {
     })
 }
 
-/// Returns the names of the arguments that the command contains, too.
 pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
     let command = job.at(algorithm::COMMAND).text().unwrap_or_default();
     let words: Vec<String> = simple_commands(command).into_iter().flatten().collect();
@@ -124,8 +114,7 @@ pub(super) fn given_twice(job: Draft<'_>) -> Fields<'_> {
     argument_names(job).texts(|name| names.contains(&name))
 }
 
-/// Returns the values of hyper-parameters that a shell would change. A pattern such as `*` remains
-/// as it is, because no file has the name of an argument.
+/// A pattern such as `*` remains as it is, because no file has the name of an argument.
 pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     let is_special = |c: char| c.is_whitespace() || "'\"\\$`&|;<>(){".contains(c);
     let parameters = job.at(algorithm::PARAMETERS).when(job.has(algorithm::COMMAND));
@@ -133,9 +122,7 @@ pub(super) fn special_values(job: Draft<'_>) -> Fields<'_> {
     values.texts(|value| value.contains(is_special))
 }
 
-/// Returns the fields that name another folder than that of the code below the local code
-/// directory. A folder counts if a path continues below it or the command changes into it, and if
-/// it is not that of a channel; a name that differs in its case alone always counts.
+/// A folder counts if a path continues below it or `cd` precedes it, or only its case differs.
 pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     let code = job.at(algorithm::CODE_DIR);
     let code = code.text().and_then(ObsPath::parse);
@@ -166,8 +153,7 @@ pub(super) fn code_folder(job: Draft<'_>) -> Fields<'_> {
     fields.collect::<Fields<'_>>().texts(is_wrong)
 }
 
-/// Returns the names that follow one of the directories in a text, and whether a path continues
-/// below them or `cd` precedes them.
+/// Also returns `true` if a path continues below the name, or `cd` precedes it.
 fn folders_below<'a>(text: &'a str, directories: &[&str]) -> Vec<(&'a str, bool)> {
     let places = directories.iter().flat_map(|directory| {
         let starts = text.match_indices(directory);
@@ -185,15 +171,13 @@ fn folders_below<'a>(text: &'a str, directories: &[&str]) -> Vec<(&'a str, bool)
     folders.collect()
 }
 
-/// Returns the environment variables with a name that the service sets itself.
 pub(super) fn variables_of_service(job: Draft<'_>) -> Fields<'_> {
     let variables = job.programs().at(job_algorithm::ENVIRONMENTS).into_iter();
     let code_dirs = variables.map(|map| map.entry("MA_CODE_DIR"));
     code_dirs.collect::<Fields<'_>>().present()
 }
 
-/// Returns a command that installs or downloads from the internet. Dedicated pools may have access
-/// to it, and variables may name a proxy or an index of packages.
+/// Dedicated pools may have access to the internet, and variables may name a proxy.
 pub(super) fn downloads(job: Draft<'_>) -> Fields<'_> {
     let variables = job.at(algorithm::ENVIRONMENTS);
     let names_access = variables.keys().any(|name| {
@@ -233,7 +217,6 @@ fn is_download(program: &[String]) -> bool {
     }
 }
 
-/// Returns `true` for an option of pip that names an index or a directory of packages.
 fn names_index(word: &str) -> bool {
     let options = ["--no-index", "--index-url", "--find-links", "--proxy", "-i", "-f"];
     options.iter().any(|option| word.starts_with(option))
@@ -247,7 +230,6 @@ fn is_looked_up(word: &str) -> bool {
     is_list || !(is_local || is_archive) || is_public_url(word.trim_start_matches("git+"))
 }
 
-/// Returns `true` for an HTTP address whose host is a public name outside of the cloud.
 fn is_public_url(word: &str) -> bool {
     const OF_CLOUD: [&str; 4] = ["myhuaweicloud.com", "t-systems.com", "private.com", "local"];
     let rest = word.split_once("://").filter(|(scheme, _)| scheme.starts_with("http"));

@@ -1,21 +1,17 @@
 //! The rules between fields, and rules on single fields that the description does not state.
 //!
-//! `rules.yaml` has the words of each rule, and this table the condition under which a job breaks
-//! it. The entries without a condition depend on a response of the service or on local files.
-//! `openapi/SOURCES.md` contains a row for each rule with its evidence.
+//! `rules.yaml` has the words of each rule, this table its condition, and `openapi/SOURCES.md` its
+//! evidence. Rules without a condition depend on a response or on local files.
 
-mod annotations;
 mod channels;
 mod code;
 mod command;
-mod names;
+mod features;
 pub(crate) mod parameters;
 pub(crate) mod resources;
-mod services;
 mod shell;
 #[cfg(test)]
 pub(crate) mod tests;
-mod volumes;
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -35,23 +31,20 @@ use modelarts_api::request_path::{
 use crate::validation::{
     draft::Draft,
     json_path::Fields,
+    obs_path::{is_absolute_plain_path, is_name},
     report::{Report, Rule},
-    rules::names::{is_absolute_plain_path, is_name},
 };
 
-/// All rules by their keys.
 pub(crate) static RULES: LazyLock<BTreeMap<String, Rule>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("rules.yaml")).unwrap_or_default());
 
 /// Rule for a key that `rules.yaml` lacks; a test ensures that there is none.
 static UNKNOWN: LazyLock<Rule> = LazyLock::new(Rule::default);
 
-/// Returns the rule with this key.
 pub(crate) fn rule(key: &'static str) -> &'static Rule {
     RULES.get(key).unwrap_or(&UNKNOWN)
 }
 
-/// Adds all violated rules to the report.
 pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     for (key, broken_fields) in CONDITIONS {
         for field in broken_fields(job) {
@@ -60,20 +53,16 @@ pub(crate) fn check(job: Draft<'_>, report: &mut Report) {
     }
 }
 
-/// Function that returns the fields that violate a rule.
 type Condition = for<'a> fn(Draft<'a>) -> Fields<'a>;
 
-/// The conditions of the rules, in the order of the report. A condition of one expression is
-/// written here; a longer one is a function in the module of its subject.
+/// In the order of the report. Conditions of one expression are written here.
 const CONDITIONS: &[(&str, Condition)] = &[
-    // Whole job.
     ("kind-of-cloud", |job| job.at(KIND).when_text(|kind| !job.cloud.job_kinds().contains(&kind))),
     ("tasks-or-spec", |job| job.at(TASKS).when(job.has(TASKS) && job.has(SPEC))),
-    ("retries-in-range", annotations::retries),
-    ("annotation-switches", annotations::switches),
-    ("hang-retry-needs-retries", annotations::hang_retry),
-    ("job-template-known", annotations::template),
-    // Code and engine.
+    ("retries-in-range", features::retries),
+    ("annotation-switches", features::switches),
+    ("hang-retry-needs-retries", features::hang_retry),
+    ("job-template-known", features::template),
     ("algorithm-required", |job| job.at(ALGORITHM).when(job.runs_code() && !job.has(ALGORITHM))),
     ("subscription-and-version", |job| {
         job.root().missing_of([algorithm::SUBSCRIPTION_ID, algorithm::ITEM_VERSION_ID])
@@ -120,9 +109,8 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("working-dir", |job| job.programs().at(WORKING_DIR).texts(|path| !path.starts_with('/'))),
     ("working-dir-plain", code::working_dir_plain),
     ("search-config-yaml", code::search_config),
-    // Variables and hyper-parameters.
-    ("variable-names", annotations::variable_names),
-    ("variable-references", annotations::references),
+    ("variable-names", features::variable_names),
+    ("variable-references", features::references),
     ("variable-of-service", command::variables_of_service),
     ("parameter-names", parameters::names),
     ("parameter-names-different", parameters::repeated_names),
@@ -141,7 +129,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("search-floats", parameters::search_floats),
     ("search-algorithms", parameters::search_algorithms),
     ("search-engine", parameters::search_engine),
-    // Data.
     ("input-named", channels::input_names),
     ("channel-names", |job| job.channels().at(input::NAME).texts(|name| !is_name(name))),
     ("channel-names-different", channels::repeated_names),
@@ -154,7 +141,6 @@ const CONDITIONS: &[(&str, Condition)] = &[
     ("dataset-version", channels::dataset_version),
     ("tasks-read-from-obs", channels::task_datasets),
     ("obs-paths", channels::obs_paths),
-    // Resources, scheduling and volumes.
     ("spec-required", |job| job.at(SPEC).when(!job.has(SPEC) && !job.has(TASKS))),
     ("flavor-or-pool", resources::flavor_or_pool),
     ("flavor-of-pool", |job| resources::flavors(job, false, true)),
@@ -170,38 +156,37 @@ const CONDITIONS: &[(&str, Condition)] = &[
     }),
     ("affinity-group-size", resources::affinity_group_size),
     ("condition-values", resources::condition_values),
-    ("volume-one-kind", volumes::kinds),
-    ("volume-path", volumes::sources),
+    ("volume-one-kind", resources::kinds),
+    ("volume-path", resources::sources),
     ("nfs-needs-pool", |job| {
-        volumes::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())
+        resources::volumes(job).at(volume::NFS).present().filter(|_| !job.has_pool())
     }),
-    ("volumes-at-most-8", |job| volumes::volumes(job).into_iter().skip(8).collect()),
-    ("volume-once", volumes::repeated_file_systems),
-    ("volume-server-once", volumes::repeated_servers),
-    ("volume-places-different", |job| volumes::local_paths(job).repeated_paths()),
+    ("volumes-at-most-8", |job| resources::volumes(job).into_iter().skip(8).collect()),
+    ("volume-once", resources::repeated_file_systems),
+    ("volume-server-once", resources::repeated_servers),
+    ("volume-places-different", |job| resources::local_paths(job).repeated_paths()),
     ("volume-default-mount", |job| {
-        volumes::local_paths_where(job, |path| volumes::DEFAULT_MOUNTS.contains(&path))
+        resources::local_paths_where(job, |path| resources::DEFAULT_MOUNTS.contains(&path))
     }),
     ("volume-path-plain", |job| {
-        volumes::local_paths_where(job, |path| !is_absolute_plain_path(path))
+        resources::local_paths_where(job, |path| !is_absolute_plain_path(path))
     }),
     ("volume-over-home", |job| {
-        volumes::local_paths_where(job, |path| volumes::PLATFORM_DIRS.contains(&path))
+        resources::local_paths_where(job, |path| resources::PLATFORM_DIRS.contains(&path))
     }),
-    ("volume-over-channel", volumes::over_channel),
-    // Metrics, notifications, SSH and visualisation.
-    ("metrics-url-and-port", services::metrics_url),
-    ("metrics-one-form", services::metrics_form),
-    ("metrics-http-get", services::http_get),
+    ("volume-over-channel", resources::over_channel),
+    ("metrics-url-and-port", features::metrics_url),
+    ("metrics-one-form", features::metrics_form),
+    ("metrics-http-get", features::http_get),
     ("notification-topic", |job| {
-        services::required_with(job, spec::NOTIFICATION, notification::TOPIC_URN)
+        features::required_with(job, spec::NOTIFICATION, notification::TOPIC_URN)
     }),
     ("notification-events", |job| {
-        services::required_with(job, spec::NOTIFICATION, notification::EVENTS)
+        features::required_with(job, spec::NOTIFICATION, notification::EVENTS)
     }),
     ("ssh-key-pairs", |job| {
-        services::required_with(job, endpoints::SSH, endpoints::ssh::KEY_PAIR_NAMES)
+        features::required_with(job, endpoints::SSH, endpoints::ssh::KEY_PAIR_NAMES)
     }),
-    ("summary-log-dir", services::log_dir),
-    ("board-data-sources", services::data_sources),
+    ("summary-log-dir", features::log_dir),
+    ("board-data-sources", features::data_sources),
 ];

@@ -17,7 +17,7 @@ use crate::{
     validation::{
         draft::Draft,
         json_path::{Fields, Located},
-        rules::names::is_name,
+        obs_path::is_name,
     },
 };
 
@@ -35,14 +35,12 @@ pub(super) fn repeated_names(job: Draft<'_>) -> Fields<'_> {
     lists.flat_map(|list| list.items().at(parameter::NAME).repeated()).collect()
 }
 
-/// Returns the constraint of a hyper-parameter in the request body.
 fn constraint(parameter: &Located<'_>) -> ParameterConstraint {
     let value = parameter.at(parameter::CONSTRAINT).value();
     let constraint = value.and_then(|value| ParameterConstraint::deserialize(value).ok());
     constraint.unwrap_or_default()
 }
 
-/// Returns the two bounds of a range, if both are numbers and in ascending order.
 fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
     let [low, high] = choices(constraint)[..] else {
         return None;
@@ -51,7 +49,6 @@ fn bounds(constraint: &ParameterConstraint) -> Option<(f64, f64)> {
     bounds.filter(|(low, high)| low <= high)
 }
 
-/// Returns the non-empty values of the valid range.
 pub(crate) fn choices(constraint: &ParameterConstraint) -> Vec<&str> {
     let choices = constraint.valid_range.iter().map(String::as_str);
     choices.filter(|choice| !choice.is_empty()).collect()
@@ -68,14 +65,12 @@ pub(crate) fn admits_type(constraint: &ParameterConstraint, value: &str) -> bool
     }
 }
 
-/// Returns `true` if the constraint lists no choices, or if `value` is a listed choice.
 pub(crate) fn admits_choice(constraint: &ParameterConstraint, value: &str) -> bool {
     let choices = choices(constraint);
     let is_choice = matches!(constraint.valid_type, Some(ParameterValidType::Choice));
     !is_choice || choices.is_empty() || choices.contains(&value)
 }
 
-/// Returns `true` if the constraint has no valid range, or the range contains the number.
 pub(crate) fn admits_number(constraint: &ParameterConstraint, value: &str) -> bool {
     let is_range = matches!(constraint.valid_type, Some(ParameterValidType::Range));
     match (bounds(constraint), number(value)) {
@@ -89,7 +84,6 @@ fn number(text: &str) -> Option<f64> {
     number.filter(|number: &f64| number.is_finite())
 }
 
-/// Returns the hyper-parameter values that violate the constraints of their hyper-parameters.
 pub(super) fn values<'a>(
     job: Draft<'a>,
     admits: fn(&ParameterConstraint, &str) -> bool,
@@ -113,8 +107,7 @@ pub(super) fn ranges(job: Draft<'_>) -> Fields<'_> {
     parameters.at(parameter::constraint::VALID_RANGE)
 }
 
-/// Returns the required hyper-parameters without a value. For stored algorithms, this is validated
-/// against the spec of the algorithm, which may contain a default.
+/// For stored algorithms, the spec may contain a default.
 pub(super) fn required_values(job: Draft<'_>) -> Fields<'_> {
     let is_required = |field: &Located<'_>| field.at(parameter::constraint::REQUIRED).is_true();
     let parameters = parameters(job).filter(is_required);
@@ -163,8 +156,7 @@ pub(super) fn search_algorithms(job: Draft<'_>) -> Fields<'_> {
         .filter(|name| !name.text().is_some_and(|text| known.contains(&text)))
 }
 
-/// Returns the engine of a hyper-parameter search if the cloud does not support it. Only Open
-/// Telekom Cloud documents the supported engines. The engine in a custom image is unknown.
+/// Only Open Telekom Cloud documents the supported engines.
 pub(super) fn search_engine(job: Draft<'_>) -> Fields<'_> {
     let supported = ["pytorch_1.8.0", "tensorflow_2.1.0"];
     let engine = job.at(algorithm::ENGINE);

@@ -2,9 +2,7 @@
 
 use std::{iter::Peekable, mem, str::Chars};
 
-/// Returns the words of each simple command of a text, without quotes and redirections. The last
-/// command is empty if the text ends in an operator, a comment or a here-document: what is appended
-/// to the text then reaches no program.
+/// The last command is empty if the text ends in an operator, a comment or a here-document.
 pub(super) fn simple_commands(text: &str) -> Vec<Vec<String>> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
@@ -23,12 +21,9 @@ pub(super) fn simple_commands(text: &str) -> Vec<Vec<String>> {
 
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
-    /// Simple commands before the one that is being read, none of them empty.
     earlier: Vec<Vec<String>>,
     words: Vec<String>,
-    /// Word that is being read.
     word: Option<String>,
-    /// The next word is the target of a redirection.
     is_target: bool,
 }
 
@@ -122,7 +117,6 @@ impl Reader<'_> {
         self.rest.next();
     }
 
-    /// Copies a text in parentheses into the word.
     fn substitution(&mut self) {
         let (mut depth, mut quote) = (0, None);
         while let Some(character) = self.rest.next() {

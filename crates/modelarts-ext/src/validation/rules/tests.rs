@@ -34,8 +34,7 @@ fn every_rule_is_used_and_every_used_key_is_a_rule() {
     let with_condition: BTreeSet<_> = CONDITIONS.iter().map(|(key, _)| *key).collect();
     assert_eq!(with_condition.len(), CONDITIONS.len());
     let sources = [
-        include_str!("../algorithm_spec.rs"),
-        include_str!("../flavor_spec.rs"),
+        include_str!("../specs.rs"),
         include_str!("../known_engines.rs"),
         include_str!("../../jobs/create/local_files.rs"),
     ];

@@ -1,11 +1,8 @@
-//! Comparison of a job with a request: whether the request can have created the job.
-//!
-//! A response leaves out some fields of the request, adds defaults, and has some values in another
-//! form (`openapi/attested/evidence.md`). Such fields show nothing. Two things show that another
-//! request created the job: a field that both have, with values that no known form makes equal, and
-//! an entry of a list, a command or a variable that only one of them has and the service never
-//! omits or adds.
+//! Search for the job of a request whose response was lost, and its comparison with the request.
 
+use std::time::{Duration, SystemTime};
+
+use futures::TryStreamExt;
 use modelarts_api::{
     request_path::{
         create_training_job::{ALGORITHM, TRAIN_TYPE, algorithm, metadata},
@@ -16,28 +13,31 @@ use modelarts_api::{
 use serde_json::{Map, Value};
 
 use crate::{
-    jobs::create::copy::request_from_details,
+    client::Client,
+    clock::{GATEWAY_CLOCK_SKEW, MAX_CLOCK_SKEW},
+    error::Error,
+    jobs::{
+        create::{conversion::request_from_details, json_edit::text_at, submission::policy::Found},
+        filter::Filter,
+        job::Job,
+    },
     validation::{json_path::Located, obs_path::ObsPath},
 };
 
-/// Lists that responses contain if the request did, except for the inputs of fine-tuning jobs. Only
-/// the algorithm of a job adds entries to them.
+/// Lists that responses contain if the request did. Only an algorithm adds entries to them.
 const LISTS: [&str; 3] = [algorithm::PARAMETERS, algorithm::INPUTS, algorithm::OUTPUTS];
 /// Fields that the service takes from an algorithm only.
 const START: [&str; 4] =
     [algorithm::BOOT_FILE, algorithm::CODE_DIR, algorithm::COMMAND, algorithm::ENVIRONMENTS];
-/// Names of fields that the service takes from the algorithm of the job.
 const OF_ALGORITHM: [&str; 4] =
     ["constraint", "description", "i18n_description", "remote_constraint"];
-/// Names of fields whose values differ in case.
 const ANY_CASE: [&str; 4] = ["access_method", "engine_name", "kind", "runtime_type"];
 /// Names of fields whose values may be relative, or lack the address of a registry.
 const RELATIVE: [&str; 2] = ["boot_file", "image_url"];
 /// Start of the names of the environment variables that the service sets.
 const OWN_VARIABLES: &str = "MA_";
 
-/// Returns `true` unless the details contradict the body: a job of the same name that another
-/// request created must not be mistaken for the job of this one.
+/// Returns `true` unless the details contradict the body, as those of another job of the name.
 pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     let Ok(details) = serde_json::to_value(job) else {
         return true;
@@ -78,7 +78,6 @@ pub(super) fn may_be_made_from(job: &TrainingJob, body: &Value) -> bool {
     !START.into_iter().any(is_added) && !LISTS.into_iter().any(is_other)
 }
 
-/// Returns `true` if an entry of the first list has no counterpart in the second.
 fn is_absent(entries: &Value, list: &Value) -> bool {
     let (Value::Array(entries), Value::Array(list)) = (entries, list) else {
         return false;
@@ -98,8 +97,7 @@ fn appended(sent: &Located<'_>) -> Vec<String> {
     parameters.iter().map(argument).collect()
 }
 
-/// Returns `true` if the value of the response cannot be that of the request. `name` is the name of
-/// the field, and `appended` are the arguments that the command may end with.
+/// Returns `true` if the response cannot have the value; a command may end with `appended`.
 fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> bool {
     match (sent, echo) {
         (Value::Object(sent), Value::Object(echo)) if name == "environments" => {
@@ -127,7 +125,6 @@ fn contradicts(name: &str, sent: &Value, echo: &Value, appended: &[String]) -> b
     }
 }
 
-/// Returns `true` if two texts are the same value, in one form or another.
 fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     let ends_with = |long: &str, end: &str| {
@@ -147,6 +144,59 @@ fn is_same(name: &str, sent: &str, echo: &str, appended: &[String]) -> bool {
                 }
                 rest.trim().is_empty()
             })
+}
+
+/// Pause before each search. The service lists new jobs with a short delay.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_secs(1), Duration::from_secs(3)];
+
+/// Searches for the job of a request sent since `started`, or an older one if `name_is_taken`.
+pub(super) async fn find(
+    client: &Client,
+    body: &Value,
+    started: SystemTime,
+    name_is_taken: bool,
+) -> Result<Found<Job>, Error> {
+    let name = text_at(body, metadata::NAME);
+    let (mut other_exists, mut is_unclear) = (false, false);
+    for pause in PAUSES {
+        if !pause.is_zero() {
+            client.clock().sleep(pause).await;
+        }
+        let jobs = client.training_jobs();
+        let mut list = jobs.list().filter(Filter::name().like(name));
+        // A search covers a single workspace; names are unique within a workspace.
+        let workspace = text_at(body, metadata::WORKSPACE_ID);
+        if !workspace.is_empty() {
+            list = list.workspace(workspace);
+        }
+        let mut jobs = list.stream();
+        while let Some(job) = jobs.try_next().await? {
+            // The skew of the service may become known only with the response.
+            let started = client.transport().service_time(started);
+            // The deadline is checked even if every response is available immediately.
+            tokio::task::yield_now().await;
+            let is_older = |skew: Duration| {
+                let created = job.created_at();
+                created.is_some_and(|created| created + skew < started)
+            };
+            // The list is sorted from newest to oldest, so all further jobs are older as well.
+            if is_older(GATEWAY_CLOCK_SKEW) && (other_exists || is_unclear || !name_is_taken) {
+                break;
+            }
+            if job.name() == name {
+                match may_be_made_from(job.details(), body) && !is_older(GATEWAY_CLOCK_SKEW) {
+                    true if !is_older(MAX_CLOCK_SKEW) => return Ok(Found::Created(job)),
+                    true => is_unclear = true,
+                    false => other_exists = true,
+                }
+            }
+        }
+    }
+    Ok(match (is_unclear, other_exists) {
+        (true, _) => Found::Unclear,
+        (false, true) => Found::OtherJob,
+        (false, false) => Found::Absent,
+    })
 }
 
 #[cfg(test)]

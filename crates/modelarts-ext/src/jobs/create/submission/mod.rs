@@ -1,20 +1,13 @@
 //! Submission of a job. A lost response does not result in a second job.
 //!
-//! A create request is not idempotent, but job names are unique. If the response to a create
-//! request is lost, the client searches for the job by its name, and repeats the request only if
-//! the search finds no job. If the service receives both requests, it rejects the second, because
-//! the name is in use.
+//! A create request is not idempotent, but job names are unique: if the service receives a repeated
+//! request, it rejects it, because the name is in use.
 
-// A job passes these types: `CreateJob`, the draft; `LookedUp`, whose algorithm and flavor were
-// read (`look_up`); `Checked`, which can be sent; `Sent`, whose job is searched for (`search`,
-// `comparison`) if the response is lost. `policy` decides what follows each answer, and `wording`
-// has the texts of errors.
+// The specs of a job are read before it is checked and sent. If the response is lost, `comparison`
+// searches for the job. `policy` decides what follows each answer.
 
 mod comparison;
-mod look_up;
 mod policy;
-mod search;
-mod wording;
 
 use std::{
     ops::ControlFlow,
@@ -22,7 +15,9 @@ use std::{
 };
 
 use modelarts_api::{
-    ClientInfo, Operation, codes, request_path::create_training_job::metadata, types::TrainingJob,
+    ClientInfo, Operation, codes,
+    request_path::create_training_job::metadata,
+    types::{ShowTrainingJobEnginesResponse, TrainingJob},
 };
 use reqwest::header::ACCEPT;
 use serde_json::Value;
@@ -30,22 +25,24 @@ use serde_json::Value;
 use crate::{
     client::{Client, response::Response},
     clock::since,
+    config::cloud::Cloud,
     error::{Error, ErrorKind, call_summary::CallSummary},
     jobs::{
         create::{
-            CreateJob,
+            CreateJob, Validation,
             json_edit::text_at as text,
-            submission::{
-                look_up::{LookedUp, explain_engine},
-                policy::{Failure, Sent},
-            },
+            submission::policy::{Failure, Sent, explain_path, nothing_sent},
         },
         job::Job,
     },
     transport::deadline::Deadline,
+    validation::{
+        draft::Draft,
+        known_engines::{KnownEngines, engine_advice},
+        specs::{AlgorithmSpec, FlavorSpec},
+    },
 };
 
-/// The workspace of jobs that name none.
 const DEFAULT_WORKSPACE: &str = "0";
 
 // The operation is resolved at compile time, so the panic cannot occur in a running program.
@@ -56,15 +53,13 @@ const OPERATION: &Operation = match Operation::find("create_training_job") {
 };
 
 impl CreateJob {
-    /// Reads the algorithm, the flavor and the preset engine of the job from the service, so that
-    /// [`check`](Self::check) can validate the job against them: their existence, channels,
-    /// accepted kinds of data, constraints of hyper-parameters, and the type and number of nodes of
-    /// the flavor. Use it before work that a rejected job would waste, such as an upload.
+    /// Reads the algorithm, the flavor and the preset engine of the job, so that
+    /// [`check`](Self::check) can validate the job against them. Use it before work that a rejected
+    /// job would waste, such as an upload.
     ///
-    /// Makes at most three calls, all of them reads, and none for specs that are already known, or
-    /// for a job [without look-up](Self::without_look_up). Subscribed algorithms and flavors of
-    /// dedicated pools cannot be looked up. If a call fails, the job is not validated against its
-    /// result, and [`unread`](Self::unread) has the error.
+    /// Makes at most three read calls, none for known specs or [without
+    /// look-up](Self::without_look_up). Subscribed algorithms and flavors of dedicated pools cannot
+    /// be looked up. [`unread`](Self::unread) has the errors of failed calls.
     ///
     /// Clones of the returned job have the specs, so [`submit`](Self::submit) does not look them up
     /// again. A clone with another algorithm or [`flavor`](Self::flavor) needs a new look-up, which
@@ -72,48 +67,40 @@ impl CreateJob {
     ///
     /// # Errors
     /// Rejected credentials, or calls that exceed
-    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). A missing
-    /// algorithm, flavor or engine is not an error of this method; [`check`](Self::check) reports
-    /// it as a violation.
-    pub async fn look_up(self) -> Result<Self, Error> {
+    /// [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout). Missing
+    /// specs are violations of [`check`](Self::check).
+    pub async fn look_up(mut self) -> Result<Self, Error> {
         let deadline = self.client.deadline();
-        Ok(LookedUp::new(self, true, &deadline).await?.0)
+        self.read_specs(true, &deadline).await?;
+        Ok(self)
     }
 
     /// Creates the job exactly once: if the response is lost, the client searches for the job by
     /// its name before it repeats the create request.
     ///
-    /// Before that, algorithm and flavor are [looked up](Self::look_up), and the job is
-    /// [checked](Self::check). A failed look-up is logged as a warning, and the job is created
-    /// without it. The engine is left to the service. All calls together may
-    /// take [`ClientBuilder::overall_timeout`](crate::client::ClientBuilder::overall_timeout).
+    /// The job is [looked up](Self::look_up) and [checked](Self::check) before.
     ///
-    /// If the response is lost (a broken connection, a late response, or an error of the server
-    /// such as 500 or 503), the job is searched for at once, again after a pause of 1 second, and
-    /// again after 3 more seconds, because new jobs are listed with a delay. If it is not found,
-    /// the request is sent again, as often as
-    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits. If a search fails,
-    /// the request is not sent again.
+    /// If the response is lost, such as with a 503, the job is searched for at once, after 1 second
+    /// and after 3 more, because new jobs are listed with a delay. Only if it is not found, the
+    /// request is sent again, as often as
+    /// [`ClientBuilder::retry`](crate::client::ClientBuilder::retry) permits.
     ///
-    /// A job of the name counts as the job of this request if it is not more than a minute older
-    /// than the request, and none of its details contradicts the request. Jobs from equal requests
-    /// cannot be distinguished: if two submits of one name have equal bodies, both may return the
-    /// same job.
+    /// A found job counts if it is not more than a minute older than the request, and contradicts
+    /// none of its fields. Submits of equal requests with one name may return the same job.
     ///
     /// # Errors
-    /// The violations that [`check`](Self::check) finds, all of them in [`Error::violations`]; no
-    /// create request is sent in this case. A rejection by the service; if it rejects the engine,
-    /// the list of engines is read, and the solution contains similar names. An error with
-    /// [`Error::is_uncertain`] means that the job may exist; its solution describes the result of
-    /// the search.
-    pub async fn submit(self) -> Result<Job, Error> {
+    /// All violations of [`check`](Self::check), in [`Error::violations`]; nothing is created then.
+    /// A rejection by the service, with similar names for an unknown engine.
+    /// [`Error::is_uncertain`] if the job may exist; the solution has the result of the search.
+    pub async fn submit(mut self) -> Result<Job, Error> {
         let deadline = self.client.deadline();
-        let looked_up = LookedUp::new(self, false, &deadline).await;
-        let checked = looked_up.map_err(wording::nothing_sent)?.check()?;
-        checked.create(&deadline).await
+        self.read_specs(false, &deadline).await.map_err(nothing_sent)?;
+        for warning in self.check().into_result("the job")? {
+            tracing::warn!(%warning, "the job does not follow a recommendation");
+        }
+        Checked { body: self.body(), client: self.client }.create(&deadline).await
     }
 
-    /// Returns the workspace and the name, which no other job can have.
     pub(in crate::jobs) fn workspace_and_name(&self) -> (String, String) {
         let workspace = match text(&self.body, metadata::WORKSPACE_ID) {
             "" => DEFAULT_WORKSPACE,
@@ -124,37 +111,24 @@ impl CreateJob {
     }
 }
 
-impl LookedUp {
-    fn check(self) -> Result<Checked, Error> {
-        for warning in self.0.check().into_result("the job")? {
-            tracing::warn!(%warning, "the job does not follow a recommendation");
-        }
-        let (body, client) = (self.0.body(), self.0.client);
-        Ok(Checked { client, body })
-    }
-}
-
-/// A job that can be sent: it breaks no rule, or is not checked.
 struct Checked {
     client: Client,
     body: Value,
 }
 
 impl Checked {
-    /// Creates the job, and adds advice to the error of a service that rejects it.
     async fn create(self, deadline: &Deadline) -> Result<Job, Error> {
         match self.create_once(deadline).await {
             Err(error) if error.code() == Some(codes::ENGINE_NOT_FOUND) => {
                 let explained = explain_engine(error.clone(), &self.client, &self.body);
-                let explained = deadline.run(&**self.client.clock(), explained).await;
+                let explained = deadline.run(explained).await;
                 Err(explained.unwrap_or(error))
             }
-            created => created.map_err(|error| wording::explain_path(error, &self.body)),
+            created => created.map_err(|error| explain_path(error, &self.body)),
         }
     }
 
-    /// Sends the create request. After a lost response, repeats the request only if a search finds
-    /// no job.
+    /// Repeats the request after a lost response only if a search finds no job.
     async fn create_once(&self, deadline: &Deadline) -> Result<Job, Error> {
         let client = &self.client;
         let (clock, transport) = (&**client.clock(), client.transport());
@@ -167,16 +141,16 @@ impl Checked {
                 ControlFlow::Continue(unsettled) => unsettled,
             };
             let answered_at = clock.now();
-            let search = search::find(client, &self.body, started, unsettled.name_is_taken());
+            let search = comparison::find(client, &self.body, started, unsettled.name_is_taken());
             let doing = "the job of a lost create was being searched for";
-            let found = self.run(search, doing, deadline).await;
+            let found = run(search, doing, deadline).await;
             // The time of the searches counts toward the delay that the service requested.
             let pause = unsettled.retry_after();
             let pause = pause.saturating_sub(since(clock, answered_at));
             let may_repeat = |times| {
                 times < transport.retry.max_attempts
                     && since(clock, started).saturating_add(pause) < transport.retry.max_elapsed
-                    && deadline.left(clock).is_none_or(|left| pause < left)
+                    && deadline.left().is_none_or(|left| pause < left)
                     && transport.take_retry()
             };
             sent = match unsettled.searched(name, found, may_repeat) {
@@ -197,9 +171,11 @@ impl Checked {
             let answer = post(&client, &self.body).await?;
             let answer = match text(&self.body, metadata::NAME) {
                 "" => answer,
-                name => answer.require_match(&self.client, metadata::NAME, name, |job| {
-                    job.metadata.as_ref()?.name.as_deref()
-                })?,
+                name => {
+                    answer.require_match(self.client.transport(), metadata::NAME, name, |job| {
+                        job.metadata.as_ref()?.name.as_deref()
+                    })?
+                }
             };
             let (details, call) = answer.into_parts();
             Job::from_details(self.client.clone(), details, call).ok_or_else(|| {
@@ -207,7 +183,7 @@ impl Checked {
                 Error::new(ErrorKind::Decode, message)
             })
         };
-        let sent = self.run(work, "the job was being sent", deadline).await;
+        let sent = run(work, "the job was being sent", deadline).await;
         sent.map_err(|failure| match failure {
             Failure::Late(late) => {
                 let call = progress.lock().unwrap_or_else(PoisonError::into_inner);
@@ -216,26 +192,20 @@ impl Checked {
             answer => answer,
         })
     }
+}
 
-    /// Runs a step until the deadline.
-    async fn run<T>(
-        &self,
-        step: impl Future<Output = Result<T, Error>>,
-        doing: &str,
-        deadline: &Deadline,
-    ) -> Result<T, Failure> {
-        match deadline.run(&**self.client.clock(), step).await {
-            Some(answer) => answer.map_err(Failure::Answer),
-            None => Err(Failure::Late(deadline.timeout_error(doing))),
-        }
+async fn run<T>(
+    step: impl Future<Output = Result<T, Error>>,
+    doing: &str,
+    deadline: &Deadline,
+) -> Result<T, Failure> {
+    match deadline.run(step).await {
+        Some(answer) => answer.map_err(Failure::Answer),
+        None => Err(Failure::Late(deadline.timeout_error(doing))),
     }
 }
 
-/// Sends the request body unchanged.
-///
-/// The generated request type contains only the documented fields. A job may contain others, such
-/// as a job copied from a newer service, and [`CreateJob::body`] must equal the request. The
-/// request is signed, retried and decoded by the same code as that of the generated operation.
+/// Sends the body unchanged: it may have fields that the generated type lacks.
 async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Error> {
     let path = OPERATION.path.replace("{project_id}", client.project_id());
     let call = async |api: &modelarts_api::Client| {
@@ -249,4 +219,117 @@ async fn post(client: &Client, body: &Value) -> Result<Response<TrainingJob>, Er
         modelarts_api::decode_response(api, response)
     };
     client.call(call).await
+}
+
+const DOING: &str = "algorithm and flavor were being looked up";
+
+impl CreateJob {
+    /// Failures are kept, except rejected credentials: wrong signatures lock a key.
+    pub(super) async fn read_specs(
+        &mut self,
+        engines: bool,
+        deadline: &Deadline,
+    ) -> Result<(), Error> {
+        if self.validation != Validation::Full {
+            return Ok(());
+        }
+        deadline.limit(DOING, self.read(engines)).await
+    }
+
+    async fn read(&mut self, engines: bool) -> Result<(), Error> {
+        let body = self.body();
+        let draft = Draft::new(&body, self.cloud);
+        self.unread.clear();
+        if engines {
+            let read = self.read_engines(draft).await;
+            self.keep_failure(read)?;
+        }
+        let read = self.read_algorithm(draft).await;
+        self.keep_failure(read)?;
+        let read = self.read_flavor(draft).await;
+        self.keep_failure(read)
+    }
+
+    fn keep_failure(&mut self, read: Result<(), Error>) -> Result<(), Error> {
+        let Err(error) = read else {
+            return Ok(());
+        };
+        if error.kind() == ErrorKind::Credentials || error.status() == Some(401) {
+            return Err(error);
+        }
+        tracing::warn!(%error, "the job is not checked against its algorithm, flavor or engine");
+        self.unread.push(error);
+        Ok(())
+    }
+
+    async fn read_algorithm(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.specs.algorithm.of(Some(id)).is_none();
+        let Some(id) = draft.algorithm_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let client = &self.client;
+        let answer = client
+            .call(|api| {
+                api.show_algorithm_by_uuid().project_id(client.project_id()).algorithm_id(id).send()
+            })
+            .await
+            .and_then(|answer| {
+                answer.require_match(client.transport(), "metadata.id", id, |algorithm| {
+                    algorithm.metadata.as_ref()?.id.as_deref()
+                })
+            });
+        let spec = match answer {
+            Ok(answer) => AlgorithmSpec::from(answer.into_inner()),
+            // A 404 without a code comes from a gateway that does not know this path.
+            Err(error) if error.is_not_found() && error.code().is_some() => {
+                AlgorithmSpec::missing()
+            }
+            Err(error) => return Err(error),
+        };
+        self.specs.algorithm.set(Some(id), spec);
+        Ok(())
+    }
+
+    async fn read_flavor(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        let is_unknown = |id: &&str| self.specs.flavor.of(Some(id)).is_none();
+        let Some(id) = draft.flavor_id().filter(is_unknown) else {
+            return Ok(());
+        };
+        let project = self.client.project_id();
+        let answer =
+            self.client.call(|api| api.show_training_job_flavors().project_id(project).send());
+        let answer = answer.await?;
+        if let Some(spec) = FlavorSpec::look_up(&answer, id) {
+            self.specs.flavor.set(Some(id), spec);
+        }
+        Ok(())
+    }
+
+    async fn read_engines(&mut self, draft: Draft<'_>) -> Result<(), Error> {
+        if self.specs.engines.is_none() && KnownEngines::are_used_by(draft) {
+            let engines = engines(&self.client).await?;
+            self.specs.engines = KnownEngines::new(engines.into_inner());
+        }
+        Ok(())
+    }
+}
+
+async fn engines(client: &Client) -> Result<Response<ShowTrainingJobEnginesResponse>, Error> {
+    let project = client.project_id();
+    let call = client.call(|api| api.show_training_job_engines().project_id(project).send());
+    call.await
+}
+
+/// Adds the engines that are similar to the rejected one. Other jobs need no such call.
+pub(super) async fn explain_engine(error: Error, client: &Client, body: &Value) -> Error {
+    match engines(client).await {
+        Ok(engines) => match engine_advice(&engines.items, Draft::new(body, Cloud::default())) {
+            Some(advice) => error.with_hint(&advice),
+            None => error,
+        },
+        Err(failed) => {
+            tracing::debug!(error = %failed, "the engines cannot be read");
+            error
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The decisions of a submission: what follows each answer, without a request.
 //!
-//! A create request is sent, and its job is searched for if the request may have been executed.
-//! The request is sent again only if the search finds no job, so the states are:
+//! The job of a request that may have been executed is searched for. The states are:
 //!
 //! ```text
 //! Sent::Nothing --answer--> the end, or Unsettled --search--> the end, or Sent::Lost --> ...
@@ -9,53 +8,47 @@
 
 use std::{ops::ControlFlow, time::Duration};
 
-use modelarts_api::codes;
+use modelarts_api::{
+    codes,
+    request_path::{create_training_job::algorithm, input, output},
+};
+use serde_json::Value;
 
-use crate::{error::Error, jobs::create::submission::wording};
+use crate::{
+    error::{Error, display::clause},
+    jobs::create::json_edit::text_at as text,
+    validation::{json_path::Located, obs_path::ObsPath},
+};
 
-/// Requests that were sent so far.
 pub(super) enum Sent {
     /// No request can have created the job.
     Nothing,
     /// Requests whose responses were lost. No search found the job, but it may not be listed yet.
-    Lost {
-        /// The error of the last request.
-        error: Error,
-        times: u32,
-    },
+    Lost { error: Error, times: u32 },
 }
 
-/// A request that failed, and after which the job is searched for.
 pub(super) struct Unsettled {
     error: Error,
     earlier: Sent,
 }
 
-/// Failure of a step.
 pub(super) enum Failure {
     Answer(Error),
-    /// The deadline passed before the answer.
     Late(Error),
 }
 
-/// Result of the search for a job.
 pub(super) enum Found<J> {
-    /// The job that a request created.
     Created(J),
-    /// Only another job of the same name.
     OtherJob,
-    /// A job of this name that may be that of the request, but seems to be older. Clocks that
-    /// differ may be the reason.
+    /// Maybe the job of the request, but it seems to be older. Clocks may differ.
     Unclear,
     /// No job of this name. The new job may not be listed yet.
     Absent,
 }
 
-/// The next step of a submission, or its end.
 pub(super) type Next<J, Step> = ControlFlow<Result<J, Error>, Step>;
 
 impl Sent {
-    /// Returns what follows the answer to a request for the job with this name.
     pub(super) fn answered<J>(self, name: &str, answer: Result<J, Failure>) -> Next<J, Unsettled> {
         let error = match (answer, self) {
             (Ok(job), _) => return ControlFlow::Break(Ok(job)),
@@ -64,32 +57,28 @@ impl Sent {
                 return ControlFlow::Continue(Unsettled { error, earlier });
             }
             (Err(Failure::Late(late)), Self::Lost { error, .. }) => {
-                wording::may_exist(late.after_uncertain(error), name)
+                may_exist(late.after_uncertain(error), name)
             }
             (Err(Failure::Late(late)), Self::Nothing) if late.is_uncertain() => {
-                wording::may_exist(late, name)
+                may_exist(late, name)
             }
-            (Err(Failure::Late(late)), Self::Nothing) => wording::not_sent(late),
+            (Err(Failure::Late(late)), Self::Nothing) => not_sent(late),
         };
         ControlFlow::Break(Err(error))
     }
 }
 
 impl Unsettled {
-    /// Returns `true` if the service rejected the request because the name is in use, and an
-    /// earlier request may have created the job of this name. The search then includes older jobs.
+    /// Returns `true` if an earlier request may have created the job that has the name.
     pub(super) fn name_is_taken(&self) -> bool {
         let is_duplicate = self.error.code() == Some(codes::DUPLICATE_TRAINING_JOB_NAME);
         is_duplicate && matches!(self.earlier, Sent::Lost { .. })
     }
 
-    /// Returns the time that the service requested before another request.
     pub(super) fn retry_after(&self) -> Duration {
         self.error.retry_after().unwrap_or_default()
     }
 
-    /// Returns what follows the search. `may_repeat` receives the number of requests so far, and
-    /// decides whether another one may be sent.
     pub(super) fn searched<J>(
         self,
         name: &str,
@@ -106,40 +95,130 @@ impl Unsettled {
             Ok(Found::Created(job)) => return ControlFlow::Break(Ok(job)),
             // The name belongs to another job, so every request was rejected.
             Ok(Found::OtherJob) if name_is_taken => return ControlFlow::Break(Err(error)),
-            // An earlier request may have created a job that the search missed, because it is not
-            // listed yet.
+            // The search may have missed a job that is not listed yet.
             Ok(_) if !error.is_uncertain() => {
-                return ControlFlow::Break(Err(wording::may_exist(error, name)));
+                return ControlFlow::Break(Err(may_exist(error, name)));
             }
             Ok(Found::OtherJob) => (false, true),
             Ok(Found::Unclear) => (true, false),
             Ok(Found::Absent) => (false, false),
             Err(Failure::Answer(search)) => {
                 let end = match lost {
-                    None if have_same_rejection(&error, &search) => wording::not_received(error),
-                    lost => wording::search_failed(lost.unwrap_or(error), &search, name),
+                    None if have_same_rejection(&error, &search) => not_received(error),
+                    lost => search_failed(lost.unwrap_or(error), &search, name),
                 };
                 return ControlFlow::Break(Err(end));
             }
             Err(Failure::Late(late)) => {
                 let late = late.after_uncertain(lost.unwrap_or(error));
-                return ControlFlow::Break(Err(wording::may_exist(late, name)));
+                return ControlFlow::Break(Err(may_exist(late, name)));
             }
         };
         if !error.is_final() && may_repeat(times) {
             ControlFlow::Continue(Sent::Lost { error, times })
         } else if is_unclear {
-            ControlFlow::Break(Err(wording::may_exist(error, name)))
+            ControlFlow::Break(Err(may_exist(error, name)))
         } else {
-            ControlFlow::Break(Err(wording::not_found(error, name, times, other_job)))
+            ControlFlow::Break(Err(not_found(error, name, times, other_job)))
         }
     }
 }
 
-/// Returns `true` if a create request and a search failed with the same status, 401 or 404. This
-/// suggests that the server is not the service, because of a proxy or a wrong endpoint.
+/// Equal rejections suggest that a proxy or another server answers.
 fn have_same_rejection(create: &Error, search: &Error) -> bool {
     matches!(create.status(), Some(401 | 404)) && create.status() == search.status()
+}
+
+pub(super) fn nothing_sent(error: Error) -> Error {
+    error.with_solution(Some("nothing was sent".into()))
+}
+
+pub(super) fn not_sent(late: Error) -> Error {
+    late.with_solution(Some("it was not sent".into()))
+}
+
+pub(super) fn may_exist(error: Error, name: &str) -> Error {
+    error.with_uncertainty().with_solution(Some(format!(
+        "the job may exist all the same: look for a job named {name:?} before sending it again"
+    )))
+}
+
+pub(super) fn search_failed(error: Error, search: &Error, name: &str) -> Error {
+    let status = search.status().map(|status| format!(" (HTTP {status})"));
+    error.with_uncertainty().with_solution(Some(format!(
+        "the search for the job failed, too{}; the job may exist all the same: look for a job \
+         named {name:?} before sending it again",
+        status.unwrap_or_default()
+    )))
+}
+
+pub(super) fn not_received(error: Error) -> Error {
+    error.with_solution(Some(
+        "the search for the job was answered in the same way, so the create did probably not \
+         reach the service; check the endpoint"
+            .into(),
+    ))
+}
+
+pub(super) fn not_found(error: Error, name: &str, times: u32, other_job: bool) -> Error {
+    let times = match times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    };
+    let end = match other_job {
+        true => format!("the job named {name:?} is another one"),
+        false => format!("no job named {name:?} was found after it"),
+    };
+    error.with_solution(Some(format!("it was sent {times}, and {end}")))
+}
+
+/// Adds the path that the service rejects, which its message does not have.
+pub(super) fn explain_path(error: Error, body: &Value) -> Error {
+    let code_dir = text(body, algorithm::CODE_DIR);
+    let hint = match error.code() {
+        Some(codes::BOOT_FILE_DIR_ERROR) => format!(
+            "check that the object {:?} exists in the code directory {code_dir:?}; names of \
+             objects are case-sensitive",
+            text(body, algorithm::BOOT_FILE)
+        ),
+        Some(codes::CODE_DIR_ERROR) => format!(
+            "check that objects exist below {code_dir:?}; names of objects are case-sensitive"
+        ),
+        Some(codes::INVALID_CODE_DIR) => {
+            format!("check that the bucket and the directory {code_dir:?} exist")
+        }
+        Some(codes::INVALID_OBS_PATH) => match explain_obs_path(&error, body) {
+            Some(hint) => hint,
+            None => return error,
+        },
+        _ => return error,
+    };
+    error.with_hint(&hint)
+}
+
+fn explain_obs_path(error: &Error, body: &Value) -> Option<String> {
+    let message = error.message()?;
+    let rejected = message.split_once("path:").map_or(message, |(_, path)| path);
+    let rejected = rejected.split(", reason").next()?.trim();
+    let rejected = ObsPath::parse(rejected)?;
+    let body = Located::root(body);
+    let lists = [
+        ("input", algorithm::INPUTS, input::NAME, input::remote::obs::OBS_URL),
+        ("output", algorithm::OUTPUTS, output::NAME, output::remote::obs::OBS_URL),
+    ];
+    let mut channels = lists.iter().flat_map(|(kind, list, name, path)| {
+        let named = |channel: Located<'_>| {
+            let text = |path| channel.at(path).text().unwrap_or_default().to_owned();
+            (*kind, text(name), text(path))
+        };
+        let channels = body.at(list).items().into_iter();
+        channels.map(named).collect::<Vec<_>>()
+    });
+    let (kind, name, url) =
+        channels.find(|(.., url)| ObsPath::parse(url) == Some(rejected.clone()))?;
+    let own = error.solution().and(error.known_code());
+    let own = own.map_or(String::new(), |row| format!("{}; ", clause(row.advice)));
+    Some(format!("{own}{url:?} is the path of the {kind} {name:?}"))
 }
 
 #[cfg(test)]
@@ -175,8 +254,7 @@ mod tests {
         Sent::Lost { error, times: 1 }
     }
 
-    /// Returns the end of a step in words: the job, or the advice of the error and whether it is
-    /// uncertain.
+    /// Returns the job, or the advice of the error and whether it is uncertain.
     fn end<S>(next: Next<&str, S>) -> String {
         match next {
             ControlFlow::Continue(_) => "continues".to_owned(),

@@ -1,20 +1,34 @@
-//! The spec of a stored algorithm, and its requirements for jobs.
+//! Specs of a stored algorithm and of a flavor, and their requirements for jobs.
 
 use modelarts_api::{
     decode,
-    request_path::{create_training_job::algorithm, input, parameter},
-    types::{Algorithm, AlgorithmJobConfig, Parameter, ParameterConstraint, ResourceRequirement},
+    request_path::{
+        create_training_job::{
+            algorithm,
+            spec::{
+                log_export_path,
+                resource::{FLAVOR_ID, NODE_COUNT},
+            },
+        },
+        input, parameter,
+    },
+    types::{
+        Algorithm, AlgorithmJobConfig, Parameter, ParameterConstraint, ResourceRequirement,
+        ResourceRequirementKey, ShowTrainingJobFlavorsResponse, TrainingFlavor,
+    },
 };
 use serde_json::Value;
 
 use crate::{
     error::violation::Actual,
+    spelling::near_names,
     validation::{
         draft::Draft,
         json_path::{Located, has_content},
-        report::Report,
+        report::{Report, Warning},
         rules::{
             parameters::{admits_choice, admits_number, admits_type, choices},
+            resources::POOL_FLAVOR_PREFIX,
             rule,
         },
     },
@@ -26,7 +40,6 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AlgorithmSpec {
     algorithm: Algorithm,
-    /// `true` if the algorithm does not exist in the service.
     is_missing: bool,
 }
 
@@ -39,9 +52,8 @@ impl From<Algorithm> for AlgorithmSpec {
 impl AlgorithmSpec {
     /// Parses the response of `ShowAlgorithmByUuid`.
     ///
-    /// List elements that cannot be decoded are ignored. A response without `job_config` sets no
-    /// requirements for channels and hyper-parameters. If any other value cannot be decoded, the
-    /// spec has no requirements.
+    /// List elements that cannot be decoded are ignored. Without `job_config`, or if another value
+    /// cannot be decoded, the spec has no requirements.
     #[must_use]
     pub fn from_json(answer: &Value) -> Self {
         let mut answer = answer.clone();
@@ -60,7 +72,6 @@ impl AlgorithmSpec {
         decoded.map(|(algorithm, _)| algorithm).unwrap_or_default().into()
     }
 
-    /// Returns the spec of an algorithm that does not exist in the service.
     pub(crate) fn missing() -> Self {
         Self { is_missing: true, ..Self::default() }
     }
@@ -69,7 +80,6 @@ impl AlgorithmSpec {
         &self.algorithm.resource_requirements
     }
 
-    /// Adds all contradictions between the job and the algorithm to the report.
     pub(crate) fn check(&self, job: Draft<'_>, report: &mut Report) {
         if !job.has_stored_algorithm() {
             return;
@@ -101,8 +111,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-/// Name of a channel, and the kinds of data that it accepts: `obs` or `modelarts_dataset`. If the
-/// list is empty, the channel accepts any kind.
+/// Name of a channel, and the kinds of data that it accepts; none for any kind.
 type Channel<'a> = (&'a str, Vec<&'a str>);
 
 fn check_channels(known: &[Channel<'_>], list: &Located<'_>, direction: &str, report: &mut Report) {
@@ -207,4 +216,154 @@ fn check_parameter(known: &Parameter, field: &Located<'_>, report: &mut Report) 
         false => format!("{} ({})", rule.advice, admitted.join(": ")),
     };
     report.add(rule, field, &*rule.requirement, advice);
+}
+
+/// Spec of a flavor: its kind, number of cards, maximum number of nodes, and disk size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlavorSpec {
+    kind: Option<String>,
+    cards: i64,
+    max_nodes: Option<i64>,
+    disk_gb: Option<u64>,
+    /// The flavors of the public pool, if this flavor is not among them.
+    existing: Option<Vec<String>>,
+}
+
+impl From<&TrainingFlavor> for FlavorSpec {
+    fn from(flavor: &TrainingFlavor) -> Self {
+        let info = flavor.flavor_info.as_deref();
+        let gpus = info.and_then(|info| info.gpu.as_ref()?.unit_num);
+        let npus = info.and_then(|info| info.npu.as_ref()?.unit_num);
+        let disk = info.and_then(|info| info.disk.as_ref()?.size);
+        let kind = flavor.flavor_type.as_ref().map(ToString::to_string);
+        Self {
+            kind: kind.filter(|kind| !kind.is_empty()),
+            cards: gpus.max(npus).unwrap_or_default(),
+            max_nodes: flavor.max_num.or(info.and_then(|info| info.max_num)),
+            disk_gb: disk.and_then(|size| u64::try_from(size).ok()),
+            existing: None,
+        }
+    }
+}
+
+impl FlavorSpec {
+    /// Parses one element of `flavors` in the response of `ShowTrainingJobFlavors`. Missing fields
+    /// set no limit, and a flavor that cannot be decoded sets none either.
+    #[must_use]
+    pub fn from_json(flavor: &Value) -> Self {
+        let decoded = decode::body::<TrainingFlavor>(flavor.to_string().as_bytes());
+        decoded.map_or_else(|_| Self::default(), |(flavor, _)| Self::from(&flavor))
+    }
+
+    /// Finds the flavor with this id in the whole response.
+    #[must_use]
+    pub fn find(answer: &Value, id: &str) -> Option<Self> {
+        let flavors = answer.get("flavors")?.as_array()?;
+        let flavor = flavors
+            .iter()
+            .find(|flavor| flavor.get("flavor_id").and_then(Value::as_str) == Some(id))?;
+        Some(Self::from_json(flavor))
+    }
+
+    /// `None` if the response lacks the flavor, but is empty or incomplete.
+    pub(crate) fn look_up(answer: &ShowTrainingJobFlavorsResponse, id: &str) -> Option<Self> {
+        let flavors = answer.flavors.iter();
+        let ids = flavors.filter_map(|flavor| Some((flavor.flavor_id.as_deref()?, flavor)));
+        let ids: Vec<_> = ids.filter(|(id, _)| !id.is_empty()).collect();
+        if let Some((_, flavor)) = ids.iter().find(|(known, _)| *known == id) {
+            return Some(Self::from(*flavor));
+        }
+        let total = answer.total_count.and_then(|count| usize::try_from(count).ok());
+        let is_whole = !ids.is_empty() && total.is_none_or(|total| total <= answer.flavors.len());
+        let ids = ids.into_iter().map(|(id, _)| id.to_owned());
+        is_whole.then(|| Self { existing: Some(ids.collect()), ..Self::default() })
+    }
+
+    /// Returns the size of the disk at `/cache`, in GB.
+    #[must_use]
+    pub fn disk_gb(&self) -> Option<u64> {
+        self.disk_gb
+    }
+
+    pub(crate) fn check(
+        &self,
+        job: Draft<'_>,
+        algorithm: Option<&AlgorithmSpec>,
+        report: &mut Report,
+    ) {
+        let flavor = job.at(FLAVOR_ID);
+        if let Some(existing) = &self.existing {
+            // The response lists the flavors of the public pool. No source states that it includes
+            // flavors of dedicated pools (`openapi/SOURCES.md`, D-67).
+            let id = flavor.text().unwrap_or_default();
+            if !id.starts_with(POOL_FLAVOR_PREFIX) {
+                let existing: Vec<&str> = existing.iter().map(String::as_str).collect();
+                let rule = rule("flavor-exists");
+                report.add(rule, &flavor, &*rule.requirement, near_names(id, &existing));
+            }
+            return;
+        }
+        let nodes = job.at(NODE_COUNT);
+        let count = nodes.integer().unwrap_or(1);
+        if let Some(most) = self.max_nodes
+            && count > most
+        {
+            let requirement = match most {
+                1 => "must be 1, because the flavor is not for distributed jobs".to_owned(),
+                most => format!("must be at most {most} with this flavor"),
+            };
+            let rule = rule("nodes-of-flavor");
+            report.add(rule, &nodes, requirement, &*rule.advice);
+        }
+        for requirement in algorithm.map_or(&[][..], AlgorithmSpec::requirements) {
+            let Some(key) = &requirement.key else {
+                continue;
+            };
+            let (field, actual) = match key {
+                ResourceRequirementKey::FlavorType => (&flavor, self.kind.as_deref()),
+                ResourceRequirementKey::DeviceDistributedMode => {
+                    (&flavor, Some(mode(self.cards > 1)))
+                }
+                ResourceRequirementKey::HostDistributedMode => (&nodes, Some(mode(count > 1))),
+                _ => continue,
+            };
+            // The field is named `values` in requests and, according to the documents, `value` in
+            // responses (`openapi/SOURCES.md`, D-16).
+            let values = requirement.values.iter().chain(&requirement.value);
+            let values = values.map(String::as_str).filter(|value| !value.is_empty());
+            let values: Vec<_> = values.collect();
+            let admits = |actual: &str| {
+                values.is_empty()
+                    || values.iter().any(|value| {
+                        // An algorithm for several cards or nodes also runs on a single one.
+                        value.eq_ignore_ascii_case(actual)
+                            || (actual == "singular" && *value == "multiple")
+                    })
+            };
+            if let Some(actual) = actual.filter(|actual| !admits(actual)) {
+                let rule = rule("flavor-fits-algorithm");
+                let values = values.join(" or ");
+                let requirement =
+                    format!("must fit the algorithm: {key} is {actual}, and {values} is required");
+                report.add(rule, field, requirement, &*rule.advice);
+            }
+        }
+        let kind = self.kind.as_deref();
+        let offers_logs = kind.is_none_or(|kind| ["CPU", "GPU"].contains(&kind));
+        let logs = job.at(log_export_path::OBS_URL);
+        if logs.is_given() && !offers_logs {
+            report.warnings.push(Warning::at(
+                &logs,
+                "should be given with CPU and GPU flavors only, because others do not offer \
+                 persistent logs",
+            ));
+        }
+    }
+}
+
+fn mode(several: bool) -> &'static str {
+    match several {
+        true => "multiple",
+        false => "singular",
+    }
 }

@@ -1,4 +1,4 @@
-//! `clouds.yaml` and `secure.yaml`, as the `OpenStack` tools use them.
+//! `clouds.yaml` and `secure.yaml` of the `OpenStack` tools, and the file of the official SDK.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -7,7 +7,10 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::{
-    config::{endpoints::ProjectRef, environment::Environment, files, regions},
+    config::{
+        endpoints::{ProjectRef, canonical_region},
+        environment::{Environment, parse_yaml, warn_if_open},
+    },
     credentials::{
         Credentials,
         auth_server::AuthServer,
@@ -18,10 +21,8 @@ use crate::{
     error::Error,
 };
 
-/// Environment variable that names the cloud to use.
 const CLOUD: &str = "OS_CLOUD";
-/// Variables that name files to read instead of the usual ones.
-const FILE: &str = "OS_CLIENT_CONFIG_FILE";
+const CLOUDS_FILE: &str = "OS_CLIENT_CONFIG_FILE";
 const SECURE_FILE: &str = "OS_CLIENT_SECURE_FILE";
 
 type Clouds = BTreeMap<String, Spanned<Option<Cloud>>>;
@@ -31,8 +32,7 @@ struct CloudsFile {
     clouds: Option<Clouds>,
 }
 
-/// Settings of a cloud. All fields are text, so that a password of digits is not parsed as a
-/// number.
+/// Settings of a cloud. All fields are text, because a password may consist of digits.
 #[derive(Default, Deserialize)]
 struct Cloud {
     auth: Option<Auth>,
@@ -63,7 +63,6 @@ struct Auth {
 }
 
 impl Auth {
-    /// Returns these settings, completed with those of `other`.
     fn or(self, other: Self) -> Self {
         Self {
             auth_url: self.auth_url.or(other.auth_url),
@@ -82,7 +81,6 @@ impl Auth {
     }
 }
 
-/// Searches for the cloud that `OS_CLOUD` names.
 pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     match environment.variable(CLOUD) {
         Some(name) => find(environment, hints, Some(&name)),
@@ -90,17 +88,18 @@ pub(super) fn find_named(environment: &Environment, hints: &Hints) -> Result<Loo
     }
 }
 
-/// Searches for a file with exactly one cloud.
 pub(super) fn find_only(environment: &Environment, hints: &Hints) -> Result<Lookup, Error> {
     find(environment, hints, None)
 }
 
 fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<Lookup, Error> {
     let usual = usual_paths(environment, "clouds");
-    let Some((path, mut clouds)) = read_clouds(environment, FILE, &usual)? else {
+    let Some((path, mut clouds)) = read_clouds(environment, CLOUDS_FILE, &usual)? else {
         let paths = usual.iter().map(|path| path.display().to_string());
         let nowhere = match paths.collect::<Vec<_>>().join(", ").as_str() {
-            "" => format!("clouds.yaml: there is no place to look in, and {FILE} is not set"),
+            "" => {
+                format!("clouds.yaml: there is no place to look in, and {CLOUDS_FILE} is not set")
+            }
             paths => format!("clouds.yaml: none of {paths} exists"),
         };
         return match name {
@@ -132,23 +131,22 @@ fn find(environment: &Environment, hints: &Hints, name: Option<&str>) -> Result<
     let line = found.referenced.line();
     let place = format!("{place}: the cloud {name:?}, line {line},");
     let mut cloud = found.value.unwrap_or_default();
-    cloud.region_name = cloud.region_name.map(regions::canonical_region);
+    cloud.region_name = cloud.region_name.map(canonical_region);
     let mut auth = cloud.auth.take().unwrap_or_default();
     if auth.password.is_some() || auth.sk.is_some() || auth.token.is_some() {
-        files::warn_if_open(&path);
+        warn_if_open(&path);
     }
     let usual = usual_paths(environment, "secure");
     if let Some((path, mut secure)) = read_clouds(environment, SECURE_FILE, &usual)?
         && let Some(more) = secure.remove(name)
     {
-        files::warn_if_open(&path);
+        warn_if_open(&path);
         let more = more.value.and_then(|more| more.auth).unwrap_or_default();
         auth = more.or(auth);
     }
     make_credentials(&place, cloud, auth, environment, hints).map(Lookup::Found)
 }
 
-/// Creates credentials from the settings of a cloud.
 fn make_credentials(
     place: &str,
     cloud: Cloud,
@@ -194,24 +192,21 @@ fn make_credentials(
     Ok(FoundCredentials { project, region: cloud.region_name, iam: auth.auth_url, ..found })
 }
 
-/// Reads the clouds in the file that `variable` names, or in the first of the usual ones that
-/// exists.
 fn read_clouds(
     environment: &Environment,
     variable: &str,
     usual: &[PathBuf],
 ) -> Result<Option<(PathBuf, Clouds)>, Error> {
-    let Some((path, text)) = files::find(environment, variable, usual)? else {
+    let Some((path, text)) = environment.find_file(variable, usual)? else {
         return Ok(None);
     };
-    let file: Option<CloudsFile> = files::parse_yaml(&path, &text)?;
+    let file: Option<CloudsFile> = parse_yaml(&path, &text)?;
     let clouds = file.and_then(|file| file.clouds).unwrap_or_default();
     Ok(Some((path, clouds)))
 }
 
-/// Returns the paths of `clouds.yaml` and `secure.yaml` that exist.
 pub(super) fn paths(environment: &Environment) -> impl Iterator<Item = PathBuf> {
-    let kinds = [(FILE, "clouds"), (SECURE_FILE, "secure")];
+    let kinds = [(CLOUDS_FILE, "clouds"), (SECURE_FILE, "secure")];
     kinds.into_iter().filter_map(|(variable, stem)| {
         match environment.variable(variable).map(PathBuf::from) {
             Some(given) => Some(given).filter(|path| path.exists()),
@@ -223,8 +218,6 @@ pub(super) fn paths(environment: &Environment) -> impl Iterator<Item = PathBuf> 
     })
 }
 
-/// Returns the usual paths of a file: in the current directory, in the configuration directory of
-/// the user, and in that of the system.
 fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let user = environment.variable("XDG_CONFIG_HOME").map(PathBuf::from);
     let user = user.or_else(|| Some(environment.home.as_ref()?.join(".config")));
@@ -234,4 +227,86 @@ fn usual_paths(environment: &Environment, stem: &str) -> Vec<PathBuf> {
     let names = ["yaml", "yml"].map(|ending| format!("{stem}.{ending}"));
     let directories = directories.iter().flatten();
     directories.flat_map(|directory| names.iter().map(|name| directory.join(name))).collect()
+}
+
+const PROFILE_FILE: &str = "HUAWEICLOUD_SDK_CREDENTIALS_FILE";
+const PROFILE: &str = ".huaweicloud/credentials";
+const PROFILE_SECTION: &str = "basic";
+
+pub(super) fn profile_path(environment: &Environment) -> Option<PathBuf> {
+    let usual = || Some(environment.home.as_ref()?.join(PROFILE));
+    let given = environment.variable(PROFILE_FILE).map(PathBuf::from);
+    given.or_else(usual)
+}
+
+pub(super) fn find_profile(environment: &Environment, _: &Hints) -> Result<Lookup, Error> {
+    let usual = environment.home.as_ref();
+    let usual = usual.map(|home| home.join(PROFILE));
+    let Some((path, text)) = environment.find_file(PROFILE_FILE, usual.as_slice())? else {
+        return Ok(Lookup::NotFound(match usual {
+            Some(path) => format!("{}: there is no such file", path.display()),
+            None => format!(
+                "~/.huaweicloud/credentials: there is no home directory, and {PROFILE_FILE} is not \
+                 set"
+            ),
+        }));
+    };
+    let place = path.display();
+    let section =
+        parse_profile(&text).map_err(|error| Error::config(format!("{place}: {error}")))?;
+    let Some((line, values)) = section else {
+        return Ok(Lookup::NotFound(format!("{place}: there is no section [{PROFILE_SECTION}]")));
+    };
+    warn_if_open(&path);
+    let get = |key| values.get(key).filter(|value| !value.is_empty()).cloned();
+    let failed = |problem: &str| {
+        Error::config(format!("{place}: the section [{PROFILE_SECTION}], line {line}, {problem}"))
+    };
+    if get("idp_id").is_some() {
+        return Err(failed(
+            "asks for federation (idp_id), which is not supported; use ak and sk, or the \
+             variables HUAWEICLOUD_OIDC_*",
+        ));
+    }
+    let keys = pair(("ak", get("ak")), ("sk", get("sk")), |set, missing| {
+        failed(&format!("has {set} but no {missing}"))
+    })?;
+    let (access_key, secret_key) = keys.ok_or_else(|| failed("has neither ak nor sk"))?;
+    let token = get("security_token");
+    let credentials = Credentials::with_security_token(access_key, secret_key, token);
+    Ok(Lookup::Found(FoundCredentials {
+        project: ProjectRef { id: get("project_id"), name: None },
+        iam: get("iam_endpoint"),
+        ..FoundCredentials::new(&format!("{place}:"), credentials)?
+    }))
+}
+
+type Section = (usize, BTreeMap<String, String>);
+
+/// Parses the section `[basic]`. A value is the whole text after `=` or `:`.
+fn parse_profile(text: &str) -> Result<Option<Section>, String> {
+    let mut found: Option<Section> = None;
+    let mut is_inside = false;
+    for (number, line) in (1..).zip(text.lines().map(str::trim)) {
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']');
+            let name = name.ok_or_else(|| format!("line {number} is not of the form [section]"))?;
+            is_inside = name.trim() == PROFILE_SECTION;
+            if is_inside {
+                found.get_or_insert_with(|| (number, BTreeMap::new()));
+            }
+            continue;
+        }
+        let pair = line.split_once(['=', ':']);
+        let pair = pair.filter(|(key, _)| !key.trim().is_empty());
+        let (key, value) =
+            pair.ok_or_else(|| format!("line {number} is not of the form key = value"))?;
+        if let Some((_, values)) = found.as_mut().filter(|_| is_inside) {
+            values.insert(key.trim().to_lowercase(), value.trim().to_owned());
+        }
+    }
+    Ok(found)
 }
