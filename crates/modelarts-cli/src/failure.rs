@@ -139,7 +139,7 @@ pub(crate) struct ErrorDocument {
 }
 
 /// Facts of an error.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ErrorFacts {
     /// The text that the other formats print.
     message: String,
@@ -172,16 +172,7 @@ pub(crate) struct BrokenRule {
 
 impl ErrorFacts {
     pub(crate) fn new(message: String, status: ExitStatus) -> Self {
-        Self {
-            message,
-            exit_code: status.code(),
-            kind: None,
-            code: None,
-            status: None,
-            request_id: None,
-            advice: None,
-            violations: Vec::new(),
-        }
+        Self { message, exit_code: status.code(), ..Self::default() }
     }
 }
 

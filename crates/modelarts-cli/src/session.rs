@@ -4,12 +4,7 @@ use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::Staging;
 use tokio::sync::OnceCell;
 
-use crate::{
-    context::{Context, Selection},
-    failure::Failure,
-    output::Output,
-    terminal::Terminal,
-};
+use crate::{context::Selection, failure::Failure, output::Output, terminal::Terminal};
 
 /// Settings, client and output of a command.
 pub(crate) struct Session {
@@ -29,11 +24,6 @@ impl Session {
         command: fn() -> clap::Command,
     ) -> Self {
         Self { selection, output, terminal, command, client: OnceCell::new() }
-    }
-
-    /// Returns the selected context; an empty one if none is selected.
-    pub(crate) fn context(&self) -> Result<&Context, Failure> {
-        self.selection.context()
     }
 
     /// Returns the client. The first call reads the settings and looks up the project if it is not

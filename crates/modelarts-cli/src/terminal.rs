@@ -38,7 +38,8 @@ pub(crate) struct Terminal {
     /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
     width: u16,
-    stderr_width: u16,
+    /// Number of columns of stderr.
+    pub(crate) stderr_width: u16,
 }
 
 impl Terminal {
@@ -59,11 +60,6 @@ impl Terminal {
             width: width(terminal_size_of(io::stdout())),
             stderr_width: width(terminal_size_of(io::stderr())),
         }
-    }
-
-    /// Returns the number of columns of stderr.
-    pub(crate) fn stderr_width(&self) -> u16 {
-        self.stderr_width
     }
 
     /// Returns the number of columns; `None` if stdout is not a terminal, so that no text is cut.
@@ -99,4 +95,14 @@ macro_rules! note {
 /// Prints a line on stderr. It is lost if stderr is closed.
 pub(crate) fn note(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Prints the number of masked values on stderr, unless there are none.
+pub(crate) fn note_masked(count: usize) {
+    let are = match count {
+        0 => return,
+        1 => "secret is",
+        _ => "secrets are",
+    };
+    note!("{count} {are} printed as ***; --show-secrets prints the text");
 }

@@ -20,7 +20,7 @@ pub fn duration(duration: Duration) -> String {
 }
 
 /// Returns a path of OBS with its scheme, which the service leaves out.
-pub(crate) fn obs_address(path: &str) -> String {
+pub fn obs_address(path: &str) -> String {
     match path.starts_with('/') {
         true => format!("obs:/{path}"),
         false => path.to_owned(),

@@ -1,8 +1,8 @@
 //! Names of the settings of a context, and those that it must not have.
 
-use modelarts_ext::masking::is_credential;
+use modelarts_ext::{masking::is_credential, spelling::nearest};
 
-use crate::{failure::Failure, suggestion::nearest};
+use crate::failure::Failure;
 
 /// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
 pub(crate) const FIELDS: &[(&str, &str)] = &[

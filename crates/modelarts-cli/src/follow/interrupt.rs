@@ -1,10 +1,7 @@
 //! `Interrupt`: the signals that end a command, while a job continues elsewhere or files must be
 //! removed here.
 
-use std::{
-    future, io,
-    task::{Context, Poll},
-};
+use std::{future, io, task::Poll};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -36,18 +33,16 @@ impl Interrupt {
     /// Waits for a signal. Returns at once if one was received before.
     pub(crate) async fn received(&mut self) {
         if !self.is_received {
-            future::poll_fn(|context| self.poll_received(context)).await;
+            let received = future::poll_fn(|context| {
+                let mut signals = self.signals.iter_mut();
+                let found = signals.find_map(|signal| match signal.poll_recv(context) {
+                    Poll::Ready(received) => received,
+                    Poll::Pending => None,
+                });
+                found.map_or(Poll::Pending, Poll::Ready)
+            });
+            received.await;
             self.is_received = true;
-        }
-    }
-
-    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut signals = self.signals.iter_mut();
-        let is_received =
-            signals.any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
-        match is_received {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
         }
     }
 

@@ -2,13 +2,15 @@
 
 use std::{
     env, fs, io,
-    io::Write,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{failure::Failure, state_directory::state_directory};
+use crate::{
+    failure::Failure,
+    state::{self, state_directory},
+};
 
 /// Maximum number of entries of each list in the file; the oldest entries are dropped.
 const MAX_ENTRIES: usize = 500;
@@ -65,12 +67,7 @@ pub(crate) fn remember(project: &str, id: &str, code: Option<PathBuf>) {
         last.code.extend(code.map(entry));
         prune(&mut last.jobs);
         prune(&mut last.code);
-        let parent = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(parent)?;
-        let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(&serde_json::to_vec(&last)?)?;
-        file.persist(&path)?;
-        Ok(())
+        state::replace(&path, &serde_json::to_vec(&last)?)
     };
     if let Err(error) = written() {
         tracing::debug!(%error, "the last job is not recorded");

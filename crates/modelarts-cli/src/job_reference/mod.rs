@@ -4,4 +4,4 @@ mod last;
 mod resolve;
 
 pub(crate) use last::{remember, staged_code};
-pub(crate) use resolve::{JobArgument, JobArguments, project};
+pub(crate) use resolve::{JobArgument, JobArguments, Prefixes, project};

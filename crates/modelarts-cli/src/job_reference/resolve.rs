@@ -7,12 +7,9 @@ use std::{
 
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
-use modelarts_ext::{Client, Error, Filter, Job};
+use modelarts_ext::{Client, Error, Filter, Job, spelling::nearest};
 
-use crate::{
-    failure::Failure, job_reference::last::last_job, session::Session, suggestion::nearest,
-    terminal::note,
-};
+use crate::{failure::Failure, job_reference::last::last_job, session::Session, terminal::note};
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
@@ -47,7 +44,7 @@ pub(crate) struct JobArguments {
 
 /// The jobs that an argument may name by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Prefixes {
+pub(crate) enum Prefixes {
     /// Those whose id or name begins with it.
     Any,
     /// Those whose id begins with it: a command that changes jobs must not take another job for one
@@ -77,17 +74,11 @@ impl JobArguments {
     }
 
     /// Reads the jobs, each once. Fails if one does not exist.
-    pub(crate) async fn find(&self, client: &Client) -> Result<Vec<Job>, Failure> {
-        self.find_with(client, Prefixes::Any).await
-    }
-
-    /// Reads the jobs like [`find`](Self::find), but names must be complete; for commands that
-    /// change jobs.
-    pub(crate) async fn find_exact(&self, client: &Client) -> Result<Vec<Job>, Failure> {
-        self.find_with(client, Prefixes::Ids).await
-    }
-
-    async fn find_with(&self, client: &Client, prefixes: Prefixes) -> Result<Vec<Job>, Failure> {
+    pub(crate) async fn find(
+        &self,
+        client: &Client,
+        prefixes: Prefixes,
+    ) -> Result<Vec<Job>, Failure> {
         let names = expand(&self.jobs)?;
         let mut read = read_ids(client, &names).await?;
         let mut jobs: Vec<Job> = Vec::new();

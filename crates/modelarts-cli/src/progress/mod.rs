@@ -91,7 +91,7 @@ impl ProgressBars {
 
     /// Returns the form of a bar that fits on the terminal.
     fn style(&self) -> ProgressStyle {
-        style(match self.terminal.stderr_width() {
+        style(match self.terminal.stderr_width {
             100.. => {
                 "{spinner} {prefix} {bar:24} {msg}  {binary_bytes} of {binary_total_bytes}  \
                  {binary_bytes_per_sec}  {eta}"

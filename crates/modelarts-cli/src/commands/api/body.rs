@@ -2,10 +2,13 @@
 
 use std::{fs, io, path::Path};
 
-use modelarts_ext::api::{FIELDS, Field, Operation, ParameterLocation, Shape};
+use modelarts_ext::{
+    api::{FIELDS, Field, Operation, ParameterLocation, Shape},
+    spelling::nearest,
+};
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, suggestion::nearest};
+use crate::failure::Failure;
 
 /// Maximum index of an element of a list.
 const MAX_INDEX: usize = 1_000;

@@ -2,22 +2,30 @@
 
 mod body;
 mod description;
-mod request;
 
 pub(crate) use description::{DOCUMENT, OperationDetails, OperationRow, documented};
-pub(crate) use request::PreparedRequest;
+
+use std::collections::BTreeMap;
 
 use clap::Args;
 use futures::{StreamExt, stream};
 use modelarts_ext::{
     api::{Effect, OPERATIONS, Offset, Operation, Pagination},
+    masking::mask,
     operations::OperationCall,
+    spelling::nearest,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    confirmation::confirm, exit_status::ExitStatus, failure::Failure, output::Format, secrets,
-    session::Session, suggestion::nearest, terminal,
+    confirmation::confirm,
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::{Document, Format},
+    session::Session,
+    terminal::note_masked,
 };
 
 /// Help of the body.
@@ -146,7 +154,7 @@ impl Api {
 
     fn print(&self, session: &Session, mut value: Value) -> Result<(), Failure> {
         if !self.show_secrets {
-            print_notice(secrets::mask(&mut value));
+            note_masked(mask(&mut value));
         }
         match session.output.format {
             Format::Id => session.output.ids(rows(&value).into_iter().map(id)),
@@ -163,7 +171,7 @@ impl Api {
         while let Some(page) = pages.next().await.transpose()? {
             let mut rows = page.items;
             if !self.show_secrets {
-                masked += rows.iter_mut().map(secrets::mask).sum::<usize>();
+                masked += rows.iter_mut().map(mask).sum::<usize>();
             }
             match session.output.format {
                 Format::Id => session.output.ids(rows.iter().map(id))?,
@@ -173,7 +181,7 @@ impl Api {
                 _ => all.append(&mut rows),
             }
         }
-        print_notice(masked);
+        note_masked(masked);
         if matches!(session.output.format, Format::Id | Format::Ndjson) {
             return Ok(());
         }
@@ -236,9 +244,57 @@ fn id(row: &Value) -> Option<&str> {
     id.and_then(Value::as_str)
 }
 
-fn print_notice(masked: usize) {
-    if let Some(notice) = secrets::notice(masked) {
-        terminal::note(notice);
+/// A request without its signature.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PreparedRequest {
+    /// Operation.
+    operation: &'static str,
+    /// HTTP method.
+    method: String,
+    /// Address with the query.
+    url: String,
+    /// Headers, without those of the signature.
+    headers: BTreeMap<String, String>,
+    /// JSON body; null if there is none.
+    body: Option<Value>,
+}
+
+impl PreparedRequest {
+    /// Builds the request. Secrets in its body are masked unless `show_secrets` is set.
+    pub(crate) fn new(call: &OperationCall, show_secrets: bool) -> Result<Self, Failure> {
+        let request = call.request()?;
+        let headers = request.headers().iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (name.to_string(), value.into_owned())
+        });
+        let bytes = request.body().and_then(|body| body.as_bytes());
+        let body = bytes.map(serde_json::from_slice).transpose();
+        let mut body: Option<Value> = body.map_err(Failure::local)?;
+        if let Some(body) = &mut body
+            && !show_secrets
+        {
+            mask(body);
+        }
+        Ok(Self {
+            operation: call.operation().id,
+            method: request.method().to_string(),
+            url: request.url().to_string(),
+            headers: headers.collect(),
+            body,
+        })
+    }
+}
+
+impl Document for PreparedRequest {
+    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+        let mut text = format!("{} {}", self.method, self.url);
+        for (name, value) in &self.headers {
+            text += &format!("\n{name}: {value}");
+        }
+        if let Some(body) = &self.body {
+            text += &format!("\n\n{body:#}");
+        }
+        text
     }
 }
 

@@ -4,7 +4,7 @@ use std::{env, io, io::Write, path::Path};
 
 use tempfile::{Builder, TempPath};
 
-use crate::state_directory::state_directory;
+use crate::state::state_directory;
 
 /// Returns `true` if a browser can appear before the user: not for a login from another machine,
 /// and not without a display.

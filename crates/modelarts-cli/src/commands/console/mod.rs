@@ -1,7 +1,6 @@
 //! `modelarts console`.
 
 mod browser;
-mod key;
 pub(crate) mod page;
 
 use std::net::SocketAddr;

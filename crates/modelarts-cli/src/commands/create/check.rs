@@ -105,7 +105,8 @@ impl Check {
                 &offline
             }
         };
-        let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+        let mut draft =
+            Draft::new(&self.job, &client.training_jobs(), session.selection.context()?)?;
         let mut not_compared = Vec::new();
         if self.service {
             complete_engine(&mut draft, client).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use modelarts_ext::Client;
+use modelarts_ext::{Client, masking::mask_described};
 use modelarts_obs::{Staging, SyncEvent, staging::StagedDir};
 
 use crate::{
@@ -11,8 +11,8 @@ use crate::{
     failure::Failure,
     output::{self, Format},
     progress::amount,
-    secrets,
     session::Session,
+    terminal::note_masked,
 };
 
 /// Maximum number of files that are listed.
@@ -64,10 +64,8 @@ pub(crate) async fn print_plan(
         draft.looked_up().await?
     };
     let mut body = job.body();
-    if !show_secrets
-        && let Some(notice) = secrets::notice(secrets::mask_described(&mut body, &draft.inherited))
-    {
-        note!("{notice}");
+    if !show_secrets {
+        note_masked(mask_described(&mut body, &draft.inherited));
     }
     note!("dry run: nothing was sent");
     session.output.body(&body)?;

@@ -131,7 +131,8 @@ mod unix {
             session: &'a Session,
         ) -> Result<(&'a Client, Draft), Failure> {
             let client = session.client().await?;
-            let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+            let mut draft =
+                Draft::new(&self.job, &client.training_jobs(), session.selection.context()?)?;
             require_sound_file(&draft, client).await?;
             complete(&mut draft, client).await?;
             draft.job = draft.job.look_up().await?;

@@ -22,9 +22,9 @@ use crate::{
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
-    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, address, follow, now, updates},
+    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, follow, now, updates},
     job_reference::{project, remember},
-    output::{self, Document, Format},
+    output::{self, Document, Format, obs_address},
     progress::amount,
     session::Session,
     source_links::SourceLinks,
@@ -116,7 +116,7 @@ impl Target<'_> {
         let inputs = algorithm.map(|algorithm| algorithm.inputs.iter()).into_iter().flatten();
         let inputs = inputs.filter_map(|input| {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
-            Some((input.name.clone()?, address(obs.obs_url.as_deref()?)))
+            Some((input.name.clone()?, obs_address(obs.obs_url.as_deref()?)))
         });
         let resource = body.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let flavor = resource
@@ -233,7 +233,7 @@ impl Target<'_> {
             return;
         }
         for (name, url) in job.outputs() {
-            let url = address(url);
+            let url = obs_address(url);
             note!("  {name}  {url}");
             if outcome.is_completed() && !downloads {
                 note!("  receive it with: modelarts sync {url} ./{name}");

@@ -54,7 +54,7 @@ pub(crate) struct Submit {
 
 impl Submit {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        let context = session.context()?;
+        let context = session.selection.context()?;
         let client = session.client().await?;
         let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
         let mode = match (self.dry_run, self.detach) {

@@ -2,9 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use modelarts_ext::{jobs::create::Volume, types::NotificationEvent};
-
-use crate::suggestion::nearest;
+use modelarts_ext::{jobs::create::Volume, spelling::nearest, types::NotificationEvent};
 
 /// Events of `--notify` without a list of events.
 const NOTIFIED: [NotificationEvent; 3] = [

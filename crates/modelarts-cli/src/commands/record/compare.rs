@@ -30,10 +30,6 @@ impl Row for Difference {
         Column::key("PATH", |row| row.path.clone()),
         Column::key("DIFFERENCE", |row| row.difference.clone()),
     ];
-
-    fn id(&self) -> Option<&str> {
-        None
-    }
 }
 
 /// Adds a difference at a path.

@@ -9,7 +9,11 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-use crate::{commands::api::documented, failure::Failure, job_reference::JobArguments};
+use crate::{
+    commands::api::documented,
+    failure::Failure,
+    job_reference::{JobArguments, Prefixes},
+};
 
 /// Number of rows of a page. It is small, so that most lists have a second page.
 const ROWS: usize = 10;
@@ -41,7 +45,7 @@ impl Recorder<'_> {
         let ids = newest.filter_map(|it| it["metadata"]["id"].as_str());
         let mut ids: Vec<String> = ids.map(str::to_owned).collect();
         if !jobs.is_empty() {
-            let jobs = JobArguments::new(jobs.to_vec()).find(self.client).await?;
+            let jobs = JobArguments::new(jobs.to_vec()).find(self.client, Prefixes::Any).await?;
             ids = jobs.iter().map(|job| job.id().to_owned()).collect();
         }
         for id in ids {

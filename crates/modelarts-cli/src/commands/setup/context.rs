@@ -4,7 +4,10 @@ use std::{fmt::Write, path::Path};
 
 use clap::{Args, Subcommand};
 use futures::stream;
-use modelarts_ext::config::{Environment, is_known_region, regions};
+use modelarts_ext::{
+    config::{Environment, is_known_region, regions},
+    spelling::nearest,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,9 +15,8 @@ use crate::{
     context::{ConfigEdit, ConfigFile, Context, fields},
     exit_status::ExitStatus,
     failure::Failure,
-    output::{Column, Document, Row},
+    output::{Column, Document, Row, or_dash},
     session::Session,
-    suggestion::nearest,
     terminal::{Emphasis, Terminal},
 };
 
@@ -101,11 +103,6 @@ impl ContextRow {
     }
 }
 
-/// Returns the value, or `-`.
-fn or_dash(value: Option<&String>) -> String {
-    value.cloned().unwrap_or_else(|| "-".to_owned())
-}
-
 impl Row for ContextRow {
     const LIST: &'static str = "contexts";
     const COLUMNS: &'static [Column<Self>] = &[
@@ -123,7 +120,7 @@ impl Row for ContextRow {
         Column::wide("POOL", |row| or_dash(row.settings.pool.as_ref())),
         Column::wide("DATA-DIR", |row| {
             let path = row.settings.data_dir.as_ref();
-            or_dash(path.map(|path| path.display().to_string()).as_ref())
+            or_dash(path.map(|path| path.display()))
         }),
     ];
 

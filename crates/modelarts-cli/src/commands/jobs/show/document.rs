@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use modelarts_ext::{Event, Job, Timestamp, types};
+use modelarts_ext::{Event, Job, Timestamp, masking::mask, types};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
     commands::jobs::show::timeline::{Step, steps},
-    follow::address,
-    secrets,
+    output::obs_address,
 };
 
 /// A job with its settings, phases and tasks.
@@ -225,8 +224,8 @@ impl Settings {
     fn of_algorithm(&mut self, algorithm: &types::JobAlgorithm) {
         let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         self.algorithm = text(&algorithm.name);
-        self.code_dir = text(&algorithm.code_dir).as_deref().map(address);
-        self.boot_file = text(&algorithm.boot_file).as_deref().map(address);
+        self.code_dir = text(&algorithm.code_dir).as_deref().map(obs_address);
+        self.boot_file = text(&algorithm.boot_file).as_deref().map(obs_address);
         self.command = text(&algorithm.command);
         self.image = algorithm.engine.as_ref().and_then(|engine| {
             let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
@@ -260,7 +259,7 @@ fn input(input: &types::Input) -> Channel {
     };
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        source: obs.map(address).or_else(dataset),
+        source: obs.map(obs_address).or_else(dataset),
         local_dir: input.local_dir.clone(),
     }
 }
@@ -270,7 +269,7 @@ fn output(output: &types::Output) -> Channel {
     let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     Channel {
         name: output.name.clone().unwrap_or_default(),
-        source: obs.map(address),
+        source: obs.map(obs_address),
         local_dir: output.local_dir.clone(),
     }
 }
@@ -286,7 +285,7 @@ fn visible(object: &impl Serialize) -> Map<String, Value> {
 /// Replaces values whose names are those of secrets.
 fn without_secrets(fields: Map<String, Value>) -> Map<String, Value> {
     let mut value = Value::Object(fields);
-    secrets::mask(&mut value);
+    mask(&mut value);
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
