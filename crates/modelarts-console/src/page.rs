@@ -1,12 +1,26 @@
-//! `Page` and `Layout`: common parts of all pages of the site.
+//! `Page` and `Layout`: common parts of all pages of the site, and streams of server-sent events.
+
+use std::{convert::Infallible, time::Duration};
 
 use askama::Template;
 use axum::{
     http::{HeaderMap, StatusCode, header::ACCEPT},
-    response::{Html, IntoResponse, Response},
+    response::{
+        Html, IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::Stream;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    assets,
+    problem::Problem,
+    site::State,
 };
 
-use crate::{access::visitor::Visitor, assets, problem::Problem, site::State};
+/// Pause after which a comment shows that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Entry of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,4 +130,29 @@ pub(crate) fn render_problem(
     }
     let layout = Layout::new(state, visitor, Section::None, problem.title);
     (status, Page(ProblemPage { layout, problem })).into_response()
+}
+
+pub(crate) fn message(name: &str, data: &str) -> Event {
+    // A carriage return ends a line of the stream, and is a blank in HTML.
+    Event::default().event(name).data(data.replace('\r', " "))
+}
+
+/// Returns an event without data. Its data is not empty, because browsers ignore such events.
+pub(crate) fn signal(name: &str) -> Event {
+    message(name, "{}")
+}
+
+/// Returns the position of a page that connects again: a browser sends the header, and a script
+/// that opens a new stream the field `last`.
+pub(crate) fn last_position<'a>(headers: &'a HeaderMap, fields: &'a Fields) -> Option<&'a str> {
+    let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    header.or(fields.get("last"))
+}
+
+/// Returns the response that sends events.
+pub(crate) fn send_events(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Sse::new(events).keep_alive(alive).into_response()
 }

@@ -72,8 +72,7 @@ impl ServiceClock {
         (ahead != 0).then(|| {
             format!(
                 "{clock} {difference} {direction} that of this computer. Ages and running times \
-                 are \
-                 counted by it."
+                 are counted by it."
             )
         })
     }

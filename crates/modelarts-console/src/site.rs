@@ -2,12 +2,16 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
+use axum::extract::{FromRequest, Request};
 use modelarts_ext::{Client, Job, JobHandle, client::CurrentUser};
 use modelarts_obs::Staging;
 use tokio::sync::{OnceCell, watch};
 
 use crate::{
-    access::keys::Access,
+    access::{
+        keys::Access,
+        visitor::{Fields, Visitor},
+    },
     administration::Administration,
     choices::Choices,
     drafts::Drafts,
@@ -113,5 +117,22 @@ impl Deref for State {
 
     fn deref(&self) -> &Site {
         &self.0
+    }
+}
+
+/// Request of a user, with the fields of its query or of its form.
+pub(crate) struct UserRequest {
+    pub(crate) state: State,
+    pub(crate) visitor: Visitor,
+    pub(crate) fields: Fields,
+}
+
+impl FromRequest<State> for UserRequest {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &State) -> Result<Self, Problem> {
+        let visitor = request.extensions().get::<Visitor>().cloned().unwrap_or_default();
+        let fields = Fields::of_request(request, state).await?;
+        Ok(Self { state: state.clone(), visitor, fields })
     }
 }

@@ -1,10 +1,14 @@
-//! `Visitor` and `Fields`: the user of a request, and the values that the user has entered.
+//! `Visitor`, `Fields` and `Secrets`: the user of a request, the values that the user has entered,
+//! and the masks in place of secrets until the user asks for them.
 
 use axum::{
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request},
-    http::{Method, request::Parts},
+    extract::{FromRequest, Request},
+    http::Method,
 };
+
+use modelarts_ext::masking::mask;
+use serde_json::Value;
 
 use crate::problem::Problem;
 
@@ -13,14 +17,6 @@ use crate::problem::Problem;
 pub(crate) struct Visitor {
     /// Value that changes of this session must contain; empty without a session.
     pub(crate) csrf: String,
-}
-
-impl<S: Sync> FromRequestParts<S> for Visitor {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
-    }
 }
 
 /// Fields of a form or of a query, in their order. A name may occur several times.
@@ -44,18 +40,40 @@ impl Fields {
         let named = self.0.iter().filter(move |(known, _)| known == name);
         named.map(|(_, value)| value.as_str())
     }
-}
 
-/// Takes the fields of the body of a form, or those of the query of another request.
-impl<S: Send + Sync> FromRequest<S> for Fields {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    /// Takes the fields of the body of a form, or those of the query of another request.
+    pub(crate) async fn of_request<S: Send + Sync>(
+        request: Request,
+        state: &S,
+    ) -> Result<Self, Problem> {
         if request.method() == Method::GET || request.method() == Method::HEAD {
             return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes()));
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|error| Problem::invalid(error.body_text()))?;
         Ok(Self::parse(&body))
+    }
+}
+
+/// The choice of the user of a page between secrets and masks.
+pub(crate) struct Secrets {
+    pub(crate) are_shown: bool,
+    /// `true` if the page has a secret or its mask.
+    pub(crate) exist: bool,
+}
+
+impl Secrets {
+    /// Returns the choice in the query of the page. The default is masks.
+    pub(crate) fn of(fields: &Fields) -> Self {
+        Self { are_shown: fields.get("secrets") == Some("shown"), exist: false }
+    }
+
+    /// Masks the secrets of a value, unless they are to be shown.
+    pub(crate) fn apply(&mut self, value: &mut Value) {
+        let mut masked = value.clone();
+        self.exist |= mask(&mut masked) > 0;
+        if !self.are_shown {
+            *value = masked;
+        }
     }
 }

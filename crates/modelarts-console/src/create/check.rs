@@ -1,6 +1,6 @@
 //! Check of a form while it is filled in.
 
-use axum::{Json, extract::State as Shared};
+use axum::Json;
 use modelarts_ext::{
     masking::mask_described,
     validation::{AlgorithmSpec, FlavorSpec},
@@ -8,7 +8,6 @@ use modelarts_ext::{
 use serde::Serialize;
 
 use crate::{
-    access::visitor::Fields,
     choices::Lists,
     create::{
         finding::{Control, Finding},
@@ -17,7 +16,7 @@ use crate::{
     },
     display,
     drafts::CODE,
-    site::State,
+    site::{State, UserRequest},
     snippets::Snippets,
 };
 
@@ -132,7 +131,8 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
 }
 
 /// Checks a form, and changes nothing.
-pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
+pub(super) async fn check(request: UserRequest) -> Json<Checked> {
+    let UserRequest { state, fields, .. } = request;
     let form = Form::parse(&fields);
     let lists = state.cached.choices.known_lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);

@@ -253,7 +253,9 @@ impl Plan {
                         self.set(&path, "V3", &place(&list.columns[1]));
                     }
                     if let Some(dropped) = dropped {
-                        self.set_data(list, &element, row, number, name, dropped, staging);
+                        let name = cell_name(list, number, "path");
+                        let place = Control::new(name, "Inputs, data path");
+                        self.set_data(&element, row, dropped, place, staging);
                     }
                 }
                 "outputs" if text(row, "path").is_empty() && !name.is_empty() => {
@@ -267,18 +269,15 @@ impl Plan {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one row")]
+    /// Sets the address of the dropped files of an input.
     fn set_data(
         &mut self,
-        list: &List,
         element: &str,
         row: &Row,
-        number: u32,
-        name: String,
         dropped: Dropped,
+        place: Control,
         staging: &Staging,
     ) {
-        let place = Control::new(cell_name(list, number, "path"), "Inputs, data path");
         if !text(row, "path").is_empty() || !text(row, "dataset").is_empty() {
             self.findings.push(Finding::own(
                 &place,
@@ -289,7 +288,7 @@ impl Plan {
         }
         let address = self.placeholder(staging, "data", &dropped.name, &place);
         self.set(&format!("{element}.remote.obs.obs_url"), &address, &place);
-        self.data.push((name, dropped));
+        self.data.push((text(row, "name").to_owned(), dropped));
     }
 
     /// Sets an environment variable. A variable of the same name would be lost.

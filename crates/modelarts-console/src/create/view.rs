@@ -1,7 +1,6 @@
 //! The form as HTML.
 
 use askama::Template;
-use modelarts_ext::types::TrainingFlavor;
 
 use crate::{
     access::visitor::Visitor,
@@ -31,10 +30,8 @@ const NEW_ROW: &str = "INDEX";
 
 /// Note of a page without a place for files.
 const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses \
-                         in \
-                         OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
-                         context, \
-                         sets one.";
+                         in OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
+                         context, sets one.";
 
 #[derive(Template)]
 #[template(path = "create/form.html")]
@@ -163,13 +160,9 @@ impl FormPage {
 
     /// Returns the id of the element of a control.
     fn id_of(name: &str) -> String {
-        id(name)
+        let plain = name.replace(['[', '.'], "-").replace(']', "");
+        format!("f-{plain}")
     }
-}
-
-fn id(name: &str) -> String {
-    let plain = name.replace(['[', '.'], "-").replace(']', "");
-    format!("f-{plain}")
 }
 
 /// Builder of the views of a form.
@@ -203,7 +196,7 @@ impl Views<'_> {
         let (kind, options) = self.options(&control.kind, value);
         ControlView {
             number: control.number,
-            id: id(&name),
+            id: FormPage::id_of(&name),
             label: control.label,
             help: control.help,
             placeholder: "",
@@ -279,7 +272,8 @@ impl Views<'_> {
             Kind::Flavor => self.flavors(),
         };
         if !matches!(kind, Kind::Choice(_)) {
-            groups.insert(0, blank());
+            let blank = choice("", "Choose…");
+            groups.insert(0, Options { title: String::new(), choices: vec![blank] });
         }
         let mut choices = groups.iter_mut().flat_map(|group| &mut group.choices);
         match choices.find(|choice| choice.value == value) {
@@ -324,7 +318,7 @@ impl Views<'_> {
     fn flavors(&self) -> Vec<Options> {
         let mut groups = Vec::new();
         for flavor in self.lists.flavors.iter().flatten() {
-            let kind = kind_of(flavor);
+            let kind = flavor.flavor_type.as_ref().map(ToString::to_string).unwrap_or_default();
             if let Some(id) = flavor.flavor_id.as_deref() {
                 let info = flavor.flavor_info.as_deref();
                 let label = match info.map(display::hardware).unwrap_or_default() {
@@ -343,17 +337,8 @@ impl Views<'_> {
     }
 }
 
-fn kind_of(flavor: &TrainingFlavor) -> String {
-    let kind = flavor.flavor_type.as_ref();
-    kind.map(ToString::to_string).unwrap_or_default()
-}
-
 fn choice(value: &str, label: &str) -> Choice {
     Choice { value: value.to_owned(), label: label.to_owned(), is_chosen: false }
-}
-
-fn blank() -> Options {
-    Options { title: String::new(), choices: vec![choice("", "Choose…")] }
 }
 
 fn add(groups: &mut Vec<Options>, title: &str, choice: Choice) {

@@ -1,6 +1,6 @@
 //! Page with the clock, the faults and the requests of an emulator.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use askama::Template;
 use axum::{
@@ -11,15 +11,15 @@ use axum::{
     routing::{get, post},
 };
 use modelarts_ext::api::{Effect, OPERATIONS};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{
     access::visitor::{Fields, Visitor},
-    administration::{Administration, ReceivedRequest},
+    administration::{Administration, ReceivedRequest, RequestCount},
     emulator::faults::{self, KINDS, Kind, MEMBERS, Member, RuleRow},
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Address of the page.
@@ -144,13 +144,9 @@ fn administration(state: &State) -> Result<&Administration, Problem> {
         .ok_or_else(|| Problem::not_found("the service is not an emulator on this machine"))
 }
 
-async fn show(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Result<Response, Problem> {
-    let filter = RequestFilter::new(&fields);
-    let page = load(&state, &visitor, filter).await?;
+async fn show(request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
+    let page = load(&state, &visitor, RequestFilter::new(&fields)).await?;
     Ok(Page(page).into_response())
 }
 
@@ -161,9 +157,9 @@ async fn load(
 ) -> Result<DrawerPage, Problem> {
     let emulator = administration(state)?;
     let clock = emulator.clock().await?;
-    let rules = emulator.faults().await?;
-    let counts = emulator.counts().await?;
-    let requests = emulator.requests().await?.into_iter().rev();
+    let rules: Vec<Value> = emulator.read("faults").await?;
+    let counts: BTreeMap<String, RequestCount> = emulator.read("requests").await?;
+    let requests: Vec<ReceivedRequest> = emulator.read("requests/last").await?;
     Ok(DrawerPage {
         layout: Layout::new(state, visitor, Section::Emulator, "Emulator"),
         now: clock.now,
@@ -175,6 +171,8 @@ async fn load(
         form: Fields::default(),
         problem: None,
         requests: requests
+            .into_iter()
+            .rev()
             .filter(|request| filter.matches(request))
             .take(MAX_REQUESTS)
             .map(RequestRow::new)
@@ -189,38 +187,39 @@ async fn load(
     })
 }
 
-/// Shows the page again with the reason of a change that was not made. The form keeps its values.
-async fn refuse(
-    state: &State,
-    visitor: &Visitor,
-    section: &'static str,
-    reason: String,
-    form: Fields,
-) -> Result<Response, Problem> {
-    let mut page = load(state, visitor, RequestFilter::new(&Fields::default())).await?;
-    page.form = form;
-    page.problem = Some((section, reason));
-    Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response())
-}
-
 fn done() -> Response {
     Redirect::to(PAGE).into_response()
 }
 
-async fn advance(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
+async fn advance(request: UserRequest) -> Result<Response, Problem> {
+    let step = step(&request.fields).map(|step| json!({ "advance_seconds": step.as_secs_f64() }));
+    change(request, "clock", step).await
+}
+
+async fn add_fault(request: UserRequest) -> Result<Response, Problem> {
+    let rule = faults::parse(&request.fields);
+    change(request, "faults", rule).await
+}
+
+/// Sends the body of a change to the control route with the name of its section. If it was not
+/// made, shows the page again with the reason, and with the values of the form.
+async fn change(
+    UserRequest { state, visitor, fields }: UserRequest,
+    section: &'static str,
+    body: Result<Value, String>,
 ) -> Result<Response, Problem> {
     let emulator = administration(&state)?;
-    let result = match step(&fields) {
-        Ok(duration) => emulator.advance(duration).await.map_err(|problem| problem.message),
-        Err(reason) => Err(reason),
+    let result = match body {
+        Ok(body) => emulator.change("POST", section, Some(&body)).await,
+        Err(reason) => Err(Problem::invalid(reason)),
     };
-    match result {
-        Ok(()) => Ok(done()),
-        Err(reason) => refuse(&state, &visitor, "clock", reason, Fields::default()).await,
-    }
+    let Err(problem) = result else {
+        return Ok(done());
+    };
+    let mut page = load(&state, &visitor, RequestFilter::new(&Fields::default())).await?;
+    page.form = fields;
+    page.problem = Some((section, problem.message));
+    Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response())
 }
 
 /// Returns the step of the form of the clock.
@@ -235,28 +234,12 @@ fn step(fields: &Fields) -> Result<Duration, String> {
         .ok_or_else(|| format!("Step: it must be a number from 0 to ten years, and is {amount:?}"))
 }
 
-async fn add_fault(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Result<Response, Problem> {
-    let emulator = administration(&state)?;
-    let result = match faults::parse(&fields) {
-        Ok(rule) => emulator.add_fault(&rule).await.map_err(|problem| problem.message),
-        Err(reason) => Err(reason),
-    };
-    match result {
-        Ok(()) => Ok(done()),
-        Err(reason) => refuse(&state, &visitor, "faults", reason, fields).await,
-    }
-}
-
 async fn clear_faults(Shared(state): Shared<State>) -> Result<Response, Problem> {
-    administration(&state)?.clear_faults().await?;
+    administration(&state)?.change("DELETE", "faults", None).await?;
     Ok(done())
 }
 
 async fn reset(Shared(state): Shared<State>) -> Result<Response, Problem> {
-    administration(&state)?.reset().await?;
+    administration(&state)?.change("POST", "reset", None).await?;
     Ok(done())
 }

@@ -1,22 +1,18 @@
 //! Tab with the events of a job.
 
 use askama::Template;
-use axum::{
-    Router,
-    extract::{Path, State as Shared},
-    routing::get,
-};
+use axum::{Router, extract::Path, routing::get};
 use modelarts_ext::{Event, Timestamp, types::EventLevel};
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Fields,
     job::{
         followed::{FollowedJob, Position},
         frame::{JobFrame, Tab},
     },
     page::{Layout, Page, Section, fragment},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Maximum number of rows of a page. A job has some tens of events.
@@ -197,12 +193,8 @@ struct EventsPage {
     problem: Option<String>,
 }
 
-async fn show(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Page<EventsPage>, Problem> {
+async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<EventsPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let followed = FollowedJob::follow(&state, &id).await?;
     let filter = EventFilter::parse(&fields);
     let events = &followed.state.events;

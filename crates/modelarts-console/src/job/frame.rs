@@ -1,12 +1,14 @@
 //! `JobFrame`: common parts of the tabs of a job.
 
+use askama::Template;
 use modelarts_ext::Job;
 
 use crate::{
     access::visitor::Visitor,
+    action::{Action, can_stop},
     display,
-    job::{followed::FollowedJob, head, summary},
-    page::{Layout, Section},
+    job::{followed::FollowedJob, summary},
+    page::{Layout, Section, fragment},
     problem::Problem,
     site::State,
 };
@@ -82,11 +84,53 @@ impl JobFrame {
         let frame = Self {
             id: job.id().to_owned(),
             tab,
-            head: head::render(state, visitor, job)?,
+            head: render_head(state, visitor, job)?,
             summary: summary::render(state, job, tab == Tab::Overview).await?,
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }
+}
+
+#[derive(Template)]
+#[template(path = "job/head.html")]
+struct Head {
+    id: String,
+    name: String,
+    phase: String,
+    /// Class of the style sheet, and symbol of the phase.
+    style: &'static str,
+    symbol: &'static str,
+    /// Detailed phase, if it differs from the phase.
+    detail: Option<String>,
+    /// Time of the creation, RFC 3339.
+    created: String,
+    ran: Option<String>,
+    /// `true` if the job can be stopped.
+    can_stop: bool,
+    csrf: String,
+    is_read_only: bool,
+}
+
+/// Renders the header of a job, which is the content of the element `job-head`. It makes no call,
+/// so streams may render it for each change.
+pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+    let phase = job.phase();
+    let (style, symbol) = display::phase_style(&phase);
+    let detail = job.secondary_phase().map(ToString::to_string);
+    let created = job.created_at();
+    fragment(&Head {
+        id: job.id().to_owned(),
+        name: display::name(job).to_owned(),
+        style,
+        symbol,
+        detail: detail.filter(|detail| detail != phase.as_str()),
+        created: created.map(|time| time.to_string()).unwrap_or_default(),
+        ran: job.time_run().map(display::duration),
+        can_stop: can_stop(job),
+        phase: phase.to_string(),
+        csrf: visitor.csrf.clone(),
+        is_read_only: state.settings.is_read_only,
+    })
 }
 
 /// Reads the job with the id of an address for a script of a page that is open. All open pages of

@@ -17,7 +17,7 @@ use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{
     Router,
-    extract::{Path, State as Shared},
+    extract::Path,
     http::HeaderMap,
     response::{Response, sse::Event as Message},
     routing::get,
@@ -26,11 +26,11 @@ use futures::stream;
 use tokio::sync::watch;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Visitor,
     job::{
         events::{EventFilter, render_rows},
         followed::Position,
-        head,
+        frame::render_head,
         logs::lines::LogCounts,
     },
     live::{
@@ -38,9 +38,9 @@ use crate::{
         log::{LogState, LogWatch},
         pool::Viewer,
     },
+    page::{last_position, message, send_events, signal},
     problem::Problem,
-    site::State,
-    sse::{self, last_position, message, signal},
+    site::{State, UserRequest},
 };
 
 /// Pause after which a browser connects again.
@@ -72,12 +72,11 @@ impl View {
 }
 
 async fn open(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
     Path(id): Path<String>,
     headers: HeaderMap,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let handle = state.handle(&id)?;
     let view = View::parse(fields.get("view"))?;
     let job = state.watches.job(&handle);
@@ -111,7 +110,7 @@ async fn open(
             Some((Ok::<_, Infallible>(message), (page, changes, queue)))
         },
     );
-    Ok(sse::respond(messages))
+    Ok(send_events(messages))
 }
 
 /// Signals of changes.
@@ -190,7 +189,7 @@ impl PageStream {
         if let Some(read) = &job.job
             && known.head != now.head
         {
-            match head::render(&self.state, &self.visitor, read) {
+            match render_head(&self.state, &self.visitor, read) {
                 Ok(head) => messages.push(message("head", &head)),
                 Err(problem) => tracing::error!(?problem, "the header of a job"),
             }

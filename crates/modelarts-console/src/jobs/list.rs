@@ -1,16 +1,14 @@
 //! Page with a list of jobs.
 
 use askama::Template;
-use axum::extract::State as Shared;
 use futures::join;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
     action::Action,
     jobs::{query::Query, view::ListView},
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::UserRequest,
 };
 
 #[derive(Template)]
@@ -39,11 +37,8 @@ pub(crate) struct ListPage {
     ahead: i64,
 }
 
-pub(crate) async fn list(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Page<ListPage> {
+pub(crate) async fn list(request: UserRequest) -> Page<ListPage> {
+    let UserRequest { state, visitor, fields } = request;
     let mut page = ListPage {
         layout: Layout::new(&state, &visitor, Section::Jobs, "Jobs"),
         search: fields.get("search").unwrap_or_default().to_owned(),

@@ -7,7 +7,8 @@ use modelarts_ext::{Error, Job, client::CurrentUser, types::Phase};
 
 use crate::{
     access::visitor::Fields,
-    jobs::search::{Key, PHASES, Search},
+    display::PHASES,
+    jobs::search::{Key, Search},
     problem::Problem,
     site::State,
 };
@@ -88,8 +89,7 @@ impl Query {
         match self.search.has(Key::User) && problem.code.is_some() {
             true => problem.with_advice(
                 "if the service does not search by the names of users, give the IAM id of the \
-                 user, \
-                 or `mine` for your own jobs",
+                 user, or `mine` for your own jobs",
             ),
             false => problem,
         }

@@ -7,7 +7,6 @@
 use std::time::Duration;
 
 use axum::{
-    extract::State as Shared,
     http::HeaderMap,
     response::{Response, sse::Event},
 };
@@ -16,15 +15,14 @@ use modelarts_ext::types::Phase;
 use tokio::time::Instant;
 
 use crate::{
-    access::visitor::Fields,
     jobs::{
         query::{Counts, Query},
         view::{ListView, position},
     },
     live::lists::{Interruption, ListParts, ListReceiver, ListSender, ListState},
+    page::{last_position, message, send_events, signal},
     problem::Problem,
-    site::State,
-    sse,
+    site::{State, UserRequest},
 };
 
 /// Maximum age of the numbers of jobs while no phase in the rows changes.
@@ -38,13 +36,10 @@ struct Sent {
     interruption: Option<Interruption>,
 }
 
-pub(super) async fn stream(
-    Shared(state): Shared<State>,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Problem> {
+pub(super) async fn stream(headers: HeaderMap, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let query = Query::parse(&fields).map_err(Problem::invalid)?;
-    let sent = Sent::at(sse::last_position(&headers, &fields).unwrap_or_default());
+    let sent = Sent::at(last_position(&headers, &fields).unwrap_or_default());
     let key = query.address();
     let mut receiver = state.lists.subscribe(&key, |sender| {
         tokio::spawn(poll(state.clone(), query, key.clone(), sender));
@@ -58,7 +53,7 @@ pub(super) async fn stream(
     let events = stream::unfold((receiver, sent), changes)
         .flat_map(|events| stream::iter(events.into_iter().map(Ok)))
         .take_until(closing);
-    Ok(sse::respond(events))
+    Ok(send_events(events))
 }
 
 /// Returns the events of the next change.
@@ -102,14 +97,14 @@ impl Sent {
             self.interruption.clone_from(&state.interruption);
             events.push(match &state.interruption {
                 Some(interruption) => self.event("interrupted", &interruption.reason),
-                None => sse::signal("resumed").id(self.position()),
+                None => signal("resumed").id(self.position()),
             });
         }
         events
     }
 
     fn event(&self, name: &str, data: &str) -> Event {
-        sse::message(name, data).id(self.position())
+        message(name, data).id(self.position())
     }
 
     fn position(&self) -> String {

@@ -5,11 +5,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use askama::Template;
 
 use crate::{
-    display::phase_style,
+    display::{PHASES, phase_style},
     jobs::{
         query::{Counts, Listing, PAGE_SIZE, Query},
         row::JobRow,
-        search::{Key, PHASES},
+        search::Key,
     },
     live::lists::RenderedPart,
     page::fragment,

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use modelarts_ext::{Error, JobHandle, LogItem, jobs::follow::JobUpdate};
+use modelarts_ext::{JobHandle, LogItem, jobs::follow::JobUpdate};
 use tokio::sync::watch;
 
 use crate::{
@@ -43,27 +43,6 @@ impl LogState {
     /// Returns the number of lines of all tasks.
     pub(crate) fn lines(&self) -> u64 {
         self.spool.as_ref().map_or(0, |spool| spool.lines(None))
-    }
-}
-
-/// Reason why the stream of the logs ended early.
-enum Failure {
-    Service(Error),
-    Spool(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Spool(error)
-    }
-}
-
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Service(error) => error.into(),
-            Failure::Spool(error) => storage_problem(&error),
-        }
     }
 }
 
@@ -122,7 +101,7 @@ impl LogWatch {
             self.change(|state| {
                 state.is_loaded = true;
                 state.has_ended = is_read;
-                state.problem = read.err().map(Problem::from);
+                state.problem = read.err();
             });
             if is_read {
                 // The job runs again.
@@ -140,8 +119,9 @@ impl LogWatch {
 
     /// Reads the logs from their beginning until the job has ended. The same stream has the phase
     /// and the events of the job, so `watch` does not poll them meanwhile.
-    async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Failure> {
-        let spool = Arc::new(Spool::create()?);
+    async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Problem> {
+        let spool = Spool::create().map_err(|error| storage_problem(&error))?;
+        let spool = Arc::new(spool);
         self.change(|state| {
             state.epoch = random_epoch();
             state.spool = Some(Arc::clone(&spool));
@@ -164,13 +144,14 @@ impl LogWatch {
                         }
                         others.push(update);
                     }
-                    Err(error) => failure = Some(Failure::Service(error)),
+                    Err(error) => failure = Some(error.into()),
                 }
             }
             feed.take(others);
             let target = Arc::clone(&spool);
             let stored = tokio::task::spawn_blocking(move || target.append(lines)).await;
-            stored.map_err(io::Error::other)??;
+            let stored = stored.map_err(io::Error::other).flatten();
+            stored.map_err(|error| storage_problem(&error))?;
             self.change(|state| {
                 state.is_loaded = true;
                 state.problem = None;

@@ -8,6 +8,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use modelarts_ext::CreateJob;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// Path of the hours of auto stop.
 pub(crate) const AUTO_STOP: &str = "spec.auto_stop.duration";
@@ -243,6 +244,28 @@ pub(crate) fn lists() -> impl Iterator<Item = &'static List> {
         Item::List(list) => Some(list),
         _ => None,
     })
+}
+
+/// Returns the JSON pointer of a path such as `spec.resource.node_count`. The key of an annotation
+/// may contain dots and slashes.
+pub(crate) fn pointer(path: &str) -> String {
+    const ANNOTATIONS: &str = "metadata.annotations.";
+    match path.strip_prefix(ANNOTATIONS) {
+        Some(key) => format!("/metadata/annotations/{}", step(key)),
+        None => format!("/{}", path.replace('.', "/")),
+    }
+}
+
+/// Returns a key as a step of a JSON pointer.
+pub(crate) fn step(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Removes and returns the value at a JSON pointer.
+pub(crate) fn take(value: &mut Value, pointer: &str) -> Option<Value> {
+    let (parent, key) = pointer.rsplit_once('/')?;
+    let parent = value.pointer_mut(parent)?.as_object_mut()?;
+    parent.remove(&key.replace("~1", "/").replace("~0", "~"))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     display::obs_address,
-    json_path::{self, pointer, step},
-    parameters::{Kind, Method, parameters},
+    parameters::{self, Kind, Method, parameters, pointer, step},
 };
 
 /// Paths of fields with their defaults, which the details of a job contain although no one set
@@ -393,7 +392,7 @@ impl Rest {
 
     /// Removes and returns the value at a path.
     fn take(&mut self, path: &str) -> Option<Value> {
-        json_path::take(&mut self.0, path)
+        parameters::take(&mut self.0, path)
     }
 
     /// Removes and returns the text at a path.

@@ -1,13 +1,11 @@
 //! `Snippets`: a job as a request body, a command, a program and a request of curl.
 //!
 //! `description` cuts the body into pieces, each of which is a flag of `modelarts submit` and a
-//! call of the SDK. `command`, `program` and `request` join them.
+//! call of the SDK. `command` and `program` join them.
 
 mod command;
 pub(crate) mod description;
 mod program;
-mod request;
-mod shell;
 
 use modelarts_ext::Client;
 use serde_json::Value;
@@ -33,9 +31,9 @@ impl Snippets {
         let json = format!("{body:#}");
         let description = Description::new(client, body);
         Self {
-            command: command::render(description.as_ref(), context, &json),
+            command: command::modelarts(description.as_ref(), context, &json),
             program: program::render(description.as_ref(), &json),
-            curl: request::render(client, &json),
+            curl: command::curl(client, &json),
             body: json,
         }
     }

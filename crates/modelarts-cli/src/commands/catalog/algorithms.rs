@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use futures::TryStreamExt;
+use modelarts_console::display;
 use modelarts_ext::{
     Timestamp,
     types::{Algorithm, AlgorithmEngine},
@@ -101,13 +102,9 @@ pub(crate) struct HyperParameter {
 }
 
 fn engine(engine: &AlgorithmEngine) -> Option<String> {
-    let name = non_empty(&engine.engine_name);
-    let version = non_empty(&engine.engine_version);
-    let preset = match (name, version) {
-        (Some(name), Some(version)) => Some(format!("{name} {version}")),
-        (name, version) => name.or(version),
-    };
-    preset.or_else(|| non_empty(&engine.engine_id)).or_else(|| non_empty(&engine.image_url))
+    let (name, version) = (engine.engine_name.as_deref(), engine.engine_version.as_deref());
+    let preset = display::engine(name, version, engine.engine_id.as_deref());
+    preset.or_else(|| non_empty(&engine.image_url))
 }
 
 impl AlgorithmRow {

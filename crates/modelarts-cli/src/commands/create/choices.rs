@@ -71,7 +71,7 @@ async fn missing_flavor(client: &Client) -> Failure {
                 let hardware = flavor.flavor_info.as_deref().map(hardware);
                 Some(format!("\n  {id:width$}  {}", hardware.unwrap_or_default()))
             });
-            let lines: String = lines.map(|line| line.trim_end().to_owned() + "").collect();
+            let lines: String = lines.map(|line| line.trim_end().to_owned()).collect();
             Failure::usage(format_args!("{rule}; it must be one of:{lines}"))
         }
         Ok(_) => Failure::usage(format_args!("{rule}; --pool names a dedicated pool")),

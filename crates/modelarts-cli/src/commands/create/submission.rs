@@ -16,7 +16,7 @@ use crate::{
         create::{
             choices::complete,
             draft::Draft,
-            staging::{Bars, Staged, done, total},
+            staging::{Bars, done, total},
         },
         jobs::time_span,
     },
@@ -103,7 +103,7 @@ impl Target<'_> {
         };
         let directory = draft.code.as_ref();
         let directory = directory.and_then(|(directory, _)| directory.canonicalize().ok());
-        let Staged { job, code } = staged?;
+        let (job, code) = staged?;
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
         let created = Instant::now();
         if !self.is_local {

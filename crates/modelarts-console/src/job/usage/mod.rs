@@ -5,7 +5,7 @@ mod series;
 use askama::Template;
 use axum::{
     Json, Router,
-    extract::{Path, State as Shared},
+    extract::Path,
     http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::get,
@@ -14,7 +14,7 @@ use modelarts_ext::Job;
 use serde::Serialize;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Fields,
     facts::Usage,
     job::{
         frame::{JobFrame, Tab, load_shared},
@@ -22,7 +22,7 @@ use crate::{
     },
     page::{Layout, Page, Section, attachment, fragment},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Name of the choice of all workers.
@@ -60,15 +60,10 @@ struct UsageTables<'a> {
     minutes: usize,
 }
 
-/// Usage for scripts.
-#[derive(Serialize)]
-struct UsageData {
-    charts: Vec<Chart>,
-    tables: String,
-}
-
 /// Usage of the workers that are shown.
+#[derive(Serialize)]
 struct UsageView {
+    #[serde(skip)]
     choice: String,
     charts: Vec<Chart>,
     tables: String,
@@ -81,12 +76,8 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/{id}/usage/file", get(file))
 }
 
-async fn usage(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Page<UsagePage>, Problem> {
+async fn usage(Path(id): Path<String>, request: UserRequest) -> Result<Page<UsagePage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     let selection = select(&state, &job, &fields).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Usage).await?;
@@ -101,22 +92,15 @@ async fn usage(
     }))
 }
 
-async fn data(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Json<UsageData>, Problem> {
+async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<UsageView>, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let job = load_shared(&state, &id).await?;
-    let selection = select(&state, &job, &fields).await?;
-    Ok(Json(UsageData { charts: selection.charts, tables: selection.tables }))
+    Ok(Json(select(&state, &job, &fields).await?))
 }
 
 /// Returns all values as a file of comma-separated values.
-async fn file(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Response, Problem> {
+async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
     let tasks = tasks(&job, fields.get("task"))?.1;
     let mut text = "time,task,metric,percent\n".to_owned();

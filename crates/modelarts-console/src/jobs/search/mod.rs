@@ -8,21 +8,12 @@ use std::{net::IpAddr, time::SystemTime};
 
 use modelarts_ext::{Client, Filter, client::CurrentUser, jobs::ListJobs, types::Phase};
 
-use crate::jobs::search::words::{quoted, words};
+use crate::{
+    display::{PHASES, tags},
+    jobs::search::words::{quoted, words},
+};
 
 pub(crate) use key::{KEYS, Key};
-
-/// The phases of jobs, in the order of their lives.
-pub(crate) const PHASES: [Phase; 8] = [
-    Phase::Creating,
-    Phase::Pending,
-    Phase::Running,
-    Phase::Terminating,
-    Phase::Completed,
-    Phase::Failed,
-    Phase::Abnormal,
-    Phase::Terminated,
-];
 
 /// Maximum number of values of a condition, according to modelarts-ext.
 const MAX_VALUES: usize = 10;
@@ -193,7 +184,8 @@ impl Search {
         let mut list = client.training_jobs().list();
         for Term { key, values } in &self.terms {
             let first = || values.first().map(String::as_str).unwrap_or_default();
-            let values = || values.iter().cloned();
+            let texts = values;
+            let values = || texts.iter().cloned();
             let filter = match key {
                 Key::Name => Filter::name().like(first()),
                 Key::Algorithm => Filter::algorithm_name().like(first()),
@@ -221,7 +213,7 @@ impl Search {
                     Filter::create_time().between(start, end)
                 }
                 Key::Tag => {
-                    for (tag, values) in tags(values()) {
+                    for (tag, values) in tags(texts) {
                         list = list.tag(tag, values);
                     }
                     continue;
@@ -287,22 +279,6 @@ fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String>
 /// Returns `true` for the id of a user in IAM: 32 hexadecimal digits.
 fn is_user_id(text: &str) -> bool {
     text.len() == USER_ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns each tag with its values, none for any value. The service takes each tag once.
-fn tags(values: impl Iterator<Item = String>) -> Vec<(String, Vec<String>)> {
-    let mut tags: Vec<(String, Vec<String>)> = Vec::new();
-    for text in values {
-        let (tag, value) = match text.split_once('=') {
-            Some((tag, value)) => (tag, Some(value.to_owned())),
-            None => (text.as_str(), None),
-        };
-        match tags.iter_mut().find(|(known, _)| known == tag) {
-            Some((_, values)) => values.extend(value),
-            None => tags.push((tag.to_owned(), Vec::from_iter(value))),
-        }
-    }
-    tags
 }
 
 #[cfg(test)]

@@ -16,12 +16,7 @@ use regex::Regex;
 use crate::{
     commands::jobs::{
         arguments::{moment, whole_number},
-        logs::{
-            filter::LineFilter,
-            follow::{follow_all, follow_task},
-            printer::LogPrinter,
-            source::print_existing,
-        },
+        logs::{filter::LineFilter, follow::follow, printer::LogPrinter, source::print_existing},
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
@@ -116,12 +111,7 @@ impl Logs {
         let status = match (self.follow, tasks) {
             (true, tasks) => {
                 let mut interrupt = Interrupt::new();
-                let followed = async {
-                    match tasks {
-                        [task] => follow_task(job, task, self.tail, filter, printer).await,
-                        _ => follow_all(job, self.tail, filter, printer).await,
-                    }
-                };
+                let followed = follow(job, tasks, self.tail, filter, printer);
                 match interrupt.unless(followed).await {
                     Some(followed) => {
                         followed?;
