@@ -27,6 +27,7 @@ const USAGE_POLLS: u32 = 2;
 const DETAILS_POLLS: u32 = 2;
 
 /// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
+#[derive(Default)]
 pub(crate) struct Facts {
     /// Pause between two polls of the service.
     interval: Duration,
@@ -54,13 +55,7 @@ pub(crate) enum Usage {
 
 impl Facts {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            summaries: Cache::default(),
-            usage: Cache::default(),
-            tags: Cache::default(),
-            details: Cache::default(),
-        }
+        Self { interval, ..Self::default() }
     }
 
     /// Reads the details of a job for the scripts of all pages that show it. Another `version`,

@@ -16,7 +16,7 @@ use crate::{
     choices::Choices,
     drafts::Drafts,
     facts::Facts,
-    live::{Watches, lists::Lists},
+    live::Watches,
     problem::Problem,
     service_clock::ServiceClock,
 };
@@ -34,7 +34,6 @@ pub(crate) struct Site {
     pub(crate) access: Access,
     pub(crate) cached: Cached,
     pub(crate) watches: Watches,
-    pub(crate) lists: Lists,
     /// `true` when the server ends, and responses without an end must end.
     pub(crate) closed: watch::Receiver<bool>,
 }

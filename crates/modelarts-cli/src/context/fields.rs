@@ -1,8 +1,8 @@
 //! Names of the settings of a context, and those that it must not have.
 
-use modelarts_ext::{masking::is_credential, spelling::nearest};
+use modelarts_ext::masking::is_credential;
 
-use crate::failure::Failure;
+use crate::{failure::Failure, wording::near_or};
 
 /// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
 pub(crate) const FIELDS: &[(&str, &str)] = &[
@@ -44,11 +44,9 @@ pub(super) fn unknown(name: &str) -> String {
     if is_credential(&name) {
         return NO_SECRETS.to_owned();
     }
-    let names = FIELDS.iter().map(|(name, _)| *name);
-    match nearest(&name, names.clone()) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("it must be one of: {}", names.collect::<Vec<_>>().join(", ")),
-    }
+    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+    let all = || format!("it must be one of: {}", names.join(", "));
+    near_or(&name, names.iter().copied(), all)
 }
 
 /// Returns a value as the file has it. Paths become absolute, because commands in other directories

@@ -4,10 +4,8 @@
 // which `list` shows as a page and `stream` sends when they change.
 
 mod bulk;
-mod latest;
 mod list;
 mod query;
-mod row;
 mod search;
 mod stream;
 mod view;
@@ -28,6 +26,6 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/confirm", get(bulk::confirm))
         .route("/jobs/stop", post(stop))
         .route("/jobs/delete", post(delete))
-        .route("/jobs/@latest", get(latest::latest))
-        .route("/jobs/@latest/{*rest}", get(latest::below_latest))
+        .route("/jobs/@latest", get(list::latest))
+        .route("/jobs/@latest/{*rest}", get(list::below_latest))
 }

@@ -3,7 +3,7 @@
 //! [`Watches::job`] follows the phase and the events of a job, and [`Watches::log`] its logs, which
 //! may be large, so they are read only while a page shows them. The stream of the logs has the
 //! phase and the events too, and replaces the polls of the job. `pool` ends both some time after
-//! the last page has left. `spool` keeps the lines of logs in files of a temporary directory.
+//! the last page has left. [`Watches::list`] follows a list of jobs. `spool` keeps the lines of logs in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;
@@ -21,6 +21,7 @@ use modelarts_ext::JobHandle;
 
 use crate::live::{
     job::JobWatch,
+    lists::ListWatch,
     log::LogWatch,
     pool::{Pool, Viewer},
 };
@@ -33,11 +34,17 @@ pub(crate) struct Watches {
     interval: Duration,
     jobs: Pool<JobWatch>,
     logs: Pool<LogWatch>,
+    lists: Pool<ListWatch>,
 }
 
 impl Watches {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self { interval, jobs: Pool::new(LINGER), logs: Pool::new(LINGER) }
+        Self {
+            interval,
+            jobs: Pool::new(LINGER),
+            logs: Pool::new(LINGER),
+            lists: Pool::new(LINGER),
+        }
     }
 
     /// Follows the phase and the events of a job.
@@ -54,9 +61,22 @@ impl Watches {
         self.logs.view(job.id(), make, |watch: Arc<LogWatch>| watch.poll(self.job(job), interval))
     }
 
+    /// Follows a list of jobs with the key of its search and page.
+    pub(crate) fn list<F>(
+        &self,
+        key: &str,
+        poll: impl FnOnce(Arc<ListWatch>) -> F,
+    ) -> Viewer<ListWatch>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.lists.view(key, || ListWatch::new(None), poll)
+    }
+
     /// Ends all pollers.
     pub(crate) fn close(&self) {
         self.jobs.close();
         self.logs.close();
+        self.lists.close();
     }
 }

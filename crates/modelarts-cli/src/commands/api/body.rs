@@ -2,13 +2,10 @@
 
 use std::{fs, io, path::Path};
 
-use modelarts_ext::{
-    api::{FIELDS, Field, Operation, ParameterLocation, Shape},
-    spelling::nearest,
-};
+use modelarts_ext::api::{FIELDS, Field, Operation, ParameterLocation, Shape};
 use serde_json::{Map, Value};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, wording::near_or};
 
 /// Maximum index of an element of a list.
 const MAX_INDEX: usize = 1_000;
@@ -147,11 +144,9 @@ fn set(body: &mut Value, shape: Shape, path: &str, text: &str) -> Result<(), Str
 fn field(schema: &str, name: &str) -> Result<&'static Field, String> {
     let fields = || FIELDS.iter().filter(|field| field.schema == schema);
     fields().find(|field| field.name == name).ok_or_else(|| {
-        let names = fields().map(|field| field.name);
-        let hint = match nearest(name, names.clone()) {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => format!("it must be one of: {}", Vec::from_iter(names).join(", ")),
-        };
+        let names: Vec<&str> = fields().map(|field| field.name).collect();
+        let all = || format!("it must be one of: {}", names.join(", "));
+        let hint = near_or(name, names.iter().copied(), all);
         format!("no field is called {name}; {hint}")
     })
 }

@@ -13,7 +13,6 @@ use modelarts_ext::{
     api::{Effect, OPERATIONS, Offset, Operation, Pagination},
     masking::mask,
     operations::OperationCall,
-    spelling::nearest,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,6 +25,7 @@ use crate::{
     output::{Document, Format},
     session::Session,
     terminal::note_masked,
+    wording::near_or,
 };
 
 /// Help of the body.
@@ -138,10 +138,8 @@ impl Api {
                 ))
             })?;
             if name == "body" || !names().any(|known| known == name) {
-                let hint = match nearest(name, names().filter(|name| *name != "body")) {
-                    Some(nearest) => format!("did you mean {nearest}?"),
-                    None => format!("`modelarts api {} --describe` lists them", operation.id),
-                };
+                let list = || format!("`modelarts api {} --describe` lists them", operation.id);
+                let hint = near_or(name, names().filter(|name| *name != "body"), list);
                 return Err(Failure::usage(format_args!(
                     "{} has no parameter {name}; {hint}",
                     operation.id
@@ -199,10 +197,8 @@ fn find(name: &str) -> Result<&'static Operation, Failure> {
         operation.id.eq_ignore_ascii_case(name) || operation.method_name == name
     };
     OPERATIONS.iter().find(is_named).ok_or_else(|| {
-        let hint = match nearest(name, OPERATIONS.iter().map(|operation| operation.id)) {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => "`modelarts api` lists all".to_owned(),
-        };
+        let ids = OPERATIONS.iter().map(|operation| operation.id);
+        let hint = near_or(name, ids, || "`modelarts api` lists all".to_owned());
         Failure::usage(format_args!("no operation is called {name}; {hint}"))
     })
 }

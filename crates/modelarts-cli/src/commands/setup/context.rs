@@ -4,10 +4,7 @@ use std::{fmt::Write, path::Path};
 
 use clap::{Args, Subcommand};
 use futures::stream;
-use modelarts_ext::{
-    config::{Environment, is_known_region, regions},
-    spelling::nearest,
-};
+use modelarts_ext::config::{Environment, is_known_region, regions};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +15,7 @@ use crate::{
     output::{Column, Document, Row, or_dash},
     session::Session,
     terminal::{Emphasis, Terminal},
+    wording::near_or,
 };
 
 /// Explanation below the commands.
@@ -297,10 +295,8 @@ fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
     if is_known_region(region, &Environment::of_process()).unwrap_or(true) {
         return Ok(());
     }
-    let hint = match nearest(region, regions()) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("known are {}", regions().collect::<Vec<_>>().join(", ")),
-    };
+    let all = || format!("known are {}", regions().collect::<Vec<_>>().join(", "));
+    let hint = near_or(region, regions(), all);
     note!(
         "{} the region {region:?} is not known; {hint} Commands need `endpoint` for another region",
         Terminal::styled("warning:", Emphasis::Waiting)
