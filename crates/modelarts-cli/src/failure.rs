@@ -34,12 +34,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Creates an error about an argument, a file or a setting.
     pub(crate) fn usage(text: impl fmt::Display) -> Self {
         Self::Usage(text.to_string())
     }
 
-    /// Creates an error of this machine.
     pub(crate) fn local(text: impl fmt::Display) -> Self {
         Self::Local(text.to_string())
     }
@@ -58,7 +56,6 @@ impl Failure {
         }
     }
 
-    /// Returns the result of the program.
     pub(crate) fn status(&self) -> ExitStatus {
         match self {
             Self::Sdk(error) if error.is_not_found() => ExitStatus::NotFound,
@@ -87,7 +84,6 @@ impl Failure {
         }
     }
 
-    /// Returns `true` if there is a text for the user.
     pub(crate) fn has_text(&self) -> bool {
         !matches!(self, Self::Closed | Self::Status(_))
     }

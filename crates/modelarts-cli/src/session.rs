@@ -6,7 +6,6 @@ use tokio::sync::OnceCell;
 
 use crate::{context::Selection, failure::Failure, output::Output, terminal::Terminal};
 
-/// Settings, client and output of a command.
 pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,
@@ -37,7 +36,6 @@ impl Session {
             .await
     }
 
-    /// Returns a client with the settings of a context.
     pub(crate) async fn connect(selection: &Selection) -> Result<Client, Failure> {
         let builder = ClientBuilder::default()
             .environment(selection.environment()?)

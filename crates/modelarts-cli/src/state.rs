@@ -9,7 +9,6 @@ use std::{
 use etcetera::BaseStrategy;
 use tempfile::NamedTempFile;
 
-/// Variable with the directory.
 const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
 
 /// Returns the directory: `MODELARTS_STATE_DIR`, else that of the user for states, such as

@@ -13,7 +13,6 @@ const DEFAULT_WIDTH: u16 = 120;
 /// Minimum width that tables take into account.
 const MIN_WIDTH: u16 = 20;
 
-/// Style of a word in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Emphasis {
     /// Headings and names.
@@ -28,7 +27,6 @@ pub(crate) enum Emphasis {
     Waiting,
 }
 
-/// Properties of stdout, stderr and stdin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     /// `true` if stdout is a terminal.
@@ -38,7 +36,6 @@ pub(crate) struct Terminal {
     /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
     width: u16,
-    /// Number of columns of stderr.
     pub(crate) stderr_width: u16,
 }
 

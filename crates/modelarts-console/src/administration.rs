@@ -21,7 +21,6 @@ pub(crate) struct Administration {
     root: Url,
 }
 
-/// Clock of an emulator.
 #[derive(Deserialize)]
 pub(crate) struct ClockState {
     /// Current time, RFC 3339.
@@ -31,7 +30,6 @@ pub(crate) struct ClockState {
     pub(crate) manual: bool,
 }
 
-/// A request that the emulator received.
 #[derive(Deserialize)]
 pub(crate) struct ReceivedRequest {
     pub(crate) operation: String,
@@ -41,7 +39,6 @@ pub(crate) struct ReceivedRequest {
     pub(crate) query: String,
     /// Body if it is JSON, else null.
     pub(crate) body: Value,
-    /// Status of the response.
     pub(crate) status: u16,
 }
 
@@ -52,7 +49,6 @@ pub(crate) struct RequestCount {
     pub(crate) executed: u64,
 }
 
-/// Response of the health route.
 #[derive(Deserialize)]
 struct Health {
     status: String,

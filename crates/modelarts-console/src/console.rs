@@ -250,7 +250,6 @@ impl ConsoleBuilder {
     }
 }
 
-/// Returns the name of the service for the header of the page.
 fn service_name(client: &Client, is_emulator: bool) -> String {
     match (is_emulator, client.region()) {
         (true, _) => "Emulator".to_owned(),

@@ -37,7 +37,6 @@ pub(crate) struct Facts {
     details: Cache<Result<Job, Problem>>,
 }
 
-/// Stages and diagnosis of a job.
 pub(crate) struct Summary {
     /// Stages of each run; empty if the service does not list them.
     pub(crate) stages: Vec<StageRecord>,

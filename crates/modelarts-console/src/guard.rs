@@ -39,9 +39,7 @@ const MAX_FORM: usize = 1 << 20;
 /// Headers that keep pages of other sites, also of other ports of this machine, away from this one.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// Address of the login link.
 const LOGIN: &str = "/login";
-/// Address that ends the session.
 const LOGOUT: &str = "/logout";
 /// Directory of scripts and styles, which the page of the login needs.
 const ASSETS: &str = "/assets/";

@@ -31,15 +31,12 @@ pub(crate) enum Section {
     Create,
     /// Control of the emulator.
     Emulator,
-    /// None of these.
     None,
 }
 
 /// Values that `layout.html` needs.
 pub(crate) struct Layout {
-    /// Title of the page.
     pub(crate) title: String,
-    /// Current entry of the navigation.
     pub(crate) section: Section,
     /// Name of the service: the context, the cloud and the region.
     pub(crate) service: String,
@@ -116,7 +113,6 @@ pub(crate) fn is_script(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("application/json"))
 }
 
-/// Renders a problem for the visitor.
 pub(crate) fn render_problem(
     state: &State,
     visitor: &Visitor,
@@ -149,7 +145,6 @@ pub(crate) fn last_position<'a>(headers: &'a HeaderMap, fields: &'a Fields) -> O
     header.or(fields.get("last"))
 }
 
-/// Returns the response that sends events.
 pub(crate) fn send_events(
     events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
 ) -> Response {

@@ -20,7 +20,6 @@ const LEAST: Duration = Duration::from_secs(60);
 /// Time limit of a comparison, for which a page may wait.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time of the service.
 pub(crate) struct ServiceClock {
     /// Maximum age of a comparison.
     max_age: Duration,
@@ -44,7 +43,6 @@ impl ServiceClock {
         }
     }
 
-    /// Returns the current time of the service.
     pub(crate) fn now(&self) -> SystemTime {
         let ahead = Duration::from_secs(self.ahead().unsigned_abs());
         let now = SystemTime::now();

@@ -21,7 +21,6 @@ use crate::{
     service_clock::ServiceClock,
 };
 
-/// The state that all requests share.
 pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
@@ -38,7 +37,6 @@ pub(crate) struct Site {
     pub(crate) closed: watch::Receiver<bool>,
 }
 
-/// Settings of the site.
 pub(crate) struct Settings {
     /// Name of the service for the header of the page.
     pub(crate) service: String,
@@ -48,7 +46,6 @@ pub(crate) struct Settings {
     pub(crate) is_read_only: bool,
     /// Pause between two polls of the service.
     pub(crate) interval: Duration,
-    /// Port of the server.
     pub(crate) port: u16,
     /// Name of the cookie of sessions. It contains the port, because cookies are shared by all
     /// ports of a host.
@@ -61,7 +58,6 @@ pub(crate) struct Cached {
     pub(crate) choices: Choices,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
-    /// Time of the service.
     pub(crate) clock: ServiceClock,
     /// User of the credentials, once it was looked up.
     pub(crate) user: OnceCell<CurrentUser>,
@@ -70,7 +66,6 @@ pub(crate) struct Cached {
 /// Advice about an address without a job.
 const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
 
-/// Returns the problem of a job that does not exist.
 pub(crate) fn absent(id: &str) -> Problem {
     Problem::not_found(format!("the project has no job with the id {id}")).with_advice(ABSENT)
 }

@@ -83,7 +83,6 @@ impl Command {
         }
     }
 
-    /// Executes the command.
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         match self {
             Self::Submit(command) => command.run(session).await,

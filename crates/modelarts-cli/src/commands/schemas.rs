@@ -54,7 +54,6 @@ impl Schemas {
         self.0.push((name.to_owned(), schema_of_document::<T>()));
     }
 
-    /// Adds a list and its lines.
     fn list<R: Row>(&mut self) {
         self.0.push((R::LIST.to_owned(), schema_of_list::<R>()));
         let line = format!("{}.line", R::LIST);
@@ -62,12 +61,10 @@ impl Schemas {
     }
 }
 
-/// Returns the schema of a document, with its version.
 fn schema_of_document<T: JsonSchema>() -> Schema {
     with_version(schema_of::<T>())
 }
 
-/// Returns the schema of the document of a list.
 fn schema_of_list<R: Row>() -> Schema {
     let mut row = schema_of::<R>();
     row.remove("$schema");

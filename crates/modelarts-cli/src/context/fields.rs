@@ -19,10 +19,8 @@ pub(crate) const FIELDS: &[(&str, &str)] = &[
     ("data_dir", "data directory of an emulator"),
 ];
 
-/// Fields that are paths.
 const PATHS: &[&str] = &["credentials_file", "data_dir"];
 
-/// The reason why a context has no field for keys.
 const NO_SECRETS: &str = "a context holds no secrets: keys belong in the variables \
     HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
     another one that credentials_file names";

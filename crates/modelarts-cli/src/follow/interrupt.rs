@@ -21,7 +21,6 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Starts the reception.
     pub(crate) fn new() -> Self {
         let received = |signal: io::Result<Signal>| {
             let failed = |error: &io::Error| tracing::debug!(%error, "a signal ends the process");

@@ -171,7 +171,6 @@ impl JobEnd {
         }
     }
 
-    /// Sets the outcome.
     pub(crate) fn outcome(mut self, outcome: &Outcome) -> Self {
         // An outcome is an object with its name.
         let json = serde_json::to_value(outcome).unwrap_or_default();

@@ -34,7 +34,6 @@ const LOCAL_QUIET: Duration = Duration::from_millis(500);
 /// Reason why following ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The stream ended.
     Ended,
     /// The job was deleted.
     Vanished,

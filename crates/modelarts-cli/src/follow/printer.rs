@@ -26,7 +26,6 @@ pub(crate) struct Printer<'a> {
     sink: Sink,
     /// Text that containers of the job begin with: `modelarts-job-ID-`.
     container: String,
-    /// Text before the lines of each task.
     prefixes: TaskPrefixes,
     /// Links to the code, for lines on stdout.
     pub(crate) links: Option<SourceLinks>,
@@ -144,12 +143,10 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Sends what was printed.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.sink.flush()
     }
 
-    /// Returns the item of an update; `None` if it has none.
     fn item(update: &JobUpdate) -> Option<Item> {
         match update {
             JobUpdate::Phase(job) => Some(Item::Phase {

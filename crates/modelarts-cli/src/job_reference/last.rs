@@ -15,7 +15,6 @@ use crate::{
 /// Maximum number of entries of each list in the file; the oldest entries are dropped.
 const MAX_ENTRIES: usize = 500;
 
-/// Last submitted jobs.
 #[derive(Default, Deserialize, Serialize)]
 struct LastJobs {
     /// The last job of each directory, the newest last.
@@ -35,7 +34,6 @@ struct LastJob {
     id: String,
 }
 
-/// Returns the file in the state directory.
 fn path() -> Option<PathBuf> {
     Some(state_directory()?.join("last.json"))
 }
@@ -47,7 +45,6 @@ fn read(path: &Path) -> LastJobs {
     jobs.unwrap_or_default()
 }
 
-/// Drops the oldest entries.
 fn prune(jobs: &mut Vec<LastJob>) {
     let excess = jobs.len().saturating_sub(MAX_ENTRIES);
     jobs.drain(..excess);

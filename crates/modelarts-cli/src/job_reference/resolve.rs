@@ -13,7 +13,6 @@ use crate::{failure::Failure, job_reference::last::last_job, session::Session, t
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
-/// Minimum length of the prefix of an id.
 const MIN_PREFIX: usize = 4;
 /// Number of jobs that an ambiguous argument lists.
 const MAX_CANDIDATES: usize = 10;
@@ -53,7 +52,6 @@ pub(crate) enum Prefixes {
 }
 
 impl JobArgument {
-    /// Reads the job.
     pub(crate) async fn find(&self, client: &Client) -> Result<Job, Failure> {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {
@@ -234,7 +232,6 @@ pub(crate) fn project(client: &Client) -> String {
     format!("{place} {}", client.project_id())
 }
 
-/// Returns `true` for the characters of names of jobs.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }

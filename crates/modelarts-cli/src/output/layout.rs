@@ -7,7 +7,6 @@ const GAP: usize = 2;
 /// Width that a column keeps when others need space. Narrower columns are never cut, such as those
 /// with ids and phases.
 const MIN_CELL: usize = 12;
-/// Mark of a text that is cut.
 const CUT: &str = "…";
 
 /// Widths of the columns of a table. They grow with the rows that are added.

@@ -26,7 +26,6 @@ pub(crate) struct Column<R> {
 }
 
 impl<R> Column<R> {
-    /// Creates a column of all tables.
     pub(crate) const fn new(name: &'static str, text: fn(&R) -> String) -> Self {
         Self { name, wide: false, key: false, text }
     }
@@ -37,13 +36,11 @@ impl<R> Column<R> {
         Self { name, wide: false, key: true, text }
     }
 
-    /// Creates a column of the format `wide`.
     pub(crate) const fn wide(name: &'static str, text: fn(&R) -> String) -> Self {
         Self { name, wide: true, key: false, text }
     }
 }
 
-/// A row of a list.
 pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
     /// Field of the JSON document that has the rows, such as `jobs`.
     const LIST: &'static str;
@@ -111,7 +108,6 @@ pub(crate) fn until_error<T>(
     })
 }
 
-/// State of printing a list.
 struct Printer<'a, R: 'static> {
     output: &'a Output,
     columns: Vec<&'static Column<R>>,

@@ -55,12 +55,10 @@ impl Output {
         Ok(Self { format: arguments.format(), columns: arguments.columns, filter, terminal })
     }
 
-    /// Returns `true` if the output is text for people.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
     }
 
-    /// Prints a document.
     pub(crate) fn document(&self, document: &impl Document) -> Result<(), Failure> {
         let mut stdout = Stdout::lock();
         match self.format {
@@ -164,12 +162,10 @@ impl Output {
     }
 }
 
-/// Returns the error of `-o id` for results without ids.
 fn no_id() -> Failure {
     Failure::usage("--output id: the result has no id; the format must be another")
 }
 
-/// A document with its version, in the order of its fields.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     schema_version: u32,

@@ -40,7 +40,6 @@ impl Stdout {
 pub(crate) struct TaskPrefixes {
     /// Blanks before the names.
     indent: &'static str,
-    /// Tasks with their texts.
     known: Vec<(String, String)>,
 }
 
@@ -49,7 +48,6 @@ impl TaskPrefixes {
         Self { indent, known: Vec::new() }
     }
 
-    /// Returns the text before a line of the task.
     pub(crate) fn of(&mut self, task: &str) -> &str {
         let known = self.known.iter().position(|(known, _)| known == task);
         let index = known.unwrap_or_else(|| {

@@ -23,13 +23,11 @@ pub(crate) fn age(age: Duration) -> String {
     }
 }
 
-/// Returns a value as text, or `-`.
 pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     let text = value.map(|value| value.to_string());
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
 }
 
-/// Returns the text unless it is empty.
 pub(crate) fn non_empty(text: &Option<String>) -> Option<String> {
     text.clone().filter(|text| !text.is_empty())
 }

@@ -51,7 +51,6 @@ impl Access {
         })
     }
 
-    /// Returns the value of the login link that is valid now.
     pub(crate) fn link(&self) -> String {
         self.link.lock().clone()
     }
@@ -94,7 +93,6 @@ impl Access {
         }
     }
 
-    /// Waits until the user ends a session.
     pub(crate) fn wait_for_end(&self, session: &str) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.subscribe();
         let session = session.to_owned();

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// The user of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visitor {
     /// Value that changes of this session must contain; empty without a session.
@@ -24,7 +23,6 @@ pub(crate) struct Visitor {
 pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
 
 impl Fields {
-    /// Parses fields.
     pub(crate) fn parse(text: &[u8]) -> Self {
         Self(url::form_urlencoded::parse(text).into_owned().collect())
     }
@@ -35,7 +33,6 @@ impl Fields {
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// Returns all values of a field.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = self.0.iter().filter(move |(known, _)| known == name);
         named.map(|(_, value)| value.as_str())

@@ -20,7 +20,6 @@ use crate::{
     snippets::Snippets,
 };
 
-/// Result of a check.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Checked {
     /// Broken rules. The job cannot be created.
@@ -79,7 +78,6 @@ impl Checked {
     }
 }
 
-/// Returns errors and warnings about the job of a form.
 fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Finding>) {
     let mut job = plan.job.clone();
     if let Some(flavor) = lists.flavor(form.get("flavor")) {

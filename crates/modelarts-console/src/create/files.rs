@@ -25,7 +25,6 @@ pub(super) async fn receive(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Removes the files of a place.
 pub(super) async fn clear(
     Shared(state): Shared<State>,
     Path((draft, slot)): Path<(String, String)>,
@@ -38,14 +37,12 @@ pub(super) async fn clear(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Progress of a submission.
 #[derive(Serialize)]
 pub(super) struct Staged {
     /// Null if nothing is being staged.
     progress: Option<Progress>,
 }
 
-/// Returns the progress of a submission.
 pub(super) async fn progress(
     Shared(state): Shared<State>,
     Path(draft): Path<String>,

@@ -3,7 +3,6 @@
 use modelarts_ext::{Error, error::Violation, validation::Warning};
 use serde::Serialize;
 
-/// A control of a form.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     /// Name in the form.
@@ -102,7 +101,6 @@ impl Finding {
         Self { path: path.to_owned(), ..Self::own(control, rule, advice) }
     }
 
-    /// Creates the finding of a violation.
     pub(super) fn of_violation(violation: &Violation, control: Option<&Control>) -> Self {
         Self {
             code: violation.code().map(str::to_owned),
@@ -110,7 +108,6 @@ impl Finding {
         }
     }
 
-    /// Creates the finding of a warning.
     pub(super) fn of_warning(warning: &Warning, control: Option<&Control>) -> Self {
         Self::at(warning.field(), control, warning.advice(), "")
     }

@@ -21,13 +21,11 @@ const ENGINE_VERSION: &str = "algorithm.engine.engine_version";
 /// Path of the service of a data set, below the input.
 const DATASET_SERVICE: &str = "remote.dataset.service_type";
 
-/// The job of a form.
 pub(super) struct Plan {
     /// The job. Addresses of what is not staged yet are placeholders.
     pub(super) job: CreateJob,
     /// Values of the form that cannot be sent.
     pub(super) findings: Vec<Finding>,
-    /// Controls of the fields of the body.
     pub(super) controls: Controls,
     /// Dropped code, with the script to start.
     pub(super) code: Option<(Dropped, Option<String>)>,
@@ -90,7 +88,6 @@ impl Plan {
         self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
     }
 
-    /// Returns the findings about the dropped code.
     pub(super) fn check_code(&self) -> Vec<Violation> {
         let Some((dropped, boot_file)) = &self.code else {
             return Vec::new();

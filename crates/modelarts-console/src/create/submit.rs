@@ -87,7 +87,6 @@ async fn unmask(state: &State, form: &Form) -> Result<Form, Problem> {
     Ok(form)
 }
 
-/// Returns the id of a new form.
 fn draft_id() -> Result<String, Problem> {
     let random = ring::rand::generate::<[u8; 16]>(&SystemRandom::new());
     let random = random.map_err(|_| Problem::internal("the system has no random numbers"))?;

@@ -46,7 +46,6 @@ pub(super) struct FormPage {
     other_errors: Vec<String>,
     /// Address below which files are stored; `None` if no bucket is set.
     root: Option<String>,
-    /// Notes on top of the form.
     notes: Vec<String>,
     checked: Checked,
     /// `true` if the errors are shown at their controls.
@@ -69,7 +68,6 @@ enum ItemView {
 struct ControlView {
     number: u8,
     name: String,
-    /// Id of the element.
     id: String,
     label: &'static str,
     help: &'static str,
@@ -113,7 +111,6 @@ struct RowView {
     cells: Vec<ControlView>,
 }
 
-/// Contents of a page of the form.
 pub(super) struct Content {
     pub(super) form: Form,
     pub(super) checked: Checked,

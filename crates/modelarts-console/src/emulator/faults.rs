@@ -7,7 +7,6 @@ use crate::access::visitor::Fields;
 /// Number of responses of a rule without a limit.
 const NO_LIMIT: u64 = u32::MAX as u64;
 
-/// A kind of fault.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Effect on the response.

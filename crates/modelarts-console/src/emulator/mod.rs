@@ -24,11 +24,9 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Address of the page.
 const PAGE: &str = "/emulator";
 /// Maximum time by which a request moves the clock (ten years), as in the emulator.
 const MAX_ADVANCE: f64 = 315_360_000.0;
-/// Maximum number of requests on the page.
 const MAX_REQUESTS: usize = 50;
 /// Beginnings of the names of operations of OBS that change nothing.
 const OBS_READS: [&str; 3] = ["obs.Get", "obs.Head", "obs.List"];
@@ -70,7 +68,6 @@ impl DrawerPage {
     }
 }
 
-/// Requests that the page shows.
 struct RequestFilter {
     /// Name of the operation; empty for all.
     operation: String,
@@ -92,7 +89,6 @@ impl RequestFilter {
     }
 }
 
-/// Returns `true` if an operation changes nothing.
 fn is_read(name: &str) -> bool {
     match OPERATIONS.iter().find(|operation| operation.id == name) {
         Some(operation) => operation.effect == Effect::Read,
@@ -100,7 +96,6 @@ fn is_read(name: &str) -> bool {
     }
 }
 
-/// A received request.
 struct RequestRow {
     operation: String,
     /// Path and query.

@@ -55,7 +55,6 @@ impl EventFilter {
     }
 }
 
-/// An event as a row of the table.
 struct EventRow {
     /// Number of the event in the order of arrival.
     number: usize,
@@ -99,7 +98,6 @@ impl EventRow {
     }
 }
 
-/// Returns the name of the kind of an event, such as `task_finished`.
 fn kind_name(event: &Event) -> String {
     let kind = serde_json::to_value(event.kind()).unwrap_or_default();
     kind["kind"].as_str().unwrap_or("other").to_owned()
@@ -142,7 +140,6 @@ fn rows(filter: &EventFilter, first: usize, events: &[Event]) -> Vec<EventRow> {
     rows
 }
 
-/// A choice of a filter.
 struct Choice {
     value: String,
     label: String,

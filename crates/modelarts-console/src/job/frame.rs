@@ -13,7 +13,6 @@ use crate::{
     site::State,
 };
 
-/// Tab of the page of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tab {
     Overview,
@@ -24,11 +23,9 @@ pub(crate) enum Tab {
 }
 
 impl Tab {
-    /// All tabs in their order.
     pub(crate) const ALL: [Self; 5] =
         [Self::Overview, Self::Events, Self::Logs, Self::Usage, Self::Request];
 
-    /// Returns the title of the tab.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
@@ -61,9 +58,7 @@ impl Tab {
 
 /// Values that `job/layout.html` needs: the header of a job and its tabs.
 pub(crate) struct JobFrame {
-    /// Id of the job.
     pub(crate) id: String,
-    /// Current tab.
     pub(crate) tab: Tab,
     /// Rendered header.
     pub(crate) head: String,
@@ -105,7 +100,6 @@ struct Head {
     /// Time of the creation, RFC 3339.
     created: String,
     ran: Option<String>,
-    /// `true` if the job can be stopped.
     can_stop: bool,
     csrf: String,
     is_read_only: bool,

@@ -113,7 +113,6 @@ async fn open(
     Ok(send_events(messages))
 }
 
-/// Signals of changes.
 struct Changes {
     job: watch::Receiver<JobState>,
     log: Option<watch::Receiver<LogState>>,

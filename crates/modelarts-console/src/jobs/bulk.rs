@@ -22,7 +22,6 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Maximum number of jobs of a request.
 const MAX_JOBS: usize = 100;
 /// Number of calls at the same time.
 const CONCURRENT: usize = 4;
@@ -144,13 +143,11 @@ pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, P
     }))
 }
 
-/// Result of the change of a job.
 #[derive(Serialize)]
 struct Outcome {
     id: String,
     /// Effect on the job; `None` if the change failed.
     result: Option<&'static str>,
-    /// Reason of the failure.
     error: Option<Problem>,
 }
 

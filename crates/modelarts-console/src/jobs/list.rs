@@ -39,7 +39,6 @@ pub(crate) struct ListPage {
     can_create: bool,
     /// Address of the stream of changes; `None` for a search that cannot be used.
     stream: Option<String>,
-    /// Address of this page.
     address: String,
     /// Seconds by which the clock of the service is ahead.
     ahead: i64,

@@ -115,7 +115,6 @@ impl Sent {
     }
 }
 
-/// Reads a list again and again.
 async fn poll(state: State, query: Query, watch: Arc<ListWatch>) {
     let mut poller = Poller { counts: None, counted: Instant::now(), phases: Vec::new() };
     loop {

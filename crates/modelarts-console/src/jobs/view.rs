@@ -21,7 +21,6 @@ use crate::{
     site::State,
 };
 
-/// A job in the list.
 #[derive(Default)]
 pub(crate) struct JobRow {
     pub(crate) id: String,
@@ -31,7 +30,6 @@ pub(crate) struct JobRow {
     /// Class of the style sheet, and symbol of the phase.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
-    /// `true` if the job can be stopped.
     pub(crate) can_stop: bool,
     /// Reason of the phase, from the facts of the list.
     pub(crate) why: String,
@@ -107,7 +105,6 @@ pub(crate) struct Chip {
     /// Class of the style sheet, and symbol.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
-    /// Number of jobs.
     pub(crate) count: Option<String>,
     pub(crate) address: String,
     pub(crate) is_selected: bool,
@@ -134,7 +131,6 @@ pub(crate) struct Pages {
     pub(crate) last: Option<String>,
 }
 
-/// A list as the page shows it.
 pub(crate) struct ListView {
     pub(crate) rows: Vec<JobRow>,
     pub(crate) summary: Summary,
@@ -171,7 +167,6 @@ impl ListView {
         }
     }
 
-    /// Returns the address of the stream of changes of this view.
     pub(crate) fn stream_address(&self, query: &Query) -> String {
         query.stream_address(Some(&position(version(&self.rows), version(&self.summary))))
     }

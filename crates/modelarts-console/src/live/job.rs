@@ -37,7 +37,6 @@ pub(crate) struct Feed<'a> {
     is_leading: bool,
 }
 
-/// State of a followed job.
 #[derive(Clone)]
 pub(crate) struct JobState {
     /// Number of this series of events, which another watch does not continue.
@@ -98,7 +97,6 @@ impl JobWatch {
         self.wait_for(|state| state.is_loaded).await
     }
 
-    /// Returns the state as soon as a condition holds.
     pub(crate) async fn wait_for(&self, condition: impl Fn(&JobState) -> bool) -> JobState {
         let mut changes = self.changes();
         // The sender is a field of this value, so the wait never fails.

@@ -3,7 +3,6 @@
 use axum::http::StatusCode;
 use tokio::sync::watch;
 
-/// A part of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct RenderedPart {
     pub(crate) html: String,
@@ -20,10 +19,8 @@ pub(crate) struct ListState {
     pub(crate) interruption: Option<Interruption>,
 }
 
-/// Parts of the page of a list.
 #[derive(Clone, Debug)]
 pub(crate) struct ListParts {
-    /// Rows of the table.
     pub(crate) rows: RenderedPart,
     /// Phases with the numbers of their jobs, and links to other pages of the list.
     pub(crate) counts: RenderedPart,

@@ -24,7 +24,6 @@ pub(crate) struct LogWatch {
     state: watch::Sender<LogState>,
 }
 
-/// State of followed logs.
 #[derive(Clone)]
 pub(crate) struct LogState {
     /// Number of the current series of lines. Another number means that the lines began again.
@@ -46,7 +45,6 @@ impl LogState {
     }
 }
 
-/// Returns the problem of the directory of temporary files.
 pub(crate) fn storage_problem(error: &io::Error) -> Problem {
     Problem::new(
         axum::http::StatusCode::INTERNAL_SERVER_ERROR,
@@ -70,12 +68,10 @@ impl LogWatch {
         }
     }
 
-    /// Returns the state now.
     pub(crate) fn state(&self) -> LogState {
         self.state.borrow().clone()
     }
 
-    /// Returns the changes of the state and of the number of lines.
     pub(crate) fn changes(&self) -> watch::Receiver<LogState> {
         self.state.subscribe()
     }

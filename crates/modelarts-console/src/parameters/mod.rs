@@ -53,7 +53,6 @@ impl Mode {
     }
 }
 
-/// Kind of a control.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", bound(deserialize = "'de: 'static"))]
 pub(crate) enum Kind {
@@ -186,7 +185,6 @@ pub(crate) enum Item {
     List(List),
 }
 
-/// Group of the form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
@@ -219,7 +217,6 @@ impl Parameter {
     }
 }
 
-/// Returns the groups of the form.
 pub(crate) fn groups() -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().filter(|group| !group.title.is_empty())
 }

@@ -27,7 +27,6 @@ pub(super) struct Description {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A setting.
 pub(super) struct Piece {
     pub(super) flag: Option<(&'static str, String)>,
     /// Call of the builder of a job, such as `.nodes(2)`.
@@ -114,7 +113,6 @@ impl Description {
         }
     }
 
-    /// Adds the code directory and the script.
     fn code(&mut self, rest: &mut Rest) -> Option<()> {
         let code_dir = rest.address("/algorithm/code_dir");
         let boot_file = rest.address("/algorithm/boot_file");
@@ -390,7 +388,6 @@ impl Rest {
         text.filter(|text| !text.is_empty())
     }
 
-    /// Removes and returns the value at a path.
     fn take(&mut self, path: &str) -> Option<Value> {
         parameters::take(&mut self.0, path)
     }

@@ -17,9 +17,7 @@ use crate::snippets::description::Description;
 pub(crate) struct Snippets {
     /// Body of the request, as indented JSON.
     pub(crate) body: String,
-    /// Command of `modelarts`.
     pub(crate) command: String,
-    /// Program in Rust.
     pub(crate) program: String,
     /// Command of curl, which takes the token from the variable `TOKEN`.
     pub(crate) curl: String,

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use crate::{failure::Failure, wording::near_or};
 
-/// Maximum index of an element of a list.
 const MAX_INDEX: usize = 1_000;
 
 /// Reads the body and sets the fields; `None` if there are neither.
@@ -68,7 +67,6 @@ fn parse(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(&content).map_err(|error| invalid(place, &error))
 }
 
-/// A step of a path.
 enum Step<'a> {
     Name(&'a str),
     Index(usize),

@@ -28,7 +28,6 @@ use crate::{
     wording::near_or,
 };
 
-/// Help of the body.
 const LONG_HELP: &str = "\
 The formats json, ndjson and yaml print the JSON of the service, which is not covered by the \
 schemas of this program and has no schema_version. Values of environment variables, tokens and \
@@ -216,7 +215,6 @@ fn pagination(operation: &'static Operation) -> Result<Pagination, Failure> {
     )))
 }
 
-/// Returns `true` if the operation deletes something.
 fn destroys(operation: &Operation) -> bool {
     operation.method == "DELETE" || operation.method_name.contains("delete")
 }
@@ -234,7 +232,6 @@ fn rows(value: &Value) -> Vec<&Value> {
     list.map_or_else(|| vec![value], |rows| rows.iter().collect())
 }
 
-/// Returns the id of a row.
 fn id(row: &Value) -> Option<&str> {
     let id = row.get("id").or_else(|| row.pointer("/metadata/id"));
     id.and_then(Value::as_str)

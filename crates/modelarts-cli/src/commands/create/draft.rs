@@ -46,7 +46,6 @@ pub(crate) struct Draft {
     pub(crate) outputs: Vec<String>,
     /// Bucket for staging, if it is not that of the context.
     pub(crate) bucket: Option<String>,
-    /// The file that describes the job.
     pub(crate) file: Option<JobFile>,
     /// Environment variables whose values may be secrets.
     pub(crate) inherited: Vec<String>,
@@ -117,7 +116,6 @@ impl Draft {
         self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
     }
 
-    /// Returns `true` if the job starts a script.
     pub(crate) fn has_script(&self) -> bool {
         matches!(self.code, Some((_, Some(_))))
             || !text(&self.job, "algorithm", "boot_file").is_empty()
@@ -145,7 +143,6 @@ impl Draft {
             && body["tasks"].as_array().is_none_or(Vec::is_empty)
     }
 
-    /// Returns the name of the job.
     pub(crate) fn name(&self) -> String {
         text(&self.job, "metadata", "name")
     }

@@ -134,7 +134,6 @@ impl LocalService {
         Ok(())
     }
 
-    /// Stops the emulator and its jobs.
     pub(crate) async fn stop(self) {
         self.emulator.shutdown().await;
     }

@@ -28,7 +28,6 @@ pub(crate) fn done(label: &str, text: &str) {
     note!("{sign} {label:<LABEL$}{text}");
 }
 
-/// Prints the warnings of the check on stderr.
 fn print_warnings(warnings: &[Warning]) {
     let text = match warnings.len() {
         0 => "no errors".to_owned(),
@@ -42,7 +41,6 @@ fn print_warnings(warnings: &[Warning]) {
 }
 
 impl Draft {
-    /// Returns the job with its directories, for staging.
     pub(crate) fn stage(&self, staging: &Staging) -> StageJob {
         let mut stage = self.job.clone().stage(staging);
         if let Some((directory, boot_file)) = &self.code {
@@ -126,7 +124,6 @@ impl Bars {
         Self { screen: ProgressBars::new(terminal, true), by_name: Arc::default() }
     }
 
-    /// Shows the progress of a directory.
     pub(crate) fn update(&self, label: &str, progress: &Progress) {
         let mut bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let bar = bars.entry(label.to_owned()).or_insert_with(|| self.screen.transfer(label));
@@ -136,7 +133,6 @@ impl Bars {
         }
     }
 
-    /// Removes the bars.
     pub(crate) fn clear(&self) {
         let bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         bars.values().for_each(TransferBar::clear);

@@ -70,13 +70,11 @@ pub(crate) struct Target<'a> {
     pub(crate) is_local: bool,
 }
 
-/// A job that was created.
 pub(crate) struct Submitted {
     pub(crate) job: Job,
     created: Instant,
 }
 
-/// The end of a followed job.
 pub(crate) struct Followed {
     pub(crate) end: JobEnd,
     pub(crate) status: ExitStatus,
@@ -194,7 +192,6 @@ impl Target<'_> {
         Ok(Followed { end, status })
     }
 
-    /// Prints the end of a job on stderr.
     fn print_end(&self, job: &Job, outcome: &Outcome) {
         let (sign, emphasis) = match outcome {
             Outcome::Completed => ("✓", Emphasis::Good),

@@ -76,10 +76,10 @@ impl Submit {
 /// End of the work of the command on a job.
 pub(crate) enum Mode<'a> {
     /// The plan of the job is printed, and nothing is sent.
-    Plan { show_secrets: bool },
-    /// The job is created.
+    Plan {
+        show_secrets: bool,
+    },
     Detach,
-    /// The job is followed to its end.
     Follow(&'a FollowFlags),
 }
 

@@ -11,7 +11,6 @@ use jiff::{Span, SpanRelativeTo};
 use modelarts_console::display::{PHASES, parse_time};
 use modelarts_ext::{Timestamp, types::Phase};
 
-/// Error for a number above the range of its type.
 const TOO_LARGE: &str = "the number is too large";
 
 /// Returns the parser of a phase, which ignores case if the argument does.
@@ -28,7 +27,6 @@ pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "it must not be negative".to_owned())
 }
 
-/// Parses a number such as `4`.
 pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| {
         match error.kind() {
@@ -39,7 +37,6 @@ pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Resul
     })
 }
 
-/// Parses a number of items such as `10`.
 pub(crate) fn positive_number<T>(text: &str) -> Result<T, String>
 where
     T: FromStr<Err = ParseIntError> + PartialOrd + From<u8>,

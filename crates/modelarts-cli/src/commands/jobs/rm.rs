@@ -34,7 +34,6 @@ const ACCEPTED: &str = "deleting";
 /// Phases of the jobs that are deleted if the user selects none.
 const ENDED: [Phase; 4] = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 Without a terminal, --yes must be given. The result `deleting` means that the service has accepted
 the deletion. It deletes the job shortly after the command, and stops it before if it runs; until

@@ -41,7 +41,6 @@ pub(super) struct JobConditions {
 }
 
 impl JobConditions {
-    /// Returns `true` if there is no condition.
     pub(super) fn is_empty(&self) -> bool {
         !self.mine
             && self.phase.is_empty()

@@ -32,7 +32,6 @@ impl Row for Difference {
     ];
 }
 
-/// Adds a difference at a path.
 type Add<'a> = dyn FnMut(&str, String) + 'a;
 
 /// Returns the differences, each once.

@@ -23,7 +23,6 @@ const LIST: &str = "ListTrainingJobs";
 /// Parameters that need no value.
 const GIVEN: [&str; 2] = ["project_id", "body"];
 
-/// Values of parameters by their names.
 pub(super) type Values = BTreeMap<&'static str, String>;
 
 /// Calls of a client. Each is an object with `operation`, `parameters`, `request`, `status` and

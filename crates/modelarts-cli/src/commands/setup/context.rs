@@ -18,7 +18,6 @@ use crate::{
     wording::near_or,
 };
 
-/// Explanation below the commands.
 const NOTES: &str = "\
 A context has settings of a cloud, a project or an emulator. It holds no secrets: credentials come
 from variables and files, which `modelarts doctor` lists. --context and the variable
@@ -72,7 +71,6 @@ enum Action {
     Path,
 }
 
-/// Returns the list of settings, for the help.
 fn settings_help() -> String {
     let mut help = "Settings:".to_owned();
     for (name, description) in fields::FIELDS {
@@ -240,7 +238,6 @@ fn select(session: &Session, name: Option<String>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks the name of a new context.
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     match !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {

@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::follow::Interrupt;
 use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so \
 that

@@ -27,7 +27,6 @@ use crate::{
 /// Maximum number of requests at once.
 const MAX_TRANSFERS: u16 = 1_000;
 
-/// Help of the rules.
 const LONG_HELP: &str = "\
 Contents are compared by size and checksum, so a second call transfers only what has changed, and \
 a call that was interrupted continues. Files of a directory go directly below the target, without \
@@ -75,7 +74,6 @@ pub(crate) struct Sync {
     yes: bool,
 }
 
-/// Parses the number of requests at once.
 fn transfers(text: &str) -> Result<u16, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| (1..=MAX_TRANSFERS).contains(number));
@@ -149,7 +147,6 @@ impl Sync {
     }
 }
 
-/// Source and target.
 enum Direction {
     Up(PathBuf, ObsPath),
     Down(ObsPath, PathBuf),

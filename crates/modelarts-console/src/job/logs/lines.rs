@@ -49,7 +49,6 @@ impl LogCounts {
     }
 }
 
-/// A line of a log for the page.
 #[derive(Serialize)]
 pub(super) struct LogRow {
     /// Number in its view, counted from 1.
@@ -86,7 +85,6 @@ impl LogRow {
     }
 }
 
-/// A window of lines.
 #[derive(Serialize)]
 pub(super) struct LogWindow {
     /// Series of the lines, as in [`LogCounts`].

@@ -48,12 +48,10 @@ struct LogsPage {
 }
 
 impl LogsPage {
-    /// Returns the first line of the page.
     fn first(&self) -> u64 {
         self.rows.first().map_or(0, |row| row.number)
     }
 
-    /// Returns the last line of the page.
     fn last(&self) -> u64 {
         self.rows.last().map_or(0, |row| row.number)
     }
@@ -77,7 +75,6 @@ impl LogsPage {
     }
 }
 
-/// Returns the address of a view.
 fn address(id: &str, query: &LogQuery) -> String {
     let mut fields = url::form_urlencoded::Serializer::new(String::new());
     fields.append_pair("task", query.task.as_deref().unwrap_or_default());

@@ -54,7 +54,6 @@ fn invalid() -> Problem {
     Problem::invalid("`find` must be next or previous, or end in -error or -warning")
 }
 
-/// Result of a search.
 #[derive(Default, Serialize)]
 pub(super) struct Found {
     /// Number of the line, counted from 1; null if no line matches.
@@ -96,7 +95,6 @@ pub(super) async fn search(
     .await
 }
 
-/// Returns the next line that matches, as JSON.
 pub(super) async fn find(
     Path(id): Path<String>,
     request: UserRequest,

@@ -19,7 +19,6 @@ use crate::{
     site::{State, UserRequest},
 };
 
-/// Maximum length of the description.
 const MAX_DESCRIPTION: usize = 256;
 
 #[derive(Template)]
@@ -31,7 +30,6 @@ struct OverviewPage {
     settings: String,
 }
 
-/// Settings of a job.
 #[derive(Template)]
 #[template(path = "job/settings.html")]
 struct SettingsView {

@@ -10,19 +10,16 @@ use crate::{access::visitor::Secrets, display, problem::Problem};
 /// Number of workers whose names are listed.
 const MAX_WORKERS: usize = 8;
 
-/// A group of settings.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
     pub(crate) settings: Vec<Setting>,
 }
 
-/// A setting that the job has.
 pub(crate) struct Setting {
     pub(crate) label: &'static str,
     pub(crate) value: Value,
 }
 
-/// Value of a setting.
 pub(crate) enum Value {
     Text(String),
     /// Id, path or command.
@@ -287,14 +284,12 @@ fn obtained(method: Option<&AccessMethod>) -> &'static str {
     }
 }
 
-/// Returns the hyper-parameters of a job.
 pub(crate) fn parameters(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let parameters = algorithm.parameters.iter();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     parameters.map(|it| (text(&it.name), text(&it.value))).collect()
 }
 
-/// Returns the environment variables of a job.
 pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let variables = algorithm.environments.iter();
     variables.map(|(name, value)| (name.clone(), value.clone())).collect()

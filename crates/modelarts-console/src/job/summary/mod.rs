@@ -37,7 +37,6 @@ struct SummaryView {
     is_open: bool,
 }
 
-/// Diagnosis of a job.
 struct DiagnosisView {
     /// Class of the style sheet.
     style: &'static str,
@@ -50,14 +49,12 @@ struct DiagnosisView {
     links: Vec<Link>,
 }
 
-/// A fact of a diagnosis.
 struct EvidenceView {
     time: String,
     task: String,
     text: String,
     /// `true` if the log of the task shows it.
     is_log: bool,
-    /// Number of the line in the log.
     line: Option<u64>,
 }
 

@@ -37,7 +37,6 @@ const REFRESH: u64 = 15;
 struct UsagePage {
     layout: Layout,
     frame: JobFrame,
-    /// Workers of the job.
     tasks: Vec<String>,
     /// Name of the worker that is shown, or that of all.
     choice: String,

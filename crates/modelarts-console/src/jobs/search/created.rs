@@ -11,10 +11,8 @@ const MAX_RANGE: Duration = Duration::from_secs(31 * 24 * 3_600);
 /// Maximum difference between the clocks of this machine and of the service.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Rule on the text of a range.
 const RULE: &str = "must be a time span such as 7d or 12h, a day such as 2026-01-15, or a range \
                     such as 2026-01-01..2026-01-31";
-/// Rule on its length.
 const LENGTH_RULE: &str = "must be a range of at most 31 days, which is the most that the service \
                            searches; use one such as 2026-01-01..2026-01-31 for earlier jobs";
 

@@ -105,23 +105,19 @@ impl Search {
         self.terms.iter().find(|term| term.key == key)
     }
 
-    /// Returns `true` if there is no condition.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Returns `true` if the search has the condition.
     pub(crate) fn has(&self, key: Key) -> bool {
         self.term(key).is_some()
     }
 
-    /// Returns `true` if the search selects this phase.
     pub(crate) fn has_phase(&self, phase: &Phase) -> bool {
         let term = self.term(Key::Phase);
         term.is_some_and(|term| term.values.iter().any(|value| value == phase.as_str()))
     }
 
-    /// Returns the search without a condition.
     pub(crate) fn without(&self, key: Key) -> Self {
         let terms = self.terms.iter().filter(|term| term.key != key);
         Self { terms: terms.cloned().collect() }
@@ -159,7 +155,6 @@ impl Search {
         search
     }
 
-    /// Returns the text of the search.
     pub(crate) fn text(&self) -> String {
         let words = self.terms.iter().map(|term| {
             let values: Vec<String> = term.values.iter().map(|value| quoted(value)).collect();

@@ -36,14 +36,12 @@ impl Caller {
     }
 }
 
-/// Direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Next,
     Previous,
 }
 
-/// A line that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// Number of the line, counted from 0.

@@ -95,12 +95,10 @@ impl Logs {
         }
     }
 
-    /// Returns `true` if the exit code is the outcome of the job.
     pub(crate) fn has_outcome(&self) -> bool {
         self.exit_code.is_some()
     }
 
-    /// Prints the logs of these tasks.
     async fn print(
         &self,
         job: &Job,
@@ -172,7 +170,6 @@ impl Logs {
     }
 }
 
-/// Returns the number of nodes of a job.
 fn nodes(job: &Job) -> i64 {
     let spec = job.details().spec.as_ref();
     let resource = spec.and_then(|spec| spec.resource.as_ref());

@@ -48,7 +48,6 @@ pub(super) struct LogPrinter<'a> {
     prefixes: Option<TaskPrefixes>,
     /// Items of a document that is printed as a whole.
     items: Vec<LogItemRow>,
-    /// Links to the code of the job.
     links: Option<SourceLinks>,
 }
 
@@ -63,7 +62,6 @@ impl<'a> LogPrinter<'a> {
         }
     }
 
-    /// Prints a line with its number.
     pub(super) fn print(
         &mut self,
         task: &str,
@@ -112,7 +110,6 @@ impl<'a> LogPrinter<'a> {
         }
     }
 
-    /// Sends what was printed.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush()
     }

@@ -24,10 +24,8 @@ use crate::{
     session::Session,
 };
 
-/// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 It reads a list of one job, and writes and deletes an empty object in the bucket. The exit code is 1
 if there is a problem. Secrets are never printed.";
@@ -162,7 +160,6 @@ fn builder(environment: &Environment) -> ClientBuilder {
         .overall_timeout(TIMEOUT)
 }
 
-/// Checks the settings, the service and OBS.
 async fn check_service(
     session: &Session,
     environment: &Environment,
@@ -232,7 +229,6 @@ async fn check_service(
     Ok(())
 }
 
-/// Adds region and address of the service.
 fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &Origins) {
     let client = match address {
         Ok(client) => client,
@@ -264,7 +260,6 @@ fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &O
     report.add(Subject::Endpoint, Finding::ok(format_args!("{endpoint}, from {origin}")));
 }
 
-/// Describes missing or invalid credentials.
 fn no_credentials(error: &Error) -> Finding {
     let text = error.to_string();
     match text.split_once("Looked at:") {

@@ -152,7 +152,6 @@ impl Report {
     }
 }
 
-/// Returns a number with its noun.
 fn count(number: usize, noun: &str) -> String {
     match number {
         0 => format!("no {noun}s"),

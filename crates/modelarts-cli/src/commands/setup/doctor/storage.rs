@@ -14,7 +14,6 @@ use crate::{
 /// Object that is written and deleted, below the prefix.
 const TEST_OBJECT: &str = ".modelarts-doctor";
 
-/// Names of settings in messages.
 pub(super) struct Origins {
     /// Variables that the context sets.
     variables: Vec<&'static str>,
