@@ -57,6 +57,21 @@ struct Health {
     _jobs: u64,
 }
 
+impl ReceivedRequest {
+    /// Returns the path and the query.
+    pub(crate) fn target(&self) -> String {
+        match self.query.as_str() {
+            "" => self.path.clone(),
+            query => format!("{}?{query}", self.path),
+        }
+    }
+
+    /// Returns the body as indented JSON.
+    pub(crate) fn body_text(&self) -> String {
+        format!("{:#}", self.body)
+    }
+}
+
 impl Administration {
     /// Returns the control routes if the service is an emulator on this machine. A service on
     /// another machine receives no request.

@@ -44,13 +44,8 @@ pub(crate) struct Summary {
     pub(crate) diagnosis: Option<Result<Diagnosis, Problem>>,
 }
 
-/// Usage of the machine of a task.
-pub(crate) enum Usage {
-    Values(Vec<MetricSeries>),
-    /// The service has no values yet.
-    NotReady,
-    Failed(Problem),
-}
+/// Usage of the machine of a task; empty if the service has no values yet.
+pub(crate) type Usage = Result<Vec<MetricSeries>, Problem>;
 
 impl Facts {
     pub(crate) fn new(interval: Duration) -> Self {
@@ -102,9 +97,8 @@ impl Facts {
         let key = (job.id().to_owned(), format!("{task} {}", job.phase()));
         let read = async {
             match job.metrics(task).await {
-                Ok(series) => Usage::Values(series),
-                Err(error) if error.is_not_ready() => Usage::NotReady,
-                Err(error) => Usage::Failed(error.into()),
+                Err(error) if error.is_not_ready() => Ok(Vec::new()),
+                read => read.map_err(Problem::from),
             }
         };
         self.usage.get(key, self.interval * USAGE_POLLS, read).await

@@ -66,13 +66,11 @@ enum ItemView {
 
 /// A control, or a cell of a row.
 struct ControlView {
-    number: u8,
+    control: &'static Parameter,
+    /// `true` for a cell, whose help is an example.
+    is_cell: bool,
     name: String,
     id: String,
-    label: &'static str,
-    help: &'static str,
-    placeholder: &'static str,
-    class: &'static str,
     value: String,
     /// `text`, `number`, `lines` or `select`.
     kind: &'static str,
@@ -95,10 +93,7 @@ struct Choice {
 }
 
 struct ListView {
-    name: &'static str,
-    title: &'static str,
-    item: &'static str,
-    help: &'static str,
+    list: &'static List,
     rows: Vec<RowView>,
     template: RowView,
 }
@@ -107,7 +102,7 @@ struct RowView {
     /// Name of the field with the members that the form does not have.
     extra_name: String,
     extra: String,
-    label: String,
+    label: &'static str,
     cells: Vec<ControlView>,
 }
 
@@ -170,7 +165,7 @@ struct Views<'a> {
 }
 
 impl Views<'_> {
-    fn item(&self, item: &Item) -> ItemView {
+    fn item(&self, item: &'static Item) -> ItemView {
         match item {
             Item::Mode => ItemView::Mode,
             Item::Control(control) => {
@@ -185,19 +180,16 @@ impl Views<'_> {
 
     fn control(
         &self,
-        control: &Parameter,
+        control: &'static Parameter,
         name: String,
         value: &str,
         slot: Option<String>,
     ) -> ControlView {
         let (kind, options) = self.options(&control.kind, value);
         ControlView {
-            number: control.number,
+            control,
+            is_cell: false,
             id: FormPage::id_of(&name),
-            label: control.label,
-            help: control.help,
-            placeholder: "",
-            class: control.class(),
             value: value.to_owned(),
             kind,
             options,
@@ -212,7 +204,7 @@ impl Views<'_> {
         own.map(Finding::text).collect()
     }
 
-    fn list(&self, list: &List) -> ListView {
+    fn list(&self, list: &'static List) -> ListView {
         let mut rows: Vec<RowView> = self
             .form
             .rows(list.name)
@@ -221,31 +213,20 @@ impl Views<'_> {
         // A blank row, so that one can be added without a script.
         let next = self.form.next_row(list.name).to_string();
         rows.push(self.row(list, &next, &Row::new()));
-        ListView {
-            name: list.name,
-            title: list.title,
-            item: list.item,
-            help: list.help,
-            rows,
-            template: self.row(list, NEW_ROW, &Row::new()),
-        }
+        ListView { list, rows, template: self.row(list, NEW_ROW, &Row::new()) }
     }
 
-    fn row(&self, list: &List, number: &str, row: &Row) -> RowView {
+    fn row(&self, list: &'static List, number: &str, row: &Row) -> RowView {
         let cells = list.columns.iter().map(|column| {
             let name = cell_name(list, number, column.name);
             let slot = (column.kind == Kind::Data).then(|| format!("{INPUTS}{number}"));
-            ControlView {
-                // The help of a column is an example.
-                placeholder: column.help,
-                help: "",
-                ..self.control(column, name, text(row, column.name), slot)
-            }
+            let view = self.control(column, name, text(row, column.name), slot);
+            ControlView { is_cell: true, ..view }
         });
         RowView {
             extra_name: cell_name(list, number, EXTRA),
             extra: text(row, EXTRA).to_owned(),
-            label: list.item.to_owned(),
+            label: list.item,
             cells: cells.collect(),
         }
     }

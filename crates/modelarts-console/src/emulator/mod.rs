@@ -51,7 +51,7 @@ struct DrawerPage {
     problem: Option<(&'static str, String)>,
     operations: Vec<String>,
     filter: RequestFilter,
-    requests: Vec<RequestRow>,
+    requests: Vec<ReceivedRequest>,
     counts: Vec<(String, u64, u64)>,
 }
 
@@ -93,34 +93,6 @@ fn is_read(name: &str) -> bool {
     match OPERATIONS.iter().find(|operation| operation.id == name) {
         Some(operation) => operation.effect == Effect::Read,
         None => OBS_READS.iter().any(|start| name.starts_with(start)),
-    }
-}
-
-struct RequestRow {
-    operation: String,
-    /// Path and query.
-    target: String,
-    status: u16,
-    is_error: bool,
-    /// Body as indented JSON; empty without one.
-    body: String,
-}
-
-impl RequestRow {
-    fn new(request: ReceivedRequest) -> Self {
-        Self {
-            operation: request.operation,
-            target: match request.query.as_str() {
-                "" => request.path,
-                query => format!("{}?{query}", request.path),
-            },
-            is_error: request.status >= 400,
-            status: request.status,
-            body: match request.body {
-                Value::Null => String::new(),
-                body => format!("{body:#}"),
-            },
-        }
     }
 }
 
@@ -172,7 +144,6 @@ async fn load(
             .rev()
             .filter(|request| filter.matches(request))
             .take(MAX_REQUESTS)
-            .map(RequestRow::new)
             .collect(),
         filter,
         operations: counts.keys().cloned().collect(),

@@ -30,7 +30,7 @@ use crate::{
     job::{
         events::{EventFilter, render_rows},
         followed::Position,
-        frame::render_head,
+        frame::{Tab, render_head},
         logs::lines::LogCounts,
     },
     live::{
@@ -50,27 +50,6 @@ pub(crate) fn routes() -> Router<State> {
     Router::new().route("/jobs/{id}/stream", get(open))
 }
 
-/// Tab of the page that is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum View {
-    Overview,
-    Events,
-    Logs,
-}
-
-impl View {
-    fn parse(text: Option<&str>) -> Result<Self, Problem> {
-        match text {
-            None | Some("overview" | "usage" | "request") => Ok(Self::Overview),
-            Some("events") => Ok(Self::Events),
-            Some("logs") => Ok(Self::Logs),
-            Some(_) => {
-                Err(Problem::invalid("`view` must be overview, events, logs, usage or request"))
-            }
-        }
-    }
-}
-
 async fn open(
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -78,9 +57,12 @@ async fn open(
 ) -> Result<Response, Problem> {
     let UserRequest { state, visitor, fields } = request;
     let handle = state.handle(&id)?;
-    let view = View::parse(fields.get("view"))?;
+    let view = fields.get("view").unwrap_or(Tab::Overview.name());
+    let tab = Tab::ALL.into_iter().find(|tab| tab.name() == view).ok_or_else(|| {
+        Problem::invalid("`view` must be overview, events, logs, usage or request")
+    })?;
     let job = state.watches.job(&handle);
-    let log = (view == View::Logs).then(|| state.watches.log(&handle));
+    let log = (tab == Tab::Logs).then(|| state.watches.log(&handle));
     let changes = Changes {
         job: job.changes(),
         log: log.as_ref().map(|log| log.changes()),
@@ -91,7 +73,7 @@ async fn open(
         position: last_position(&headers, &fields).and_then(Position::parse),
         state,
         visitor,
-        view,
+        tab,
         job,
         log,
         shown: Shown::default(),
@@ -147,7 +129,8 @@ impl Changes {
 struct PageStream {
     state: State,
     visitor: Visitor,
-    view: View,
+    /// Tab of the page that is open.
+    tab: Tab,
     filter: EventFilter,
     job: Viewer<JobWatch>,
     log: Option<Viewer<LogWatch>>,
@@ -177,7 +160,7 @@ impl PageStream {
         let known = self.position.filter(|known| {
             known.epoch == now.epoch
                 && known.events <= now.events
-                && (self.view != View::Logs
+                && (self.tab != Tab::Logs
                     || known.log_epoch == now.log_epoch && known.lines <= now.lines)
         });
         let mut messages = Vec::new();
@@ -193,7 +176,7 @@ impl PageStream {
                 Err(problem) => tracing::error!(?problem, "the header of a job"),
             }
         }
-        if self.view == View::Events {
+        if self.tab == Tab::Events {
             let new = &job.events[known.events..];
             match render_rows(&self.filter, known.events, new) {
                 Ok(rows) if rows.is_empty() => {}

@@ -21,7 +21,7 @@ use crate::{
     site::State,
 };
 
-#[derive(Default)]
+#[derive(Hash)]
 pub(crate) struct JobRow {
     pub(crate) id: String,
     /// Name, or the id of a job without one.
@@ -35,7 +35,6 @@ pub(crate) struct JobRow {
     pub(crate) why: String,
     /// Time of the creation, RFC 3339.
     pub(crate) created: String,
-    pub(crate) age: String,
     pub(crate) ran: String,
     pub(crate) nodes: String,
     pub(crate) flavor: String,
@@ -43,14 +42,13 @@ pub(crate) struct JobRow {
 }
 
 impl JobRow {
-    pub(crate) fn new(job: &Job, now: SystemTime) -> Self {
+    pub(crate) fn new(job: &Job) -> Self {
         let details = job.details();
         let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let metadata = details.metadata.as_deref();
         let phase = job.phase();
         let (style, symbol) = phase_style(&phase);
         let created = job.created_at();
-        let age = created.map(|created| Timestamp::from(now).duration_since(created));
         let place = resource
             .and_then(|resource| resource.pool_id.clone().or_else(|| resource.flavor_id.clone()));
         Self {
@@ -62,7 +60,6 @@ impl JobRow {
             symbol,
             why: job.status_reason().unwrap_or_default(),
             created: created.map(|time| time.to_string()).unwrap_or_default(),
-            age: age.map(display::duration).unwrap_or_default(),
             ran: job.time_run().map(display::duration).unwrap_or_default(),
             nodes: resource
                 .and_then(|resource| resource.node_count)
@@ -70,30 +67,6 @@ impl JobRow {
                 .unwrap_or_default(),
             flavor: place.unwrap_or_default(),
             user: metadata.and_then(|metadata| metadata.user_name.clone()).unwrap_or_default(),
-        }
-    }
-}
-
-/// Includes all fields but the age, which changes without a change of the job.
-impl Hash for JobRow {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        let Self {
-            id,
-            name,
-            phase,
-            style: _,
-            symbol: _,
-            can_stop: _,
-            why,
-            created,
-            age: _,
-            ran,
-            nodes,
-            flavor,
-            user,
-        } = self;
-        for field in [id, name, phase, why, created, ran, nodes, flavor, user] {
-            field.hash(state);
         }
     }
 }
@@ -132,7 +105,8 @@ pub(crate) struct Pages {
 }
 
 pub(crate) struct ListView {
-    pub(crate) rows: Vec<JobRow>,
+    /// Rows with the ages of the jobs, which change without a change of the job.
+    pub(crate) rows: Vec<(JobRow, String)>,
     pub(crate) summary: Summary,
     pub(crate) is_read_only: bool,
 }
@@ -161,19 +135,24 @@ impl ListView {
         let jobs = listing.map(|listing| listing.jobs.as_slice());
         let rows = jobs.unwrap_or_default().iter();
         Self {
-            rows: rows.map(|job| JobRow::new(job, now)).collect(),
+            rows: rows.map(|job| (JobRow::new(job), age(job, now))).collect(),
             summary: Summary::new(query, listing, counts),
             is_read_only: state.settings.is_read_only,
         }
     }
 
     pub(crate) fn stream_address(&self, query: &Query) -> String {
-        query.stream_address(Some(&position(version(&self.rows), version(&self.summary))))
+        query.stream_address(Some(&position(self.rows_version(), version(&self.summary))))
     }
 
     /// Renders the rows. Their version does not depend on their age, which scripts count.
     pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
-        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: version(&self.rows) })
+        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: self.rows_version() })
+    }
+
+    fn rows_version(&self) -> u64 {
+        let rows: Vec<&JobRow> = self.rows.iter().map(|(row, _)| row).collect();
+        version(&rows)
     }
 
     /// Renders the phases and the links.
@@ -254,6 +233,11 @@ impl Pages {
             last: count.filter(|count| *count != page).map(address),
         })
     }
+}
+
+fn age(job: &Job, now: SystemTime) -> String {
+    let age = job.created_at().map(|created| Timestamp::from(now).duration_since(created));
+    age.map(display::duration).unwrap_or_default()
 }
 
 /// Returns a number with commas, such as `10,000`.

@@ -70,11 +70,6 @@ pub(crate) struct Target<'a> {
     pub(crate) is_local: bool,
 }
 
-pub(crate) struct Submitted {
-    pub(crate) job: Job,
-    created: Instant,
-}
-
 pub(crate) struct Followed {
     pub(crate) end: JobEnd,
     pub(crate) status: ExitStatus,
@@ -90,7 +85,7 @@ impl Target<'_> {
         mut draft: Draft,
         printer: &mut Printer<'_>,
         interrupt: &mut Interrupt,
-    ) -> Result<Submitted, Failure> {
+    ) -> Result<Job, Failure> {
         let prepared = interrupt.unless(async {
             complete(&mut draft, self.client).await?;
             draft.upload(&self.staging, self.session.terminal).await
@@ -103,7 +98,6 @@ impl Target<'_> {
         let directory = directory.and_then(|(directory, _)| directory.canonicalize().ok());
         let (job, code) = staged?;
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
-        let created = Instant::now();
         if !self.is_local {
             remember(&project(self.client), job.id(), directory.clone());
         }
@@ -135,19 +129,18 @@ impl Target<'_> {
             time: now(),
         })?;
         printer.flush()?;
-        Ok(Submitted { job, created })
+        Ok(job)
     }
 
     /// Follows a job to its end, and receives its outputs.
     pub(crate) async fn follow(
         &self,
-        submitted: &Submitted,
+        job: &Job,
         flags: &FollowFlags,
         printer: &mut Printer<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Followed, Failure> {
-        let job = &submitted.job;
-        let deadline = flags.timeout.map(|timeout| submitted.created + timeout);
+        let deadline = flags.timeout.map(|timeout| Instant::now() + timeout);
         let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
         let waited = match followed {
             Ok(End::Interrupted) => {

@@ -102,20 +102,19 @@ pub(crate) async fn submit(
     let mut interrupt = Interrupt::new();
     let target = Target { session, client, staging, obs: None, is_local: false };
     let mut printer = printer(session, false);
-    let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
-    let job = &submitted.job;
+    let job = target.submit(draft, &mut printer, &mut interrupt).await?;
     let Mode::Follow(flags) = mode else {
         if session.output.format != Format::Ndjson {
             drop(printer);
-            session.output.document(&JobEnd::new(job))?;
+            session.output.document(&JobEnd::new(&job))?;
         }
         return Ok(ExitStatus::Success);
     };
     if session.output.format == Format::Id {
-        session.output.document(&JobEnd::new(job))?;
+        session.output.document(&JobEnd::new(&job))?;
     }
     note!("  Ctrl-C leaves the job running; come back with: modelarts logs -f {}", job.name());
-    let followed = target.follow(&submitted, flags, &mut printer, &mut interrupt).await?;
+    let followed = target.follow(&job, flags, &mut printer, &mut interrupt).await?;
     followed.print(session, printer)
 }
 

@@ -15,7 +15,6 @@ use serde::Serialize;
 
 use crate::{
     access::visitor::Fields,
-    facts::Usage,
     job::{
         frame::{JobFrame, Tab, load_shared},
         usage::series::{Chart, charts},
@@ -104,17 +103,12 @@ async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, 
     let tasks = tasks(&job, fields.get("task"))?.1;
     let mut text = "time,task,metric,percent\n".to_owned();
     for task in tasks {
-        match &*state.cached.facts.usage(&job, &task).await {
-            Usage::Values(series) => {
-                for one in series {
-                    for (time, value) in one.values() {
-                        let (task, metric) = (field(&task), field(one.metric()));
-                        text += &format!("{time},{task},{metric},{value}\n");
-                    }
-                }
+        let usage = state.cached.facts.usage(&job, &task).await;
+        for one in usage.as_ref().as_ref().map_err(Clone::clone)? {
+            for (time, value) in one.values() {
+                let (task, metric) = (field(&task), field(one.metric()));
+                text += &format!("{time},{task},{metric},{value}\n");
             }
-            Usage::NotReady => {}
-            Usage::Failed(problem) => return Err(problem.clone()),
         }
     }
     let name = attachment(&format!("usage-{}.csv", job.id()));
@@ -164,9 +158,8 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, 
     let mut problem = None;
     for (task, usage) in tasks.iter().zip(&usages) {
         match &**usage {
-            Usage::Values(values) => series.extend(values.iter().map(|one| (task.as_str(), one))),
-            Usage::NotReady => {}
-            Usage::Failed(failed) => problem = Some(failed),
+            Ok(values) => series.extend(values.iter().map(|one| (task.as_str(), one))),
+            Err(failed) => problem = Some(failed),
         }
     }
     let (charts, blank) = charts(&series, choice == ALL);
