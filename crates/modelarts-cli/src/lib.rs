@@ -22,7 +22,6 @@ mod output;
 mod program;
 mod progress;
 mod session;
-mod source_links;
 mod state;
 mod wording;
 

@@ -64,11 +64,6 @@ impl Terminal {
         self.stdout.then_some(self.width)
     }
 
-    /// Returns `true` if stdout is a terminal on which escape sequences are not removed.
-    pub(crate) fn shows_links(&self) -> bool {
-        self.stdout && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
-    }
-
     /// Returns the text with a style. The streams of `anstream` remove it where colours are off.
     pub(crate) fn styled(text: impl fmt::Display, emphasis: Emphasis) -> String {
         let style = match emphasis {

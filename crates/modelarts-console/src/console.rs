@@ -282,9 +282,8 @@ fn router(state: State) -> Router {
         .with_state(state)
 }
 
-/// Accepts and serves connections until `closed` is `true`. None is left at the end. axum's server
-/// has no limit of the time in which a head must arrive, so connections that send nothing could use
-/// up all file descriptors.
+/// Serves connections until `closed` is `true`. axum's server has no limit of the time in which a
+/// head must arrive, so connections that send nothing could use up all file descriptors.
 async fn serve(listener: TcpListener, router: Router, closed: watch::Receiver<bool>) {
     let mut connections = JoinSet::new();
     loop {

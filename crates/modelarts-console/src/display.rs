@@ -95,8 +95,8 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// Returns each tag of `KEY` or `KEY=VALUE` once, as the service takes it, with its values; none for
-/// any value.
+/// Returns each tag of `KEY` or `KEY=VALUE` once, as the service takes it, with its values; none
+/// for any value.
 pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
     let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
     for text in texts {

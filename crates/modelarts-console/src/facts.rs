@@ -18,9 +18,8 @@ const MAX_VALUES: usize = 256;
 const MAX_STAGES: usize = 100;
 /// Number of tags of a job that are read at most; the service permits 20.
 const MAX_TAGS: usize = 100;
-/// Ages at which values are read again, in pauses between two polls: the diagnosis of a waiting
-/// job, another diagnosis, usage, and details. The service reports events and logs late, so the
-/// diagnosis of an ended job changes, too.
+/// Ages at which values are read again, in pauses between two polls. The service reports events and
+/// logs late, so the diagnosis of an ended job changes, too.
 const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;

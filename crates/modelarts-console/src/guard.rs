@@ -53,7 +53,7 @@ const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none
 pub(crate) fn routes() -> Router<State> {
     // A program that looks at the link with HEAD does not use it up.
     let head = || async { StatusCode::NO_CONTENT };
-    Router::new().route(LOGIN, get(log_in).head(head)).route(LOGOUT, post(log_out))
+    Router::new().route(LOGIN, get(log_in).head(head)).route("/logout", post(log_out))
 }
 
 /// Checks a request, passes it on, and renders problems.
@@ -196,9 +196,9 @@ fn secure(mut response: Response) -> Response {
     response
 }
 
-/// Page of a login or of the end of a session. That of a login leads to the jobs by itself instead
-/// of a redirect: a browser does not send the new cookie with a redirect if a link of another site
-/// or a file led to the login.
+/// Page of a login or of the end of a session. It leads to the jobs by itself, because a browser
+/// does not send the new cookie with a redirect if a link of another site or a file led to the
+/// login.
 #[derive(Template)]
 #[template(path = "session.html")]
 struct SessionPage {

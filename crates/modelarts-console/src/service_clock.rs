@@ -75,9 +75,8 @@ impl ServiceClock {
         })
     }
 
-    /// Compares the clocks if the last comparison is old. Another request may compare them at the
-    /// same time; this one does not wait for it. An error leaves the time as it is, and is shown by
-    /// the requests of the page itself.
+    /// Compares the clocks if the last comparison is old, unless another request does. An error
+    /// leaves the time as it is, and is shown by the requests of the page itself.
     pub(crate) async fn compare(&self, client: &Client, emulator: Option<&Administration>) {
         let Ok(mut compared) = self.compared.try_lock() else {
             return;

@@ -71,19 +71,13 @@ pub(crate) fn absent(id: &str) -> Problem {
 }
 
 impl Site {
-    /// Returns the handle of the job with the id of an address.
-    ///
-    /// # Errors
-    /// A problem with the status 404 if the id is malformed.
+    /// Returns the handle of the job with the id of an address; status 404 if it is malformed.
     pub(crate) fn handle(&self, id: &str) -> Result<JobHandle, Problem> {
         let handle = self.client.training_jobs().job(id);
         handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
     }
 
-    /// Reads the job with the id of an address.
-    ///
-    /// # Errors
-    /// A problem with the status 404 if the job does not exist or the id is malformed.
+    /// Reads the job with the id of an address; status 404 if there is none.
     pub(crate) async fn job(&self, id: &str) -> Result<Job, Problem> {
         match self.handle(id)?.get().await {
             Err(error) if error.is_not_found() => {

@@ -64,9 +64,9 @@ impl Selection {
         Ok(self.found.get_or_init(|| (name, context)))
     }
 
-    /// Returns the environment of the client: the variables that the context sets, then those of
-    /// the process. The context of an emulator has all variables, so that keys of a cloud are never
-    /// sent to it. A context with another address than the process has none of its addresses.
+    /// Returns the variables that the context sets, then those of the process: none for an
+    /// emulator, which must not get keys of a cloud, and no addresses if those of the context
+    /// differ.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
         let is_elsewhere = self.difference()?.is_some_and(|found| found.is_of_endpoint());
         self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })

@@ -8,12 +8,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 
-/// Reception of Ctrl-C (SIGINT), SIGTERM and SIGHUP. From its creation on, they do not end the
-/// process. On Windows, only Ctrl-C is received.
-///
-/// It is created before a job, so that a signal during the request that creates the job is not
-/// lost: the id of the job is printed in any case. It is created before the embedded emulator, so
-/// that the files of the emulator are removed.
+/// Reception of Ctrl-C, SIGTERM and SIGHUP, which do not end the process from its creation on. It
+/// is created before a job and the embedded emulator, so that no id is lost and no file remains.
 pub(crate) struct Interrupt {
     /// Signals that are received. The others have the effect that they had before.
     signals: Vec<Signal>,

@@ -9,16 +9,14 @@ use crate::{
     follow::item::{EventItem, Item, now},
     output::{self, Format, Output, Stdout, TaskPrefixes},
     session::Session,
-    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
 /// Size at which text for stderr is sent, in bytes.
 const STDERR_BUFFER: usize = 1 << 16;
 
-/// Prints updates of a job: as text on stdout, or as items in the format `ndjson`. In the formats
-/// `json`, `yaml` and `id`, stdout has the result of the command only, so the text is printed on
-/// stderr.
+/// Prints updates of a job: text or items of `ndjson` on stdout, or text on stderr in the formats
+/// `json`, `yaml` and `id`, in which stdout has the result of the command only.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
     /// `true` if only warnings and errors among the events are printed as text.
@@ -27,8 +25,6 @@ pub(crate) struct Printer<'a> {
     /// Text that containers of the job begin with: `modelarts-job-ID-`.
     container: String,
     prefixes: TaskPrefixes,
-    /// Links to the code, for lines on stdout.
-    pub(crate) links: Option<SourceLinks>,
 }
 
 enum Sink {
@@ -79,7 +75,6 @@ impl<'a> Printer<'a> {
             container: String::new(),
             // Lines are indented below the times of phases and events.
             prefixes: TaskPrefixes::new("          "),
-            links: None,
         }
     }
 
@@ -112,10 +107,7 @@ impl<'a> Printer<'a> {
             // By far the most frequent update: the text is not copied.
             JobUpdate::Log { task, item: LogItem::Line(line) } => {
                 self.sink.write(self.prefixes.of(task))?;
-                match (&self.links, &self.sink) {
-                    (Some(links), Sink::Stdout(_)) => self.sink.write(&links.linked(line))?,
-                    _ => self.sink.write(line)?,
-                }
+                self.sink.write(line)?;
                 self.sink.write("\n")
             }
             JobUpdate::Log { task, item: LogItem::Gap { bytes } } => {

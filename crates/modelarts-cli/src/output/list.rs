@@ -54,11 +54,8 @@ pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
 }
 
 impl Output {
-    /// Prints the rows of these pages. Returns the number of rows. Rows before an error are
-    /// printed, except in the formats `json` and `yaml`, which have no part of a document.
-    ///
-    /// The rows of a page are printed before the next one arrives, so the columns may become wider
-    /// from page to page.
+    /// Prints pages as they arrive, so that columns may become wider. Returns the number of rows.
+    /// Rows before an error are printed, except in the formats `json` and `yaml`.
     pub(crate) async fn list<R: Row>(
         &self,
         pages: impl Stream<Item = Result<Vec<R>, Error>>,

@@ -65,9 +65,8 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     lines
 }
 
-/// Returns a text without line breaks and other control characters. Styles remain, but no other
-/// escape sequences: descriptions and messages may be those of other users, and must not control
-/// the terminal.
+/// Returns a text without line breaks and control sequences except styles: descriptions and
+/// messages of other users must not control the terminal.
 pub(crate) fn one_line(text: String) -> String {
     let mut line = String::new();
     let mut rest = text.as_str();

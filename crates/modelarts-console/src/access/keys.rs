@@ -18,10 +18,8 @@ pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
 /// Length of random values, in bytes.
 const RANDOM: usize = 32;
 
-/// Login link and key of sessions.
-///
-/// A session is `ID.EXPIRY.SIGNATURE`. The server stores only those that the user has ended, so
-/// sessions survive its restart if the key is the same.
+/// Login link and key of sessions. A session is `ID.EXPIRY.SIGNATURE`; only those that the user has
+/// ended are stored, so sessions survive a restart with the same key.
 pub(crate) struct Access {
     key: hmac::Key,
     random: SystemRandom,

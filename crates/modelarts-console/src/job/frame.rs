@@ -127,11 +127,8 @@ pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result
     })
 }
 
-/// Reads the job with the id of an address for a script of a page that is open. All open pages of
-/// a job share the response for a short time, until the poller of the job finds a change.
-///
-/// # Errors
-/// Those of [`Site::job`](crate::site::Site::job).
+/// Reads the job with the id of an address for a script of an open page. All open pages of a job
+/// share the response until the poller of the job finds a change.
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);

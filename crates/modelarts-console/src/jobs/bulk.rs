@@ -160,7 +160,8 @@ struct ResultsPage {
     back: String,
 }
 
-/// Changes all jobs of the fields `id`, also after failures. A form returns to the list if there were none.
+/// Changes all jobs of the fields `id`, also after failures. A form returns to the list if there
+/// were none.
 pub(super) async fn change(
     headers: HeaderMap,
     UserRequest { state, visitor, fields }: UserRequest,

@@ -28,9 +28,9 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
         None => {
             let hashes = "#".repeat(longest_end(json) + 1);
             format!(
-                "client\n        .training_jobs()\n        .from_json(BODY)?\n        .submit()\n        \
-                 .await?;\n    println!(\"{{job}}\");\n    Ok(())\n}}\n\nconst BODY: &str = \
-                 r{hashes}\"{json}\"{hashes};\n"
+                "client\n        .training_jobs()\n        .from_json(BODY)?\n        \
+                 .submit()\n        .await?;\n    println!(\"{{job}}\");\n    Ok(())\n}}\n\n\
+                 const BODY: &str = r{hashes}\"{json}\"{hashes};\n"
             )
         }
     };

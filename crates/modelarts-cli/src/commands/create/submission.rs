@@ -27,7 +27,6 @@ use crate::{
     output::{self, Document, Format, obs_address},
     progress::amount,
     session::Session,
-    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
@@ -76,10 +75,8 @@ pub(crate) struct Followed {
 }
 
 impl Target<'_> {
-    /// Completes and checks the draft, sends its directories, and creates the job.
-    ///
-    /// Ctrl-C ends the command before the create request is sent, but not during the request, so
-    /// that the id of the job is known in any case.
+    /// Sends the directories of the draft, and creates the job. Ctrl-C does not end the create
+    /// request, so that the id of the job is known in any case.
     pub(crate) async fn submit(
         &self,
         mut draft: Draft,
@@ -94,15 +91,11 @@ impl Target<'_> {
             note!("\ninterrupted: no job was submitted");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
-        let directory = draft.code.as_ref();
-        let directory = directory.and_then(|(directory, _)| directory.canonicalize().ok());
         let (job, code) = staged?;
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
         if !self.is_local {
-            remember(&project(self.client), job.id(), directory.clone());
+            remember(&project(self.client), job.id());
         }
-        let terminal = self.session.terminal;
-        printer.links = directory.and_then(|code| SourceLinks::new(terminal, &job, code));
         let body = job.details();
         let algorithm = body.algorithm.as_deref();
         let inputs = algorithm.map(|algorithm| algorithm.inputs.iter()).into_iter().flatten();

@@ -47,9 +47,8 @@ pub(crate) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns the result of a call for a job. A job that no longer exists is no failure. An error
-    /// without a response, such as a lost connection, concerns the other jobs as well, and is
-    /// returned.
+    /// Returns the result of a call for a job; a job that no longer exists is no failure. An error
+    /// without a response, such as a lost connection, concerns the other jobs as well.
     pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
         let (result, error) = match result {
             Ok(result) => (result, None),
@@ -78,9 +77,8 @@ impl Row for JobResult {
     }
 }
 
-/// Prints results as they arrive, and their errors on stderr. Fails if one is an error. An error
-/// that ends the results is returned after those before it are printed, in every format: they
-/// cannot be undone.
+/// Prints results as they arrive, and their errors on stderr. Fails after the results before an
+/// error are printed, in every format: they cannot be undone.
 pub(super) async fn print_results(
     session: &Session,
     results: impl Stream<Item = Result<Vec<JobResult>, Error>>,

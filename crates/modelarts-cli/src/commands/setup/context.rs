@@ -280,8 +280,7 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
 }
 
 /// Prints a warning on stderr if a client cannot find the endpoint of the region. The region is
-/// stored all the same, because the clouds open regions, and a file that is written later can
-/// define others.
+/// stored all the same: the clouds open regions, and a later file can define others.
 fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
     let file = ConfigFile::read(path)?;
     let context = file.context(path, name)?;

@@ -21,10 +21,9 @@ use crate::{
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::Interrupt,
-    job_reference::{JobArgument, project, staged_code},
+    job_reference::JobArgument,
     output::Format,
     session::Session,
-    source_links::SourceLinks,
     terminal::note,
 };
 
@@ -79,9 +78,7 @@ impl Logs {
         let tasks = self.tasks(&job)?;
         // The tasks of a job that has not started are not known.
         let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
-        let links = staged_code(&project(client), job.id())
-            .and_then(|code| SourceLinks::new(session.terminal, &job, code));
-        let mut printer = LogPrinter::new(&session.output, has_prefix, links);
+        let mut printer = LogPrinter::new(&session.output, has_prefix);
         match self.print(&job, &tasks, filter, &mut printer).await {
             Ok(status) => {
                 printer.finish()?;

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::{
     failure::Failure,
     output::{self, Format, Output, Stdout, TaskPrefixes},
-    source_links::SourceLinks,
     terminal::note,
 };
 
@@ -48,17 +47,15 @@ pub(super) struct LogPrinter<'a> {
     prefixes: Option<TaskPrefixes>,
     /// Items of a document that is printed as a whole.
     items: Vec<LogItemRow>,
-    links: Option<SourceLinks>,
 }
 
 impl<'a> LogPrinter<'a> {
-    pub(super) fn new(output: &'a Output, has_prefix: bool, links: Option<SourceLinks>) -> Self {
+    pub(super) fn new(output: &'a Output, has_prefix: bool) -> Self {
         Self {
             output,
             stdout: Stdout::lock(),
             prefixes: has_prefix.then(|| TaskPrefixes::new("")),
             items: Vec::new(),
-            links,
         }
     }
 
@@ -88,10 +85,7 @@ impl<'a> LogPrinter<'a> {
         match item {
             LogItem::Line(line) => {
                 self.write_prefix(task)?;
-                match &self.links {
-                    Some(links) => self.stdout.line(&links.linked(line)),
-                    None => self.stdout.line(line),
-                }
+                self.stdout.line(line)
             }
             LogItem::Gap { bytes } => {
                 self.stdout.flush()?;
