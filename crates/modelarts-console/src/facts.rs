@@ -14,7 +14,6 @@ use crate::problem::Problem;
 
 /// Number of values that are kept at most, besides those in use.
 const MAX_VALUES: usize = 256;
-/// Number of stages of a job that are read at most.
 const MAX_STAGES: usize = 100;
 /// Number of tags of a job that are read at most; the service permits 20.
 const MAX_TAGS: usize = 100;
@@ -28,7 +27,6 @@ const DETAILS_POLLS: u32 = 2;
 /// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
 #[derive(Default)]
 pub(crate) struct Facts {
-    /// Pause between two polls of the service.
     interval: Duration,
     summaries: Cache<Summary>,
     usage: Cache<Usage>,

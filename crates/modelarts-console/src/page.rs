@@ -27,9 +27,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 pub(crate) enum Section {
     /// List of jobs, and its jobs.
     Jobs,
-    /// Form that creates a job.
     Create,
-    /// Control of the emulator.
     Emulator,
     None,
 }
@@ -40,11 +38,9 @@ pub(crate) struct Layout {
     pub(crate) section: Section,
     /// Name of the service: the context, the cloud and the region.
     pub(crate) service: String,
-    /// Id of the project.
     pub(crate) project: String,
     /// Value that changes must contain; empty for a visitor who is not logged in.
     pub(crate) csrf: String,
-    /// `true` if the site changes nothing.
     pub(crate) is_read_only: bool,
     /// `true` if the service is an emulator on this machine.
     pub(crate) has_emulator: bool,

@@ -42,9 +42,7 @@ pub(crate) struct Settings {
     pub(crate) service: String,
     /// Name of the context, for commands that the page shows.
     pub(crate) context: Option<String>,
-    /// `true` if the site changes nothing.
     pub(crate) is_read_only: bool,
-    /// Pause between two polls of the service.
     pub(crate) interval: Duration,
     pub(crate) port: u16,
     /// Name of the cookie of sessions. It contains the port, because cookies are shared by all
@@ -54,7 +52,6 @@ pub(crate) struct Settings {
 
 /// Values of the service that are kept for a time.
 pub(crate) struct Cached {
-    /// Lists of the service for the form.
     pub(crate) choices: Choices,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,

@@ -23,7 +23,6 @@ use tokio::time::Instant;
 
 use crate::{failure::Failure, session::Session};
 
-/// Maximum number of updates that are printed before the output is sent.
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);

@@ -20,7 +20,6 @@ const MAX_CANDIDATES: usize = 10;
 const SUGGESTION_SEARCH: usize = 100;
 /// Number of ids in one search, the maximum of the service.
 const IDS_PER_SEARCH: usize = 10;
-/// Number of searches at the same time.
 const CONCURRENT: usize = 4;
 
 /// One job.

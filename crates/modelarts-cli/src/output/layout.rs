@@ -2,7 +2,6 @@
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
-/// Blanks between columns.
 const GAP: usize = 2;
 /// Width that a column keeps when others need space. Narrower columns are never cut, such as those
 /// with ids and phases.

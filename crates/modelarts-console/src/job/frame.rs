@@ -60,9 +60,7 @@ impl Tab {
 pub(crate) struct JobFrame {
     pub(crate) id: String,
     pub(crate) tab: Tab,
-    /// Rendered header.
     pub(crate) head: String,
-    /// Rendered time line and diagnosis.
     pub(crate) summary: String,
 }
 

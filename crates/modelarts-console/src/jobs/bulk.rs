@@ -23,7 +23,6 @@ use crate::{
 };
 
 const MAX_JOBS: usize = 100;
-/// Number of calls at the same time.
 const CONCURRENT: usize = 4;
 
 /// Reads the field `action`.

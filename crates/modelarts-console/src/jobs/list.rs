@@ -28,7 +28,6 @@ pub(crate) struct ListPage {
     /// Text of the search, as addresses have it, and the page.
     canonical: String,
     page: u64,
-    /// Reason why the search cannot be used.
     search_problem: Option<String>,
     /// Reason why the service did not return the list.
     problem: Option<Problem>,

@@ -64,10 +64,6 @@ impl Query {
         address("/jobs/stream", self, last)
     }
 
-    pub(crate) fn with_page(&self, page: u64) -> Self {
-        Self { search: self.search.clone(), page }
-    }
-
     pub(crate) async fn read(&self, state: &State) -> Result<Listing, Problem> {
         let read = read(state, &self.search, PAGE_SIZE, self.page - 1);
         let (jobs, total) = read.await.map_err(|problem| self.explain(problem))?;

@@ -222,7 +222,7 @@ impl Pages {
         if page == 1 && !has_next {
             return None;
         }
-        let address = |page| query.with_page(page).address();
+        let address = |page| Query { search: query.search.clone(), page }.address();
         let previous = count.map_or(page, |count| page.min(count + 1)).saturating_sub(1);
         Some(Self {
             page: grouped(page),

@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use crate::problem::Problem;
 
-/// Maximum number of updates that are taken at once.
 const CHUNK: usize = 4096;
 
 /// Phase and events of one job, followed for all pages that show it.

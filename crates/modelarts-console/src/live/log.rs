@@ -15,7 +15,6 @@ use crate::{
     problem::Problem,
 };
 
-/// Maximum number of updates that are taken at once.
 const CHUNK: usize = 4096;
 
 /// Logs of all tasks of one job, followed for all pages that show them.

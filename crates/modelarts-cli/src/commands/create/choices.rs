@@ -20,7 +20,6 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
     complete_engine(draft, client).await
 }
 
-/// Sets the default engine of the service if the draft needs one.
 pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Result<(), Failure> {
     if draft.needs_engine() {
         let (name, version) = default_engine(client).await?;

@@ -27,7 +27,6 @@ use crate::{
     terminal::{Emphasis, Terminal, note},
 };
 
-/// Maximum number of events that are printed at once.
 const CHUNK: usize = 1_000;
 
 #[derive(Debug, Args)]
@@ -126,7 +125,6 @@ impl Row for EventRow {
 struct Start {
     /// The event before which none is printed; `None` if all following ones are printed.
     event: Option<Event>,
-    /// `true` if the event itself is printed.
     is_included: bool,
 }
 

@@ -14,7 +14,6 @@ use crate::{
     session::Session,
 };
 
-/// Number of jobs that are stopped at the same time.
 const CONCURRENT: usize = 4;
 
 #[derive(Debug, Args)]

@@ -26,7 +26,6 @@ const MAX_DESCRIPTION: usize = 256;
 struct OverviewPage {
     layout: Layout,
     frame: JobFrame,
-    /// Rendered settings.
     settings: String,
 }
 

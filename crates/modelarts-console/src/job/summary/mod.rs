@@ -30,7 +30,6 @@ struct SummaryView {
     /// Reason why there is no diagnosis.
     problem: Option<Problem>,
     is_pending: bool,
-    /// `true` if the evidence is open at first.
     is_open: bool,
 }
 

@@ -42,7 +42,6 @@ struct UsagePage {
     has_more: bool,
     /// Pause between two refreshes in seconds; 0 for an ended job.
     refresh: u64,
-    /// Rendered tables.
     tables: String,
 }
 
