@@ -176,7 +176,7 @@ impl<'a> Printer<'a> {
 /// Returns the detailed phase, if it differs from the phase.
 fn secondary_phase(job: &Job) -> Option<String> {
     let secondary = job.secondary_phase().map(ToString::to_string);
-    secondary.filter(|secondary| *secondary != job.phase().to_string())
+    secondary.filter(|secondary| secondary != job.phase().as_str())
 }
 
 fn clock_time(time: Timestamp) -> String {

@@ -1,10 +1,10 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
 //!
 //! [`Watches::job`] follows the phase and the events of a job, [`Watches::list`] a list of jobs,
-//! and [`Watches::log`] logs, which may be large, so they are read only while a page shows them. The
-//! stream of the logs has the phase and the events too, and replaces the polls of the job. `pool`
-//! ends all of them some time after the last page has left. `spool` keeps the lines of logs in
-//! files of a temporary directory.
+//! and [`Watches::log`] logs, which may be large, so they are read only while a page shows them.
+//! The stream of the logs has the phase and the events too, and replaces the polls of the job.
+//! `pool` ends all of them some time after the last page has left. `spool` keeps the lines of logs
+//! in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;
