@@ -10,7 +10,6 @@ use tracing_subscriber::{
 
 use crate::{commands::Command, context::CONTEXT_VARIABLE, output::OutputArguments};
 
-/// Exit codes, for the help.
 const EXIT_CODES: &str = "\
 Exit codes:
   0    completed, or the command succeeded

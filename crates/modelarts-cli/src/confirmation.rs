@@ -7,12 +7,8 @@ use std::{
 
 use crate::{failure::Failure, terminal::Terminal};
 
-/// Asks on the terminal before something is destroyed. `action` completes the question, such as
-/// `delete 3 jobs`, and `yes` is the value of `--yes`. The user types a line; every line but `y`
-/// and `yes` is a no, and so is the end of input.
-///
-/// # Errors
-/// Returns an error if the user declines, and without a terminal if `--yes` is not given.
+/// Asks on the terminal before something is destroyed; every line but `y` and `yes` is a no.
+/// `action` completes the question, and `yes` is the value of `--yes`.
 pub(crate) fn confirm(
     terminal: Terminal,
     yes: bool,

@@ -80,7 +80,6 @@ pub(crate) enum ExitCodeSource {
 }
 
 impl ExitCodeSource {
-    /// Returns the result of the program for an outcome.
     pub(crate) fn status(self, outcome: &Outcome) -> ExitStatus {
         match (self, outcome) {
             (Self::Task, Outcome::Failed { exit_code: Some(code), .. }) => {

@@ -34,12 +34,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Creates an error about an argument, a file or a setting.
     pub(crate) fn usage(text: impl fmt::Display) -> Self {
         Self::Usage(text.to_string())
     }
 
-    /// Creates an error of this machine.
     pub(crate) fn local(text: impl fmt::Display) -> Self {
         Self::Local(text.to_string())
     }
@@ -58,7 +56,6 @@ impl Failure {
         }
     }
 
-    /// Returns the result of the program.
     pub(crate) fn status(&self) -> ExitStatus {
         match self {
             Self::Sdk(error) if error.is_not_found() => ExitStatus::NotFound,
@@ -87,7 +84,6 @@ impl Failure {
         }
     }
 
-    /// Returns `true` if there is a text for the user.
     pub(crate) fn has_text(&self) -> bool {
         !matches!(self, Self::Closed | Self::Status(_))
     }
@@ -139,7 +135,7 @@ pub(crate) struct ErrorDocument {
 }
 
 /// Facts of an error.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct ErrorFacts {
     /// The text that the other formats print.
     message: String,
@@ -172,16 +168,7 @@ pub(crate) struct BrokenRule {
 
 impl ErrorFacts {
     pub(crate) fn new(message: String, status: ExitStatus) -> Self {
-        Self {
-            message,
-            exit_code: status.code(),
-            kind: None,
-            code: None,
-            status: None,
-            request_id: None,
-            advice: None,
-            violations: Vec::new(),
-        }
+        Self { message, exit_code: status.code(), ..Self::default() }
     }
 }
 

@@ -21,11 +21,8 @@ mod job_reference;
 mod output;
 mod program;
 mod progress;
-mod secrets;
 mod session;
-mod source_links;
-mod state_directory;
-mod suggestion;
+mod state;
 mod wording;
 
 pub use arguments::command;

@@ -4,14 +4,8 @@ use modelarts_ext::{Client, ClientBuilder};
 use modelarts_obs::Staging;
 use tokio::sync::OnceCell;
 
-use crate::{
-    context::{Context, Selection},
-    failure::Failure,
-    output::Output,
-    terminal::Terminal,
-};
+use crate::{context::Selection, failure::Failure, output::Output, terminal::Terminal};
 
-/// Settings, client and output of a command.
 pub(crate) struct Session {
     pub(crate) selection: Selection,
     pub(crate) output: Output,
@@ -31,11 +25,6 @@ impl Session {
         Self { selection, output, terminal, command, client: OnceCell::new() }
     }
 
-    /// Returns the selected context; an empty one if none is selected.
-    pub(crate) fn context(&self) -> Result<&Context, Failure> {
-        self.selection.context()
-    }
-
     /// Returns the client. The first call reads the settings and looks up the project if it is not
     /// set.
     pub(crate) async fn client(&self) -> Result<&Client, Failure> {
@@ -47,7 +36,6 @@ impl Session {
             .await
     }
 
-    /// Returns a client with the settings of a context.
     pub(crate) async fn connect(selection: &Selection) -> Result<Client, Failure> {
         let builder = ClientBuilder::default()
             .environment(selection.environment()?)

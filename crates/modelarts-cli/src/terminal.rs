@@ -13,7 +13,6 @@ const DEFAULT_WIDTH: u16 = 120;
 /// Minimum width that tables take into account.
 const MIN_WIDTH: u16 = 20;
 
-/// Style of a word in the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Emphasis {
     /// Headings and names.
@@ -28,7 +27,6 @@ pub(crate) enum Emphasis {
     Waiting,
 }
 
-/// Properties of stdout, stderr and stdin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terminal {
     /// `true` if stdout is a terminal.
@@ -38,7 +36,7 @@ pub(crate) struct Terminal {
     /// `true` if stdin and stderr are terminals, so that questions are possible.
     pub(crate) interactive: bool,
     width: u16,
-    stderr_width: u16,
+    pub(crate) stderr_width: u16,
 }
 
 impl Terminal {
@@ -61,19 +59,9 @@ impl Terminal {
         }
     }
 
-    /// Returns the number of columns of stderr.
-    pub(crate) fn stderr_width(&self) -> u16 {
-        self.stderr_width
-    }
-
     /// Returns the number of columns; `None` if stdout is not a terminal, so that no text is cut.
     pub(crate) fn width(&self) -> Option<u16> {
         self.stdout.then_some(self.width)
-    }
-
-    /// Returns `true` if stdout is a terminal on which escape sequences are not removed.
-    pub(crate) fn shows_links(&self) -> bool {
-        self.stdout && anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
     }
 
     /// Returns the text with a style. The streams of `anstream` remove it where colours are off.
@@ -99,4 +87,14 @@ macro_rules! note {
 /// Prints a line on stderr. It is lost if stderr is closed.
 pub(crate) fn note(text: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// Prints the number of masked values on stderr, unless there are none.
+pub(crate) fn note_masked(count: usize) {
+    let are = match count {
+        0 => return,
+        1 => "secret is",
+        _ => "secrets are",
+    };
+    note!("{count} {are} printed as ***; --show-secrets prints the text");
 }

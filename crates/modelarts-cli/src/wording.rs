@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use modelarts_ext::spelling::nearest;
+
 /// Parts of messages that are about Rust programs, and their replacements. Parts that begin with
 /// another part come before it.
 const PHRASES: [(&str, &str); 11] = [
@@ -39,6 +41,15 @@ pub(crate) fn for_users(text: &str) -> String {
         }
     });
     text.into_owned()
+}
+
+/// Returns a question for the known name that is most similar, or another hint if none is.
+pub(crate) fn near_or<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    other: impl FnOnce() -> String,
+) -> String {
+    nearest(name, known).map_or_else(other, |near| format!("did you mean {near}?"))
 }
 
 #[cfg(test)]

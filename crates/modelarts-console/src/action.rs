@@ -25,7 +25,6 @@ impl Action {
         }
     }
 
-    /// Returns the effect on one job.
     pub(crate) fn effect(self) -> &'static str {
         match self {
             Self::Stop => {
@@ -38,7 +37,6 @@ impl Action {
         }
     }
 
-    /// Returns the effect on several jobs.
     pub(crate) fn effect_on_all(self) -> &'static str {
         match self {
             Self::Stop => {

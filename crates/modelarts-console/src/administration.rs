@@ -1,11 +1,11 @@
 //! `Administration`: the control routes of an emulator.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use modelarts_ext::Client;
 use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::Value;
 use url::{Host, Url};
 
 use crate::problem::Problem;
@@ -21,7 +21,6 @@ pub(crate) struct Administration {
     root: Url,
 }
 
-/// Clock of an emulator.
 #[derive(Deserialize)]
 pub(crate) struct ClockState {
     /// Current time, RFC 3339.
@@ -31,7 +30,6 @@ pub(crate) struct ClockState {
     pub(crate) manual: bool,
 }
 
-/// A request that the emulator received.
 #[derive(Deserialize)]
 pub(crate) struct ReceivedRequest {
     pub(crate) operation: String,
@@ -41,7 +39,6 @@ pub(crate) struct ReceivedRequest {
     pub(crate) query: String,
     /// Body if it is JSON, else null.
     pub(crate) body: Value,
-    /// Status of the response.
     pub(crate) status: u16,
 }
 
@@ -52,13 +49,27 @@ pub(crate) struct RequestCount {
     pub(crate) executed: u64,
 }
 
-/// Response of the health route.
 #[derive(Deserialize)]
 struct Health {
     status: String,
     /// Only an emulator counts jobs.
     #[serde(rename = "jobs")]
     _jobs: u64,
+}
+
+impl ReceivedRequest {
+    /// Returns the path and the query.
+    pub(crate) fn target(&self) -> String {
+        match self.query.as_str() {
+            "" => self.path.clone(),
+            query => format!("{}?{query}", self.path),
+        }
+    }
+
+    /// Returns the body as indented JSON.
+    pub(crate) fn body_text(&self) -> String {
+        format!("{:#}", self.body)
+    }
 }
 
 impl Administration {
@@ -75,48 +86,19 @@ impl Administration {
         self.read("clock").await
     }
 
-    /// Moves a manual clock.
-    pub(crate) async fn advance(&self, duration: Duration) -> Result<(), Problem> {
-        let body = json!({ "advance_seconds": duration.as_secs_f64() });
-        self.change("POST", "clock", Some(&body)).await
-    }
-
-    /// Returns the remaining rules of faults, as JSON objects.
-    pub(crate) async fn faults(&self) -> Result<Vec<Value>, Problem> {
-        self.read("faults").await
-    }
-
-    /// Appends a rule of faults.
-    pub(crate) async fn add_fault(&self, rule: &Value) -> Result<(), Problem> {
-        self.change("POST", "faults", Some(rule)).await
-    }
-
-    /// Removes all rules of faults.
-    pub(crate) async fn clear_faults(&self) -> Result<(), Problem> {
-        self.change("DELETE", "faults", None).await
-    }
-
-    /// Returns the last requests, the oldest first.
-    pub(crate) async fn requests(&self) -> Result<Vec<ReceivedRequest>, Problem> {
-        self.read("requests/last").await
-    }
-
-    /// Returns the numbers of requests by operation. All operations are included.
-    pub(crate) async fn counts(&self) -> Result<BTreeMap<String, RequestCount>, Problem> {
-        self.read("requests").await
-    }
-
-    /// Deletes jobs, faults and counts.
-    pub(crate) async fn reset(&self) -> Result<(), Problem> {
-        self.change("POST", "reset", None).await
-    }
-
-    async fn read<T: DeserializeOwned>(&self, route: &str) -> Result<T, Problem> {
+    /// Reads a control route.
+    pub(crate) async fn read<T: DeserializeOwned>(&self, route: &str) -> Result<T, Problem> {
         let value = self.send("GET", route, None, TIMEOUT).await?;
         serde_json::from_value(value).map_err(|error| failed(format!("{route}: {error}")))
     }
 
-    async fn change(&self, method: &str, route: &str, body: Option<&Value>) -> Result<(), Problem> {
+    /// Calls a control route that changes something.
+    pub(crate) async fn change(
+        &self,
+        method: &str,
+        route: &str,
+        body: Option<&Value>,
+    ) -> Result<(), Problem> {
         self.send(method, route, body, TIMEOUT).await.map(drop)
     }
 

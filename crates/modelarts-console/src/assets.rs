@@ -18,7 +18,6 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// A file of the page.
 struct Asset {
     name: &'static str,
     kind: &'static str,

@@ -9,7 +9,6 @@ use modelarts_ext::{
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// Maximum number of rows of a list.
 const MAX_ROWS: usize = 500;
 /// Maximum time for all lists, so that a service that is down does not keep the form away.
 const TIMEOUT: Duration = Duration::from_secs(10);

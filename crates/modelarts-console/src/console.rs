@@ -8,12 +8,17 @@ use std::{
 };
 
 use axum::{Router, http::StatusCode, middleware, response::Redirect, routing::get};
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
 use modelarts_ext::{Client, config::Cloud};
 use modelarts_obs::Staging;
 use tokio::{
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     sync::{OnceCell, watch},
-    task::JoinHandle,
+    task::{JoinHandle, JoinSet},
 };
 
 use crate::{
@@ -21,13 +26,13 @@ use crate::{
     administration::{Administration, local_root},
     assets,
     choices::Choices,
-    connections, create,
+    create,
     drafts::{Drafts, Limits},
     emulator,
     facts::Facts,
     guard::{self, guard},
     job, jobs,
-    live::{Watches, lists::Lists},
+    live::Watches,
     problem::Problem,
     service_clock::ServiceClock,
     site::{Cached, Settings, Site, State},
@@ -42,6 +47,13 @@ const LOCAL_INTERVAL: Duration = Duration::from_millis(500);
 const CLOCK_AGE: Duration = Duration::from_secs(600);
 /// Maximum time for the server to end its connections.
 const SHUTDOWN: Duration = Duration::from_secs(2);
+
+/// Maximum time in which the head of a request must arrive, as in the emulator.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum time for open responses to finish when the server ends.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
+/// Delay before the next accept when file descriptors are exhausted.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
 /// The running server of the page. It ends when it is dropped.
 #[must_use]
@@ -226,20 +238,18 @@ impl ConsoleBuilder {
                 user: OnceCell::new(),
             },
             watches: Watches::new(interval),
-            lists: Lists::default(),
             closed: closed.clone(),
             emulator,
             client: self.client,
         }));
         // There may be many files.
         tokio::task::spawn_blocking(|| temporary::remove_abandoned(&env::temp_dir()));
-        let server = connections::serve(listener, router(state.clone()), closed);
+        let server = serve(listener, router(state.clone()), closed);
         let server = tokio::spawn(server);
         Ok(Console { state, address, closing, server })
     }
 }
 
-/// Returns the name of the service for the header of the page.
 fn service_name(client: &Client, is_emulator: bool) -> String {
     match (is_emulator, client.region()) {
         (true, _) => "Emulator".to_owned(),
@@ -270,4 +280,48 @@ fn router(state: State) -> Router {
         .fallback(|| async { Problem::not_found("the page has no such address") })
         .layer(middleware::from_fn_with_state(state.clone(), guard))
         .with_state(state)
+}
+
+/// Serves connections until `closed` is `true`. axum's server has no limit of the time in which a
+/// head must arrive, so connections that send nothing could use up all file descriptors.
+async fn serve(listener: TcpListener, router: Router, closed: watch::Receiver<bool>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(serve_connection(stream, router.clone(), closed.clone()));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection cannot be accepted");
+                    tokio::time::sleep(ACCEPT_RETRY).await;
+                }
+            },
+            Some(_) = connections.join_next() => {}
+            () = wait_until(closed.clone()) => break,
+        }
+    }
+    drop(listener);
+    let rest = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
+    connections.shutdown().await;
+}
+
+async fn wait_until(mut closed: watch::Receiver<bool>) {
+    // An error means that the page was dropped.
+    let _ = closed.wait_for(|closed| *closed).await;
+}
+
+async fn serve_connection(stream: TcpStream, router: Router, closed: watch::Receiver<bool>) {
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = wait_until(closed) => connection.as_mut().graceful_shutdown(),
+    }
+    // An error is that of a browser that left.
+    let _ = connection.await;
 }

@@ -1,11 +1,23 @@
 //! Values as text, for the page and for the tool: durations, sizes, phases, names.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use modelarts_ext::{
-    Job,
-    types::{FlavorInfo, Phase},
+    Job, Timestamp,
+    types::{FlavorInfo, Input, Output, Phase},
 };
+
+/// The phases of jobs, in the order of their lives.
+pub static PHASES: [Phase; 8] = [
+    Phase::Creating,
+    Phase::Pending,
+    Phase::Running,
+    Phase::Terminating,
+    Phase::Completed,
+    Phase::Failed,
+    Phase::Abnormal,
+    Phase::Terminated,
+];
 
 /// Returns a duration in its two largest units, such as `2m51s` or `3d4h`.
 pub fn duration(duration: Duration) -> String {
@@ -20,7 +32,7 @@ pub fn duration(duration: Duration) -> String {
 }
 
 /// Returns a path of OBS with its scheme, which the service leaves out.
-pub(crate) fn obs_address(path: &str) -> String {
+pub fn obs_address(path: &str) -> String {
     match path.starts_with('/') {
         true => format!("obs:/{path}"),
         false => path.to_owned(),
@@ -54,25 +66,20 @@ pub fn hardware(info: &FlavorInfo) -> String {
     let memory = info.memory.as_ref();
     let memory =
         memory.and_then(|memory| Some((memory.size?, memory.unit.as_deref().unwrap_or("GB"))));
-    let device = |count: Option<i64>, product: Option<&str>, memory: Option<&str>| {
+    let device = |(count, product, memory): (Option<i64>, Option<&str>, Option<&str>)| {
         let product = product.filter(|product| !product.is_empty())?;
         let memory = memory.map(|memory| format!(" ({memory})"));
-        let memory = memory.unwrap_or_default();
-        Some(format!("{} × {product}{memory}", count.unwrap_or(1)))
+        Some(format!("{} × {product}{}", count.unwrap_or(1), memory.unwrap_or_default()))
     };
-    let gpu = info.gpu.as_ref().and_then(|gpu| {
-        let (product, memory) = (gpu.product_name.as_deref(), gpu.memory.as_deref());
-        device(gpu.unit_num, product, memory)
-    });
-    let npu = info.npu.as_ref().and_then(|npu| {
-        let (product, memory) = (npu.product_name.as_deref(), npu.memory.as_deref());
-        device(npu.unit_num, product, memory)
-    });
+    let gpu = info.gpu.as_ref();
+    let gpu = gpu.map(|it| (it.unit_num, it.product_name.as_deref(), it.memory.as_deref()));
+    let npu = info.npu.as_ref();
+    let npu = npu.map(|it| (it.unit_num, it.product_name.as_deref(), it.memory.as_deref()));
     let parts = [
         cores.map(|cores| format!("{cores} CPU cores")),
         memory.map(|(size, unit)| format!("{size} {unit} of memory")),
-        gpu,
-        npu,
+        gpu.and_then(device),
+        npu.and_then(device),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
@@ -86,4 +93,68 @@ pub fn bytes(bytes: u64) -> String {
         Some((unit, name)) => format!("{:.2} {name}", bytes as f64 / *unit as f64),
         None => format!("{bytes} B"),
     }
+}
+
+/// Returns each tag of `KEY` or `KEY=VALUE` once, as the service takes it, with its values; none
+/// for any value.
+pub fn tags(texts: &[String]) -> Vec<(&str, Vec<&str>)> {
+    let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
+    for text in texts {
+        let (tag, value) = match text.split_once('=') {
+            Some((tag, value)) => (tag, Some(value)),
+            None => (text.as_str(), None),
+        };
+        match tags.iter_mut().find(|(known, _)| *known == tag) {
+            Some((_, values)) => values.extend(value),
+            None => tags.push((tag, Vec::from_iter(value))),
+        }
+    }
+    tags
+}
+
+/// Returns the time of a date with a time of day, in the zone of this machine unless it has one.
+///
+/// # Errors
+/// If the text is no such time.
+pub fn parse_time(text: &str) -> Result<SystemTime, jiff::Error> {
+    let zoned = text.parse::<jiff::Timestamp>();
+    let time = zoned.or_else(|_| {
+        let local: jiff::civil::DateTime = text.parse()?;
+        Ok::<_, jiff::Error>(local.to_zoned(jiff::tz::TimeZone::system())?.timestamp())
+    });
+    time.map(SystemTime::from)
+}
+
+/// Returns an engine by its name and version, or else by its id.
+pub fn engine(name: Option<&str>, version: Option<&str>, id: Option<&str>) -> Option<String> {
+    let [name, version, id] = [name, version, id].map(|text| text.filter(|it| !it.is_empty()));
+    match (name, version) {
+        (Some(name), Some(version)) => Some(format!("{name} {version}")),
+        _ => name.or(version).or(id).map(str::to_owned),
+    }
+}
+
+/// Returns the address in OBS of an input, or its data set.
+pub fn source_of_input(input: &Input) -> Option<String> {
+    let remote = input.remote.as_deref()?;
+    let obs = remote.obs.as_ref().and_then(|obs| obs.obs_url.as_deref());
+    let dataset = || {
+        let set = remote.dataset.as_ref()?;
+        let name = set.name.as_deref().or(set.id.as_deref())?;
+        let version = set.version_id.as_ref().map(|version| format!(", version {version}"));
+        Some(format!("data set {name}{}", version.unwrap_or_default()))
+    };
+    obs.map(obs_address).or_else(dataset)
+}
+
+/// Returns the address in OBS of an output.
+pub fn target_of_output(output: &Output) -> Option<String> {
+    let remote = output.remote.as_ref()?;
+    remote.obs.as_ref()?.obs_url.as_deref().map(obs_address)
+}
+
+/// Returns a time of the service in seconds since 1970; `None` for 0, which stands for no time.
+pub fn time_of_seconds(seconds: Option<i64>) -> Option<Timestamp> {
+    let seconds = seconds.filter(|seconds| *seconds > 0)?;
+    Some(Timestamp::from_epoch_millis(seconds.saturating_mul(1_000)))
 }

@@ -14,21 +14,19 @@ use crate::problem::Problem;
 
 /// Number of values that are kept at most, besides those in use.
 const MAX_VALUES: usize = 256;
-/// Number of stages of a job that are read at most.
 const MAX_STAGES: usize = 100;
 /// Number of tags of a job that are read at most; the service permits 20.
 const MAX_TAGS: usize = 100;
-/// Ages at which values are read again, in pauses between two polls: the diagnosis of a waiting
-/// job, another diagnosis, usage, and details. The service reports events and logs late, so the
-/// diagnosis of an ended job changes, too.
+/// Ages at which values are read again, in pauses between two polls. The service reports events and
+/// logs late, so the diagnosis of an ended job changes, too.
 const WAITING_POLLS: u32 = 2;
 const DIAGNOSIS_POLLS: u32 = 6;
 const USAGE_POLLS: u32 = 2;
 const DETAILS_POLLS: u32 = 2;
 
 /// Stages, diagnoses, tags and usage of jobs, which are kept for a short time.
+#[derive(Default)]
 pub(crate) struct Facts {
-    /// Pause between two polls of the service.
     interval: Duration,
     summaries: Cache<Summary>,
     usage: Cache<Usage>,
@@ -36,7 +34,6 @@ pub(crate) struct Facts {
     details: Cache<Result<Job, Problem>>,
 }
 
-/// Stages and diagnosis of a job.
 pub(crate) struct Summary {
     /// Stages of each run; empty if the service does not list them.
     pub(crate) stages: Vec<StageRecord>,
@@ -44,23 +41,12 @@ pub(crate) struct Summary {
     pub(crate) diagnosis: Option<Result<Diagnosis, Problem>>,
 }
 
-/// Usage of the machine of a task.
-pub(crate) enum Usage {
-    Values(Vec<MetricSeries>),
-    /// The service has no values yet.
-    NotReady,
-    Failed(Problem),
-}
+/// Usage of the machine of a task; empty if the service has no values yet.
+pub(crate) type Usage = Result<Vec<MetricSeries>, Problem>;
 
 impl Facts {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self {
-            interval,
-            summaries: Cache::default(),
-            usage: Cache::default(),
-            tags: Cache::default(),
-            details: Cache::default(),
-        }
+        Self { interval, ..Self::default() }
     }
 
     /// Reads the details of a job for the scripts of all pages that show it. Another `version`,
@@ -108,9 +94,8 @@ impl Facts {
         let key = (job.id().to_owned(), format!("{task} {}", job.phase()));
         let read = async {
             match job.metrics(task).await {
-                Ok(series) => Usage::Values(series),
-                Err(error) if error.is_not_ready() => Usage::NotReady,
-                Err(error) => Usage::Failed(error.into()),
+                Err(error) if error.is_not_ready() => Ok(Vec::new()),
+                read => read.map_err(Problem::from),
             }
         };
         self.usage.get(key, self.interval * USAGE_POLLS, read).await

@@ -6,7 +6,7 @@ use askama::Template;
 use axum::{
     Router,
     body::Body,
-    extract::{Query, Request, State as Shared},
+    extract::{Request, State as Shared},
     http::{
         HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
         header::{
@@ -19,7 +19,6 @@ use axum::{
     routing::{get, post},
 };
 use futures::StreamExt;
-use serde::Deserialize;
 
 use crate::{
     access::{
@@ -28,7 +27,7 @@ use crate::{
     },
     page::{Layout, Page, Section, render_problem},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Header with the value against forged changes.
@@ -40,9 +39,7 @@ const MAX_FORM: usize = 1 << 20;
 /// Headers that keep pages of other sites, also of other ports of this machine, away from this one.
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-/// Address of the login link.
 const LOGIN: &str = "/login";
-/// Address that ends the session.
 const LOGOUT: &str = "/logout";
 /// Directory of scripts and styles, which the page of the login needs.
 const ASSETS: &str = "/assets/";
@@ -51,8 +48,7 @@ const CHECK: &str = "/create/check";
 /// Content of pages comes from this server only, and no script or style is part of a page. uPlot
 /// sets sizes through the style of elements, which scripts may do.
 const POLICY: &str = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri \
-                      'none'; \
-                      form-action 'self'; frame-ancestors 'none'";
+                      'none'; form-action 'self'; frame-ancestors 'none'";
 
 pub(crate) fn routes() -> Router<State> {
     // A program that looks at the link with HEAD does not use it up.
@@ -102,8 +98,8 @@ async fn check(state: &State, request: Request, csrf: Option<&str>) -> Result<Re
             "this browser has no session, or the session has expired",
         )
         .with_advice(
-            "open the link that the program printed; each link is valid once, and the \
-                      program prints the next one",
+            "open the link that the program printed; each link is valid once, and the program \
+             prints the next one",
         ));
     };
     if request.method() == Method::GET || request.method() == Method::HEAD {
@@ -200,15 +196,9 @@ fn secure(mut response: Response) -> Response {
     response
 }
 
-/// Query of the login link.
-#[derive(Deserialize)]
-struct Login {
-    token: Option<String>,
-}
-
-/// Page of a login or of the end of a session. That of a login leads to the jobs by itself instead
-/// of a redirect: a browser does not send the new cookie with a redirect if a link of another site
-/// or a file led to the login.
+/// Page of a login or of the end of a session. It leads to the jobs by itself, because a browser
+/// does not send the new cookie with a redirect if a link of another site or a file led to the
+/// login.
 #[derive(Template)]
 #[template(path = "session.html")]
 struct SessionPage {
@@ -217,12 +207,9 @@ struct SessionPage {
 }
 
 /// Exchanges the login link for a session.
-async fn log_in(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Query(login): Query<Login>,
-) -> Result<Response, Problem> {
-    let session = login.token.and_then(|token| state.access.log_in(&token));
+async fn log_in(request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
+    let session = fields.get("token").and_then(|token| state.access.log_in(token));
     let Some(session) = session else {
         // A link that is opened again in the same browser.
         if !visitor.csrf.is_empty() {

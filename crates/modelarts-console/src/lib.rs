@@ -25,7 +25,6 @@ mod action;
 mod administration;
 mod assets;
 mod choices;
-mod connections;
 mod console;
 mod create;
 #[doc(hidden)]
@@ -36,7 +35,6 @@ mod facts;
 mod guard;
 mod job;
 mod jobs;
-mod json_path;
 mod live;
 mod page;
 #[doc(hidden)]
@@ -45,7 +43,6 @@ mod problem;
 mod service_clock;
 mod site;
 mod snippets;
-mod sse;
 mod temporary;
 
 pub use console::{Console, ConsoleBuilder};

@@ -1,39 +1,46 @@
-//! `Page` and `Layout`: common parts of all pages of the site.
+//! `Page` and `Layout`: common parts of all pages of the site, and streams of server-sent events.
+
+use std::{convert::Infallible, time::Duration};
 
 use askama::Template;
 use axum::{
     http::{HeaderMap, StatusCode, header::ACCEPT},
-    response::{Html, IntoResponse, Response},
+    response::{
+        Html, IntoResponse, Response,
+        sse::{Event, KeepAlive, Sse},
+    },
+};
+use futures::Stream;
+
+use crate::{
+    access::visitor::{Fields, Visitor},
+    assets,
+    problem::Problem,
+    site::State,
 };
 
-use crate::{access::visitor::Visitor, assets, problem::Problem, site::State};
+/// Pause after which a comment shows that the connection is alive.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// Entry of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Section {
     /// List of jobs, and its jobs.
     Jobs,
-    /// Form that creates a job.
     Create,
-    /// Control of the emulator.
     Emulator,
-    /// None of these.
     None,
 }
 
 /// Values that `layout.html` needs.
 pub(crate) struct Layout {
-    /// Title of the page.
     pub(crate) title: String,
-    /// Current entry of the navigation.
     pub(crate) section: Section,
     /// Name of the service: the context, the cloud and the region.
     pub(crate) service: String,
-    /// Id of the project.
     pub(crate) project: String,
     /// Value that changes must contain; empty for a visitor who is not logged in.
     pub(crate) csrf: String,
-    /// `true` if the site changes nothing.
     pub(crate) is_read_only: bool,
     /// `true` if the service is an emulator on this machine.
     pub(crate) has_emulator: bool,
@@ -102,7 +109,6 @@ pub(crate) fn is_script(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("application/json"))
 }
 
-/// Renders a problem for the visitor.
 pub(crate) fn render_problem(
     state: &State,
     visitor: &Visitor,
@@ -116,4 +122,28 @@ pub(crate) fn render_problem(
     }
     let layout = Layout::new(state, visitor, Section::None, problem.title);
     (status, Page(ProblemPage { layout, problem })).into_response()
+}
+
+pub(crate) fn message(name: &str, data: &str) -> Event {
+    // A carriage return ends a line of the stream, and is a blank in HTML.
+    Event::default().event(name).data(data.replace('\r', " "))
+}
+
+/// Returns an event without data. Its data is not empty, because browsers ignore such events.
+pub(crate) fn signal(name: &str) -> Event {
+    message(name, "{}")
+}
+
+/// Returns the position of a page that connects again: a browser sends the header, and a script
+/// that opens a new stream the field `last`.
+pub(crate) fn last_position<'a>(headers: &'a HeaderMap, fields: &'a Fields) -> Option<&'a str> {
+    let header = headers.get("last-event-id").and_then(|id| id.to_str().ok());
+    header.or(fields.get("last"))
+}
+
+pub(crate) fn send_events(
+    events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> Response {
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Sse::new(events).keep_alive(alive).into_response()
 }

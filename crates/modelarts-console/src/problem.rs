@@ -7,30 +7,24 @@ use axum::{
 use modelarts_ext::{Error, ErrorKind};
 use serde::Serialize;
 
-/// Reason why a request did not succeed.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Problem {
     #[serde(skip)]
     pub(crate) status: StatusCode,
-    /// Short title.
     pub(crate) title: &'static str,
     /// Sentence with the reason.
     pub(crate) message: String,
     /// Advice: the next step of the user.
     pub(crate) advice: Option<String>,
-    /// Error code of the service.
     pub(crate) code: Option<String>,
-    /// Request id of the service.
     pub(crate) request_id: Option<String>,
 }
 
 impl Problem {
-    /// Creates a problem without advice.
     pub(crate) fn new(status: StatusCode, title: &'static str, message: impl Into<String>) -> Self {
         Self { status, title, message: message.into(), advice: None, code: None, request_id: None }
     }
 
-    /// An address that does not exist.
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "Not found", message)
     }
@@ -40,7 +34,6 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "Invalid request", message)
     }
 
-    /// A request that is not allowed.
     pub(crate) fn forbidden(message: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, "Not allowed", message)
     }
@@ -62,7 +55,6 @@ impl Problem {
         }
     }
 
-    /// Adds advice.
     pub(crate) fn with_advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self

@@ -20,7 +20,6 @@ const LEAST: Duration = Duration::from_secs(60);
 /// Time limit of a comparison, for which a page may wait.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time of the service.
 pub(crate) struct ServiceClock {
     /// Maximum age of a comparison.
     max_age: Duration,
@@ -44,7 +43,6 @@ impl ServiceClock {
         }
     }
 
-    /// Returns the current time of the service.
     pub(crate) fn now(&self) -> SystemTime {
         let ahead = Duration::from_secs(self.ahead().unsigned_abs());
         let now = SystemTime::now();
@@ -77,9 +75,8 @@ impl ServiceClock {
         })
     }
 
-    /// Compares the clocks if the last comparison is old. Another request may compare them at the
-    /// same time; this one does not wait for it. An error leaves the time as it is, and is shown by
-    /// the requests of the page itself.
+    /// Compares the clocks if the last comparison is old, unless another request does. An error
+    /// leaves the time as it is, and is shown by the requests of the page itself.
     pub(crate) async fn compare(&self, client: &Client, emulator: Option<&Administration>) {
         let Ok(mut compared) = self.compared.try_lock() else {
             return;

@@ -2,22 +2,25 @@
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
+use axum::extract::{FromRequest, Request};
 use modelarts_ext::{Client, Job, JobHandle, client::CurrentUser};
 use modelarts_obs::Staging;
 use tokio::sync::{OnceCell, watch};
 
 use crate::{
-    access::keys::Access,
+    access::{
+        keys::Access,
+        visitor::{Fields, Visitor},
+    },
     administration::Administration,
     choices::Choices,
     drafts::Drafts,
     facts::Facts,
-    live::{Watches, lists::Lists},
+    live::Watches,
     problem::Problem,
     service_clock::ServiceClock,
 };
 
-/// The state that all requests share.
 pub(crate) struct Site {
     pub(crate) settings: Settings,
     pub(crate) client: Client,
@@ -30,22 +33,17 @@ pub(crate) struct Site {
     pub(crate) access: Access,
     pub(crate) cached: Cached,
     pub(crate) watches: Watches,
-    pub(crate) lists: Lists,
     /// `true` when the server ends, and responses without an end must end.
     pub(crate) closed: watch::Receiver<bool>,
 }
 
-/// Settings of the site.
 pub(crate) struct Settings {
     /// Name of the service for the header of the page.
     pub(crate) service: String,
     /// Name of the context, for commands that the page shows.
     pub(crate) context: Option<String>,
-    /// `true` if the site changes nothing.
     pub(crate) is_read_only: bool,
-    /// Pause between two polls of the service.
     pub(crate) interval: Duration,
-    /// Port of the server.
     pub(crate) port: u16,
     /// Name of the cookie of sessions. It contains the port, because cookies are shared by all
     /// ports of a host.
@@ -54,11 +52,9 @@ pub(crate) struct Settings {
 
 /// Values of the service that are kept for a time.
 pub(crate) struct Cached {
-    /// Lists of the service for the form.
     pub(crate) choices: Choices,
     /// Stages, diagnoses, tags and usage of jobs.
     pub(crate) facts: Facts,
-    /// Time of the service.
     pub(crate) clock: ServiceClock,
     /// User of the credentials, once it was looked up.
     pub(crate) user: OnceCell<CurrentUser>,
@@ -67,25 +63,18 @@ pub(crate) struct Cached {
 /// Advice about an address without a job.
 const ABSENT: &str = "it may have been deleted; search for it in the list of jobs";
 
-/// Returns the problem of a job that does not exist.
 pub(crate) fn absent(id: &str) -> Problem {
     Problem::not_found(format!("the project has no job with the id {id}")).with_advice(ABSENT)
 }
 
 impl Site {
-    /// Returns the handle of the job with the id of an address.
-    ///
-    /// # Errors
-    /// A problem with the status 404 if the id is malformed.
+    /// Returns the handle of the job with the id of an address; status 404 if it is malformed.
     pub(crate) fn handle(&self, id: &str) -> Result<JobHandle, Problem> {
         let handle = self.client.training_jobs().job(id);
         handle.map_err(|error| Problem::not_found(error.to_string()).with_advice(ABSENT))
     }
 
-    /// Reads the job with the id of an address.
-    ///
-    /// # Errors
-    /// A problem with the status 404 if the job does not exist or the id is malformed.
+    /// Reads the job with the id of an address; status 404 if there is none.
     pub(crate) async fn job(&self, id: &str) -> Result<Job, Problem> {
         match self.handle(id)?.get().await {
             Err(error) if error.is_not_found() => {
@@ -113,5 +102,22 @@ impl Deref for State {
 
     fn deref(&self) -> &Site {
         &self.0
+    }
+}
+
+/// Request of a user, with the fields of its query or of its form.
+pub(crate) struct UserRequest {
+    pub(crate) state: State,
+    pub(crate) visitor: Visitor,
+    pub(crate) fields: Fields,
+}
+
+impl FromRequest<State> for UserRequest {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &State) -> Result<Self, Problem> {
+        let visitor = request.extensions().get::<Visitor>().cloned().unwrap_or_default();
+        let fields = Fields::of_request(request, state).await?;
+        Ok(Self { state: state.clone(), visitor, fields })
     }
 }

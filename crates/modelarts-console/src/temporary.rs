@@ -14,9 +14,8 @@ const PREFIX: &str = "modelarts-console-";
 /// File in such a directory. Its process locks it as long as it runs.
 const LOCK: &str = "lock";
 
-/// Creates a directory whose name begins with a prefix. It is deleted when the value is dropped.
-///
-/// Logs and code are private, and the directory of temporary files is shared by all users.
+/// Creates a directory whose name begins with a prefix, and which is deleted with the value. Logs
+/// and code are private, and the directory of temporary files is shared by all users.
 pub(crate) fn directory(prefix: &str) -> io::Result<TempDir> {
     directory_in(&env::temp_dir(), prefix)
 }

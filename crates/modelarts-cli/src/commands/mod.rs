@@ -63,9 +63,9 @@ pub(crate) enum Command {
     /// Checks credentials, addresses, clock and OBS, and what to do about problems.
     Doctor(setup::doctor::Doctor),
     /// Prints the completion script of a shell.
-    Completion(setup::completion::Completion),
+    Completion(setup::generated::Completion),
     /// Writes the manual pages.
-    Man(setup::man::Man),
+    Man(setup::generated::Man),
 }
 
 impl Command {
@@ -83,7 +83,6 @@ impl Command {
         }
     }
 
-    /// Executes the command.
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         match self {
             Self::Submit(command) => command.run(session).await,

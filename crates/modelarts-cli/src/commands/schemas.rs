@@ -1,12 +1,13 @@
 //! Schemas of the JSON that the commands print.
 
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings};
+use serde_json::{Value, json};
 
 use crate::{
     commands::{api, catalog, console, create, jobs, record, setup, sync},
     failure::ErrorDocument,
     follow::{Item, JobEnd},
-    output::{Row, schema},
+    output::{Row, SCHEMA_VERSION},
 };
 
 /// Returns the schema of every JSON document by its name. `jobs` is the document of a list, and
@@ -50,13 +51,53 @@ struct Schemas(Vec<(String, Schema)>);
 impl Schemas {
     /// Adds a document, or a line of the format `ndjson` that is not a row.
     fn document<T: JsonSchema>(&mut self, name: &str) {
-        self.0.push((name.to_owned(), schema::document::<T>()));
+        self.0.push((name.to_owned(), schema_of_document::<T>()));
     }
 
-    /// Adds a list and its lines.
     fn list<R: Row>(&mut self) {
-        self.0.push((R::LIST.to_owned(), schema::list::<R>()));
+        self.0.push((R::LIST.to_owned(), schema_of_list::<R>()));
         let line = format!("{}.line", R::LIST);
-        self.0.push((line, schema::document::<R>()));
+        self.0.push((line, schema_of_document::<R>()));
     }
+}
+
+fn schema_of_document<T: JsonSchema>() -> Schema {
+    with_version(schema_of::<T>())
+}
+
+fn schema_of_list<R: Row>() -> Schema {
+    let mut row = schema_of::<R>();
+    row.remove("$schema");
+    // Definitions are referred to from the root.
+    let definitions = row.remove("$defs");
+    let mut list = Schema::default();
+    list.insert("type".to_owned(), "object".into());
+    list.insert("required".to_owned(), json!([R::LIST]));
+    let rows = json!({"type": "array", "items": row});
+    list.insert("properties".to_owned(), json!({ R::LIST: rows }));
+    if let Some(definitions) = definitions {
+        list.insert("$defs".to_owned(), definitions);
+    }
+    with_version(list)
+}
+
+/// Adds the field `schema_version` to the schema of an object.
+fn with_version(mut schema: Schema) -> Schema {
+    let fields = schema.ensure_object();
+    let draft = "https://json-schema.org/draft/2020-12/schema";
+    fields.insert("$schema".to_owned(), draft.into());
+    let properties = fields.entry("properties").or_insert_with(|| json!({}));
+    properties["schema_version"] = json!({
+        "description": "Version of the schemas. Within a version, fields are only added.",
+        "const": SCHEMA_VERSION,
+    });
+    let required = fields.entry("required").or_insert_with(|| json!([]));
+    if let Value::Array(names) = required {
+        names.insert(0, "schema_version".into());
+    }
+    schema
+}
+
+fn schema_of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }

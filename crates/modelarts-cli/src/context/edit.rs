@@ -11,9 +11,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::{context::file::ConfigFile, failure::Failure};
 
-/// Name of the table of the contexts.
 const CONTEXTS: &str = "context";
-/// Name of the field with the current context.
 const CURRENT: &str = "current";
 
 /// The file of the contexts with changes that are not yet written.
@@ -48,7 +46,6 @@ impl ConfigEdit {
         Ok(())
     }
 
-    /// Removes a setting of a context.
     pub(crate) fn unset(&mut self, context: &str, field: &str) -> Result<(), Failure> {
         self.context(context)?.remove(field);
         Ok(())

@@ -2,7 +2,7 @@
 
 use modelarts_ext::masking::is_credential;
 
-use crate::{failure::Failure, suggestion::nearest};
+use crate::{failure::Failure, wording::near_or};
 
 /// Names of the fields of [`Context`](crate::context::Context), with their descriptions.
 pub(crate) const FIELDS: &[(&str, &str)] = &[
@@ -19,10 +19,8 @@ pub(crate) const FIELDS: &[(&str, &str)] = &[
     ("data_dir", "data directory of an emulator"),
 ];
 
-/// Fields that are paths.
 const PATHS: &[&str] = &["credentials_file", "data_dir"];
 
-/// The reason why a context has no field for keys.
 const NO_SECRETS: &str = "a context holds no secrets: keys belong in the variables \
     HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or in the file ~/.huaweicloud/credentials, or in \
     another one that credentials_file names";
@@ -44,11 +42,9 @@ pub(super) fn unknown(name: &str) -> String {
     if is_credential(&name) {
         return NO_SECRETS.to_owned();
     }
-    let names = FIELDS.iter().map(|(name, _)| *name);
-    match nearest(&name, names.clone()) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("it must be one of: {}", names.collect::<Vec<_>>().join(", ")),
-    }
+    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
+    let all = || format!("it must be one of: {}", names.join(", "));
+    near_or(&name, names.iter().copied(), all)
 }
 
 /// Returns a value as the file has it. Paths become absolute, because commands in other directories

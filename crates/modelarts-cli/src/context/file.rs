@@ -14,14 +14,12 @@ use crate::{context::fields, failure::Failure};
 /// Variable with the path of the file.
 pub(crate) const CONFIG_VARIABLE: &str = "MODELARTS_CONFIG";
 
-/// Contents of the file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ConfigFile {
     /// Context of commands without `--context`. An empty text counts as none.
     #[serde(default)]
     pub(crate) current: Option<String>,
-    /// Contexts by name.
     #[serde(default, rename = "context")]
     pub(crate) contexts: BTreeMap<String, Context>,
 }
@@ -140,7 +138,6 @@ impl ConfigFile {
         Ok(file)
     }
 
-    /// Returns the context of this name.
     pub(crate) fn context(&self, path: &Path, name: &str) -> Result<&Context, Failure> {
         self.contexts.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.contexts.keys().map(String::as_str).collect();

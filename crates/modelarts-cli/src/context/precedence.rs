@@ -9,7 +9,6 @@ use crate::{context::selection::Selection, failure::Failure};
 /// Variables with the endpoint of the service, or the region that determines it. Variables of other
 /// tools with a region are no addresses, because people set them once for all programs.
 const ENDPOINTS: [&str; 2] = ["MODELARTS_ENDPOINT", "MODELARTS_REGION"];
-/// Variables with the id of the project.
 const PROJECTS: [&str; 3] = ["HUAWEICLOUD_SDK_PROJECT_ID", "HW_PROJECT_ID", "OS_PROJECT_ID"];
 
 /// A variable whose endpoint or project is not that of the context.
@@ -35,7 +34,6 @@ impl Difference {
         )
     }
 
-    /// Returns what ends the difference.
     pub(crate) fn remedy(&self) -> String {
         let (variable, context) = (self.variable, &self.context);
         format!(

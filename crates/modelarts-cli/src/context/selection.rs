@@ -11,7 +11,6 @@ use crate::{
 
 /// File in the data directory of an emulator with the variables of its client; mode 0600.
 pub(crate) const CONNECTION_FILE: &str = "connection.json";
-/// Variable with the name of the context.
 pub(crate) const CONTEXT_VARIABLE: &str = "MODELARTS_CONTEXT";
 /// Variables of the process with addresses, which belong together.
 const ADDRESSES: &[&str] = &[
@@ -27,7 +26,6 @@ const ADDRESSES: &[&str] = &[
 /// The context that a command uses: that of `--context`, else of `MODELARTS_CONTEXT`, else the
 /// current one of the file.
 pub(crate) struct Selection {
-    /// Value of `--context` or of its variable.
     requested: Option<String>,
     found: OnceCell<(Option<String>, Context)>,
 }
@@ -66,9 +64,9 @@ impl Selection {
         Ok(self.found.get_or_init(|| (name, context)))
     }
 
-    /// Returns the environment of the client: the variables that the context sets, then those of
-    /// the process. The context of an emulator has all variables, so that keys of a cloud are never
-    /// sent to it. A context with another address than the process has none of its addresses.
+    /// Returns the variables that the context sets, then those of the process: none for an
+    /// emulator, which must not get keys of a cloud, and no addresses if those of the context
+    /// differ.
     pub(crate) fn environment(&self) -> Result<Environment, Failure> {
         let is_elsewhere = self.difference()?.is_some_and(|found| found.is_of_endpoint());
         self.environment_without(if is_elsewhere { ADDRESSES } else { &[] })
@@ -106,7 +104,6 @@ impl Selection {
         Ok(Environment::new(move |name| variables.get(name).cloned()))
     }
 
-    /// Reads the variables of the client of an emulator.
     fn connection(&self, directory: &Path) -> Result<BTreeMap<String, String>, Failure> {
         let name = self.name()?.unwrap_or_default();
         connection(directory)?.ok_or_else(|| {

@@ -1,22 +1,15 @@
 //! `Interrupt`: the signals that end a command, while a job continues elsewhere or files must be
 //! removed here.
 
-use std::{
-    future, io,
-    task::{Context, Poll},
-};
+use std::{future, io, task::Poll};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
 #[cfg(windows)]
 use tokio::signal::windows::{CtrlC as Signal, ctrl_c};
 
-/// Reception of Ctrl-C (SIGINT), SIGTERM and SIGHUP. From its creation on, they do not end the
-/// process. On Windows, only Ctrl-C is received.
-///
-/// It is created before a job, so that a signal during the request that creates the job is not
-/// lost: the id of the job is printed in any case. It is created before the embedded emulator, so
-/// that the files of the emulator are removed.
+/// Reception of Ctrl-C, SIGTERM and SIGHUP, which do not end the process from its creation on. It
+/// is created before a job and the embedded emulator, so that no id is lost and no file remains.
 pub(crate) struct Interrupt {
     /// Signals that are received. The others have the effect that they had before.
     signals: Vec<Signal>,
@@ -24,7 +17,6 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Starts the reception.
     pub(crate) fn new() -> Self {
         let received = |signal: io::Result<Signal>| {
             let failed = |error: &io::Error| tracing::debug!(%error, "a signal ends the process");
@@ -36,18 +28,16 @@ impl Interrupt {
     /// Waits for a signal. Returns at once if one was received before.
     pub(crate) async fn received(&mut self) {
         if !self.is_received {
-            future::poll_fn(|context| self.poll_received(context)).await;
+            let received = future::poll_fn(|context| {
+                let mut signals = self.signals.iter_mut();
+                let found = signals.find_map(|signal| match signal.poll_recv(context) {
+                    Poll::Ready(received) => received,
+                    Poll::Pending => None,
+                });
+                found.map_or(Poll::Pending, Poll::Ready)
+            });
+            received.await;
             self.is_received = true;
-        }
-    }
-
-    fn poll_received(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let mut signals = self.signals.iter_mut();
-        let is_received =
-            signals.any(|signal| matches!(signal.poll_recv(context), Poll::Ready(Some(()))));
-        match is_received {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
         }
     }
 

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::output::obs_address;
+
 /// Item of a followed job in the format `ndjson`; `type` names its kind.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -164,12 +166,11 @@ impl JobEnd {
             task: None,
             cause: None,
             seconds: job.time_run().map(|time| time.as_secs_f64()),
-            outputs: outputs.map(|(name, url)| (name.to_owned(), address(url))).collect(),
+            outputs: outputs.map(|(name, url)| (name.to_owned(), obs_address(url))).collect(),
             downloaded: BTreeMap::new(),
         }
     }
 
-    /// Sets the outcome.
     pub(crate) fn outcome(mut self, outcome: &Outcome) -> Self {
         // An outcome is an object with its name.
         let json = serde_json::to_value(outcome).unwrap_or_default();
@@ -197,12 +198,4 @@ impl JobEnd {
 pub(crate) fn now() -> String {
     let now = Timestamp::from(SystemTime::now()).as_epoch_millis();
     Timestamp::from_epoch_millis(now).to_string()
-}
-
-/// Returns an address in OBS in the form `obs://bucket/key`. The service returns `/bucket/key`.
-pub(crate) fn address(url: &str) -> String {
-    match url.starts_with('/') {
-        true => format!("obs:/{url}"),
-        false => url.to_owned(),
-    }
 }

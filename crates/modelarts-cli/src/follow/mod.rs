@@ -9,7 +9,7 @@ mod item;
 mod printer;
 
 pub(crate) use interrupt::Interrupt;
-pub(crate) use item::{EventItem, Item, JobEnd, JobName, address, now};
+pub(crate) use item::{EventItem, Item, JobEnd, JobName, now};
 pub(crate) use printer::{Printer, note_connection};
 
 use std::{pin::pin, time::Duration};
@@ -23,7 +23,6 @@ use tokio::time::Instant;
 
 use crate::{failure::Failure, session::Session};
 
-/// Maximum number of updates that are printed before the output is sent.
 const CHUNK: usize = 4096;
 /// Pause between two polls of a server on this machine.
 pub(crate) const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
@@ -34,7 +33,6 @@ const LOCAL_QUIET: Duration = Duration::from_millis(500);
 /// Reason why following ended.
 #[derive(Debug)]
 pub(crate) enum End {
-    /// The stream ended.
     Ended,
     /// The job was deleted.
     Vanished,

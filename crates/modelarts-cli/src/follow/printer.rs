@@ -1,37 +1,30 @@
 //! `Printer`: the updates of a job, as text or as items of `ndjson`.
 
-use std::{fmt::Write as _, io::Write as _, time::SystemTime};
+use std::{io::Write as _, time::SystemTime};
 
-use jiff::tz::TimeZone;
-use modelarts_ext::{Event, LogItem, Timestamp, jobs::follow::JobUpdate, types::EventLevel};
+use modelarts_ext::{Event, Job, LogItem, Timestamp, jobs::follow::JobUpdate, types::EventLevel};
 
 use crate::{
     failure::Failure,
     follow::item::{EventItem, Item, now},
     output::{self, Format, Output, Stdout, TaskPrefixes},
     session::Session,
-    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
 /// Size at which text for stderr is sent, in bytes.
 const STDERR_BUFFER: usize = 1 << 16;
 
-/// Prints updates of a job: as text on stdout, or as items in the format `ndjson`. In the formats
-/// `json`, `yaml` and `id`, stdout has the result of the command only, so the text is printed on
-/// stderr.
+/// Prints updates of a job: text or items of `ndjson` on stdout, or text on stderr in the formats
+/// `json`, `yaml` and `id`, in which stdout has the result of the command only.
 pub(crate) struct Printer<'a> {
     output: &'a Output,
     /// `true` if only warnings and errors among the events are printed as text.
     only_problems: bool,
     sink: Sink,
-    zone: TimeZone,
     /// Text that containers of the job begin with: `modelarts-job-ID-`.
     container: String,
-    /// Text before the lines of each task.
     prefixes: TaskPrefixes,
-    /// Links to the code, for lines on stdout.
-    pub(crate) links: Option<SourceLinks>,
 }
 
 enum Sink {
@@ -79,11 +72,9 @@ impl<'a> Printer<'a> {
             output,
             only_problems: false,
             sink,
-            zone: TimeZone::system(),
             container: String::new(),
             // Lines are indented below the times of phases and events.
             prefixes: TaskPrefixes::new("          "),
-            links: None,
         }
     }
 
@@ -95,86 +86,66 @@ impl<'a> Printer<'a> {
 
     /// Prints an update. [`flush`](Self::flush) sends it.
     pub(crate) fn print(&mut self, update: &JobUpdate) -> Result<(), Failure> {
-        if let JobUpdate::Phase(job) = update
-            && self.container.is_empty()
-        {
-            self.container = format!("modelarts-job-{}-", job.id());
+        if self.output.format == Format::Ndjson {
+            return Self::item(update).map_or(Ok(()), |item| self.print_item(&item));
         }
         match update {
-            // By far the most frequent update: the text is not copied.
-            JobUpdate::Log { task, item: LogItem::Line(line) }
-                if self.output.format != Format::Ndjson =>
-            {
-                self.write_prefix(task)?;
-                match (&self.links, &self.sink) {
-                    (Some(links), Sink::Stdout(_)) => self.sink.write(&links.linked(line))?,
-                    _ => self.sink.write(line)?,
+            JobUpdate::Phase(job) => {
+                if self.container.is_empty() {
+                    self.container = format!("modelarts-job-{}-", job.id());
                 }
+                let time = clock_time(SystemTime::now().into());
+                let phase = output::phase(&job.phase());
+                let secondary = secondary_phase(job).map(|text| format!("  {text}"));
+                let text = format!("{time}  {phase}{}\n", secondary.unwrap_or_default());
+                self.sink.write(&text)
+            }
+            JobUpdate::Event(event) if self.only_problems && *event.level() == EventLevel::Info => {
+                Ok(())
+            }
+            JobUpdate::Event(event) => self.sink.write(&self.event_text(event)),
+            // By far the most frequent update: the text is not copied.
+            JobUpdate::Log { task, item: LogItem::Line(line) } => {
+                self.sink.write(self.prefixes.of(task))?;
+                self.sink.write(line)?;
                 self.sink.write("\n")
             }
-            JobUpdate::Event(event) if self.output.format != Format::Ndjson => {
-                match self.only_problems && *event.level() == EventLevel::Info {
-                    true => Ok(()),
-                    false => self.sink.write(&self.event_text(event)),
-                }
+            JobUpdate::Log { task, item: LogItem::Gap { bytes } } => {
+                self.sink.write(self.prefixes.of(task))?;
+                let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
+                let gap = Terminal::styled(format_args!("… {bytes} are missing"), Emphasis::Dim);
+                self.sink.write(&(gap + "\n"))
             }
-            JobUpdate::Interrupted { .. } | JobUpdate::Resumed
-                if self.output.format != Format::Ndjson =>
-            {
+            JobUpdate::Interrupted { .. } | JobUpdate::Resumed => {
                 self.sink.flush()?;
                 note_connection(update);
                 Ok(())
             }
-            update => match Self::item(update) {
-                Some(item) => self.print_item(&item),
-                None => Ok(()),
-            },
+            _ => Ok(()),
         }
     }
 
-    /// Prints an item, as text or as JSON. Items for the end and the beginning have no text.
+    /// Prints an item in the format `ndjson`; the other formats have no text for it.
     pub(crate) fn print_item(&mut self, item: &Item) -> Result<(), Failure> {
-        if self.output.format == Format::Ndjson {
-            return match &mut self.sink {
-                Sink::Stdout(stdout) => self.output.print_json(stdout, item),
-                Sink::Stderr(_) => Ok(()),
-            };
+        match &mut self.sink {
+            Sink::Stdout(stdout) if self.output.format == Format::Ndjson => {
+                self.output.print_json(stdout, item)
+            }
+            _ => Ok(()),
         }
-        let text = match item {
-            Item::Phase { phase, secondary_phase, .. } => {
-                let phase = output::phase(&phase.as_str().into());
-                let secondary = secondary_phase.as_deref().map(|text| format!("  {text}"));
-                let time = self.clock_time(Some(SystemTime::now().into()));
-                format!("{time}  {phase}{}\n", secondary.unwrap_or_default())
-            }
-            Item::LogGap { task, bytes } => {
-                self.write_prefix(task)?;
-                let bytes = bytes.map_or_else(|| "lines".to_owned(), output::bytes);
-                Terminal::styled(format_args!("… {bytes} are missing"), Emphasis::Dim) + "\n"
-            }
-            // Updates of these kinds are printed without an item, or have no text.
-            _ => return Ok(()),
-        };
-        self.sink.write(&text)
     }
 
-    /// Sends what was printed.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         self.sink.flush()
     }
 
-    /// Returns the item of an update; `None` if it has none.
     fn item(update: &JobUpdate) -> Option<Item> {
         match update {
-            JobUpdate::Phase(job) => {
-                let phase = job.phase().to_string();
-                let secondary = job.secondary_phase().map(ToString::to_string);
-                Some(Item::Phase {
-                    secondary_phase: secondary.filter(|secondary| *secondary != phase),
-                    phase,
-                    time: now(),
-                })
-            }
+            JobUpdate::Phase(job) => Some(Item::Phase {
+                phase: job.phase().to_string(),
+                secondary_phase: secondary_phase(job),
+                time: now(),
+            }),
             JobUpdate::Event(event) => EventItem::new(event).map(Item::Event),
             JobUpdate::Log { task, item } => match item {
                 LogItem::Line(line) => Some(Item::Log { task: task.clone(), line: line.clone() }),
@@ -189,17 +160,9 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn write_prefix(&mut self, task: &str) -> Result<(), Failure> {
-        self.sink.write(self.prefixes.of(task))
-    }
-
     fn event_text(&self, event: &Event) -> String {
-        let emphasis = match event.level() {
-            EventLevel::Error => Emphasis::Bad,
-            EventLevel::Warning => Emphasis::Waiting,
-            _ => Emphasis::Dim,
-        };
-        let time = self.clock_time(event.time());
+        let emphasis = output::event_emphasis(event.level()).unwrap_or(Emphasis::Dim);
+        let time = event.time().map_or_else(|| " ".repeat(8), clock_time);
         // Messages about containers have the long id of the job.
         let message = match self.container.is_empty() {
             true => event.message().to_owned(),
@@ -208,20 +171,16 @@ impl<'a> Printer<'a> {
         let message = Terminal::styled(message, emphasis);
         format!("{time}  {message}\n")
     }
+}
 
-    /// Returns the time of day in the time zone of the user, or eight blanks.
-    fn clock_time(&self, time: Option<Timestamp>) -> String {
-        let time = time.and_then(|time| jiff::Timestamp::try_from(SystemTime::from(time)).ok());
-        let mut text = String::new();
-        match time.map(|time| time.to_zoned(self.zone.clone())) {
-            Some(time) => {
-                // Writing to a string does not fail.
-                let _ = write!(text, "{}", time.strftime("%H:%M:%S"));
-            }
-            None => text.push_str("        "),
-        }
-        text
-    }
+/// Returns the detailed phase, if it differs from the phase.
+fn secondary_phase(job: &Job) -> Option<String> {
+    let secondary = job.secondary_phase().map(ToString::to_string);
+    secondary.filter(|secondary| secondary != job.phase().as_str())
+}
+
+fn clock_time(time: Timestamp) -> String {
+    output::local_time(time, "%H:%M:%S")
 }
 
 /// Prints the loss of the connection, or its return, on stderr.

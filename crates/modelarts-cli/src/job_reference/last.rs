@@ -1,31 +1,29 @@
-//! The last submitted job of a directory, for `@last`, and the local code of submitted jobs.
+//! The last submitted job of a directory, for `@last`.
 
 use std::{
     env, fs, io,
-    io::Write,
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{failure::Failure, state_directory::state_directory};
+use crate::{
+    failure::Failure,
+    state::{self, state_directory},
+};
 
-/// Maximum number of entries of each list in the file; the oldest entries are dropped.
+/// Maximum number of entries in the file; the oldest entries are dropped.
 const MAX_ENTRIES: usize = 500;
 
-/// Last submitted jobs.
 #[derive(Default, Deserialize, Serialize)]
 struct LastJobs {
     /// The last job of each directory, the newest last.
     jobs: Vec<LastJob>,
-    /// Code directories of jobs, the newest last.
-    #[serde(default)]
-    code: Vec<LastJob>,
 }
 
 #[derive(Deserialize, Serialize)]
 struct LastJob {
-    /// Directory in which the command ran, or that of the code.
+    /// Directory in which the command ran.
     directory: PathBuf,
     /// Address of the service, or `emulator`, and id of the project, because ids are unique only in
     /// a project.
@@ -33,7 +31,6 @@ struct LastJob {
     id: String,
 }
 
-/// Returns the file in the state directory.
 fn path() -> Option<PathBuf> {
     Some(state_directory()?.join("last.json"))
 }
@@ -45,43 +42,21 @@ fn read(path: &Path) -> LastJobs {
     jobs.unwrap_or_default()
 }
 
-/// Drops the oldest entries.
-fn prune(jobs: &mut Vec<LastJob>) {
-    let excess = jobs.len().saturating_sub(MAX_ENTRIES);
-    jobs.drain(..excess);
-}
-
-/// Records the last submitted job of the current directory, and the directory of its code. Failures
-/// are only logged.
-pub(crate) fn remember(project: &str, id: &str, code: Option<PathBuf>) {
+/// Records the last submitted job of the current directory. Failures are only logged.
+pub(crate) fn remember(project: &str, id: &str) {
     let written = || -> io::Result<()> {
         let path = path().ok_or_else(|| io::Error::other("no home directory"))?;
         let directory = env::current_dir()?;
         let mut last = read(&path);
         last.jobs.retain(|job| job.directory != directory || job.project != project);
-        let entry =
-            |directory| LastJob { directory, project: project.to_owned(), id: id.to_owned() };
-        last.jobs.push(entry(directory));
-        last.code.extend(code.map(entry));
-        prune(&mut last.jobs);
-        prune(&mut last.code);
-        let parent = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(parent)?;
-        let mut file = tempfile::NamedTempFile::new_in(parent)?;
-        file.write_all(&serde_json::to_vec(&last)?)?;
-        file.persist(&path)?;
-        Ok(())
+        last.jobs.push(LastJob { directory, project: project.to_owned(), id: id.to_owned() });
+        let excess = last.jobs.len().saturating_sub(MAX_ENTRIES);
+        last.jobs.drain(..excess);
+        state::replace(&path, &serde_json::to_vec(&last)?)
     };
     if let Err(error) = written() {
         tracing::debug!(%error, "the last job is not recorded");
     }
-}
-
-/// Returns the directory that the code of a job was sent from, if it is recorded.
-pub(crate) fn staged_code(project: &str, id: &str) -> Option<PathBuf> {
-    let code = read(&path()?).code.into_iter();
-    let mut found = code.filter(|job| job.id == id && job.project == project);
-    found.next_back().map(|job| job.directory)
 }
 
 /// Returns the id of the last submitted job of the current directory.

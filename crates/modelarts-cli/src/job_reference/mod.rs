@@ -3,5 +3,5 @@
 mod last;
 mod resolve;
 
-pub(crate) use last::{remember, staged_code};
-pub(crate) use resolve::{JobArgument, JobArguments, project};
+pub(crate) use last::remember;
+pub(crate) use resolve::{JobArgument, JobArguments, Prefixes, project};

@@ -7,16 +7,12 @@ use std::{
 
 use clap::Args;
 use futures::{StreamExt, TryStreamExt, stream};
-use modelarts_ext::{Client, Error, Filter, Job};
+use modelarts_ext::{Client, Error, Filter, Job, spelling::nearest};
 
-use crate::{
-    failure::Failure, job_reference::last::last_job, session::Session, suggestion::nearest,
-    terminal::note,
-};
+use crate::{failure::Failure, job_reference::last::last_job, session::Session, terminal::note};
 
 /// Number of the newest jobs among which a prefix is searched.
 const PREFIX_SEARCH: usize = 1_000;
-/// Minimum length of the prefix of an id.
 const MIN_PREFIX: usize = 4;
 /// Number of jobs that an ambiguous argument lists.
 const MAX_CANDIDATES: usize = 10;
@@ -24,7 +20,6 @@ const MAX_CANDIDATES: usize = 10;
 const SUGGESTION_SEARCH: usize = 100;
 /// Number of ids in one search, the maximum of the service.
 const IDS_PER_SEARCH: usize = 10;
-/// Number of searches at the same time.
 const CONCURRENT: usize = 4;
 
 /// One job.
@@ -47,7 +42,7 @@ pub(crate) struct JobArguments {
 
 /// The jobs that an argument may name by its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Prefixes {
+pub(crate) enum Prefixes {
     /// Those whose id or name begins with it.
     Any,
     /// Those whose id begins with it: a command that changes jobs must not take another job for one
@@ -56,7 +51,6 @@ enum Prefixes {
 }
 
 impl JobArgument {
-    /// Reads the job.
     pub(crate) async fn find(&self, client: &Client) -> Result<Job, Failure> {
         let names = expand(std::slice::from_ref(&self.job))?;
         match names.as_slice() {
@@ -77,17 +71,11 @@ impl JobArguments {
     }
 
     /// Reads the jobs, each once. Fails if one does not exist.
-    pub(crate) async fn find(&self, client: &Client) -> Result<Vec<Job>, Failure> {
-        self.find_with(client, Prefixes::Any).await
-    }
-
-    /// Reads the jobs like [`find`](Self::find), but names must be complete; for commands that
-    /// change jobs.
-    pub(crate) async fn find_exact(&self, client: &Client) -> Result<Vec<Job>, Failure> {
-        self.find_with(client, Prefixes::Ids).await
-    }
-
-    async fn find_with(&self, client: &Client, prefixes: Prefixes) -> Result<Vec<Job>, Failure> {
+    pub(crate) async fn find(
+        &self,
+        client: &Client,
+        prefixes: Prefixes,
+    ) -> Result<Vec<Job>, Failure> {
         let names = expand(&self.jobs)?;
         let mut read = read_ids(client, &names).await?;
         let mut jobs: Vec<Job> = Vec::new();
@@ -243,7 +231,6 @@ pub(crate) fn project(client: &Client) -> String {
     format!("{place} {}", client.project_id())
 }
 
-/// Returns `true` for the characters of names of jobs.
 fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }

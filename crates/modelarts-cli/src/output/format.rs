@@ -4,7 +4,6 @@ use std::{env, ffi::OsString};
 
 use clap::{Args, ValueEnum};
 
-/// Variable with the format.
 pub(crate) const OUTPUT_VARIABLE: &str = "MODELARTS_OUTPUT";
 
 /// Format of the output.

@@ -12,7 +12,6 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// A compiled expression of jq.
 pub(crate) struct Filter {
     filter: jaq_core::Filter<JustLut<Val>>,
 }
@@ -64,7 +63,6 @@ impl Filter {
     }
 }
 
-/// Returns the reason why an expression cannot be parsed.
 fn syntax_error(error: &load::Error<&str>) -> String {
     let (expected, found) = match error {
         load::Error::Lex(errors) => match errors.first() {

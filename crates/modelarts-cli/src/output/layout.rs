@@ -2,12 +2,10 @@
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 
-/// Blanks between columns.
 const GAP: usize = 2;
 /// Width that a column keeps when others need space. Narrower columns are never cut, such as those
 /// with ids and phases.
 const MIN_CELL: usize = 12;
-/// Mark of a text that is cut.
 const CUT: &str = "…";
 
 /// Widths of the columns of a table. They grow with the rows that are added.
@@ -41,9 +39,9 @@ impl Layout {
         };
     }
 
-    /// Returns the positions of columns that must be left out so that the others fit, from the
-    /// right. The last column has the reason of a row, so it stays as long as there are five
-    /// columns. The first one and keys always stay.
+    /// Returns the positions of columns to leave out so that the others fit, from the right. The
+    /// first one and keys stay, and the last one, which has a reason, as long as there are five
+    /// columns.
     pub(super) fn excess(&self) -> Vec<usize> {
         let mut kept: Vec<usize> = (0..self.natural.len()).collect();
         let mut excess = Vec::new();
@@ -67,8 +65,7 @@ impl Layout {
     }
 
     /// Returns widths that fit on the terminal, by cutting the widest columns first, and keys only
-    /// if that does not suffice. Columns keep at least [`MIN_CELL`], so that the sum may be too
-    /// large.
+    /// if that does not suffice. Columns keep [`MIN_CELL`], so that the sum may be too large.
     fn fit(&self, width: usize) -> Vec<usize> {
         let mut widths = self.natural.clone();
         let gaps = GAP * widths.len().saturating_sub(1);

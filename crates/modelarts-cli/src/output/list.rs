@@ -1,5 +1,7 @@
 //! Lists of rows: tables, JSON, ids. Rows are printed page by page, as they arrive.
 
+use std::future;
+
 use futures::{Stream, StreamExt};
 use modelarts_ext::Error;
 use schemars::JsonSchema;
@@ -7,17 +9,38 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::{
     failure::Failure,
-    output::{
-        Format, Output, Stdout,
-        columns::{self, Column},
-        document::no_id,
-        layout::Layout,
-        text::one_line,
-    },
-    terminal::{Emphasis, Terminal},
+    output::{Format, Output, layout::Layout, no_id, stdout::Stdout, text::one_line},
+    terminal::{self, Emphasis, Terminal},
 };
 
-/// A row of a list.
+/// A column of a table of rows of type `R`.
+pub(crate) struct Column<R> {
+    /// Heading, in upper case.
+    pub(crate) name: &'static str,
+    /// `true` if only the format `wide` has the column.
+    pub(crate) wide: bool,
+    /// `true` if the column is neither left out nor cut as long as another one can be.
+    pub(crate) key: bool,
+    /// Returns the text of a row, which may have a style.
+    pub(crate) text: fn(&R) -> String,
+}
+
+impl<R> Column<R> {
+    pub(crate) const fn new(name: &'static str, text: fn(&R) -> String) -> Self {
+        Self { name, wide: false, key: false, text }
+    }
+
+    /// Creates a column of all tables with texts that are arguments of other commands, such as ids.
+    /// On a narrow terminal, the other columns give way to it.
+    pub(crate) const fn key(name: &'static str, text: fn(&R) -> String) -> Self {
+        Self { name, wide: false, key: true, text }
+    }
+
+    pub(crate) const fn wide(name: &'static str, text: fn(&R) -> String) -> Self {
+        Self { name, wide: true, key: false, text }
+    }
+}
+
 pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
     /// Field of the JSON document that has the rows, such as `jobs`.
     const LIST: &'static str;
@@ -25,15 +48,14 @@ pub(crate) trait Row: Serialize + JsonSchema + Sized + 'static {
     const COLUMNS: &'static [Column<Self>];
 
     /// Returns the id; `None` for rows without one.
-    fn id(&self) -> Option<&str>;
+    fn id(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Output {
-    /// Prints the rows of these pages. Returns the number of rows. Rows before an error are
-    /// printed, except in the formats `json` and `yaml`, which have no part of a document.
-    ///
-    /// The rows of a page are printed before the next one arrives, so the columns may become wider
-    /// from page to page.
+    /// Prints pages as they arrive, so that columns may become wider. Returns the number of rows.
+    /// Rows before an error are printed, except in the formats `json` and `yaml`.
     pub(crate) async fn list<R: Row>(
         &self,
         pages: impl Stream<Item = Result<Vec<R>, Error>>,
@@ -58,9 +80,31 @@ impl Output {
         stdout.flush()?;
         Ok(count)
     }
+
+    /// Prints rows like [`list`](Self::list). Prints a note on stderr if there are none.
+    pub(crate) async fn list_or_note<R: Row>(
+        &self,
+        pages: impl Stream<Item = Result<Vec<R>, Error>>,
+        note: &str,
+    ) -> Result<(), Failure> {
+        if self.list(pages).await? == 0 && self.is_text() {
+            terminal::note(note);
+        }
+        Ok(())
+    }
 }
 
-/// State of printing a list.
+/// Ends the pages before an error, which is stored, so that all formats print the rows before it.
+pub(crate) fn until_error<T>(
+    pages: impl Stream<Item = Result<T, Error>>,
+    failure: &mut Option<Error>,
+) -> impl Stream<Item = Result<T, Error>> {
+    pages.scan(failure, |failure, page| {
+        let page = page.map_err(|error| **failure = Some(error));
+        future::ready(page.ok().map(Ok))
+    })
+}
+
 struct Printer<'a, R: 'static> {
     output: &'a Output,
     columns: Vec<&'static Column<R>>,
@@ -75,7 +119,7 @@ impl<'a, R: Row> Printer<'a, R> {
         let wide = output.format == Format::Wide;
         Ok(Self {
             output,
-            columns: columns::select(R::COLUMNS, output.columns.as_deref(), wide)?,
+            columns: select(R::COLUMNS, output.columns.as_deref(), wide)?,
             layout: None,
             rows: Vec::new(),
         })
@@ -107,38 +151,36 @@ impl<'a, R: Row> Printer<'a, R> {
         if rows.is_empty() {
             return Ok(());
         }
-        let mut lines = cells(&self.columns, rows);
-        let layout = match &mut self.layout {
-            Some(layout) => {
-                layout.add(&lines);
+        let mut layout = match self.layout.take() {
+            Some(layout) => layout,
+            None => {
+                let mut excess = self.layout_of(rows).excess();
+                // Columns that the user has chosen are cut, but not left out.
+                if self.output.columns.is_some() {
+                    excess.clear();
+                }
+                let mut positions = 0..self.columns.len();
+                self.columns.retain(|_| !positions.next().is_some_and(|at| excess.contains(&at)));
+                let layout = self.layout_of(rows);
+                stdout.line(&layout.line(&headings(&self.columns)))?;
                 layout
             }
-            None => {
-                let width = self.output.terminal.width();
-                let mut layout = Layout::new(width, keys(&self.columns));
-                layout.add(&[headings(&self.columns)]);
-                layout.add(&lines);
-                let excess = layout.excess();
-                // Columns that the user has chosen are cut, but not left out.
-                if !excess.is_empty() && self.output.columns.is_none() {
-                    let mut position = 0;
-                    self.columns.retain(|_| {
-                        position += 1;
-                        !excess.contains(&(position - 1))
-                    });
-                    lines = cells(&self.columns, rows);
-                    layout = Layout::new(width, keys(&self.columns));
-                    layout.add(&[headings(&self.columns)]);
-                    layout.add(&lines);
-                }
-                stdout.line(&layout.line(&headings(&self.columns)))?;
-                self.layout.insert(layout)
-            }
         };
+        let lines = cells(&self.columns, rows);
+        layout.add(&lines);
         for line in lines {
             stdout.line(&layout.line(&line))?;
         }
+        self.layout = Some(layout);
         Ok(())
+    }
+
+    fn layout_of(&self, rows: &[R]) -> Layout {
+        let keys = self.columns.iter().map(|column| column.key).collect();
+        let mut layout = Layout::new(self.output.terminal.width(), keys);
+        layout.add(&[headings(&self.columns)]);
+        layout.add(&cells(&self.columns, rows));
+        layout
     }
 
     fn finish(self, stdout: &mut Stdout) -> Result<(), Failure> {
@@ -151,8 +193,26 @@ impl<'a, R: Row> Printer<'a, R> {
     }
 }
 
-fn keys<R>(columns: &[&Column<R>]) -> Vec<bool> {
-    columns.iter().map(|column| column.key).collect()
+/// Returns the columns with these names, or those of the format if `names` is `None`.
+fn select<'a, R>(
+    all: &'a [Column<R>],
+    names: Option<&[String]>,
+    wide: bool,
+) -> Result<Vec<&'a Column<R>>, Failure> {
+    let Some(names) = names else {
+        return Ok(all.iter().filter(|column| wide || !column.wide).collect());
+    };
+    let find = |name: &String| {
+        let found = all.iter().find(|column| column.name.eq_ignore_ascii_case(name.trim()));
+        found.ok_or_else(|| {
+            let known: Vec<String> = all.iter().map(|column| column.name.to_lowercase()).collect();
+            Failure::usage(format_args!(
+                "--columns {name:?}: no column has this name; it must be one of: {}",
+                known.join(", ")
+            ))
+        })
+    };
+    names.iter().map(find).collect()
 }
 
 fn headings<R>(columns: &[&Column<R>]) -> Vec<String> {

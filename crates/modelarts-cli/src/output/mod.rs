@@ -4,25 +4,20 @@
 //! an object with the field `schema_version`; within a version, fields are only added. The schemas
 //! are in the folder `schemas/` of the package; the function `schemas` of `commands` has the types.
 
-mod columns;
-mod document;
 mod format;
 mod jq;
 mod layout;
 mod list;
-mod prefixes;
-pub(crate) mod schema;
 mod stdout;
 mod text;
 
-pub(crate) use columns::Column;
-pub(crate) use document::Document;
 pub(crate) use format::{Format, OUTPUT_VARIABLE, OutputArguments, is_json_requested};
-pub(crate) use list::Row;
-pub(crate) use modelarts_console::display::{bytes, duration, hardware};
-pub(crate) use prefixes::TaskPrefixes;
-pub(crate) use stdout::Stdout;
-pub(crate) use text::{age, one_line, or_dash, phase, wrapped};
+pub(crate) use list::{Column, Row, until_error};
+pub(crate) use modelarts_console::display::{bytes, duration, hardware, obs_address};
+pub(crate) use stdout::{Stdout, TaskPrefixes};
+pub(crate) use text::{
+    age, event_emphasis, local_time, non_empty, one_line, or_dash, phase, wrapped,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,6 +27,18 @@ use crate::{failure::Failure, output::jq::Filter, terminal::Terminal};
 
 /// Version of the JSON of all commands.
 pub const SCHEMA_VERSION: u32 = 1;
+
+/// A result that is not a list, such as a job with its details.
+pub(crate) trait Document: Serialize + JsonSchema {
+    /// Returns the text for people, without a line break at its end. `width` is that of the
+    /// terminal.
+    fn text(&self, wide: bool, width: Option<u16>) -> String;
+
+    /// Returns the id; `None` for documents without one.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+}
 
 /// Settings of the output of one command.
 pub(crate) struct Output {
@@ -48,9 +55,51 @@ impl Output {
         Ok(Self { format: arguments.format(), columns: arguments.columns, filter, terminal })
     }
 
-    /// Returns `true` if the output is text for people.
     pub(crate) fn is_text(&self) -> bool {
         matches!(self.format, Format::Table | Format::Wide)
+    }
+
+    pub(crate) fn document(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {
+                let wide = self.format == Format::Wide;
+                stdout.line(&document.text(wide, self.terminal.width()))?;
+            }
+            Format::Id => match document.id() {
+                Some(id) => stdout.line(id)?,
+                None => return Err(no_id()),
+            },
+            Format::Json | Format::Ndjson | Format::Yaml => {
+                self.print_json(&mut stdout, document)?;
+            }
+        }
+        stdout.flush()
+    }
+
+    /// Prints a document on one line, for a program that waits for it: JSON is not indented, and
+    /// there is no text for people.
+    pub(crate) fn document_line(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        match self.format {
+            Format::Table | Format::Wide => {}
+            Format::Json if self.filter.is_none() => {
+                stdout.line(&to_line(document)?)?;
+            }
+            Format::Id => return Err(no_id()),
+            _ => self.print_json(&mut stdout, document)?,
+        }
+        stdout.flush()
+    }
+
+    /// Prints ids for the format `id`. Fails at the first row without one.
+    pub(crate) fn ids<'a>(
+        &self,
+        mut ids: impl Iterator<Item = Option<&'a str>>,
+    ) -> Result<(), Failure> {
+        let mut stdout = Stdout::lock();
+        ids.try_for_each(|id| stdout.line(id.ok_or_else(no_id)?))?;
+        stdout.flush()
     }
 
     /// Prints an item of a stream of the format `ndjson` at once, such as an event. The other
@@ -113,7 +162,10 @@ impl Output {
     }
 }
 
-/// A document with its version, in the order of its fields.
+fn no_id() -> Failure {
+    Failure::usage("--output id: the result has no id; the format must be another")
+}
+
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     schema_version: u32,

@@ -1,10 +1,13 @@
-//! `Stdout`: buffered writing to stdout.
+//! `Stdout`: buffered writing to stdout, and the names of tasks before the lines of their logs.
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
 use anstream::AutoStream;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    terminal::{Emphasis, Terminal},
+};
 
 /// Stdout with a buffer. Styles are removed where colours are off. An error of writing ends the
 /// command; if the reader is gone, without a message.
@@ -30,5 +33,28 @@ impl Stdout {
     /// Sends the buffer, for output that a reader waits for.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         Ok(self.0.flush()?)
+    }
+}
+
+/// Texts before the lines of each task, such as `worker-0 │ `. Each is formatted once.
+pub(crate) struct TaskPrefixes {
+    /// Blanks before the names.
+    indent: &'static str,
+    known: Vec<(String, String)>,
+}
+
+impl TaskPrefixes {
+    pub(crate) fn new(indent: &'static str) -> Self {
+        Self { indent, known: Vec::new() }
+    }
+
+    pub(crate) fn of(&mut self, task: &str) -> &str {
+        let known = self.known.iter().position(|(known, _)| known == task);
+        let index = known.unwrap_or_else(|| {
+            let prefix = Terminal::styled(format_args!("{task} │"), Emphasis::Dim);
+            self.known.push((task.to_owned(), format!("{}{prefix} ", self.indent)));
+            self.known.len() - 1
+        });
+        &self.known[index].1
     }
 }

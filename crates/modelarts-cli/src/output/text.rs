@@ -1,10 +1,14 @@
 //! Values as text: ages, phases, lines.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use console::measure_text_width;
+use jiff::tz::TimeZone;
 use modelarts_console::display::phase_style;
-use modelarts_ext::types::Phase;
+use modelarts_ext::{
+    Timestamp,
+    types::{EventLevel, Phase},
+};
 
 use crate::terminal::{Emphasis, Terminal};
 
@@ -19,10 +23,28 @@ pub(crate) fn age(age: Duration) -> String {
     }
 }
 
-/// Returns a value as text, or `-`.
 pub(crate) fn or_dash(value: Option<impl ToString>) -> String {
     let text = value.map(|value| value.to_string());
     text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
+}
+
+pub(crate) fn non_empty(text: &Option<String>) -> Option<String> {
+    text.clone().filter(|text| !text.is_empty())
+}
+
+/// Returns a time in the time zone of the user, in a format of `strftime`.
+pub(crate) fn local_time(time: Timestamp, format: &str) -> String {
+    let time = jiff::Timestamp::try_from(SystemTime::from(time)).unwrap_or_default();
+    time.to_zoned(TimeZone::system()).strftime(format).to_string()
+}
+
+/// Returns the style of the events of a level that needs attention.
+pub(crate) fn event_emphasis(level: &EventLevel) -> Option<Emphasis> {
+    match level {
+        EventLevel::Error => Some(Emphasis::Bad),
+        EventLevel::Warning => Some(Emphasis::Waiting),
+        _ => None,
+    }
 }
 
 /// Returns a text with line breaks between words, so that it fits on a terminal of this width.
@@ -43,9 +65,8 @@ pub(crate) fn wrapped(text: &str, width: Option<u16>) -> String {
     lines
 }
 
-/// Returns a text without line breaks and other control characters. Styles remain, but no other
-/// escape sequences: descriptions and messages may be those of other users, and must not control
-/// the terminal.
+/// Returns a text without line breaks and control sequences except styles: descriptions and
+/// messages of other users must not control the terminal.
 pub(crate) fn one_line(text: String) -> String {
     let mut line = String::new();
     let mut rest = text.as_str();

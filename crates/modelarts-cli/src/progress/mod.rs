@@ -91,7 +91,7 @@ impl ProgressBars {
 
     /// Returns the form of a bar that fits on the terminal.
     fn style(&self) -> ProgressStyle {
-        style(match self.terminal.stderr_width() {
+        style(match self.terminal.stderr_width {
             100.. => {
                 "{spinner} {prefix} {bar:24} {msg}  {binary_bytes} of {binary_total_bytes}  \
                  {binary_bytes_per_sec}  {eta}"
@@ -132,7 +132,6 @@ impl TransferBar {
         self.bar.set_message(files);
     }
 
-    /// Removes the bar, such as before an error.
     pub(crate) fn clear(&self) {
         self.bar.finish_and_clear();
     }
@@ -192,7 +191,6 @@ fn parts(summary: &Summary, verb: &str, deleted: &str) -> String {
     text
 }
 
-/// Returns the files and directories that were left out.
 pub(crate) fn left_out(summary: &Summary) -> impl Iterator<Item = &modelarts_obs::sync::Skipped> {
     let skipped = summary.skipped.iter();
     skipped.filter(|skipped| skipped.reason != SkipReason::Unchanged)

@@ -18,10 +18,8 @@ pub(crate) const SESSION_TIME: Duration = Duration::from_secs(12 * 3_600);
 /// Length of random values, in bytes.
 const RANDOM: usize = 32;
 
-/// Login link and key of sessions.
-///
-/// A session is `ID.EXPIRY.SIGNATURE`. The server stores only those that the user has ended, so
-/// sessions survive its restart if the key is the same.
+/// Login link and key of sessions. A session is `ID.EXPIRY.SIGNATURE`; only those that the user has
+/// ended are stored, so sessions survive a restart with the same key.
 pub(crate) struct Access {
     key: hmac::Key,
     random: SystemRandom,
@@ -51,7 +49,6 @@ impl Access {
         })
     }
 
-    /// Returns the value of the login link that is valid now.
     pub(crate) fn link(&self) -> String {
         self.link.lock().clone()
     }
@@ -61,9 +58,7 @@ impl Access {
     pub(crate) fn log_in(&self, given: &str) -> Option<String> {
         let next = {
             let mut link = self.link.lock();
-            if hmac::verify(&self.key, given.as_bytes(), self.sign(&link).as_ref()).is_err() {
-                return None;
-            }
+            self.equal(given, &link).then_some(())?;
             let next = random_text(&self.random).ok()?;
             link.clone_from(&next);
             next
@@ -94,7 +89,6 @@ impl Access {
         }
     }
 
-    /// Waits until the user ends a session.
     pub(crate) fn wait_for_end(&self, session: &str) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.subscribe();
         let session = session.to_owned();
@@ -107,10 +101,14 @@ impl Access {
     /// Returns a session without its signature, and its expiry. `None` if the signature is wrong.
     fn verify<'a>(&self, session: &'a str) -> Option<(&'a str, u64)> {
         let (text, signature) = session.rsplit_once('.')?;
-        let signature = unhex(signature)?;
-        hmac::verify(&self.key, text.as_bytes(), &signature).ok()?;
+        self.equal(signature, &hex::encode(self.sign(text).as_ref())).then_some(())?;
         let (_, expiry) = text.rsplit_once('.')?;
         Some((text, expiry.parse().ok()?))
+    }
+
+    /// Compares texts in a time that does not depend on them.
+    fn equal(&self, given: &str, expected: &str) -> bool {
+        hmac::verify(&self.key, given.as_bytes(), self.sign(expected).as_ref()).is_ok()
     }
 
     fn sign(&self, text: &str) -> hmac::Tag {
@@ -127,13 +125,6 @@ fn random_text(random: &SystemRandom) -> Result<String, ring::error::Unspecified
     let mut bytes = [0; RANDOM];
     random.fill(&mut bytes)?;
     Ok(hex::encode(&bytes))
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    let (pairs, rest) = digits.as_chunks::<2>();
-    let byte = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Access: login links, sessions, and checks of each request.
 //!
 //! The site can stop and delete jobs and send files, so another program or web page on this machine
-//! must not use it. `keys` makes and checks sessions, `visitor` has the user of a request, and
-//! `secrets` masks what the user has not asked for. The module `guard` checks each request before
-//! its handler.
+//! must not use it. `keys` makes and checks sessions, `visitor` has the user of a request,
+//! and masks what the user has not asked for. The module `guard` checks each request before its
+//! handler.
 
 pub(crate) mod keys;
-pub(crate) mod secrets;
 pub(crate) mod visitor;

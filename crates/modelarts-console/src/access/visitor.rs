@@ -1,26 +1,21 @@
-//! `Visitor` and `Fields`: the user of a request, and the values that the user has entered.
+//! `Visitor`, `Fields` and `Secrets`: the user of a request, the values that the user has entered,
+//! and the masks in place of secrets until the user asks for them.
 
 use axum::{
     body::Bytes,
-    extract::{FromRequest, FromRequestParts, Request},
-    http::{Method, request::Parts},
+    extract::{FromRequest, Request},
+    http::Method,
 };
+
+use modelarts_ext::masking::mask;
+use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// The user of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Visitor {
     /// Value that changes of this session must contain; empty without a session.
     pub(crate) csrf: String,
-}
-
-impl<S: Sync> FromRequestParts<S> for Visitor {
-    type Rejection = std::convert::Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
-    }
 }
 
 /// Fields of a form or of a query, in their order. A name may occur several times.
@@ -28,7 +23,6 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
 pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
 
 impl Fields {
-    /// Parses fields.
     pub(crate) fn parse(text: &[u8]) -> Self {
         Self(url::form_urlencoded::parse(text).into_owned().collect())
     }
@@ -39,23 +33,44 @@ impl Fields {
         found.next().map(|(_, value)| value.as_str())
     }
 
-    /// Returns all values of a field.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let named = self.0.iter().filter(move |(known, _)| known == name);
         named.map(|(_, value)| value.as_str())
     }
-}
 
-/// Takes the fields of the body of a form, or those of the query of another request.
-impl<S: Send + Sync> FromRequest<S> for Fields {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+    /// Takes the fields of the body of a form, or those of the query of another request.
+    pub(crate) async fn of_request<S: Send + Sync>(
+        request: Request,
+        state: &S,
+    ) -> Result<Self, Problem> {
         if request.method() == Method::GET || request.method() == Method::HEAD {
             return Ok(Self::parse(request.uri().query().unwrap_or_default().as_bytes()));
         }
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|error| Problem::invalid(error.body_text()))?;
         Ok(Self::parse(&body))
+    }
+}
+
+/// The choice of the user of a page between secrets and masks.
+pub(crate) struct Secrets {
+    pub(crate) are_shown: bool,
+    /// `true` if the page has a secret or its mask.
+    pub(crate) exist: bool,
+}
+
+impl Secrets {
+    /// Returns the choice in the query of the page. The default is masks.
+    pub(crate) fn of(fields: &Fields) -> Self {
+        Self { are_shown: fields.get("secrets") == Some("shown"), exist: false }
+    }
+
+    /// Masks the secrets of a value, unless they are to be shown.
+    pub(crate) fn apply(&mut self, value: &mut Value) {
+        let mut masked = value.clone();
+        self.exist |= mask(&mut masked) > 0;
+        if !self.are_shown {
+            *value = masked;
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Check of a form while it is filled in.
 
-use axum::{Json, extract::State as Shared};
+use axum::Json;
 use modelarts_ext::{
     masking::mask_described,
     validation::{AlgorithmSpec, FlavorSpec},
@@ -8,7 +8,6 @@ use modelarts_ext::{
 use serde::Serialize;
 
 use crate::{
-    access::visitor::Fields,
     choices::Lists,
     create::{
         finding::{Control, Finding},
@@ -17,11 +16,10 @@ use crate::{
     },
     display,
     drafts::CODE,
-    site::State,
+    site::{State, UserRequest},
     snippets::Snippets,
 };
 
-/// Result of a check.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Checked {
     /// Broken rules. The job cannot be created.
@@ -80,7 +78,6 @@ impl Checked {
     }
 }
 
-/// Returns errors and warnings about the job of a form.
 fn findings(plan: &Plan, form: &Form, lists: &Lists) -> (Vec<Finding>, Vec<Finding>) {
     let mut job = plan.job.clone();
     if let Some(flavor) = lists.flavor(form.get("flavor")) {
@@ -132,7 +129,8 @@ fn resource_type(form: &Form, lists: &Lists) -> Option<Finding> {
 }
 
 /// Checks a form, and changes nothing.
-pub(super) async fn check(Shared(state): Shared<State>, fields: Fields) -> Json<Checked> {
+pub(super) async fn check(request: UserRequest) -> Json<Checked> {
+    let UserRequest { state, fields, .. } = request;
     let form = Form::parse(&fields);
     let lists = state.cached.choices.known_lists(&state.client).await;
     let (_, checked) = Checked::new(&state, &form, &lists);

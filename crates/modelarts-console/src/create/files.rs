@@ -6,9 +6,9 @@ use axum::{
     extract::{Path, State as Shared},
     http::{HeaderMap, StatusCode, header::CONTENT_LENGTH},
 };
-use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::{drafts::Progress, problem::Problem, site::State};
+use crate::{problem::Problem, site::State};
 
 /// Receives a file: its bytes are the body of the request.
 pub(super) async fn receive(
@@ -25,7 +25,6 @@ pub(super) async fn receive(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Removes the files of a place.
 pub(super) async fn clear(
     Shared(state): Shared<State>,
     Path((draft, slot)): Path<(String, String)>,
@@ -38,18 +37,11 @@ pub(super) async fn clear(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Progress of a submission.
-#[derive(Serialize)]
-pub(super) struct Staged {
-    /// Null if nothing is being staged.
-    progress: Option<Progress>,
-}
-
-/// Returns the progress of a submission.
+/// Returns the progress of a submission; null if nothing is being staged.
 pub(super) async fn progress(
     Shared(state): Shared<State>,
     Path(draft): Path<String>,
-) -> Json<Staged> {
+) -> Json<Value> {
     let draft = state.drafts.get(&draft);
-    Json(Staged { progress: draft.and_then(|draft| draft.progress()) })
+    Json(json!({ "progress": draft.and_then(|draft| draft.progress()) }))
 }

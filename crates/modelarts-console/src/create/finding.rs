@@ -3,7 +3,6 @@
 use modelarts_ext::{Error, error::Violation, validation::Warning};
 use serde::Serialize;
 
-/// A control of a form.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
     /// Name in the form.
@@ -102,28 +101,20 @@ impl Finding {
         Self { path: path.to_owned(), ..Self::own(control, rule, advice) }
     }
 
-    /// Creates the finding of a violation.
     pub(super) fn of_violation(violation: &Violation, control: Option<&Control>) -> Self {
         Self {
-            field: control.map(|control| control.name.clone()).unwrap_or_default(),
-            label: label(control, violation.field()),
-            path: violation.field().to_owned(),
-            rule: violation.rule().to_owned(),
             code: violation.code().map(str::to_owned),
-            advice: violation.advice().to_owned(),
+            ..Self::at(violation.field(), control, violation.rule(), violation.advice())
         }
     }
 
-    /// Creates the finding of a warning.
     pub(super) fn of_warning(warning: &Warning, control: Option<&Control>) -> Self {
-        Self {
-            field: control.map(|control| control.name.clone()).unwrap_or_default(),
-            label: label(control, warning.field()),
-            path: warning.field().to_owned(),
-            rule: warning.advice().to_owned(),
-            code: None,
-            advice: String::new(),
-        }
+        Self::at(warning.field(), control, warning.advice(), "")
+    }
+
+    fn at(path: &str, control: Option<&Control>, rule: &str, advice: &str) -> Self {
+        let control = control.cloned().unwrap_or_else(|| Control::new("", path));
+        Self { path: path.to_owned(), ..Self::own(&control, rule, advice) }
     }
 
     /// Returns the rule with the error code and the advice, in one line.
@@ -134,12 +125,5 @@ impl Finding {
             advice => format!("; {advice}"),
         };
         format!("{}{}{advice}", self.rule, code.unwrap_or_default())
-    }
-}
-
-fn label(control: Option<&Control>, path: &str) -> String {
-    match control {
-        Some(control) => control.label.clone(),
-        None => path.to_owned(),
     }
 }

@@ -21,7 +21,6 @@ pub(super) const FROM: &str = "from";
 /// Name of the column with the members of an element that the form does not have, as JSON.
 pub(super) const EXTRA: &str = "extra";
 
-/// Maximum number of a row.
 const MAX_ROW: u32 = 9_999;
 /// Names of the columns whose blanks matter.
 const VERBATIM: &str = "value";
@@ -78,14 +77,12 @@ impl Form {
         rows.map(|(index, row)| (*index, row))
     }
 
-    /// Adds a row to a list.
     pub(super) fn push(&mut self, list: &'static str, row: Row) {
         let rows = self.rows.entry(list).or_default();
         let next = rows.keys().next_back().map_or(0, |last| last + 1);
         rows.insert(next, row);
     }
 
-    /// Empties a column of a list.
     pub(super) fn clear_column(&mut self, list: &str, column: &str) {
         for row in self.rows.get_mut(list).into_iter().flatten() {
             row.1.remove(column);

@@ -21,13 +21,11 @@ const ENGINE_VERSION: &str = "algorithm.engine.engine_version";
 /// Path of the service of a data set, below the input.
 const DATASET_SERVICE: &str = "remote.dataset.service_type";
 
-/// The job of a form.
 pub(super) struct Plan {
     /// The job. Addresses of what is not staged yet are placeholders.
     pub(super) job: CreateJob,
     /// Values of the form that cannot be sent.
     pub(super) findings: Vec<Finding>,
-    /// Controls of the fields of the body.
     pub(super) controls: Controls,
     /// Dropped code, with the script to start.
     pub(super) code: Option<(Dropped, Option<String>)>,
@@ -90,7 +88,6 @@ impl Plan {
         self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
     }
 
-    /// Returns the findings about the dropped code.
     pub(super) fn check_code(&self) -> Vec<Violation> {
         let Some((dropped, boot_file)) = &self.code else {
             return Vec::new();
@@ -253,7 +250,9 @@ impl Plan {
                         self.set(&path, "V3", &place(&list.columns[1]));
                     }
                     if let Some(dropped) = dropped {
-                        self.set_data(list, &element, row, number, name, dropped, staging);
+                        let name = cell_name(list, number, "path");
+                        let place = Control::new(name, "Inputs, data path");
+                        self.set_data(&element, row, dropped, place, staging);
                     }
                 }
                 "outputs" if text(row, "path").is_empty() && !name.is_empty() => {
@@ -267,18 +266,15 @@ impl Plan {
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one row")]
+    /// Sets the address of the dropped files of an input.
     fn set_data(
         &mut self,
-        list: &List,
         element: &str,
         row: &Row,
-        number: u32,
-        name: String,
         dropped: Dropped,
+        place: Control,
         staging: &Staging,
     ) {
-        let place = Control::new(cell_name(list, number, "path"), "Inputs, data path");
         if !text(row, "path").is_empty() || !text(row, "dataset").is_empty() {
             self.findings.push(Finding::own(
                 &place,
@@ -289,7 +285,7 @@ impl Plan {
         }
         let address = self.placeholder(staging, "data", &dropped.name, &place);
         self.set(&format!("{element}.remote.obs.obs_url"), &address, &place);
-        self.data.push((name, dropped));
+        self.data.push((text(row, "name").to_owned(), dropped));
     }
 
     /// Sets an environment variable. A variable of the same name would be lost.

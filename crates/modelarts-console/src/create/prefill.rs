@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::{
     create::form::{EXTRA, Form, MODE, OTHER, Row},
-    json_path::{self, pointer},
-    parameters::{AUTO_STOP, AUTO_STOP_UNIT, Kind, List, Mode, controls, lists},
+    parameters::{self, AUTO_STOP, AUTO_STOP_UNIT, Kind, List, Mode, controls, lists, pointer},
     snippets::description::DEFAULTS,
 };
 
@@ -125,7 +124,7 @@ fn get<'a>(body: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 fn take(body: &mut Value, path: &str) -> Option<Value> {
-    json_path::take(body, &pointer(path))
+    parameters::take(body, &pointer(path))
 }
 
 /// Returns a text, a number or a switch as the text of a control.

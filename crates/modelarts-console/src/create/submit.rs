@@ -2,7 +2,6 @@
 
 use axum::{
     Json,
-    extract::State as Shared,
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Redirect, Response},
 };
@@ -12,7 +11,6 @@ use ring::rand::SystemRandom;
 use serde_json::json;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
     create::{
         check::Checked,
         finding::Finding,
@@ -24,18 +22,15 @@ use crate::{
     drafts::{Draft, Progress},
     page::{Page, is_script},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Maximum length of the name of a copied job in the name of its copy.
 const MAX_STEM: usize = 59;
 
 /// Renders the form: blank, with the values of the query, or with those of the job `from`.
-pub(super) async fn show(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Result<Page<FormPage>, Problem> {
+pub(super) async fn show(request: UserRequest) -> Result<Page<FormPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let id = draft_id()?;
     let mut notes = Vec::new();
     let mut form = match fields.get("from") {
@@ -92,7 +87,6 @@ async fn unmask(state: &State, form: &Form) -> Result<Form, Problem> {
     Ok(form)
 }
 
-/// Returns the id of a new form.
 fn draft_id() -> Result<String, Problem> {
     let random = ring::rand::generate::<[u8; 16]>(&SystemRandom::new());
     let random = random.map_err(|_| Problem::internal("the system has no random numbers"))?;
@@ -101,12 +95,8 @@ fn draft_id() -> Result<String, Problem> {
 }
 
 /// Creates the job of a form, or renders the form again with the rules that it breaks.
-pub(super) async fn create(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Problem> {
+pub(super) async fn create(headers: HeaderMap, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let mut form = Form::parse(&fields);
     if form.get(DRAFT).is_empty() {
         form.set(DRAFT, draft_id()?);

@@ -1,7 +1,6 @@
 //! The form as HTML.
 
 use askama::Template;
-use modelarts_ext::types::TrainingFlavor;
 
 use crate::{
     access::visitor::Visitor,
@@ -31,10 +30,8 @@ const NEW_ROW: &str = "INDEX";
 
 /// Note of a page without a place for files.
 const NO_BUCKET: &str = "No bucket is set for files and new outputs, so this form takes addresses \
-                         in \
-                         OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
-                         context, \
-                         sets one.";
+                         in OBS only. The variable MODELARTS_OBS_BUCKET, or the bucket of the \
+                         context, sets one.";
 
 #[derive(Template)]
 #[template(path = "create/form.html")]
@@ -49,7 +46,6 @@ pub(super) struct FormPage {
     other_errors: Vec<String>,
     /// Address below which files are stored; `None` if no bucket is set.
     root: Option<String>,
-    /// Notes on top of the form.
     notes: Vec<String>,
     checked: Checked,
     /// `true` if the errors are shown at their controls.
@@ -70,14 +66,11 @@ enum ItemView {
 
 /// A control, or a cell of a row.
 struct ControlView {
-    number: u8,
+    control: &'static Parameter,
+    /// `true` for a cell, whose help is an example.
+    is_cell: bool,
     name: String,
-    /// Id of the element.
     id: String,
-    label: &'static str,
-    help: &'static str,
-    placeholder: &'static str,
-    class: &'static str,
     value: String,
     /// `text`, `number`, `lines` or `select`.
     kind: &'static str,
@@ -100,10 +93,7 @@ struct Choice {
 }
 
 struct ListView {
-    name: &'static str,
-    title: &'static str,
-    item: &'static str,
-    help: &'static str,
+    list: &'static List,
     rows: Vec<RowView>,
     template: RowView,
 }
@@ -112,11 +102,10 @@ struct RowView {
     /// Name of the field with the members that the form does not have.
     extra_name: String,
     extra: String,
-    label: String,
+    label: &'static str,
     cells: Vec<ControlView>,
 }
 
-/// Contents of a page of the form.
 pub(super) struct Content {
     pub(super) form: Form,
     pub(super) checked: Checked,
@@ -163,13 +152,9 @@ impl FormPage {
 
     /// Returns the id of the element of a control.
     fn id_of(name: &str) -> String {
-        id(name)
+        let plain = name.replace(['[', '.'], "-").replace(']', "");
+        format!("f-{plain}")
     }
-}
-
-fn id(name: &str) -> String {
-    let plain = name.replace(['[', '.'], "-").replace(']', "");
-    format!("f-{plain}")
 }
 
 /// Builder of the views of a form.
@@ -180,7 +165,7 @@ struct Views<'a> {
 }
 
 impl Views<'_> {
-    fn item(&self, item: &Item) -> ItemView {
+    fn item(&self, item: &'static Item) -> ItemView {
         match item {
             Item::Mode => ItemView::Mode,
             Item::Control(control) => {
@@ -195,19 +180,16 @@ impl Views<'_> {
 
     fn control(
         &self,
-        control: &Parameter,
+        control: &'static Parameter,
         name: String,
         value: &str,
         slot: Option<String>,
     ) -> ControlView {
         let (kind, options) = self.options(&control.kind, value);
         ControlView {
-            number: control.number,
-            id: id(&name),
-            label: control.label,
-            help: control.help,
-            placeholder: "",
-            class: control.class(),
+            control,
+            is_cell: false,
+            id: FormPage::id_of(&name),
             value: value.to_owned(),
             kind,
             options,
@@ -222,7 +204,7 @@ impl Views<'_> {
         own.map(Finding::text).collect()
     }
 
-    fn list(&self, list: &List) -> ListView {
+    fn list(&self, list: &'static List) -> ListView {
         let mut rows: Vec<RowView> = self
             .form
             .rows(list.name)
@@ -231,31 +213,20 @@ impl Views<'_> {
         // A blank row, so that one can be added without a script.
         let next = self.form.next_row(list.name).to_string();
         rows.push(self.row(list, &next, &Row::new()));
-        ListView {
-            name: list.name,
-            title: list.title,
-            item: list.item,
-            help: list.help,
-            rows,
-            template: self.row(list, NEW_ROW, &Row::new()),
-        }
+        ListView { list, rows, template: self.row(list, NEW_ROW, &Row::new()) }
     }
 
-    fn row(&self, list: &List, number: &str, row: &Row) -> RowView {
+    fn row(&self, list: &'static List, number: &str, row: &Row) -> RowView {
         let cells = list.columns.iter().map(|column| {
             let name = cell_name(list, number, column.name);
             let slot = (column.kind == Kind::Data).then(|| format!("{INPUTS}{number}"));
-            ControlView {
-                // The help of a column is an example.
-                placeholder: column.help,
-                help: "",
-                ..self.control(column, name, text(row, column.name), slot)
-            }
+            let view = self.control(column, name, text(row, column.name), slot);
+            ControlView { is_cell: true, ..view }
         });
         RowView {
             extra_name: cell_name(list, number, EXTRA),
             extra: text(row, EXTRA).to_owned(),
-            label: list.item.to_owned(),
+            label: list.item,
             cells: cells.collect(),
         }
     }
@@ -279,7 +250,8 @@ impl Views<'_> {
             Kind::Flavor => self.flavors(),
         };
         if !matches!(kind, Kind::Choice(_)) {
-            groups.insert(0, blank());
+            let blank = choice("", "Choose…");
+            groups.insert(0, Options { title: String::new(), choices: vec![blank] });
         }
         let mut choices = groups.iter_mut().flat_map(|group| &mut group.choices);
         match choices.find(|choice| choice.value == value) {
@@ -324,7 +296,7 @@ impl Views<'_> {
     fn flavors(&self) -> Vec<Options> {
         let mut groups = Vec::new();
         for flavor in self.lists.flavors.iter().flatten() {
-            let kind = kind_of(flavor);
+            let kind = flavor.flavor_type.as_ref().map(ToString::to_string).unwrap_or_default();
             if let Some(id) = flavor.flavor_id.as_deref() {
                 let info = flavor.flavor_info.as_deref();
                 let label = match info.map(display::hardware).unwrap_or_default() {
@@ -343,17 +315,8 @@ impl Views<'_> {
     }
 }
 
-fn kind_of(flavor: &TrainingFlavor) -> String {
-    let kind = flavor.flavor_type.as_ref();
-    kind.map(ToString::to_string).unwrap_or_default()
-}
-
 fn choice(value: &str, label: &str) -> Choice {
     Choice { value: value.to_owned(), label: label.to_owned(), is_chosen: false }
-}
-
-fn blank() -> Options {
-    Options { title: String::new(), choices: vec![choice("", "Choose…")] }
 }
 
 fn add(groups: &mut Vec<Options>, title: &str, choice: Choice) {

@@ -4,7 +4,6 @@ use std::path::{Component, Path};
 
 use crate::problem::Problem;
 
-/// Slot of the code.
 pub(crate) const CODE: &str = "code";
 /// Prefix of the slots of inputs, before the number of the row.
 pub(crate) const INPUTS: &str = "inputs-";

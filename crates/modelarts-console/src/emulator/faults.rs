@@ -7,7 +7,6 @@ use crate::access::visitor::Fields;
 /// Number of responses of a rule without a limit.
 const NO_LIMIT: u64 = u32::MAX as u64;
 
-/// A kind of fault.
 pub(crate) struct Kind {
     pub(crate) name: &'static str,
     /// Effect on the response.
@@ -18,32 +17,28 @@ pub(crate) struct Kind {
 
 /// Kinds of faults. The emulator executes the operation unless the label excludes it.
 pub(crate) const KINDS: [Kind; 13] = [
-    Kind {
-        name: "status",
-        label: "Error response, not executed",
-        members: &["status", "retry_after", "error_code", "error_msg"],
-    },
-    Kind {
-        name: "status-until",
-        label: "Error response until a time, not executed",
-        members: &["status", "seconds"],
-    },
-    Kind {
-        name: "html",
-        label: "HTML page of a load balancer, not executed",
-        members: &["status"],
-    },
-    Kind { name: "reset", label: "Connection reset, not executed", members: &[] },
-    Kind { name: "lost-answer", label: "Connection reset after the execution", members: &[] },
-    Kind { name: "reset-mid-body", label: "Body cut off", members: &[] },
-    Kind { name: "delay", label: "Delayed response", members: &["ms"] },
-    Kind { name: "unknown-phase", label: "Unknown phase", members: &["phase"] },
-    Kind { name: "unknown-secondary-phase", label: "Unknown secondary phase", members: &["phase"] },
-    Kind { name: "shifted-page", label: "Rows shifted by one", members: &[] },
-    Kind { name: "duplicate-rows", label: "Rows repeated", members: &[] },
-    Kind { name: "null-lists", label: "Lists that are null", members: &[] },
-    Kind { name: "totals-as-text", label: "Totals as text", members: &[] },
+    kind(
+        "status",
+        "Error response, not executed",
+        &["status", "retry_after", "error_code", "error_msg"],
+    ),
+    kind("status-until", "Error response until a time, not executed", &["status", "seconds"]),
+    kind("html", "HTML page of a load balancer, not executed", &["status"]),
+    kind("reset", "Connection reset, not executed", &[]),
+    kind("lost-answer", "Connection reset after the execution", &[]),
+    kind("reset-mid-body", "Body cut off", &[]),
+    kind("delay", "Delayed response", &["ms"]),
+    kind("unknown-phase", "Unknown phase", &["phase"]),
+    kind("unknown-secondary-phase", "Unknown secondary phase", &["phase"]),
+    kind("shifted-page", "Rows shifted by one", &[]),
+    kind("duplicate-rows", "Rows repeated", &[]),
+    kind("null-lists", "Lists that are null", &[]),
+    kind("totals-as-text", "Totals as text", &[]),
 ];
+
+const fn kind(name: &'static str, label: &'static str, members: &'static [&'static str]) -> Kind {
+    Kind { name, label, members }
+}
 
 /// A member of a rule that only some kinds have.
 pub(crate) struct Member {

@@ -9,12 +9,11 @@ use axum::{
 };
 
 use crate::{
-    access::visitor::{Fields, Visitor},
     action::Action,
     display,
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Question before a change, for browsers without scripts.
@@ -28,39 +27,24 @@ struct ConfirmPage {
 }
 
 pub(crate) fn routes() -> Router<State> {
+    let confirm_stop = |id, request| confirm(id, request, Action::Stop);
+    let confirm_delete = |id, request| confirm(id, request, Action::Delete);
     Router::new()
         .route("/jobs/{id}/stop", get(confirm_stop).post(stop))
         .route("/jobs/{id}/delete", get(confirm_delete).post(delete))
         .route("/jobs/{id}/description", post(describe))
 }
 
-async fn confirm_stop(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Page<ConfirmPage>, Problem> {
-    confirm(&state, &visitor, &id, Action::Stop).await
-}
-
-async fn confirm_delete(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-) -> Result<Page<ConfirmPage>, Problem> {
-    confirm(&state, &visitor, &id, Action::Delete).await
-}
-
 async fn confirm(
-    state: &State,
-    visitor: &Visitor,
-    id: &str,
+    Path(id): Path<String>,
+    UserRequest { state, visitor, .. }: UserRequest,
     action: Action,
 ) -> Result<Page<ConfirmPage>, Problem> {
-    let job = state.job(id).await?;
+    let job = state.job(&id).await?;
     let name = display::name(&job).to_owned();
     let title = format!("{} {name}", action.verb());
     Ok(Page(ConfirmPage {
-        layout: Layout::new(state, visitor, Section::Jobs, &title),
+        layout: Layout::new(&state, &visitor, Section::Jobs, &title),
         id: job.id().to_owned(),
         name,
         action,
@@ -79,11 +63,8 @@ async fn delete(Shared(state): Shared<State>, Path(id): Path<String>) -> Result<
     Ok(Redirect::to("/jobs"))
 }
 
-async fn describe(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Redirect, Problem> {
+async fn describe(Path(id): Path<String>, request: UserRequest) -> Result<Redirect, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
     // Browsers send the end of a line as two characters.
     let text = fields.get("description").unwrap_or_default();

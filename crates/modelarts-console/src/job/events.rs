@@ -1,22 +1,18 @@
 //! Tab with the events of a job.
 
 use askama::Template;
-use axum::{
-    Router,
-    extract::{Path, State as Shared},
-    routing::get,
-};
+use axum::{Router, extract::Path, routing::get};
 use modelarts_ext::{Event, Timestamp, types::EventLevel};
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Fields,
     job::{
         followed::{FollowedJob, Position},
         frame::{JobFrame, Tab},
     },
     page::{Layout, Page, Section, fragment},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Maximum number of rows of a page. A job has some tens of events.
@@ -59,7 +55,6 @@ impl EventFilter {
     }
 }
 
-/// An event as a row of the table.
 struct EventRow {
     /// Number of the event in the order of arrival.
     number: usize,
@@ -103,7 +98,6 @@ impl EventRow {
     }
 }
 
-/// Returns the name of the kind of an event, such as `task_finished`.
 fn kind_name(event: &Event) -> String {
     let kind = serde_json::to_value(event.kind()).unwrap_or_default();
     kind["kind"].as_str().unwrap_or("other").to_owned()
@@ -146,7 +140,6 @@ fn rows(filter: &EventFilter, first: usize, events: &[Event]) -> Vec<EventRow> {
     rows
 }
 
-/// A choice of a filter.
 struct Choice {
     value: String,
     label: String,
@@ -197,12 +190,8 @@ struct EventsPage {
     problem: Option<String>,
 }
 
-async fn show(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Page<EventsPage>, Problem> {
+async fn show(Path(id): Path<String>, request: UserRequest) -> Result<Page<EventsPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let followed = FollowedJob::follow(&state, &id).await?;
     let filter = EventFilter::parse(&fields);
     let events = &followed.state.events;

@@ -24,11 +24,8 @@ pub(crate) struct FollowedJob {
 }
 
 impl FollowedJob {
-    /// Follows the job with the id of an address, and waits for the first poll.
-    ///
-    /// # Errors
-    /// A problem with the status 404 if the job does not exist or the id is malformed, and that of
-    /// the service if it cannot be read.
+    /// Follows the job with the id of an address, and waits for the first poll. The status of the
+    /// problem is 404 if the job does not exist or the id is malformed.
     pub(crate) async fn follow(state: &State, id: &str) -> Result<Self, Problem> {
         let watch = state.watches.job(&state.handle(id)?);
         let known = watch.loaded().await;

@@ -1,17 +1,18 @@
 //! `JobFrame`: common parts of the tabs of a job.
 
+use askama::Template;
 use modelarts_ext::Job;
 
 use crate::{
     access::visitor::Visitor,
+    action::{Action, can_stop},
     display,
-    job::{followed::FollowedJob, head, summary},
-    page::{Layout, Section},
+    job::{followed::FollowedJob, summary},
+    page::{Layout, Section, fragment},
     problem::Problem,
     site::State,
 };
 
-/// Tab of the page of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tab {
     Overview,
@@ -22,11 +23,9 @@ pub(crate) enum Tab {
 }
 
 impl Tab {
-    /// All tabs in their order.
     pub(crate) const ALL: [Self; 5] =
         [Self::Overview, Self::Events, Self::Logs, Self::Usage, Self::Request];
 
-    /// Returns the title of the tab.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
@@ -59,13 +58,9 @@ impl Tab {
 
 /// Values that `job/layout.html` needs: the header of a job and its tabs.
 pub(crate) struct JobFrame {
-    /// Id of the job.
     pub(crate) id: String,
-    /// Current tab.
     pub(crate) tab: Tab,
-    /// Rendered header.
     pub(crate) head: String,
-    /// Rendered time line and diagnosis.
     pub(crate) summary: String,
 }
 
@@ -82,18 +77,56 @@ impl JobFrame {
         let frame = Self {
             id: job.id().to_owned(),
             tab,
-            head: head::render(state, visitor, job)?,
+            head: render_head(state, visitor, job)?,
             summary: summary::render(state, job, tab == Tab::Overview).await?,
         };
         Ok((Layout::new(state, visitor, Section::Jobs, &title), frame))
     }
 }
 
-/// Reads the job with the id of an address for a script of a page that is open. All open pages of
-/// a job share the response for a short time, until the poller of the job finds a change.
-///
-/// # Errors
-/// Those of [`Site::job`](crate::site::Site::job).
+#[derive(Template)]
+#[template(path = "job/head.html")]
+struct Head {
+    id: String,
+    name: String,
+    phase: String,
+    /// Class of the style sheet, and symbol of the phase.
+    style: &'static str,
+    symbol: &'static str,
+    /// Detailed phase, if it differs from the phase.
+    detail: Option<String>,
+    /// Time of the creation, RFC 3339.
+    created: String,
+    ran: Option<String>,
+    can_stop: bool,
+    csrf: String,
+    is_read_only: bool,
+}
+
+/// Renders the header of a job, which is the content of the element `job-head`. It makes no call,
+/// so streams may render it for each change.
+pub(crate) fn render_head(state: &State, visitor: &Visitor, job: &Job) -> Result<String, Problem> {
+    let phase = job.phase();
+    let (style, symbol) = display::phase_style(&phase);
+    let detail = job.secondary_phase().map(ToString::to_string);
+    let created = job.created_at();
+    fragment(&Head {
+        id: job.id().to_owned(),
+        name: display::name(job).to_owned(),
+        style,
+        symbol,
+        detail: detail.filter(|detail| detail != phase.as_str()),
+        created: created.map(|time| time.to_string()).unwrap_or_default(),
+        ran: job.time_run().map(display::duration),
+        can_stop: can_stop(job),
+        phase: phase.to_string(),
+        csrf: visitor.csrf.clone(),
+        is_read_only: state.settings.is_read_only,
+    })
+}
+
+/// Reads the job with the id of an address for a script of an open page. All open pages of a job
+/// share the response until the poller of the job finds a change.
 pub(crate) async fn load_shared(state: &State, id: &str) -> Result<Job, Problem> {
     let followed = FollowedJob::follow(state, id).await?;
     let version = format!("{} {}", followed.state.epoch, followed.state.head);

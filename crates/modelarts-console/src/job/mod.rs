@@ -1,6 +1,6 @@
 //! Page of one job.
 //!
-//! `frame` has what the tabs of a job share: `load`, the header (`head`), and the time line with
+//! `frame` has what the tabs of a job share: `load`, the header, and the time line with
 //! the diagnosis (`summary`). Each tab is a file with its own routes below `/jobs/{id}`. `actions`
 //! has the changes, and `stream` sends what the poller of the job (`followed`) finds.
 
@@ -8,7 +8,6 @@ mod actions;
 mod events;
 pub(crate) mod followed;
 pub(crate) mod frame;
-pub(crate) mod head;
 mod logs;
 mod overview;
 mod request;

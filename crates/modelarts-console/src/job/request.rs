@@ -1,21 +1,14 @@
 //! Request of a job: the body that creates it again, as a command and as programs.
 
 use askama::Template;
-use axum::{
-    Router,
-    extract::{Path, State as Shared},
-    routing::get,
-};
+use axum::{Router, extract::Path, routing::get};
 
 use crate::{
-    access::{
-        secrets::Secrets,
-        visitor::{Fields, Visitor},
-    },
+    access::visitor::Secrets,
     job::frame::{JobFrame, Tab},
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
     snippets::Snippets,
 };
 
@@ -34,11 +27,10 @@ pub(crate) fn routes() -> Router<State> {
 }
 
 async fn request(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Page<RequestPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Request).await?;
     let mut body = job.copy_as(job.name()).await?.body();

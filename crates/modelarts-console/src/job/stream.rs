@@ -17,7 +17,7 @@ use std::{collections::VecDeque, convert::Infallible, time::Duration};
 
 use axum::{
     Router,
-    extract::{Path, State as Shared},
+    extract::Path,
     http::HeaderMap,
     response::{Response, sse::Event as Message},
     routing::get,
@@ -26,11 +26,11 @@ use futures::stream;
 use tokio::sync::watch;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Visitor,
     job::{
         events::{EventFilter, render_rows},
         followed::Position,
-        head,
+        frame::{Tab, render_head},
         logs::lines::LogCounts,
     },
     live::{
@@ -38,9 +38,9 @@ use crate::{
         log::{LogState, LogWatch},
         pool::Viewer,
     },
+    page::{last_position, message, send_events, signal},
     problem::Problem,
-    site::State,
-    sse::{self, last_position, message, signal},
+    site::{State, UserRequest},
 };
 
 /// Pause after which a browser connects again.
@@ -50,38 +50,19 @@ pub(crate) fn routes() -> Router<State> {
     Router::new().route("/jobs/{id}/stream", get(open))
 }
 
-/// Tab of the page that is open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum View {
-    Overview,
-    Events,
-    Logs,
-}
-
-impl View {
-    fn parse(text: Option<&str>) -> Result<Self, Problem> {
-        match text {
-            None | Some("overview" | "usage" | "request") => Ok(Self::Overview),
-            Some("events") => Ok(Self::Events),
-            Some("logs") => Ok(Self::Logs),
-            Some(_) => {
-                Err(Problem::invalid("`view` must be overview, events, logs, usage or request"))
-            }
-        }
-    }
-}
-
 async fn open(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
     Path(id): Path<String>,
     headers: HeaderMap,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let handle = state.handle(&id)?;
-    let view = View::parse(fields.get("view"))?;
+    let view = fields.get("view").unwrap_or(Tab::Overview.name());
+    let tab = Tab::ALL.into_iter().find(|tab| tab.name() == view).ok_or_else(|| {
+        Problem::invalid("`view` must be overview, events, logs, usage or request")
+    })?;
     let job = state.watches.job(&handle);
-    let log = (view == View::Logs).then(|| state.watches.log(&handle));
+    let log = (tab == Tab::Logs).then(|| state.watches.log(&handle));
     let changes = Changes {
         job: job.changes(),
         log: log.as_ref().map(|log| log.changes()),
@@ -92,7 +73,7 @@ async fn open(
         position: last_position(&headers, &fields).and_then(Position::parse),
         state,
         visitor,
-        view,
+        tab,
         job,
         log,
         shown: Shown::default(),
@@ -111,10 +92,9 @@ async fn open(
             Some((Ok::<_, Infallible>(message), (page, changes, queue)))
         },
     );
-    Ok(sse::respond(messages))
+    Ok(send_events(messages))
 }
 
-/// Signals of changes.
 struct Changes {
     job: watch::Receiver<JobState>,
     log: Option<watch::Receiver<LogState>>,
@@ -149,7 +129,8 @@ impl Changes {
 struct PageStream {
     state: State,
     visitor: Visitor,
-    view: View,
+    /// Tab of the page that is open.
+    tab: Tab,
     filter: EventFilter,
     job: Viewer<JobWatch>,
     log: Option<Viewer<LogWatch>>,
@@ -179,7 +160,7 @@ impl PageStream {
         let known = self.position.filter(|known| {
             known.epoch == now.epoch
                 && known.events <= now.events
-                && (self.view != View::Logs
+                && (self.tab != Tab::Logs
                     || known.log_epoch == now.log_epoch && known.lines <= now.lines)
         });
         let mut messages = Vec::new();
@@ -190,12 +171,12 @@ impl PageStream {
         if let Some(read) = &job.job
             && known.head != now.head
         {
-            match head::render(&self.state, &self.visitor, read) {
+            match render_head(&self.state, &self.visitor, read) {
                 Ok(head) => messages.push(message("head", &head)),
                 Err(problem) => tracing::error!(?problem, "the header of a job"),
             }
         }
-        if self.view == View::Events {
+        if self.tab == Tab::Events {
             let new = &job.events[known.events..];
             match render_rows(&self.filter, known.events, new) {
                 Ok(rows) if rows.is_empty() => {}

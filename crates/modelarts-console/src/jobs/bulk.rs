@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use askama::Template;
 use axum::{
     Json,
-    extract::State as Shared,
     http::HeaderMap,
     response::{IntoResponse, Redirect, Response},
 };
@@ -14,18 +13,16 @@ use modelarts_ext::{Error, Job, jobs::JobHandle, types::Phase};
 use serde::Serialize;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
+    access::visitor::Fields,
     action::{Action, can_stop},
     display,
     jobs::query::Query,
     page::{Layout, Page, Section, is_script},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
-/// Maximum number of jobs of a request.
 const MAX_JOBS: usize = 100;
-/// Number of calls at the same time.
 const CONCURRENT: usize = 4;
 
 /// Reads the field `action`.
@@ -127,11 +124,8 @@ pub(super) struct ConfirmPage {
 }
 
 /// Page that confirms a change, for browsers without scripts.
-pub(super) async fn confirm(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Result<Page<ConfirmPage>, Problem> {
+pub(super) async fn confirm(request: UserRequest) -> Result<Page<ConfirmPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let action = action_of(&fields)?;
     let handles = jobs(&state, &fields)?;
     let candidates = stream::iter(handles)
@@ -148,13 +142,11 @@ pub(super) async fn confirm(
     }))
 }
 
-/// Result of the change of a job.
 #[derive(Serialize)]
 struct Outcome {
     id: String,
     /// Effect on the job; `None` if the change failed.
     result: Option<&'static str>,
-    /// Reason of the failure.
     error: Option<Problem>,
 }
 
@@ -167,32 +159,11 @@ struct ResultsPage {
     back: String,
 }
 
-/// Stops the jobs of the fields `id`.
-pub(super) async fn stop_jobs(
-    state: Shared<State>,
-    visitor: Visitor,
+/// Changes all jobs of the fields `id`, also after failures. A form returns to the list if there
+/// were none.
+pub(super) async fn change(
     headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Problem> {
-    change(state, visitor, headers, fields, Action::Stop).await
-}
-
-/// Deletes the jobs of the fields `id`.
-pub(super) async fn delete_jobs(
-    state: Shared<State>,
-    visitor: Visitor,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Problem> {
-    change(state, visitor, headers, fields, Action::Delete).await
-}
-
-/// Changes all jobs, also after failures. A form returns to the list if there were none.
-async fn change(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    headers: HeaderMap,
-    fields: Fields,
+    UserRequest { state, visitor, fields }: UserRequest,
     action: Action,
 ) -> Result<Response, Problem> {
     let handles = jobs(&state, &fields)?;

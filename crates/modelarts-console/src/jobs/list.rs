@@ -1,16 +1,22 @@
-//! Page with a list of jobs.
+//! Page with a list of jobs, and the addresses of the newest job.
 
 use askama::Template;
-use axum::extract::State as Shared;
+use axum::{
+    extract::{Path, RawQuery, State as Shared},
+    response::Redirect,
+};
 use futures::join;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
     action::Action,
-    jobs::{query::Query, view::ListView},
+    jobs::{
+        query::{Query, read},
+        search::Search,
+        view::ListView,
+    },
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 #[derive(Template)]
@@ -22,7 +28,6 @@ pub(crate) struct ListPage {
     /// Text of the search, as addresses have it, and the page.
     canonical: String,
     page: u64,
-    /// Reason why the search cannot be used.
     search_problem: Option<String>,
     /// Reason why the service did not return the list.
     problem: Option<Problem>,
@@ -33,17 +38,13 @@ pub(crate) struct ListPage {
     can_create: bool,
     /// Address of the stream of changes; `None` for a search that cannot be used.
     stream: Option<String>,
-    /// Address of this page.
     address: String,
     /// Seconds by which the clock of the service is ahead.
     ahead: i64,
 }
 
-pub(crate) async fn list(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    fields: Fields,
-) -> Page<ListPage> {
+pub(crate) async fn list(request: UserRequest) -> Page<ListPage> {
+    let UserRequest { state, visitor, fields } = request;
     let mut page = ListPage {
         layout: Layout::new(&state, &visitor, Section::Jobs, "Jobs"),
         search: fields.get("search").unwrap_or_default().to_owned(),
@@ -92,4 +93,36 @@ pub(crate) async fn list(
         }
     }
     Page(page)
+}
+
+/// Redirects `/jobs/@latest` to the page of the newest job.
+pub(super) async fn latest(
+    Shared(state): Shared<State>,
+    RawQuery(query): RawQuery,
+) -> Result<Redirect, Problem> {
+    redirect(&state, "", query).await
+}
+
+/// Redirects the addresses below `/jobs/@latest`, such as that of its logs.
+pub(super) async fn below_latest(
+    Shared(state): Shared<State>,
+    Path(rest): Path<String>,
+    RawQuery(query): RawQuery,
+) -> Result<Redirect, Problem> {
+    // Bytes that an address must encode were decoded.
+    let rest = rest.split('/').map(|segment| {
+        let segment = segment.as_bytes();
+        percent_encoding::percent_encode(segment, percent_encoding::NON_ALPHANUMERIC).to_string()
+    });
+    let rest: String = rest.map(|segment| format!("/{segment}")).collect();
+    redirect(&state, &rest, query).await
+}
+
+async fn redirect(state: &State, rest: &str, query: Option<String>) -> Result<Redirect, Problem> {
+    let (jobs, _) = read(state, &Search::default(), 1, 0).await?;
+    let job = jobs.first().ok_or_else(|| {
+        Problem::not_found("the project has no jobs yet").with_advice("create one first")
+    })?;
+    let query = query.map(|query| format!("?{query}")).unwrap_or_default();
+    Ok(Redirect::temporary(&format!("/jobs/{}{rest}{query}", job.id())))
 }

@@ -4,10 +4,8 @@
 // which `list` shows as a page and `stream` sends when they change.
 
 mod bulk;
-mod latest;
 mod list;
 mod query;
-mod row;
 mod search;
 mod stream;
 mod view;
@@ -17,15 +15,17 @@ use axum::{
     routing::{get, post},
 };
 
-use crate::site::State;
+use crate::{action::Action, site::State};
 
 pub(crate) fn routes() -> Router<State> {
+    let stop = |headers, request| bulk::change(headers, request, Action::Stop);
+    let delete = |headers, request| bulk::change(headers, request, Action::Delete);
     Router::new()
         .route("/jobs", get(list::list))
         .route("/jobs/stream", get(stream::stream))
         .route("/jobs/confirm", get(bulk::confirm))
-        .route("/jobs/stop", post(bulk::stop_jobs))
-        .route("/jobs/delete", post(bulk::delete_jobs))
-        .route("/jobs/@latest", get(latest::latest))
-        .route("/jobs/@latest/{*rest}", get(latest::below_latest))
+        .route("/jobs/stop", post(stop))
+        .route("/jobs/delete", post(delete))
+        .route("/jobs/@latest", get(list::latest))
+        .route("/jobs/@latest/{*rest}", get(list::below_latest))
 }

@@ -7,7 +7,8 @@ use modelarts_ext::{Error, Job, client::CurrentUser, types::Phase};
 
 use crate::{
     access::visitor::Fields,
-    jobs::search::{Key, PHASES, Search},
+    display::PHASES,
+    jobs::search::{Key, Search},
     problem::Problem,
     site::State,
 };
@@ -25,7 +26,6 @@ pub(crate) struct Query {
     pub(crate) page: u64,
 }
 
-/// The jobs of a page.
 pub(crate) struct Listing {
     pub(crate) jobs: Vec<Job>,
     /// Number of the jobs of the search; `None` if the service does not state it.
@@ -55,7 +55,6 @@ impl Query {
         Ok(Self { search, page: page? })
     }
 
-    /// Returns the address of the page.
     pub(crate) fn address(&self) -> String {
         address("/jobs", self, None)
     }
@@ -65,12 +64,6 @@ impl Query {
         address("/jobs/stream", self, last)
     }
 
-    /// Returns another page of the search.
-    pub(crate) fn with_page(&self, page: u64) -> Self {
-        Self { search: self.search.clone(), page }
-    }
-
-    /// Reads the jobs of the page.
     pub(crate) async fn read(&self, state: &State) -> Result<Listing, Problem> {
         let read = read(state, &self.search, PAGE_SIZE, self.page - 1);
         let (jobs, total) = read.await.map_err(|problem| self.explain(problem))?;
@@ -88,8 +81,7 @@ impl Query {
         match self.search.has(Key::User) && problem.code.is_some() {
             true => problem.with_advice(
                 "if the service does not search by the names of users, give the IAM id of the \
-                 user, \
-                 or `mine` for your own jobs",
+                 user, or `mine` for your own jobs",
             ),
             false => problem,
         }

@@ -4,27 +4,28 @@
 //! service does not return the list, and `resumed` is sent when it does again. Each event has the
 //! whole part, so a page that connects again misses nothing, and its position only saves events.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
-    extract::State as Shared,
     http::HeaderMap,
     response::{Response, sse::Event},
 };
 use futures::{StreamExt, stream};
 use modelarts_ext::types::Phase;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    access::visitor::Fields,
     jobs::{
         query::{Counts, Query},
         view::{ListView, position},
     },
-    live::lists::{Interruption, ListParts, ListReceiver, ListSender, ListState},
+    live::{
+        lists::{Interruption, ListParts, ListState, ListWatch},
+        pool::Viewer,
+    },
+    page::{last_position, message, send_events, signal},
     problem::Problem,
-    site::State,
-    sse,
+    site::{State, UserRequest},
 };
 
 /// Maximum age of the numbers of jobs while no phase in the rows changes.
@@ -38,33 +39,30 @@ struct Sent {
     interruption: Option<Interruption>,
 }
 
-pub(super) async fn stream(
-    Shared(state): Shared<State>,
-    headers: HeaderMap,
-    fields: Fields,
-) -> Result<Response, Problem> {
+pub(super) async fn stream(headers: HeaderMap, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let query = Query::parse(&fields).map_err(Problem::invalid)?;
-    let sent = Sent::at(sse::last_position(&headers, &fields).unwrap_or_default());
-    let key = query.address();
-    let mut receiver = state.lists.subscribe(&key, |sender| {
-        tokio::spawn(poll(state.clone(), query, key.clone(), sender));
-    });
+    let sent = Sent::at(last_position(&headers, &fields).unwrap_or_default());
+    let poll = |watch| poll(state.clone(), query.clone(), watch);
+    let viewer = state.watches.list(&query.address(), poll);
+    let mut receiver = viewer.subscribe();
     receiver.mark_changed();
     let mut closed = state.closed.clone();
     let closing = async move {
         // An error means that the server has ended.
         let _ = closed.wait_for(|closed| *closed).await;
     };
-    let events = stream::unfold((receiver, sent), changes)
+    let events = stream::unfold((viewer, receiver, sent), changes)
         .flat_map(|events| stream::iter(events.into_iter().map(Ok)))
         .take_until(closing);
-    Ok(sse::respond(events))
+    Ok(send_events(events))
 }
 
+/// A page that shows a list: its hold on the poller, the states, and what it has.
+type Page = (Viewer<ListWatch>, watch::Receiver<Option<ListState>>, Sent);
+
 /// Returns the events of the next change.
-async fn changes(
-    (mut receiver, mut sent): (ListReceiver, Sent),
-) -> Option<(Vec<Event>, (ListReceiver, Sent))> {
+async fn changes((viewer, mut receiver, mut sent): Page) -> Option<(Vec<Event>, Page)> {
     loop {
         receiver.changed().await.ok()?;
         let events = match &*receiver.borrow_and_update() {
@@ -72,7 +70,7 @@ async fn changes(
             None => Vec::new(),
         };
         if !events.is_empty() {
-            return Some((events, (receiver, sent)));
+            return Some((events, (viewer, receiver, sent)));
         }
     }
 }
@@ -102,14 +100,14 @@ impl Sent {
             self.interruption.clone_from(&state.interruption);
             events.push(match &state.interruption {
                 Some(interruption) => self.event("interrupted", &interruption.reason),
-                None => sse::signal("resumed").id(self.position()),
+                None => signal("resumed").id(self.position()),
             });
         }
         events
     }
 
     fn event(&self, name: &str, data: &str) -> Event {
-        sse::message(name, data).id(self.position())
+        message(name, data).id(self.position())
     }
 
     fn position(&self) -> String {
@@ -117,21 +115,17 @@ impl Sent {
     }
 }
 
-/// Reads a list until no page shows it.
-async fn poll(state: State, query: Query, key: String, sender: ListSender) {
+async fn poll(state: State, query: Query, watch: Arc<ListWatch>) {
     let mut poller = Poller { counts: None, counted: Instant::now(), phases: Vec::new() };
     loop {
         let read = poller.read(&state, &query).await;
-        sender.send_modify(|known| {
+        watch.send_modify(|known| {
             *known = Some(match read {
                 Ok(state) => state,
                 Err(problem) => interrupted(known.take().unwrap_or_default(), &problem),
             });
         });
-        let _ = tokio::time::timeout(state.settings.interval, sender.closed()).await;
-        if sender.is_closed() && state.lists.remove_unused(&key) {
-            return;
-        }
+        tokio::time::sleep(state.settings.interval).await;
     }
 }
 

@@ -1,21 +1,75 @@
-//! `ListView`: a list as the page shows it.
+//! `ListView`: a list as the page shows it, with its rows.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::SystemTime,
+};
 
 use askama::Template;
+use modelarts_ext::{Job, Timestamp};
 
 use crate::{
-    display::phase_style,
+    action::can_stop,
+    display::{self, PHASES, phase_style},
     jobs::{
         query::{Counts, Listing, PAGE_SIZE, Query},
-        row::JobRow,
-        search::{Key, PHASES},
+        search::Key,
     },
     live::lists::RenderedPart,
     page::fragment,
     problem::Problem,
     site::State,
 };
+
+#[derive(Hash)]
+pub(crate) struct JobRow {
+    pub(crate) id: String,
+    /// Name, or the id of a job without one.
+    pub(crate) name: String,
+    pub(crate) phase: String,
+    /// Class of the style sheet, and symbol of the phase.
+    pub(crate) style: &'static str,
+    pub(crate) symbol: &'static str,
+    pub(crate) can_stop: bool,
+    /// Reason of the phase, from the facts of the list.
+    pub(crate) why: String,
+    /// Time of the creation, RFC 3339.
+    pub(crate) created: String,
+    pub(crate) ran: String,
+    pub(crate) nodes: String,
+    pub(crate) flavor: String,
+    pub(crate) user: String,
+}
+
+impl JobRow {
+    pub(crate) fn new(job: &Job) -> Self {
+        let details = job.details();
+        let resource = details.spec.as_deref().and_then(|spec| spec.resource.as_deref());
+        let metadata = details.metadata.as_deref();
+        let phase = job.phase();
+        let (style, symbol) = phase_style(&phase);
+        let created = job.created_at();
+        let place = resource
+            .and_then(|resource| resource.pool_id.clone().or_else(|| resource.flavor_id.clone()));
+        Self {
+            id: job.id().to_owned(),
+            name: display::name(job).to_owned(),
+            can_stop: can_stop(job),
+            phase: phase.to_string(),
+            style,
+            symbol,
+            why: job.status_reason().unwrap_or_default(),
+            created: created.map(|time| time.to_string()).unwrap_or_default(),
+            ran: job.time_run().map(display::duration).unwrap_or_default(),
+            nodes: resource
+                .and_then(|resource| resource.node_count)
+                .map(|nodes| nodes.to_string())
+                .unwrap_or_default(),
+            flavor: place.unwrap_or_default(),
+            user: metadata.and_then(|metadata| metadata.user_name.clone()).unwrap_or_default(),
+        }
+    }
+}
 
 /// A link that adds a condition to the search, or removes it.
 #[derive(Hash)]
@@ -24,7 +78,6 @@ pub(crate) struct Chip {
     /// Class of the style sheet, and symbol.
     pub(crate) style: &'static str,
     pub(crate) symbol: &'static str,
-    /// Number of jobs.
     pub(crate) count: Option<String>,
     pub(crate) address: String,
     pub(crate) is_selected: bool,
@@ -51,9 +104,9 @@ pub(crate) struct Pages {
     pub(crate) last: Option<String>,
 }
 
-/// A list as the page shows it.
 pub(crate) struct ListView {
-    pub(crate) rows: Vec<JobRow>,
+    /// Rows with the ages of the jobs, which change without a change of the job.
+    pub(crate) rows: Vec<(JobRow, String)>,
     pub(crate) summary: Summary,
     pub(crate) is_read_only: bool,
 }
@@ -82,20 +135,24 @@ impl ListView {
         let jobs = listing.map(|listing| listing.jobs.as_slice());
         let rows = jobs.unwrap_or_default().iter();
         Self {
-            rows: rows.map(|job| JobRow::new(job, now)).collect(),
+            rows: rows.map(|job| (JobRow::new(job), age(job, now))).collect(),
             summary: Summary::new(query, listing, counts),
             is_read_only: state.settings.is_read_only,
         }
     }
 
-    /// Returns the address of the stream of changes of this view.
     pub(crate) fn stream_address(&self, query: &Query) -> String {
-        query.stream_address(Some(&position(version(&self.rows), version(&self.summary))))
+        query.stream_address(Some(&position(self.rows_version(), version(&self.summary))))
     }
 
     /// Renders the rows. Their version does not depend on their age, which scripts count.
     pub(crate) fn rows_part(&self) -> Result<RenderedPart, Problem> {
-        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: version(&self.rows) })
+        Ok(RenderedPart { html: fragment(&RowsPart { view: self })?, version: self.rows_version() })
+    }
+
+    fn rows_version(&self) -> u64 {
+        let rows: Vec<&JobRow> = self.rows.iter().map(|(row, _)| row).collect();
+        version(&rows)
     }
 
     /// Renders the phases and the links.
@@ -165,7 +222,7 @@ impl Pages {
         if page == 1 && !has_next {
             return None;
         }
-        let address = |page| query.with_page(page).address();
+        let address = |page| Query { search: query.search.clone(), page }.address();
         let previous = count.map_or(page, |count| page.min(count + 1)).saturating_sub(1);
         Some(Self {
             page: grouped(page),
@@ -176,6 +233,11 @@ impl Pages {
             last: count.filter(|count| *count != page).map(address),
         })
     }
+}
+
+fn age(job: &Job, now: SystemTime) -> String {
+    let age = job.created_at().map(|created| Timestamp::from(now).duration_since(created));
+    age.map(display::duration).unwrap_or_default()
 }
 
 /// Returns a number with commas, such as `10,000`.

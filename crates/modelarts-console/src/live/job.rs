@@ -12,7 +12,6 @@ use tokio::sync::watch;
 
 use crate::problem::Problem;
 
-/// Maximum number of updates that are taken at once.
 const CHUNK: usize = 4096;
 
 /// Phase and events of one job, followed for all pages that show it.
@@ -37,7 +36,6 @@ pub(crate) struct Feed<'a> {
     is_leading: bool,
 }
 
-/// State of a followed job.
 #[derive(Clone)]
 pub(crate) struct JobState {
     /// Number of this series of events, which another watch does not continue.
@@ -98,7 +96,6 @@ impl JobWatch {
         self.wait_for(|state| state.is_loaded).await
     }
 
-    /// Returns the state as soon as a condition holds.
     pub(crate) async fn wait_for(&self, condition: impl Fn(&JobState) -> bool) -> JobState {
         let mut changes = self.changes();
         // The sender is a field of this value, so the wait never fails.

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use futures::StreamExt;
-use modelarts_ext::{Error, JobHandle, LogItem, jobs::follow::JobUpdate};
+use modelarts_ext::{JobHandle, LogItem, jobs::follow::JobUpdate};
 use tokio::sync::watch;
 
 use crate::{
@@ -15,7 +15,6 @@ use crate::{
     problem::Problem,
 };
 
-/// Maximum number of updates that are taken at once.
 const CHUNK: usize = 4096;
 
 /// Logs of all tasks of one job, followed for all pages that show them.
@@ -24,7 +23,6 @@ pub(crate) struct LogWatch {
     state: watch::Sender<LogState>,
 }
 
-/// State of followed logs.
 #[derive(Clone)]
 pub(crate) struct LogState {
     /// Number of the current series of lines. Another number means that the lines began again.
@@ -46,28 +44,6 @@ impl LogState {
     }
 }
 
-/// Reason why the stream of the logs ended early.
-enum Failure {
-    Service(Error),
-    Spool(io::Error),
-}
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        Self::Spool(error)
-    }
-}
-
-impl From<Failure> for Problem {
-    fn from(failure: Failure) -> Self {
-        match failure {
-            Failure::Service(error) => error.into(),
-            Failure::Spool(error) => storage_problem(&error),
-        }
-    }
-}
-
-/// Returns the problem of the directory of temporary files.
 pub(crate) fn storage_problem(error: &io::Error) -> Problem {
     Problem::new(
         axum::http::StatusCode::INTERNAL_SERVER_ERROR,
@@ -91,12 +67,10 @@ impl LogWatch {
         }
     }
 
-    /// Returns the state now.
     pub(crate) fn state(&self) -> LogState {
         self.state.borrow().clone()
     }
 
-    /// Returns the changes of the state and of the number of lines.
     pub(crate) fn changes(&self) -> watch::Receiver<LogState> {
         self.state.subscribe()
     }
@@ -122,7 +96,7 @@ impl LogWatch {
             self.change(|state| {
                 state.is_loaded = true;
                 state.has_ended = is_read;
-                state.problem = read.err().map(Problem::from);
+                state.problem = read.err();
             });
             if is_read {
                 // The job runs again.
@@ -140,8 +114,9 @@ impl LogWatch {
 
     /// Reads the logs from their beginning until the job has ended. The same stream has the phase
     /// and the events of the job, so `watch` does not poll them meanwhile.
-    async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Failure> {
-        let spool = Arc::new(Spool::create()?);
+    async fn read(&self, watch: &JobWatch, interval: Duration) -> Result<(), Problem> {
+        let spool = Spool::create().map_err(|error| storage_problem(&error))?;
+        let spool = Arc::new(spool);
         self.change(|state| {
             state.epoch = random_epoch();
             state.spool = Some(Arc::clone(&spool));
@@ -164,13 +139,14 @@ impl LogWatch {
                         }
                         others.push(update);
                     }
-                    Err(error) => failure = Some(Failure::Service(error)),
+                    Err(error) => failure = Some(error.into()),
                 }
             }
             feed.take(others);
             let target = Arc::clone(&spool);
             let stored = tokio::task::spawn_blocking(move || target.append(lines)).await;
-            stored.map_err(io::Error::other)??;
+            let stored = stored.map_err(io::Error::other).flatten();
+            stored.map_err(|error| storage_problem(&error))?;
             self.change(|state| {
                 state.is_loaded = true;
                 state.problem = None;

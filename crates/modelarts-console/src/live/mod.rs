@@ -1,9 +1,10 @@
 //! Live state of jobs: one poller for each job, for all pages that show it.
 //!
-//! [`Watches::job`] follows the phase and the events of a job, and [`Watches::log`] its logs, which
-//! may be large, so they are read only while a page shows them. The stream of the logs has the
-//! phase and the events too, and replaces the polls of the job. `pool` ends both some time after
-//! the last page has left. `spool` keeps the lines of logs in files of a temporary directory.
+//! [`Watches::job`] follows the phase and the events of a job, [`Watches::list`] a list of jobs,
+//! and [`Watches::log`] logs, which may be large, so they are read only while a page shows them.
+//! The stream of the logs has the phase and the events too, and replaces the polls of the job.
+//! `pool` ends all of them some time after the last page has left. `spool` keeps the lines of logs
+//! in files of a temporary directory.
 
 pub(crate) mod job;
 pub(crate) mod lists;
@@ -21,6 +22,7 @@ use modelarts_ext::JobHandle;
 
 use crate::live::{
     job::JobWatch,
+    lists::ListWatch,
     log::LogWatch,
     pool::{Pool, Viewer},
 };
@@ -33,11 +35,17 @@ pub(crate) struct Watches {
     interval: Duration,
     jobs: Pool<JobWatch>,
     logs: Pool<LogWatch>,
+    lists: Pool<ListWatch>,
 }
 
 impl Watches {
     pub(crate) fn new(interval: Duration) -> Self {
-        Self { interval, jobs: Pool::new(LINGER), logs: Pool::new(LINGER) }
+        Self {
+            interval,
+            jobs: Pool::new(LINGER),
+            logs: Pool::new(LINGER),
+            lists: Pool::new(LINGER),
+        }
     }
 
     /// Follows the phase and the events of a job.
@@ -54,9 +62,22 @@ impl Watches {
         self.logs.view(job.id(), make, |watch: Arc<LogWatch>| watch.poll(self.job(job), interval))
     }
 
+    /// Follows a list of jobs with the key of its search and page.
+    pub(crate) fn list<F>(
+        &self,
+        key: &str,
+        poll: impl FnOnce(Arc<ListWatch>) -> F,
+    ) -> Viewer<ListWatch>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.lists.view(key, || ListWatch::new(None), poll)
+    }
+
     /// Ends all pollers.
     pub(crate) fn close(&self) {
         self.jobs.close();
         self.logs.close();
+        self.lists.close();
     }
 }

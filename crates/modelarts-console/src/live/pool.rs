@@ -64,13 +64,11 @@ impl<W: Send + Sync + 'static> Pool<W> {
         viewer
     }
 
-    /// Returns the number of pollers.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.lock().len()
     }
 
-    /// Ends all pollers.
     pub(crate) fn close(&self) {
         for (_, (_, task)) in self.entries.lock().drain() {
             task.abort();

@@ -4,7 +4,6 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::Regex;
 
-/// Level of a line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Error,
@@ -36,7 +35,6 @@ impl Level {
         }
     }
 
-    /// Returns the level of a line.
     pub(crate) fn of(line: &str) -> Option<Self> {
         let is_of = |level: &Self| level.expression().is_some_and(|it| it.is_match(line));
         [Self::Error, Self::Warning].into_iter().find(is_of)

@@ -8,6 +8,7 @@ use std::{sync::LazyLock, time::Duration};
 
 use modelarts_ext::CreateJob;
 use serde::Deserialize;
+use serde_json::Value;
 
 /// Path of the hours of auto stop.
 pub(crate) const AUTO_STOP: &str = "spec.auto_stop.duration";
@@ -52,7 +53,6 @@ impl Mode {
     }
 }
 
-/// Kind of a control.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", bound(deserialize = "'de: 'static"))]
 pub(crate) enum Kind {
@@ -185,7 +185,6 @@ pub(crate) enum Item {
     List(List),
 }
 
-/// Group of the form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Group {
@@ -218,7 +217,6 @@ impl Parameter {
     }
 }
 
-/// Returns the groups of the form.
 pub(crate) fn groups() -> impl Iterator<Item = &'static Group> {
     GROUPS.iter().filter(|group| !group.title.is_empty())
 }
@@ -243,6 +241,28 @@ pub(crate) fn lists() -> impl Iterator<Item = &'static List> {
         Item::List(list) => Some(list),
         _ => None,
     })
+}
+
+/// Returns the JSON pointer of a path such as `spec.resource.node_count`. The key of an annotation
+/// may contain dots and slashes.
+pub(crate) fn pointer(path: &str) -> String {
+    const ANNOTATIONS: &str = "metadata.annotations.";
+    match path.strip_prefix(ANNOTATIONS) {
+        Some(key) => format!("/metadata/annotations/{}", step(key)),
+        None => format!("/{}", path.replace('.', "/")),
+    }
+}
+
+/// Returns a key as a step of a JSON pointer.
+pub(crate) fn step(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Removes and returns the value at a JSON pointer.
+pub(crate) fn take(value: &mut Value, pointer: &str) -> Option<Value> {
+    let (parent, key) = pointer.rsplit_once('/')?;
+    let parent = value.pointer_mut(parent)?.as_object_mut()?;
+    parent.remove(&key.replace("~1", "/").replace("~0", "~"))
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     display::obs_address,
-    json_path::{self, pointer, step},
-    parameters::{Kind, Method, parameters},
+    parameters::{self, Kind, Method, parameters, pointer, step},
 };
 
 /// Paths of fields with their defaults, which the details of a job contain although no one set
@@ -28,7 +27,6 @@ pub(super) struct Description {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A setting.
 pub(super) struct Piece {
     pub(super) flag: Option<(&'static str, String)>,
     /// Call of the builder of a job, such as `.nodes(2)`.
@@ -115,7 +113,6 @@ impl Description {
         }
     }
 
-    /// Adds the code directory and the script.
     fn code(&mut self, rest: &mut Rest) -> Option<()> {
         let code_dir = rest.address("/algorithm/code_dir");
         let boot_file = rest.address("/algorithm/boot_file");
@@ -391,9 +388,8 @@ impl Rest {
         text.filter(|text| !text.is_empty())
     }
 
-    /// Removes and returns the value at a path.
     fn take(&mut self, path: &str) -> Option<Value> {
-        json_path::take(&mut self.0, path)
+        parameters::take(&mut self.0, path)
     }
 
     /// Removes and returns the text at a path.

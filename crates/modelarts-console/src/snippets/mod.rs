@@ -1,13 +1,11 @@
 //! `Snippets`: a job as a request body, a command, a program and a request of curl.
 //!
 //! `description` cuts the body into pieces, each of which is a flag of `modelarts submit` and a
-//! call of the SDK. `command`, `program` and `request` join them.
+//! call of the SDK. `command` and `program` join them.
 
 mod command;
 pub(crate) mod description;
 mod program;
-mod request;
-mod shell;
 
 use modelarts_ext::Client;
 use serde_json::Value;
@@ -19,9 +17,7 @@ use crate::snippets::description::Description;
 pub(crate) struct Snippets {
     /// Body of the request, as indented JSON.
     pub(crate) body: String,
-    /// Command of `modelarts`.
     pub(crate) command: String,
-    /// Program in Rust.
     pub(crate) program: String,
     /// Command of curl, which takes the token from the variable `TOKEN`.
     pub(crate) curl: String,
@@ -33,9 +29,9 @@ impl Snippets {
         let json = format!("{body:#}");
         let description = Description::new(client, body);
         Self {
-            command: command::render(description.as_ref(), context, &json),
+            command: command::modelarts(description.as_ref(), context, &json),
             program: program::render(description.as_ref(), &json),
-            curl: request::render(client, &json),
+            curl: command::curl(client, &json),
             body: json,
         }
     }

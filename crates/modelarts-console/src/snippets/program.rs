@@ -28,10 +28,9 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
         None => {
             let hashes = "#".repeat(longest_end(json) + 1);
             format!(
-                "client\n        .training_jobs()\n        .from_json(BODY)?\n        .submit()\n  \
-                       \
-                 .await?;\n    println!(\"{{job}}\");\n    Ok(())\n}}\n\nconst BODY: &str = \
-                 r{hashes}\"{json}\"{hashes};\n"
+                "client\n        .training_jobs()\n        .from_json(BODY)?\n        \
+                 .submit()\n        .await?;\n    println!(\"{{job}}\");\n    Ok(())\n}}\n\n\
+                 const BODY: &str = r{hashes}\"{json}\"{hashes};\n"
             )
         }
     };
@@ -41,8 +40,7 @@ pub(super) fn render(description: Option<&Description>, json: &str) -> String {
     };
     format!(
         "{duration}{import}\n#[tokio::main]\nasync fn main() -> Result<(), modelarts_ext::Error> \
-         {{\n    \
-         let client = Client::from_env()?;\n    let job = {job}{end}"
+         {{\n    let client = Client::from_env()?;\n    let job = {job}{end}"
     )
 }
 

@@ -5,9 +5,8 @@ use std::{fs, io, path::Path};
 use modelarts_ext::api::{FIELDS, Field, Operation, ParameterLocation, Shape};
 use serde_json::{Map, Value};
 
-use crate::{failure::Failure, suggestion::nearest};
+use crate::{failure::Failure, wording::near_or};
 
-/// Maximum index of an element of a list.
 const MAX_INDEX: usize = 1_000;
 
 /// Reads the body and sets the fields; `None` if there are neither.
@@ -68,7 +67,6 @@ fn parse(text: &str) -> Result<Value, Failure> {
     serde_json::from_str(&content).map_err(|error| invalid(place, &error))
 }
 
-/// A step of a path.
 enum Step<'a> {
     Name(&'a str),
     Index(usize),
@@ -144,11 +142,9 @@ fn set(body: &mut Value, shape: Shape, path: &str, text: &str) -> Result<(), Str
 fn field(schema: &str, name: &str) -> Result<&'static Field, String> {
     let fields = || FIELDS.iter().filter(|field| field.schema == schema);
     fields().find(|field| field.name == name).ok_or_else(|| {
-        let names = fields().map(|field| field.name);
-        let hint = match nearest(name, names.clone()) {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => format!("it must be one of: {}", Vec::from_iter(names).join(", ")),
-        };
+        let names: Vec<&str> = fields().map(|field| field.name).collect();
+        let all = || format!("it must be one of: {}", names.join(", "));
+        let hint = near_or(name, names.iter().copied(), all);
         format!("no field is called {name}; {hint}")
     })
 }

@@ -2,25 +2,32 @@
 
 mod body;
 mod description;
-mod request;
 
 pub(crate) use description::{DOCUMENT, OperationDetails, OperationRow, documented};
-pub(crate) use request::PreparedRequest;
+
+use std::collections::BTreeMap;
 
 use clap::Args;
 use futures::{StreamExt, stream};
 use modelarts_ext::{
     api::{Effect, OPERATIONS, Offset, Operation, Pagination},
+    masking::mask,
     operations::OperationCall,
 };
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    confirmation::confirm, exit_status::ExitStatus, failure::Failure, output::Format, secrets,
-    session::Session, suggestion::nearest, terminal,
+    confirmation::confirm,
+    exit_status::ExitStatus,
+    failure::Failure,
+    output::{Document, Format},
+    session::Session,
+    terminal::note_masked,
+    wording::near_or,
 };
 
-/// Help of the body.
 const LONG_HELP: &str = "\
 The formats json, ndjson and yaml print the JSON of the service, which is not covered by the \
 schemas of this program and has no schema_version. Values of environment variables, tokens and \
@@ -130,10 +137,8 @@ impl Api {
                 ))
             })?;
             if name == "body" || !names().any(|known| known == name) {
-                let hint = match nearest(name, names().filter(|name| *name != "body")) {
-                    Some(nearest) => format!("did you mean {nearest}?"),
-                    None => format!("`modelarts api {} --describe` lists them", operation.id),
-                };
+                let list = || format!("`modelarts api {} --describe` lists them", operation.id);
+                let hint = near_or(name, names().filter(|name| *name != "body"), list);
                 return Err(Failure::usage(format_args!(
                     "{} has no parameter {name}; {hint}",
                     operation.id
@@ -146,7 +151,7 @@ impl Api {
 
     fn print(&self, session: &Session, mut value: Value) -> Result<(), Failure> {
         if !self.show_secrets {
-            print_notice(secrets::mask(&mut value));
+            note_masked(mask(&mut value));
         }
         match session.output.format {
             Format::Id => session.output.ids(rows(&value).into_iter().map(id)),
@@ -163,7 +168,7 @@ impl Api {
         while let Some(page) = pages.next().await.transpose()? {
             let mut rows = page.items;
             if !self.show_secrets {
-                masked += rows.iter_mut().map(secrets::mask).sum::<usize>();
+                masked += rows.iter_mut().map(mask).sum::<usize>();
             }
             match session.output.format {
                 Format::Id => session.output.ids(rows.iter().map(id))?,
@@ -173,7 +178,7 @@ impl Api {
                 _ => all.append(&mut rows),
             }
         }
-        print_notice(masked);
+        note_masked(masked);
         if matches!(session.output.format, Format::Id | Format::Ndjson) {
             return Ok(());
         }
@@ -191,10 +196,8 @@ fn find(name: &str) -> Result<&'static Operation, Failure> {
         operation.id.eq_ignore_ascii_case(name) || operation.method_name == name
     };
     OPERATIONS.iter().find(is_named).ok_or_else(|| {
-        let hint = match nearest(name, OPERATIONS.iter().map(|operation| operation.id)) {
-            Some(nearest) => format!("did you mean {nearest}?"),
-            None => "`modelarts api` lists all".to_owned(),
-        };
+        let ids = OPERATIONS.iter().map(|operation| operation.id);
+        let hint = near_or(name, ids, || "`modelarts api` lists all".to_owned());
         Failure::usage(format_args!("no operation is called {name}; {hint}"))
     })
 }
@@ -212,7 +215,6 @@ fn pagination(operation: &'static Operation) -> Result<Pagination, Failure> {
     )))
 }
 
-/// Returns `true` if the operation deletes something.
 fn destroys(operation: &Operation) -> bool {
     operation.method == "DELETE" || operation.method_name.contains("delete")
 }
@@ -230,15 +232,62 @@ fn rows(value: &Value) -> Vec<&Value> {
     list.map_or_else(|| vec![value], |rows| rows.iter().collect())
 }
 
-/// Returns the id of a row.
 fn id(row: &Value) -> Option<&str> {
     let id = row.get("id").or_else(|| row.pointer("/metadata/id"));
     id.and_then(Value::as_str)
 }
 
-fn print_notice(masked: usize) {
-    if let Some(notice) = secrets::notice(masked) {
-        terminal::note(notice);
+/// A request without its signature.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct PreparedRequest {
+    /// Operation.
+    operation: &'static str,
+    /// HTTP method.
+    method: String,
+    /// Address with the query.
+    url: String,
+    /// Headers, without those of the signature.
+    headers: BTreeMap<String, String>,
+    /// JSON body; null if there is none.
+    body: Option<Value>,
+}
+
+impl PreparedRequest {
+    /// Builds the request. Secrets in its body are masked unless `show_secrets` is set.
+    pub(crate) fn new(call: &OperationCall, show_secrets: bool) -> Result<Self, Failure> {
+        let request = call.request()?;
+        let headers = request.headers().iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            (name.to_string(), value.into_owned())
+        });
+        let bytes = request.body().and_then(|body| body.as_bytes());
+        let body = bytes.map(serde_json::from_slice).transpose();
+        let mut body: Option<Value> = body.map_err(Failure::local)?;
+        if let Some(body) = &mut body
+            && !show_secrets
+        {
+            mask(body);
+        }
+        Ok(Self {
+            operation: call.operation().id,
+            method: request.method().to_string(),
+            url: request.url().to_string(),
+            headers: headers.collect(),
+            body,
+        })
+    }
+}
+
+impl Document for PreparedRequest {
+    fn text(&self, _wide: bool, _width: Option<u16>) -> String {
+        let mut text = format!("{} {}", self.method, self.url);
+        for (name, value) in &self.headers {
+            text += &format!("\n{name}: {value}");
+        }
+        if let Some(body) = &self.body {
+            text += &format!("\n\n{body:#}");
+        }
+        text
     }
 }
 

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use futures::TryStreamExt;
+use modelarts_console::display;
 use modelarts_ext::{
     Timestamp,
     types::{Algorithm, AlgorithmEngine},
@@ -13,9 +14,9 @@ use crate::{
     commands::jobs::whole_number,
     exit_status::ExitStatus,
     failure::Failure,
-    output::{Column, Document, Row, or_dash},
+    output::{Column, Document, Row, non_empty, or_dash},
     session::Session,
-    terminal::{self, Emphasis, Terminal},
+    terminal::{Emphasis, Terminal},
 };
 
 #[derive(Debug, Args)]
@@ -100,19 +101,10 @@ pub(crate) struct HyperParameter {
     editable: Option<bool>,
 }
 
-/// Returns the text unless it is empty.
-fn text(text: Option<&String>) -> Option<String> {
-    text.filter(|text| !text.is_empty()).cloned()
-}
-
 fn engine(engine: &AlgorithmEngine) -> Option<String> {
-    let name = text(engine.engine_name.as_ref());
-    let version = text(engine.engine_version.as_ref());
-    let preset = match (name, version) {
-        (Some(name), Some(version)) => Some(format!("{name} {version}")),
-        (name, version) => name.or(version),
-    };
-    preset.or_else(|| text(engine.engine_id.as_ref())).or_else(|| text(engine.image_url.as_ref()))
+    let (name, version) = (engine.engine_name.as_deref(), engine.engine_version.as_deref());
+    let preset = display::engine(name, version, engine.engine_id.as_deref());
+    preset.or_else(|| non_empty(&engine.image_url))
 }
 
 impl AlgorithmRow {
@@ -121,12 +113,12 @@ impl AlgorithmRow {
         let config = algorithm.job_config.as_deref();
         let created = metadata.create_time.filter(|millis| *millis > 0);
         Some(Self {
-            id: text(metadata.id.as_ref())?,
-            name: text(metadata.name.as_ref()),
+            id: non_empty(&metadata.id)?,
+            name: non_empty(&metadata.name),
             engine: config.and_then(|config| engine(config.engine.as_deref()?)),
             created_at: created.map(|millis| Timestamp::from_epoch_millis(millis).to_string()),
-            user: text(metadata.user_name.as_ref()),
-            description: text(metadata.description.as_ref()),
+            user: non_empty(&metadata.user_name),
+            description: non_empty(&metadata.description),
         })
     }
 }
@@ -139,7 +131,7 @@ impl AlgorithmDetails {
             let is_secret = constraint.is_some_and(|rules| rules.sensitive == Some(true));
             Some(HyperParameter {
                 name: parameter.name.clone()?,
-                value: text(parameter.value.as_ref()).filter(|_| !is_secret),
+                value: non_empty(&parameter.value).filter(|_| !is_secret),
                 kind: constraint.and_then(|rules| Some(rules.type_.as_ref()?.to_string())),
                 required: constraint.and_then(|rules| rules.required),
                 editable: constraint.and_then(|rules| rules.editable),
@@ -147,9 +139,9 @@ impl AlgorithmDetails {
         });
         Some(Self {
             row: AlgorithmRow::new(algorithm)?,
-            code_dir: text(config.code_dir.as_ref()),
-            boot_file: text(config.boot_file.as_ref()),
-            command: text(config.command.as_ref()),
+            code_dir: non_empty(&config.code_dir),
+            boot_file: non_empty(&config.boot_file),
+            command: non_empty(&config.command),
             inputs: config.inputs.iter().filter_map(|input| input.name.clone()).collect(),
             outputs: config.outputs.iter().filter_map(|output| output.name.clone()).collect(),
             parameters: parameters.collect(),
@@ -239,9 +231,7 @@ impl Algorithms {
             left -= rows.len();
             rows
         });
-        if session.output.list(pages).await? == 0 && session.output.is_text() {
-            terminal::note("no algorithms");
-        }
+        session.output.list_or_note(pages, "no algorithms").await?;
         Ok(ExitStatus::Success)
     }
 }

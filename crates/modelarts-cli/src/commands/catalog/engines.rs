@@ -9,9 +9,8 @@ use serde::Serialize;
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
-    output::{Column, Row, or_dash},
+    output::{Column, Row, non_empty, or_dash},
     session::Session,
-    terminal,
 };
 
 #[derive(Debug, Args)]
@@ -59,21 +58,20 @@ pub(crate) struct EngineRow {
 
 impl EngineRow {
     fn new(engine: &TrainingEngine) -> Option<Self> {
-        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
         let images = engine.image_info.as_ref();
-        let cpu_image = images.and_then(|images| text(&images.cpu_image_url));
-        let gpu_image = images.and_then(|images| text(&images.gpu_image_url));
+        let cpu_image = images.and_then(|images| non_empty(&images.cpu_image_url));
+        let gpu_image = images.and_then(|images| non_empty(&images.gpu_image_url));
         let kinds = [cpu_image.as_ref().map(|_| Kind::Cpu), gpu_image.as_ref().map(|_| Kind::Gpu)];
         let tags = engine.tags.iter().filter_map(|tag| tag.key.clone());
         Some(Self {
-            id: text(&engine.engine_id)?,
-            name: text(&engine.engine_name),
-            version: text(&engine.engine_version),
+            id: non_empty(&engine.engine_id)?,
+            name: non_empty(&engine.engine_name),
+            version: non_empty(&engine.engine_version),
             kinds: kinds.into_iter().flatten().collect(),
             cpu_image,
             gpu_image,
             tags: tags.collect(),
-            run_user: text(&engine.run_user),
+            run_user: non_empty(&engine.run_user),
             v1_compatible: engine.v1_compatible,
         })
     }
@@ -113,9 +111,7 @@ impl Engines {
             let rows = page.items.iter().filter_map(EngineRow::new);
             rows.filter(|row| self.fits(row)).collect()
         });
-        if session.output.list::<EngineRow>(pages).await? == 0 && session.output.is_text() {
-            terminal::note("no engines");
-        }
+        session.output.list_or_note::<EngineRow>(pages, "no engines").await?;
         Ok(ExitStatus::Success)
     }
 

@@ -12,7 +12,6 @@ use crate::{
     failure::Failure,
     output::{Column, Row, or_dash},
     session::Session,
-    terminal,
 };
 
 #[derive(Debug, Args)]
@@ -171,9 +170,7 @@ impl Flavors {
             let rows = page.items.iter().filter_map(FlavorRow::new);
             rows.filter(|row| self.fits(row)).collect()
         });
-        if session.output.list::<FlavorRow>(pages).await? == 0 && session.output.is_text() {
-            terminal::note("no flavors");
-        }
+        session.output.list_or_note::<FlavorRow>(pages, "no flavors").await?;
         Ok(ExitStatus::Success)
     }
 

@@ -4,7 +4,7 @@ use std::{env, io, io::Write, path::Path};
 
 use tempfile::{Builder, TempPath};
 
-use crate::state_directory::state_directory;
+use crate::state::state_directory;
 
 /// Returns `true` if a browser can appear before the user: not for a login from another machine,
 /// and not without a display.
@@ -17,10 +17,8 @@ pub(super) fn has_desktop() -> bool {
     has_display && !is_set("SSH_CONNECTION")
 }
 
-/// Opens a login link in the browser. Returns the file that the browser reads, which must exist
-/// until then; `None` if no browser was found.
-///
-/// The link is in a file, because other users of this machine can read the arguments of programs.
+/// Opens a login link, which a file has because other users can read the arguments of programs. The
+/// browser reads the file later. `None` if no browser was found.
 pub(super) fn open(link: &str) -> Option<TempPath> {
     let directory = state_directory().ok_or_else(|| io::Error::other("no home directory"));
     let opened = directory.and_then(|directory| {

@@ -1,7 +1,6 @@
 //! `modelarts console`.
 
 mod browser;
-mod key;
 pub(crate) mod page;
 
 use std::net::SocketAddr;
@@ -19,7 +18,6 @@ use crate::{
     session::Session,
 };
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 The page is for this user on this machine only: the link logs a browser in, and is valid once. The
 next link is printed when it was used. A session lasts 12 hours, also over a restart on the same

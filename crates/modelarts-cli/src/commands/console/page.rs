@@ -1,14 +1,28 @@
 //! Start of the page, with the port and the sessions that a user expects.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::{
+    fs, io,
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+};
 
 use modelarts_console::{Console, ConsoleBuilder};
 use modelarts_ext::Client;
+use ring::rand::{SystemRandom, generate};
 
-use crate::{commands::console::key, failure::Failure, job_reference::project};
+use crate::{
+    failure::Failure,
+    job_reference::project,
+    state::{self, state_directory},
+};
 
 /// Ports that are tried in this order, so that a bookmark and the session of a browser stay valid.
 const PORTS: std::ops::Range<u16> = 8900..8910;
+
+/// File with the key in the state directory. Only this user can read it.
+const FILE: &str = "console.key";
+/// Length of the key, in bytes.
+const LENGTH: usize = 32;
 
 /// Rejects an address that other machines can reach. `flag` is the flag of the address.
 pub(crate) fn check_address(listen: Option<SocketAddr>, flag: &str) -> Result<(), Failure> {
@@ -31,7 +45,7 @@ pub(crate) async fn start_page(
     settings: impl Fn(ConsoleBuilder) -> ConsoleBuilder,
 ) -> Result<Console, Failure> {
     // Sessions of a page for another project are not valid, because a browser may still show it.
-    let key = key::stored().map(|key| [&key, project(client).as_bytes()].concat());
+    let key = stored_key().map(|key| [&key, project(client).as_bytes()].concat());
     let start = |address| {
         let builder = settings(Console::builder(client.clone())).listen(address);
         let builder = builder.on_login_link(|link| note!("Next link for a browser: {link}"));
@@ -59,4 +73,34 @@ pub(crate) async fn start_page(
         }
     }
     Err(failure)
+}
+
+/// Returns the key of this user, which the first call creates, so that browsers stay logged in when
+/// the page starts again. `None` if it cannot be stored: sessions end with the page then.
+fn stored_key() -> Option<Vec<u8>> {
+    let path = state_directory()?.join(FILE);
+    let key = read_key(&path).map_or_else(|| create_key(&path), Ok);
+    key.inspect_err(|error| tracing::debug!(%error, "sessions end with the page")).ok()
+}
+
+/// Returns the key in a file. `None` if it has none, or if other users could have read it.
+fn read_key(path: &Path) -> Option<Vec<u8>> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+
+        let mode = fs::metadata(path).ok()?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return None;
+        }
+    }
+    fs::read(path).ok().filter(|key| key.len() == LENGTH)
+}
+
+fn create_key(path: &Path) -> io::Result<Vec<u8>> {
+    let key: [u8; LENGTH] = generate(&SystemRandom::new())
+        .map_err(|_| io::Error::other("the system has no random numbers"))?
+        .expose();
+    state::replace(path, &key)?;
+    Ok(key.to_vec())
 }

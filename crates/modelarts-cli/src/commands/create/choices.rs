@@ -20,7 +20,6 @@ pub(crate) async fn complete(draft: &mut Draft, client: &Client) -> Result<(), F
     complete_engine(draft, client).await
 }
 
-/// Sets the default engine of the service if the draft needs one.
 pub(crate) async fn complete_engine(draft: &mut Draft, client: &Client) -> Result<(), Failure> {
     if draft.needs_engine() {
         let (name, version) = default_engine(client).await?;
@@ -71,7 +70,7 @@ async fn missing_flavor(client: &Client) -> Failure {
                 let hardware = flavor.flavor_info.as_deref().map(hardware);
                 Some(format!("\n  {id:width$}  {}", hardware.unwrap_or_default()))
             });
-            let lines: String = lines.map(|line| line.trim_end().to_owned() + "").collect();
+            let lines: String = lines.map(|line| line.trim_end().to_owned()).collect();
             Failure::usage(format_args!("{rule}; it must be one of:{lines}"))
         }
         Ok(_) => Failure::usage(format_args!("{rule}; --pool names a dedicated pool")),

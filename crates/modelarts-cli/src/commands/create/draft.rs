@@ -8,6 +8,7 @@ use std::{
 use modelarts_ext::{
     CreateJob, TrainingJobs,
     jobs::create::{Input, Output},
+    spelling::nearest,
 };
 use serde_json::Value;
 
@@ -45,7 +46,6 @@ pub(crate) struct Draft {
     pub(crate) outputs: Vec<String>,
     /// Bucket for staging, if it is not that of the context.
     pub(crate) bucket: Option<String>,
-    /// The file that describes the job.
     pub(crate) file: Option<JobFile>,
     /// Environment variables whose values may be secrets.
     pub(crate) inherited: Vec<String>,
@@ -116,7 +116,6 @@ impl Draft {
         self.code.is_some() || !self.data.is_empty() || !self.outputs.is_empty()
     }
 
-    /// Returns `true` if the job starts a script.
     pub(crate) fn has_script(&self) -> bool {
         matches!(self.code, Some((_, Some(_))))
             || !text(&self.job, "algorithm", "boot_file").is_empty()
@@ -144,7 +143,6 @@ impl Draft {
             && body["tasks"].as_array().is_none_or(Vec::is_empty)
     }
 
-    /// Returns the name of the job.
     pub(crate) fn name(&self) -> String {
         text(&self.job, "metadata", "name")
     }
@@ -381,31 +379,19 @@ fn require_directory(path: &Path, flag: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns an error with the names that are similar to the last name of a path.
+/// Returns an error with a name that is similar to the last name of a path.
 fn no_such_file(subject: &str, path: &Path, fits: impl Fn(&Path) -> bool) -> Failure {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let wanted = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
-    let mut near: Vec<(f64, String)> = entries
-        .filter(|entry| fits(&entry.path()))
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let similarity = strsim::jaro_winkler(&name.to_lowercase(), &wanted);
-            (similarity > 0.7).then_some((similarity, name))
-        })
-        .collect();
-    near.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let names = near.into_iter().take(3).map(|(_, name)| {
-        let path = path.with_file_name(name);
-        path.display().to_string()
-    });
-    let names: Vec<String> = names.collect();
-    let advice = match names.is_empty() {
-        true => "check the path".to_owned(),
-        false => format!("did you mean {}?", names.join(" or ")),
+    let names = entries.filter(|entry| fits(&entry.path()));
+    let names: Vec<String> = names.filter_map(|it| it.file_name().into_string().ok()).collect();
+    let wanted = path.file_name().unwrap_or_default().to_string_lossy();
+    let advice = match nearest(&wanted, names.iter().map(String::as_str)) {
+        None => "check the path".to_owned(),
+        Some(near) => format!("did you mean {}?", path.with_file_name(near).display()),
     };
     Failure::usage(format_args!("{subject} {} does not exist; {advice}", path.display()))
 }

@@ -86,13 +86,11 @@ pub(crate) struct JobFlags {
 pub(crate) struct ParameterFlags(Vec<(&'static Parameter, String)>);
 
 impl ParameterFlags {
-    /// Returns the value of a flag.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         let (_, text) = self.0.iter().find(|(parameter, _)| parameter.name == name)?;
         Some(text)
     }
 
-    /// Sets the fields of the flags.
     pub(crate) fn set(&self, mut job: CreateJob) -> Result<CreateJob, String> {
         for (parameter, text) in &self.0 {
             job = match parameter.method() {

@@ -12,7 +12,6 @@ use serde_saphyr::Spanned;
 
 use crate::failure::Failure;
 
-/// A job in YAML or JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct JobFile {
     name: String,
@@ -66,7 +65,6 @@ impl JobFile {
         is_same.then_some(*line)
     }
 
-    /// Returns the name of the file.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }

@@ -134,7 +134,6 @@ impl LocalService {
         Ok(())
     }
 
-    /// Stops the emulator and its jobs.
     pub(crate) async fn stop(self) {
         self.emulator.shutdown().await;
     }
@@ -150,8 +149,7 @@ fn require_local(body: &Value) -> Result<(), Failure> {
     if algorithm["id"].is_string() || algorithm["subscription_id"].is_string() {
         return Err(Failure::usage(
             "the algorithm exists only on the service; a job on this machine must have a script or \
-             a \
-             command",
+             a command",
         ));
     }
     let is_remote = |value: &Value| {
@@ -171,8 +169,7 @@ fn require_local(body: &Value) -> Result<(), Failure> {
         if is_remote(address) || input["remote"]["dataset"].is_object() {
             return Err(Failure::usage(format_args!(
                 "the input {} is on the service; a job on this machine must have local data: \
-                 --data \
-                 {}=DIR",
+                 --data {}=DIR",
                 input["name"].as_str().unwrap_or_default(),
                 input["name"].as_str().unwrap_or("NAME")
             )));

@@ -2,8 +2,7 @@
 //!
 //! `flags` has the description of a job, `draft` the job that it describes, `job_file` a job in a
 //! file. `staging` sends local directories, `submission` creates the job and follows it to its end.
-//! `local` is the service on this machine,
-//! and `outputs` protects the files of other jobs.
+//! `local` is the service on this machine, and `outputs` protects the files of other jobs.
 
 pub(crate) mod check;
 pub(crate) mod choices;
@@ -15,8 +14,6 @@ mod local;
 mod outputs;
 #[cfg(test)]
 mod parameters_tests;
-mod plan;
-mod refusal;
 pub(crate) mod run;
 mod staging;
 mod submission;

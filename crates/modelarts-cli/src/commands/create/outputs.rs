@@ -23,9 +23,8 @@ struct ChosenOutput {
     owner: Option<Job>,
 }
 
-/// Fails if an output of the draft is that of another job, or has files although the reference
-/// recommends an empty directory (`remote` of an output in the description). Outputs with new
-/// addresses are not looked at.
+/// Fails if an output that the user has chosen is that of another job, or has files: `remote` of an
+/// output in the description recommends an empty directory.
 pub(crate) async fn require_free_outputs(
     draft: &Draft,
     client: &Client,

@@ -131,7 +131,8 @@ mod unix {
             session: &'a Session,
         ) -> Result<(&'a Client, Draft), Failure> {
             let client = session.client().await?;
-            let mut draft = Draft::new(&self.job, &client.training_jobs(), session.context()?)?;
+            let mut draft =
+                Draft::new(&self.job, &client.training_jobs(), session.selection.context()?)?;
             require_sound_file(&draft, client).await?;
             complete(&mut draft, client).await?;
             draft.job = draft.job.look_up().await?;
@@ -188,7 +189,7 @@ mod unix {
             if !bucketless.outputs.is_empty() && (self.both || self.follow.download.is_none()) {
                 ignore_outputs();
             }
-            let submitted = target.submit(bucketless, printer, interrupt).await?;
+            let job = target.submit(bucketless, printer, interrupt).await?;
             let directory = || PathBuf::from(OUTPUT).join(&name);
             let flags = FollowFlags {
                 timeout: self.smoke.or(self.follow.timeout),
@@ -199,7 +200,7 @@ mod unix {
                     false => Some(self.follow.download.clone().unwrap_or_else(directory)),
                 },
             };
-            target.follow(&submitted, &flags, printer, interrupt).await
+            target.follow(&job, &flags, printer, interrupt).await
         }
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use modelarts_ext::{CreateJob, validation::Warning};
 use modelarts_obs::{
     CreateJobExt, Progress, Staging, SyncEvent,
-    staging::{StageJob, StagedDir, StagedJob, StagedPart},
+    staging::{StageJob, StagedDir, StagedPart},
     sync::{Amount, Summary},
 };
 
@@ -28,7 +28,6 @@ pub(crate) fn done(label: &str, text: &str) {
     note!("{sign} {label:<LABEL$}{text}");
 }
 
-/// Prints the warnings of the check on stderr.
 fn print_warnings(warnings: &[Warning]) {
     let text = match warnings.len() {
         0 => "no errors".to_owned(),
@@ -42,7 +41,6 @@ fn print_warnings(warnings: &[Warning]) {
 }
 
 impl Draft {
-    /// Returns the job with its directories, for staging.
     pub(crate) fn stage(&self, staging: &Staging) -> StageJob {
         let mut stage = self.job.clone().stage(staging);
         if let Some((directory, boot_file)) = &self.code {
@@ -65,41 +63,33 @@ impl Draft {
         Ok(job)
     }
 
-    /// Checks the job and sends its directories. Returns the job with their addresses.
+    /// Checks the job and sends its directories. Returns the job with their addresses, and that of
+    /// the code if it was sent.
     pub(crate) async fn upload(
         &self,
         staging: &Staging,
         terminal: Terminal,
-    ) -> Result<Staged, Failure> {
+    ) -> Result<(CreateJob, Option<String>), Failure> {
         if !self.needs_staging() {
-            let job = self.looked_up().await?;
-            return Ok(Staged { job, code: None });
+            return Ok((self.looked_up().await?, None));
         }
         let bars = Bars::new(terminal);
         let drawn = bars.clone();
         let stage = self.stage(staging);
-        let stage = stage.on_progress(move |part, progress| drawn.show(part, progress));
+        let stage = stage.on_progress(move |part, progress| match part {
+            StagedPart::Data(name) => drawn.update(name, progress),
+            _ => drawn.update("Code", progress),
+        });
         let staged = stage.upload().await;
         bars.clear();
         let staged = staged.map_err(|error| self.refusal(error))?;
-        print_staged(&staged);
-        Ok(Staged { code: staged.code.as_ref().map(StagedDir::url), job: staged.job })
-    }
-}
-
-/// A job whose directories are in OBS.
-pub(crate) struct Staged {
-    pub(crate) job: CreateJob,
-    /// Address of the code, if it was staged.
-    pub(crate) code: Option<String>,
-}
-
-fn print_staged(staged: &StagedJob) {
-    if let Some(code) = &staged.code {
-        done("Code", &sent(code));
-    }
-    for (name, data) in &staged.data {
-        done(name, &sent(data));
+        if let Some(code) = &staged.code {
+            done("Code", &sent(code));
+        }
+        for (name, data) in &staged.data {
+            done(name, &sent(data));
+        }
+        Ok((staged.job, staged.code.as_ref().map(StagedDir::url)))
     }
 }
 
@@ -134,15 +124,6 @@ impl Bars {
         Self { screen: ProgressBars::new(terminal, true), by_name: Arc::default() }
     }
 
-    fn show(&self, part: &StagedPart, progress: &Progress) {
-        let label = match part {
-            StagedPart::Data(name) => name.as_str(),
-            _ => "Code",
-        };
-        self.update(label, progress);
-    }
-
-    /// Shows the progress of a directory.
     pub(crate) fn update(&self, label: &str, progress: &Progress) {
         let mut bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         let bar = bars.entry(label.to_owned()).or_insert_with(|| self.screen.transfer(label));
@@ -152,7 +133,6 @@ impl Bars {
         }
     }
 
-    /// Removes the bars.
     pub(crate) fn clear(&self) {
         let bars = self.by_name.lock().unwrap_or_else(PoisonError::into_inner);
         bars.values().for_each(TransferBar::clear);

@@ -16,18 +16,17 @@ use crate::{
         create::{
             choices::complete,
             draft::Draft,
-            staging::{Bars, Staged, done, total},
+            staging::{Bars, done, total},
         },
         jobs::time_span,
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
-    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, address, follow, now, updates},
+    follow::{End, Interrupt, Item, JobEnd, JobName, Printer, follow, now, updates},
     job_reference::{project, remember},
-    output::{self, Document, Format},
+    output::{self, Document, Format, obs_address},
     progress::amount,
     session::Session,
-    source_links::SourceLinks,
     terminal::{Emphasis, Terminal},
 };
 
@@ -70,29 +69,20 @@ pub(crate) struct Target<'a> {
     pub(crate) is_local: bool,
 }
 
-/// A job that was created.
-pub(crate) struct Submitted {
-    pub(crate) job: Job,
-    created: Instant,
-}
-
-/// The end of a followed job.
 pub(crate) struct Followed {
     pub(crate) end: JobEnd,
     pub(crate) status: ExitStatus,
 }
 
 impl Target<'_> {
-    /// Completes and checks the draft, sends its directories, and creates the job.
-    ///
-    /// Ctrl-C ends the command before the create request is sent, but not during the request, so
-    /// that the id of the job is known in any case.
+    /// Sends the directories of the draft, and creates the job. Ctrl-C does not end the create
+    /// request, so that the id of the job is known in any case.
     pub(crate) async fn submit(
         &self,
         mut draft: Draft,
         printer: &mut Printer<'_>,
         interrupt: &mut Interrupt,
-    ) -> Result<Submitted, Failure> {
+    ) -> Result<Job, Failure> {
         let prepared = interrupt.unless(async {
             complete(&mut draft, self.client).await?;
             draft.upload(&self.staging, self.session.terminal).await
@@ -101,22 +91,17 @@ impl Target<'_> {
             note!("\ninterrupted: no job was submitted");
             return Err(Failure::Status(ExitStatus::Interrupted));
         };
-        let directory = draft.code.as_ref();
-        let directory = directory.and_then(|(directory, _)| directory.canonicalize().ok());
-        let Staged { job, code } = staged?;
+        let (job, code) = staged?;
         let job = job.submit().await.map_err(|error| draft.refusal(error))?;
-        let created = Instant::now();
         if !self.is_local {
-            remember(&project(self.client), job.id(), directory.clone());
+            remember(&project(self.client), job.id());
         }
-        let terminal = self.session.terminal;
-        printer.links = directory.and_then(|code| SourceLinks::new(terminal, &job, code));
         let body = job.details();
         let algorithm = body.algorithm.as_deref();
         let inputs = algorithm.map(|algorithm| algorithm.inputs.iter()).into_iter().flatten();
         let inputs = inputs.filter_map(|input| {
             let obs = input.remote.as_ref()?.obs.as_ref()?;
-            Some((input.name.clone()?, address(obs.obs_url.as_deref()?)))
+            Some((input.name.clone()?, obs_address(obs.obs_url.as_deref()?)))
         });
         let resource = body.spec.as_deref().and_then(|spec| spec.resource.as_deref());
         let flavor = resource
@@ -137,19 +122,18 @@ impl Target<'_> {
             time: now(),
         })?;
         printer.flush()?;
-        Ok(Submitted { job, created })
+        Ok(job)
     }
 
     /// Follows a job to its end, and receives its outputs.
     pub(crate) async fn follow(
         &self,
-        submitted: &Submitted,
+        job: &Job,
         flags: &FollowFlags,
         printer: &mut Printer<'_>,
         interrupt: &mut Interrupt,
     ) -> Result<Followed, Failure> {
-        let job = &submitted.job;
-        let deadline = flags.timeout.map(|timeout| submitted.created + timeout);
+        let deadline = flags.timeout.map(|timeout| Instant::now() + timeout);
         let followed = follow(updates(job).follow(), printer, interrupt, deadline).await;
         let waited = match followed {
             Ok(End::Interrupted) => {
@@ -194,7 +178,6 @@ impl Target<'_> {
         Ok(Followed { end, status })
     }
 
-    /// Prints the end of a job on stderr.
     fn print_end(&self, job: &Job, outcome: &Outcome) {
         let (sign, emphasis) = match outcome {
             Outcome::Completed => ("✓", Emphasis::Good),
@@ -233,7 +216,7 @@ impl Target<'_> {
             return;
         }
         for (name, url) in job.outputs() {
-            let url = address(url);
+            let url = obs_address(url);
             note!("  {name}  {url}");
             if outcome.is_completed() && !downloads {
                 note!("  receive it with: modelarts sync {url} ./{name}");

@@ -1,24 +1,31 @@
 //! `modelarts submit`.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use clap::Args;
-use modelarts_ext::{Client, ErrorKind};
-use modelarts_obs::Staging;
+use modelarts_ext::{Client, ErrorKind, masking::mask_described};
+use modelarts_obs::{Staging, SyncEvent, staging::StagedDir};
 
 use crate::{
     commands::create::{
         check::require_sound_file,
+        choices::complete,
         draft::Draft,
         flags::JobFlags,
         outputs::require_free_outputs,
-        plan::print_plan,
         submission::{FollowFlags, SubmitFlags, Target, printer},
     },
     exit_status::ExitStatus,
     failure::Failure,
     follow::{Interrupt, JobEnd},
-    output::Format,
+    output::{self, Format},
+    progress,
     session::Session,
+    terminal::note_masked,
 };
+
+/// Maximum number of files that are listed.
+const MAX_FILES: usize = 20;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -54,7 +61,7 @@ pub(crate) struct Submit {
 
 impl Submit {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
-        let context = session.context()?;
+        let context = session.selection.context()?;
         let client = session.client().await?;
         let draft = Draft::new(&self.job, &client.training_jobs(), context)?;
         let mode = match (self.dry_run, self.detach) {
@@ -69,10 +76,10 @@ impl Submit {
 /// End of the work of the command on a job.
 pub(crate) enum Mode<'a> {
     /// The plan of the job is printed, and nothing is sent.
-    Plan { show_secrets: bool },
-    /// The job is created.
+    Plan {
+        show_secrets: bool,
+    },
     Detach,
-    /// The job is followed to its end.
     Follow(&'a FollowFlags),
 }
 
@@ -95,20 +102,19 @@ pub(crate) async fn submit(
     let mut interrupt = Interrupt::new();
     let target = Target { session, client, staging, obs: None, is_local: false };
     let mut printer = printer(session, false);
-    let submitted = target.submit(draft, &mut printer, &mut interrupt).await?;
-    let job = &submitted.job;
+    let job = target.submit(draft, &mut printer, &mut interrupt).await?;
     let Mode::Follow(flags) = mode else {
         if session.output.format != Format::Ndjson {
             drop(printer);
-            session.output.document(&JobEnd::new(job))?;
+            session.output.document(&JobEnd::new(&job))?;
         }
         return Ok(ExitStatus::Success);
     };
     if session.output.format == Format::Id {
-        session.output.document(&JobEnd::new(job))?;
+        session.output.document(&JobEnd::new(&job))?;
     }
     note!("  Ctrl-C leaves the job running; come back with: modelarts logs -f {}", job.name());
-    let followed = target.follow(&submitted, flags, &mut printer, &mut interrupt).await?;
+    let followed = target.follow(&job, flags, &mut printer, &mut interrupt).await?;
     followed.print(session, printer)
 }
 
@@ -130,4 +136,62 @@ async fn staging(session: &Session, draft: &Draft) -> Result<Staging, Failure> {
         )),
         Err(error) => Err(Failure::usage(error)),
     }
+}
+
+/// Prints the request body on stdout, and what would be sent on stderr. Nothing is sent. Secrets in
+/// the body are masked unless `show_secrets` is set.
+async fn print_plan(
+    session: &Session,
+    client: &Client,
+    staging: &Staging,
+    mut draft: Draft,
+    show_secrets: bool,
+) -> Result<ExitStatus, Failure> {
+    if session.output.format == Format::Id {
+        return Err(Failure::usage(
+            "--output id: a job that is not submitted has no id; the format must be another",
+        ));
+    }
+    complete(&mut draft, client).await?;
+    let job = if draft.needs_staging() {
+        let sent = Arc::<Mutex<Vec<(String, u64)>>>::default();
+        let files = Arc::clone(&sent);
+        let stage = draft.stage(staging).on_progress(move |_, progress| {
+            if let SyncEvent::Transferred { path, bytes } = &progress.event {
+                let mut files = files.lock().unwrap_or_else(PoisonError::into_inner);
+                files.push((path.clone(), *bytes));
+            }
+        });
+        let staged = stage.dry_run().await.map_err(|error| draft.refusal(error))?;
+        if let Some(directory) = &staged.code {
+            print_directory("code", directory);
+        }
+        for (name, directory) in &staged.data {
+            print_directory(name, directory);
+        }
+        let sent = sent.lock().unwrap_or_else(PoisonError::into_inner);
+        for (path, bytes) in sent.iter().take(MAX_FILES) {
+            note!("  + {path}  {}", output::bytes(*bytes));
+        }
+        if let Some(more @ 1..) = sent.len().checked_sub(MAX_FILES) {
+            note!("  + {more} more");
+        }
+        for (name, address) in &staged.outputs {
+            note!("{name} ← {address}/");
+        }
+        staged.job
+    } else {
+        draft.looked_up().await?
+    };
+    let mut body = job.body();
+    if !show_secrets {
+        note_masked(mask_described(&mut body, &draft.inherited));
+    }
+    note!("dry run: nothing was sent");
+    session.output.body(&body)?;
+    Ok(ExitStatus::Success)
+}
+
+fn print_directory(name: &str, directory: &StagedDir) {
+    note!("{name} → {}  {}", directory.url(), progress::plan(&directory.summary, "send"));
 }

@@ -2,9 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use modelarts_ext::{jobs::create::Volume, types::NotificationEvent};
-
-use crate::suggestion::nearest;
+use modelarts_ext::{jobs::create::Volume, spelling::nearest, types::NotificationEvent};
 
 /// Events of `--notify` without a list of events.
 const NOTIFIED: [NotificationEvent; 3] = [
@@ -129,8 +127,7 @@ impl FromStr for Mount {
     fn from_str(text: &str) -> Result<Self, String> {
         let rule = || {
             "it must be SERVER:/SHARE:/PATH, pfs://FILE-SYSTEM/DIR:/PATH or \
-             obs://BUCKET/DIR:/PATH; \
-             :ro at the end makes SFS Turbo read-only"
+             obs://BUCKET/DIR:/PATH; :ro at the end makes SFS Turbo read-only"
                 .to_owned()
         };
         let (text, is_read_only) = match text.strip_suffix(":ro") {

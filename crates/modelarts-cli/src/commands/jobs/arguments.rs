@@ -7,30 +7,16 @@ use std::{
 };
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use jiff::{Span, SpanRelativeTo, civil, tz::TimeZone};
+use jiff::{Span, SpanRelativeTo};
+use modelarts_console::display::{PHASES, parse_time};
 use modelarts_ext::{Timestamp, types::Phase};
 
-/// The phases of jobs, in their order.
-const PHASES: [&str; 8] = [
-    "Creating",
-    "Pending",
-    "Running",
-    "Terminating",
-    "Completed",
-    "Failed",
-    "Abnormal",
-    "Terminated",
-];
-
-/// Error for a number above the range of its type.
 const TOO_LARGE: &str = "the number is too large";
 
 /// Returns the parser of a phase, which ignores case if the argument does.
 pub(super) fn phase() -> impl TypedValueParser<Value = Phase> {
-    PossibleValuesParser::new(PHASES).map(|name| {
-        let known = PHASES.iter().find(|known| known.eq_ignore_ascii_case(&name));
-        Phase::from(known.map_or(name.as_str(), |known| known))
-    })
+    let names = PHASES.iter().map(Phase::as_str);
+    PossibleValuesParser::new(names).map(|name| Phase::from(name).canonical())
 }
 
 /// Parses a span of time such as `4d`, `12h`, `1h30m` or `90s`.
@@ -41,7 +27,6 @@ pub(crate) fn time_span(text: &str) -> Result<Duration, String> {
     Duration::try_from(span).map_err(|_| "it must not be negative".to_owned())
 }
 
-/// Parses a number such as `4`.
 pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: ParseIntError| {
         match error.kind() {
@@ -52,7 +37,6 @@ pub(crate) fn whole_number<T: FromStr<Err = ParseIntError>>(text: &str) -> Resul
     })
 }
 
-/// Parses a number of items such as `10`.
 pub(crate) fn positive_number<T>(text: &str) -> Result<T, String>
 where
     T: FromStr<Err = ParseIntError> + PartialOrd + From<u8>,
@@ -75,14 +59,7 @@ pub(super) fn moment(text: &str) -> Result<Timestamp, String> {
     };
     let time = match time_span(text) {
         Ok(span) => SystemTime::now().checked_sub(span),
-        Err(_) => {
-            let zoned = text.parse::<jiff::Timestamp>();
-            let local = || {
-                let local: civil::DateTime = text.parse()?;
-                Ok::<_, jiff::Error>(local.to_zoned(TimeZone::system())?.timestamp())
-            };
-            zoned.or_else(|_| local()).ok().map(SystemTime::from)
-        }
+        Err(_) => parse_time(text).ok(),
     };
     time.map(Timestamp::from).ok_or_else(wrong)
 }

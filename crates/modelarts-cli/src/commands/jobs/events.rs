@@ -22,12 +22,11 @@ use crate::{
     failure::Failure,
     follow::{EventItem, Interrupt, note_connection, updates},
     job_reference::JobArgument,
-    output::{Column, Row, Stdout},
+    output::{Column, Row, Stdout, event_emphasis, until_error},
     session::Session,
     terminal::{Emphasis, Terminal, note},
 };
 
-/// Maximum number of events that are printed at once.
 const CHUNK: usize = 1_000;
 
 #[derive(Debug, Args)]
@@ -94,11 +93,7 @@ impl EventRow {
                 Some(time) => local_time(time),
                 None => event.time_text().to_owned(),
             },
-            emphasis: match event.level() {
-                EventLevel::Error => Some(Emphasis::Bad),
-                EventLevel::Warning => Some(Emphasis::Waiting),
-                _ => None,
-            },
+            emphasis: event_emphasis(event.level()),
         })
     }
 }
@@ -124,17 +119,12 @@ impl Row for EventRow {
         }),
         Column::new("MESSAGE", |row| row.event.message.clone()),
     ];
-
-    fn id(&self) -> Option<&str> {
-        None
-    }
 }
 
 /// First event that is printed while events are followed.
 struct Start {
     /// The event before which none is printed; `None` if all following ones are printed.
     event: Option<Event>,
-    /// `true` if the event itself is printed.
     is_included: bool,
 }
 
@@ -193,11 +183,7 @@ impl Events {
         let mut failure = None;
         let events = events.try_flatten_stream();
         let events = events.take_until(interrupt.received());
-        let events = events.scan((), |(), events| {
-            let events = events.map_err(|error| failure = Some(error));
-            future::ready(events.ok().map(Ok))
-        });
-        self.print(session, events).await?;
+        self.print(session, until_error(events, &mut failure)).await?;
         if let Some(error) = failure {
             return Err(error.into());
         }

@@ -151,12 +151,12 @@ impl Document for DiagnosisDocument {
         let heading = |heading| Terminal::styled(heading, Emphasis::Bold);
         // Writing to a string does not fail.
         let _ = write!(text, "{}     {cause}", heading("Cause"));
-        let evidence: Vec<&str> = self.evidence.iter().map(|it| it.text.as_str()).collect();
-        let advice: Vec<&str> = self.advice.iter().map(String::as_str).collect();
-        let links = self.links.iter();
-        let links: Vec<String> = links.map(|it| format!("{}: {}", it.title, it.url)).collect();
-        let links: Vec<&str> = links.iter().map(String::as_str).collect();
-        for (title, lines) in [("Evidence", evidence), ("Advice", advice), ("See", links)] {
+        let evidence = self.evidence.iter().map(|it| it.text.clone()).collect();
+        let links = self.links.iter().map(|it| format!("{}: {}", it.title, it.url)).collect();
+        for (title, lines) in
+            [("Evidence", evidence), ("Advice", self.advice.clone()), ("See", links)]
+        {
+            let lines: Vec<String> = lines;
             if !lines.is_empty() {
                 let _ = write!(text, "\n{}", heading(title));
             }

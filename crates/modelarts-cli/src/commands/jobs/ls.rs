@@ -15,9 +15,8 @@ use crate::{
     },
     exit_status::ExitStatus,
     failure::Failure,
-    output::{self, Column, Row},
+    output::{self, Column, Row, or_dash},
     session::Session,
-    terminal,
 };
 
 /// Maximum number of jobs of a page, and of pages that are requested at the same time.
@@ -98,11 +97,6 @@ impl JobRow {
     }
 }
 
-/// Returns the text, or `-`.
-fn or_dash(text: Option<String>) -> String {
-    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "-".to_owned())
-}
-
 impl Row for JobRow {
     const LIST: &'static str = "jobs";
     const COLUMNS: &'static [Column<Self>] = &[
@@ -110,7 +104,7 @@ impl Row for JobRow {
         // Prefixes of ids are accepted by all commands.
         Column::new("ID", |row| row.id.chars().take(8).collect()),
         Column::new("PHASE", |row| output::phase(&row.typed_phase)),
-        Column::new("NODES", |row| or_dash(row.nodes.map(|nodes| nodes.to_string()))),
+        Column::new("NODES", |row| or_dash(row.nodes)),
         Column::new("FLAVOR/POOL", |row| or_dash(row.pool.clone().or_else(|| row.flavor.clone()))),
         Column::new("AGE", |row| output::age(Duration::from_secs(row.seconds_old))),
         Column::new("RAN", |row| {
@@ -143,10 +137,7 @@ impl Ls {
             let jobs = jobs.iter();
             jobs.map(|job| JobRow::new(job, now)).collect::<Vec<_>>()
         });
-        let count = session.output.list(rows).await?;
-        if count == 0 && session.output.is_text() {
-            terminal::note("no jobs");
-        }
+        session.output.list_or_note(rows, "no jobs").await?;
         Ok(ExitStatus::Success)
     }
 }

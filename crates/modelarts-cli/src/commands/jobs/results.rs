@@ -1,9 +1,6 @@
 //! Results of commands that change jobs, and texts that these commands share.
 
-use std::{future, time::SystemTime};
-
-use futures::{Stream, StreamExt};
-use jiff::tz::TimeZone;
+use futures::{Stream, TryStreamExt};
 use modelarts_ext::{Error, Job, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -11,7 +8,7 @@ use serde::Serialize;
 use crate::{
     exit_status::ExitStatus,
     failure::Failure,
-    output::{Column, Format, Row},
+    output::{self, Column, Format, Row, until_error},
     session::Session,
     terminal::{Emphasis, Terminal, note},
 };
@@ -21,9 +18,7 @@ const MAX_LISTED: usize = 20;
 
 /// Returns a time in the time zone of the user, such as `2026-01-15 08:30:07`.
 pub(super) fn local_time(time: Timestamp) -> String {
-    let time = jiff::Timestamp::try_from(SystemTime::from(time)).unwrap_or_default();
-    let local = time.to_zoned(TimeZone::system());
-    local.strftime("%Y-%m-%d %H:%M:%S").to_string()
+    output::local_time(time, "%Y-%m-%d %H:%M:%S")
 }
 
 /// Lists jobs on stderr, before a question about them.
@@ -34,14 +29,6 @@ pub(super) fn list_on_stderr(jobs: &[Job]) {
     let more = jobs.len().saturating_sub(MAX_LISTED);
     if more > 0 {
         note(format_args!("  and {more} more"));
-    }
-}
-
-/// Returns a number of jobs, such as `3 jobs`.
-pub(super) fn count(jobs: usize) -> String {
-    match jobs {
-        1 => "1 job".to_owned(),
-        jobs => format!("{jobs} jobs"),
     }
 }
 
@@ -60,9 +47,8 @@ pub(crate) struct JobResult {
 }
 
 impl JobResult {
-    /// Returns the result of a call for a job. A job that no longer exists is no failure. An error
-    /// without a response, such as a lost connection, concerns the other jobs as well, and is
-    /// returned.
+    /// Returns the result of a call for a job; a job that no longer exists is no failure. An error
+    /// without a response, such as a lost connection, concerns the other jobs as well.
     pub(super) fn new(job: &Job, result: Result<&'static str, Error>) -> Result<Self, Error> {
         let (result, error) = match result {
             Ok(result) => (result, None),
@@ -91,23 +77,15 @@ impl Row for JobResult {
     }
 }
 
-/// Prints results as they arrive, and their errors on stderr. Fails if one is an error. An error
-/// that ends the results is returned after those before it are printed, in every format: they
-/// cannot be undone.
+/// Prints results as they arrive, and their errors on stderr. Fails after the results before an
+/// error are printed, in every format: they cannot be undone.
 pub(super) async fn print_results(
     session: &Session,
     results: impl Stream<Item = Result<Vec<JobResult>, Error>>,
 ) -> Result<ExitStatus, Failure> {
     let only_ids = session.output.format == Format::Id;
     let (mut failed, mut last) = (0, None);
-    let results = results.scan((), |(), results| {
-        let mut results = match results {
-            Ok(results) => results,
-            Err(error) => {
-                last = Some(error);
-                return future::ready(None);
-            }
-        };
+    let results = until_error(results, &mut last).map_ok(|mut results| {
         for result in &results {
             if let Some(error) = &result.error {
                 failed += 1;
@@ -117,7 +95,7 @@ pub(super) async fn print_results(
         if only_ids {
             results.retain(|result| result.error.is_none());
         }
-        future::ready(Some(Ok(results)))
+        results
     });
     session.output.list(results).await?;
     if let Some(error) = last {

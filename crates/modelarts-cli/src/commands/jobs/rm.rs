@@ -12,13 +12,14 @@ use modelarts_ext::{Client, Error, Job, Timestamp, config::Cloud, types::Phase};
 use crate::{
     commands::jobs::{
         arguments::time_span,
-        results::{JobResult, count, list_on_stderr, print_results},
+        results::{JobResult, list_on_stderr, print_results},
         selection::JobConditions,
     },
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
-    job_reference::JobArguments,
+    job_reference::{JobArguments, Prefixes},
+    progress::count,
     session::Session,
     terminal::note,
 };
@@ -33,7 +34,6 @@ const ACCEPTED: &str = "deleting";
 /// Phases of the jobs that are deleted if the user selects none.
 const ENDED: [Phase; 4] = [Phase::Completed, Phase::Failed, Phase::Abnormal, Phase::Terminated];
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 Without a terminal, --yes must be given. The result `deleting` means that the service has accepted
 the deletion. It deletes the job shortly after the command, and stops it before if it runs; until
@@ -70,7 +70,7 @@ impl Rm {
         let selection = &self.selection;
         let jobs = match selects {
             true => select(client, selection.clone().or_phases(ENDED), self.older_than).await?,
-            false => JobArguments::new(self.jobs).find_exact(client).await?,
+            false => JobArguments::new(self.jobs).find(client, Prefixes::Ids).await?,
         };
         if jobs.is_empty() {
             // A job that has not ended is no candidate for an age since the end.
@@ -92,7 +92,7 @@ impl Rm {
         if selects || !self.yes {
             list_on_stderr(&jobs);
         }
-        let (number, place) = (count(jobs.len()), Session::place(client));
+        let (number, place) = (count(jobs.len() as u64, "job"), Session::place(client));
         let what = format!("delete {number} with events and logs in {place}");
         confirm(session.terminal, self.yes, what)?;
         print_results(session, delete(client, &jobs)).await

@@ -1,6 +1,7 @@
 //! `JobConditions`: the conditions of the service's search for jobs, as arguments.
 
 use clap::Args;
+use modelarts_console::display;
 use modelarts_ext::{Client, Filter, Job, jobs::ListJobs, types::Phase};
 
 use crate::{commands::jobs::arguments::phase, failure::Failure};
@@ -40,7 +41,6 @@ pub(super) struct JobConditions {
 }
 
 impl JobConditions {
-    /// Returns `true` if there is no condition.
     pub(super) fn is_empty(&self) -> bool {
         !self.mine
             && self.phase.is_empty()
@@ -108,25 +108,18 @@ fn unique<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
     kept
 }
 
-/// Returns the keys with their values, none for any value. The service takes each key once.
+/// Returns the keys with their values, none for any value.
 fn tags(arguments: &[String]) -> Result<Vec<(&str, Vec<&str>)>, Failure> {
-    let mut tags: Vec<(&str, Vec<&str>)> = Vec::new();
-    for argument in arguments {
-        let (key, value) = match argument.split_once('=') {
-            Some((key, value)) => (key, Some(value)),
-            None => (argument.as_str(), None),
-        };
-        if key.is_empty() || value == Some("") {
-            return Err(Failure::usage(format_args!(
-                "--tag {argument:?}: it must be a key, or a key and a value such as team=nlp"
-            )));
-        }
-        match tags.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, values)) => values.extend(value),
-            None => tags.push((key, Vec::from_iter(value))),
-        }
+    let is_wrong = |argument: &&String| {
+        let (key, value) = argument.split_once('=').unwrap_or((argument, "any"));
+        key.is_empty() || value.is_empty()
+    };
+    match arguments.iter().find(is_wrong) {
+        None => Ok(display::tags(arguments)),
+        Some(argument) => Err(Failure::usage(format_args!(
+            "--tag {argument:?}: it must be a key, or a key and a value such as team=nlp"
+        ))),
     }
-    Ok(tags)
 }
 
 #[cfg(test)]

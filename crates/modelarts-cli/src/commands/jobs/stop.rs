@@ -5,15 +5,15 @@ use futures::{StreamExt, stream};
 use modelarts_ext::{Error, Job, types::Phase};
 
 use crate::{
-    commands::jobs::results::{JobResult, count, list_on_stderr, print_results},
+    commands::jobs::results::{JobResult, list_on_stderr, print_results},
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
-    job_reference::JobArguments,
+    job_reference::{JobArguments, Prefixes},
+    progress::count,
     session::Session,
 };
 
-/// Number of jobs that are stopped at the same time.
 const CONCURRENT: usize = 4;
 
 #[derive(Debug, Args)]
@@ -28,13 +28,17 @@ pub(crate) struct Stop {
 impl Stop {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
-        let jobs = self.jobs.find_exact(client).await?;
+        let jobs = self.jobs.find(client, Prefixes::Ids).await?;
         if jobs.len() > 1 && !self.yes {
             list_on_stderr(&jobs);
             confirm(
                 session.terminal,
                 false,
-                format_args!("stop {} in {}", count(jobs.len()), Session::place(client)),
+                format_args!(
+                    "stop {} in {}",
+                    count(jobs.len() as u64, "job"),
+                    Session::place(client)
+                ),
             )?;
         }
         let results = stream::iter(&jobs).map(async |job| {

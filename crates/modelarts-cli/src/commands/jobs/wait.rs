@@ -14,8 +14,8 @@ use crate::{
     commands::jobs::arguments::{phase, time_span},
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
-    follow::Interrupt,
-    job_reference::JobArguments,
+    follow::{Interrupt, JobEnd},
+    job_reference::{JobArguments, Prefixes},
     output::{self, Column, Row},
     session::Session,
     terminal::{Emphasis, Terminal, note},
@@ -79,25 +79,19 @@ pub(crate) struct WaitRow {
 impl WaitRow {
     fn new(waited: &Waited) -> Self {
         let (job, outcome) = (waited.job(), waited.outcome());
-        // An outcome is an object with its name.
-        let json = serde_json::to_value(outcome).unwrap_or_default();
-        let (exit_code, task) = match outcome {
-            Outcome::Completed => (Some(0), None),
-            Outcome::Failed { exit_code, task, .. } => (*exit_code, task.clone()),
-            _ => (None, None),
-        };
+        let end = JobEnd::new(job).outcome(outcome);
         Self {
             kind: "end",
-            id: job.id().to_owned(),
-            name: job.name().to_owned(),
+            id: end.job.id,
+            name: end.job.name,
             phase: job.phase().to_string(),
-            outcome: json["outcome"].as_str().unwrap_or_default().to_owned(),
+            outcome: end.outcome.unwrap_or_default(),
             summary: match outcome {
                 Outcome::Reached => format!("reached {}", job.phase()),
                 outcome => outcome.to_string(),
             },
-            exit_code,
-            task,
+            exit_code: end.exit_code,
+            task: end.task,
             seconds_run: job.time_run().map(|time| time.as_secs()),
             emphasis: match outcome {
                 Outcome::Completed | Outcome::Reached => Emphasis::Good,
@@ -130,7 +124,7 @@ impl Row for WaitRow {
 impl Wait {
     pub(crate) async fn run(self, session: &Session) -> Result<ExitStatus, Failure> {
         let client = session.client().await?;
-        let jobs = self.jobs.find(client).await?;
+        let jobs = self.jobs.find(client, Prefixes::Any).await?;
         if jobs.is_empty() {
             return Err(Failure::usage(
                 "stdin has no id; it must have those of the jobs to wait for, one on each line",

@@ -30,13 +30,8 @@ impl Row for Difference {
         Column::key("PATH", |row| row.path.clone()),
         Column::key("DIFFERENCE", |row| row.difference.clone()),
     ];
-
-    fn id(&self) -> Option<&str> {
-        None
-    }
 }
 
-/// Adds a difference at a path.
 type Add<'a> = dyn FnMut(&str, String) + 'a;
 
 /// Returns the differences, each once.

@@ -32,7 +32,6 @@ use crate::{
 /// Version of the file format.
 const VERSION: u32 = 1;
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 A recording calls what reads: catalogues, lists, and a job in each phase with its events, logs
 and metrics. FILE keeps what the description has: names of fields, values of enumerations, error
@@ -104,7 +103,6 @@ impl Record {
     }
 }
 
-/// Prints the differences between a recording and the description.
 async fn compare(session: &Session, file: &Path) -> Result<ExitStatus, Failure> {
     let refuse = |reason: String| Failure::usage(format_args!("{}: {reason}", file.display()));
     let text = fs::read_to_string(file).map_err(|error| refuse(error.to_string()))?;

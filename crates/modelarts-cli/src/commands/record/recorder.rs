@@ -9,7 +9,11 @@ use modelarts_ext::{
 };
 use serde_json::{Value, json};
 
-use crate::{commands::api::documented, failure::Failure, job_reference::JobArguments};
+use crate::{
+    commands::api::documented,
+    failure::Failure,
+    job_reference::{JobArguments, Prefixes},
+};
 
 /// Number of rows of a page. It is small, so that most lists have a second page.
 const ROWS: usize = 10;
@@ -19,7 +23,6 @@ const LIST: &str = "ListTrainingJobs";
 /// Parameters that need no value.
 const GIVEN: [&str; 2] = ["project_id", "body"];
 
-/// Values of parameters by their names.
 pub(super) type Values = BTreeMap<&'static str, String>;
 
 /// Calls of a client. Each is an object with `operation`, `parameters`, `request`, `status` and
@@ -41,7 +44,7 @@ impl Recorder<'_> {
         let ids = newest.filter_map(|it| it["metadata"]["id"].as_str());
         let mut ids: Vec<String> = ids.map(str::to_owned).collect();
         if !jobs.is_empty() {
-            let jobs = JobArguments::new(jobs.to_vec()).find(self.client).await?;
+            let jobs = JobArguments::new(jobs.to_vec()).find(self.client, Prefixes::Any).await?;
             ids = jobs.iter().map(|job| job.id().to_owned()).collect();
         }
         for id in ids {

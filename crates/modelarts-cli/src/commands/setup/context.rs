@@ -12,13 +12,12 @@ use crate::{
     context::{ConfigEdit, ConfigFile, Context, fields},
     exit_status::ExitStatus,
     failure::Failure,
-    output::{Column, Document, Row},
+    output::{Column, Document, Row, or_dash},
     session::Session,
-    suggestion::nearest,
     terminal::{Emphasis, Terminal},
+    wording::near_or,
 };
 
-/// Explanation below the commands.
 const NOTES: &str = "\
 A context has settings of a cloud, a project or an emulator. It holds no secrets: credentials come
 from variables and files, which `modelarts doctor` lists. --context and the variable
@@ -72,7 +71,6 @@ enum Action {
     Path,
 }
 
-/// Returns the list of settings, for the help.
 fn settings_help() -> String {
     let mut help = "Settings:".to_owned();
     for (name, description) in fields::FIELDS {
@@ -101,11 +99,6 @@ impl ContextRow {
     }
 }
 
-/// Returns the value, or `-`.
-fn or_dash(value: Option<&String>) -> String {
-    value.cloned().unwrap_or_else(|| "-".to_owned())
-}
-
 impl Row for ContextRow {
     const LIST: &'static str = "contexts";
     const COLUMNS: &'static [Column<Self>] = &[
@@ -123,7 +116,7 @@ impl Row for ContextRow {
         Column::wide("POOL", |row| or_dash(row.settings.pool.as_ref())),
         Column::wide("DATA-DIR", |row| {
             let path = row.settings.data_dir.as_ref();
-            or_dash(path.map(|path| path.display().to_string()).as_ref())
+            or_dash(path.map(|path| path.display()))
         }),
     ];
 
@@ -245,7 +238,6 @@ fn select(session: &Session, name: Option<String>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks the name of a new context.
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     match !name.is_empty() && name.chars().all(is_plain) && !name.starts_with('-') {
@@ -288,8 +280,7 @@ fn set(session: &Session, name: &str, settings: &[String]) -> Result<(), Failure
 }
 
 /// Prints a warning on stderr if a client cannot find the endpoint of the region. The region is
-/// stored all the same, because the clouds open regions, and a file that is written later can
-/// define others.
+/// stored all the same: the clouds open regions, and a later file can define others.
 fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
     let file = ConfigFile::read(path)?;
     let context = file.context(path, name)?;
@@ -300,10 +291,8 @@ fn warn_of_region(path: &Path, name: &str) -> Result<(), Failure> {
     if is_known_region(region, &Environment::of_process()).unwrap_or(true) {
         return Ok(());
     }
-    let hint = match nearest(region, regions()) {
-        Some(nearest) => format!("did you mean {nearest}?"),
-        None => format!("known are {}", regions().collect::<Vec<_>>().join(", ")),
-    };
+    let all = || format!("known are {}", regions().collect::<Vec<_>>().join(", "));
+    let hint = near_or(region, regions(), all);
     note!(
         "{} the region {region:?} is not known; {hint} Commands need `endpoint` for another region",
         Terminal::styled("warning:", Emphasis::Waiting)

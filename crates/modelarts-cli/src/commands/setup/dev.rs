@@ -12,7 +12,6 @@ use serde::Serialize;
 use crate::follow::Interrupt;
 use crate::{exit_status::ExitStatus, failure::Failure, output::Document, session::Session};
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 The emulator runs until Ctrl-C, SIGTERM or SIGHUP. It writes a context with its data directory, so \
 that
@@ -171,7 +170,6 @@ mod unix {
     use std::{
         collections::BTreeMap,
         fs, io,
-        io::Write,
         net::{SocketAddr, TcpStream},
         path::{Path, PathBuf},
         sync::Arc,
@@ -182,7 +180,6 @@ mod unix {
     use modelarts_console::{Console, ConsoleBuilder};
     use modelarts_emulator::{Emulator, Timing, clock::ManualClock, pools::Pool};
     use modelarts_obs::Obs;
-    use tempfile::NamedTempFile;
 
     use super::{ClockName, Dev, DevReady, OnStop, TimingName};
     use crate::{
@@ -193,6 +190,7 @@ mod unix {
         context::{CONNECTION_FILE, ConfigEdit, ConfigFile, Selection, connection},
         failure::Failure,
         session::Session,
+        state,
     };
 
     /// Bucket for local code and data, if none is given.
@@ -369,20 +367,11 @@ mod unix {
         Ok(base.data_dir().join("modelarts").join(name))
     }
 
-    /// Writes the variables of a client. The file has the mode 0600 from its creation on.
-    fn write_connection(
-        directory: &Path,
-        variables: &[(&'static str, String)],
-    ) -> Result<(), Failure> {
-        let written = || -> io::Result<()> {
-            let variables: BTreeMap<_, _> = variables.iter().cloned().collect();
-            let mut file = NamedTempFile::new_in(directory)?;
-            file.write_all(&serde_json::to_vec_pretty(&variables)?)?;
-            file.write_all(b"\n")?;
-            file.persist(directory.join(CONNECTION_FILE))?;
-            Ok(())
-        };
-        written().map_err(|error| {
+    /// Writes the variables of a client, which only this user can read.
+    fn write_connection(directory: &Path, variables: &[(&str, String)]) -> Result<(), Failure> {
+        let variables: BTreeMap<_, _> = variables.iter().cloned().collect();
+        let text = format!("{:#}\n", serde_json::json!(variables));
+        state::replace(&directory.join(CONNECTION_FILE), text.as_bytes()).map_err(|error| {
             Failure::local(format_args!(
                 "cannot write {CONNECTION_FILE} in {}: {error}",
                 directory.display()

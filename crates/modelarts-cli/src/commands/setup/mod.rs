@@ -1,7 +1,6 @@
 //! Commands on the program itself: contexts, emulator, completion, manual.
 
-pub(crate) mod completion;
 pub(crate) mod context;
 pub(crate) mod dev;
 pub(crate) mod doctor;
-pub(crate) mod man;
+pub(crate) mod generated;

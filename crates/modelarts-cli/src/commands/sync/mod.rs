@@ -1,19 +1,19 @@
 //! `modelarts sync`.
 
-mod direction;
 mod report;
 
 pub(crate) use report::{SyncLine, SyncReport};
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use futures::TryStreamExt;
 use modelarts_obs::{
-    DirectorySync, Obs,
+    DirectorySync, Obs, ObsPath,
     sync::{Summary, SyncEvent},
 };
 
 use crate::{
-    commands::sync::direction::Direction,
     confirmation::confirm,
     exit_status::ExitStatus,
     failure::Failure,
@@ -27,13 +27,10 @@ use crate::{
 /// Maximum number of requests at once.
 const MAX_TRANSFERS: u16 = 1_000;
 
-/// Help of the rules.
 const LONG_HELP: &str = "\
 Contents are compared by size and checksum, so a second call transfers only what has changed, and \
-a \
-call that was interrupted continues. Files of a directory go directly below the target, without \
-the \
-name of the directory.
+a call that was interrupted continues. Files of a directory go directly below the target, without \
+the name of the directory.
 
 Files that may hold credentials (.env, *.pem, clouds.yaml and the like), .git, __pycache__, \
 node_modules, virtual environments, hidden files of the home directory and what .modelartsignore \
@@ -77,7 +74,6 @@ pub(crate) struct Sync {
     yes: bool,
 }
 
-/// Parses the number of requests at once.
 fn transfers(text: &str) -> Result<u16, String> {
     let number = text.parse().ok();
     let number = number.filter(|number| (1..=MAX_TRANSFERS).contains(number));
@@ -131,7 +127,8 @@ impl Sync {
         let is_stream = session.output.format == Format::Ndjson;
         let bars = ProgressBars::new(session.terminal, !is_stream && !self.dry_run);
         let bar = bars.transfer("Sync");
-        let mut report = SyncReport::new(&self.source, &self.target, self.dry_run, direction);
+        let mut report =
+            SyncReport::new(&self.source, &self.target, self.dry_run, direction.words());
         let mut events = sync.stream();
         while let Some(progress) = events.try_next().await? {
             bar.update(&progress);
@@ -147,5 +144,70 @@ impl Sync {
         }
         bar.clear();
         Ok(report)
+    }
+}
+
+enum Direction {
+    Up(PathBuf, ObsPath),
+    Down(ObsPath, PathBuf),
+    Copy(ObsPath, ObsPath),
+}
+
+impl Direction {
+    fn new(source: &str, target: &str) -> Result<Self, Failure> {
+        match (address("SOURCE", source)?, address("TARGET", target)?) {
+            (Some(source), Some(target)) => Ok(Self::Copy(source, target)),
+            (Some(source), None) => Ok(Self::Down(source, PathBuf::from(target))),
+            (None, Some(target)) => {
+                let path = Path::new(source);
+                if let Err(error) = path.metadata() {
+                    return Err(Failure::usage(format_args!(
+                        "SOURCE {source}: {error}; it must be a directory, a file or an obs:// \
+                         address"
+                    )));
+                }
+                Ok(Self::Up(path.to_owned(), target))
+            }
+            (None, None) => Err(Failure::usage(
+                "SOURCE and TARGET are paths of this machine; at least one must be an address such \
+                 as obs://my-bucket/data",
+            )),
+        }
+    }
+
+    fn sync(&self, obs: &Obs) -> DirectorySync {
+        match self {
+            Self::Up(source, target) => obs.sync_up(source, target),
+            Self::Down(source, target) => obs.sync_down(source, target),
+            Self::Copy(source, target) => obs.copy(source, target),
+        }
+    }
+
+    /// Returns the name of the direction, and the transfer as a verb and in the past tense.
+    fn words(&self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Up(..) => ("upload", "send", "sent"),
+            Self::Down(..) => ("download", "receive", "received"),
+            Self::Copy(..) => ("copy", "copy", "copied"),
+        }
+    }
+}
+
+/// Parses an address of OBS; `None` for a path of this machine.
+fn address(name: &str, text: &str) -> Result<Option<ObsPath>, Failure> {
+    let Some((scheme, path)) = text.split_once("://") else {
+        return match text.is_empty() {
+            true => Err(Failure::usage(format_args!("{name} must not be empty"))),
+            false => Ok(None),
+        };
+    };
+    match scheme {
+        "obs" => {
+            text.parse().map(Some).map_err(|error| Failure::usage(format_args!("{name}: {error}")))
+        }
+        _ => Err(Failure::usage(format_args!(
+            "{name} {text}: it must be a path of this machine or an obs:// address, such as \
+             obs://{path}"
+        ))),
     }
 }

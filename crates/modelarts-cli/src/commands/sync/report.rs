@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    commands::sync::direction::Direction,
     output::{Document, bytes},
     progress,
     terminal::{Emphasis, Terminal},
@@ -16,7 +15,7 @@ use crate::{
 const MAX_LEFT_OUT: usize = 20;
 
 /// Result of a synchronization.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct SyncReport {
     /// Source, as given.
     source: String,
@@ -173,19 +172,20 @@ impl SyncLine {
 }
 
 impl SyncReport {
-    pub(super) fn new(source: &str, target: &str, dry_run: bool, direction: &Direction) -> Self {
+    /// Creates the report of a transfer that has not begun.
+    pub(super) fn new(
+        source: &str,
+        target: &str,
+        dry_run: bool,
+        (direction, verb, past): (&'static str, &'static str, &'static str),
+    ) -> Self {
         Self {
             source: source.to_owned(),
             target: target.to_owned(),
-            direction: direction.name(),
+            direction,
             dry_run,
-            transferred: FilesAndBytes::default(),
-            unchanged: FilesAndBytes::default(),
-            deleted: 0,
-            changes: Vec::new(),
-            left_out: Vec::new(),
-            verbs: direction.verbs(),
-            summary: Summary::default(),
+            verbs: (verb, past),
+            ..Self::default()
         }
     }
 

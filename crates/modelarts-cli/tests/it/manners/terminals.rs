@@ -153,30 +153,3 @@ async fn a_question_of_sync_has_the_number_of_files() {
     assert!(seen.ends_with("data → obs://my-bucket/in  1 file, 1 B sent, 2 deleted\n"), "{seen}");
     assert!(fixture.emulator.get("obs://my-bucket/in/a").is_err());
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tracebacks_link_to_the_code_of_the_user_on_a_terminal_only() {
-    let fixture = Fixture::start().await;
-    std::fs::create_dir(fixture.emulator.obs_root().join("team")).unwrap();
-    let path = "/home/ma-user/modelarts/user-job-dir/code/train.py";
-    let frame = format!("  File \"{path}\", line 3, in <module>");
-    let file = fixture.write("code/train.py", &format!("print('{frame}')\n"));
-    let file = file.canonicalize().unwrap();
-    let target = format!("{}\u{1b}\\{path}\u{1b}]8;;\u{1b}\\\", line 3", file.display());
-    let submit = "submit code/train.py --flavor modelarts.vm.cpu.2u --name leaves";
-    let bucket = [("MODELARTS_OBS_BUCKET", "team")];
-    for command in [submit, "logs -f leaves", "logs leaves"] {
-        let output = on_terminal(&fixture, 200, "", &bucket, command).await;
-        let text = text(&output.code(0));
-        assert!(text.contains("  File \"\u{1b}]8;;file://"), "{text:?}");
-        assert!(text.contains(&target), "{text:?}");
-    }
-    let output = on_terminal(&fixture, 200, "", &[("NO_COLOR", "1")], "logs leaves").await;
-    assert!(text(&output).contains(&frame), "{:?}", text(&output));
-    for (command, line) in
-        [("logs leaves", frame.clone()), ("logs leaves -o json", json!(frame).to_string())]
-    {
-        let text = text(&fixture.run(command).await.code(0));
-        assert!(text.contains(&line) && !text.contains("8;;"), "{text:?}");
-    }
-}

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, io, num::NonZeroU64};
 
 use axum::{
     body::Body,
-    extract::{Path, State as Shared},
+    extract::Path,
     http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
@@ -14,7 +14,6 @@ use modelarts_ext::JobHandle;
 use tokio::{fs::File, io::AsyncReadExt};
 
 use crate::{
-    access::visitor::Fields,
     display,
     job::{
         followed::FollowedJob,
@@ -23,7 +22,7 @@ use crate::{
     live::log::storage_problem,
     page::attachment,
     problem::Problem,
-    site::State,
+    site::UserRequest,
     temporary,
 };
 
@@ -42,10 +41,10 @@ fn file(name: &str, len: u64, body: Body) -> Response {
 
 /// Returns one line without a limit of its length.
 pub(super) async fn line(
-    Shared(state): Shared<State>,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let query = LogQuery::parse(&fields)?;
     let number = query.line.map(NonZeroU64::get);
     let number = number.ok_or_else(|| Problem::invalid("`line` must be the number of a line"))?;
@@ -68,11 +67,8 @@ enum Content {
 
 /// Returns the whole log of a task as it is now, or the logs of all tasks one after another. The
 /// logs are read completely before the first byte is sent, so that an error is not a short file.
-pub(super) async fn log(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Response, Problem> {
+pub(super) async fn log(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let followed = FollowedJob::follow(&state, &id).await?;
     let known = followed.job.tasks();
     let (name, tasks) = match fields.get("task") {

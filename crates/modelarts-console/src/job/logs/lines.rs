@@ -1,14 +1,10 @@
 //! Windows of lines, as JSON.
 
-use axum::{
-    Json,
-    extract::{Path, State as Shared},
-};
+use axum::{Json, extract::Path};
 use regex::Regex;
 use serde::Serialize;
 
 use crate::{
-    access::visitor::Fields,
     job::logs::query::{FollowedLog, LogQuery, number},
     live::{
         log::LogState,
@@ -16,7 +12,7 @@ use crate::{
         text::{Level, split_hits},
     },
     problem::Problem,
-    site::State,
+    site::UserRequest,
 };
 
 /// Maximum number of lines in a response.
@@ -53,7 +49,6 @@ impl LogCounts {
     }
 }
 
-/// A line of a log for the page.
 #[derive(Serialize)]
 pub(super) struct LogRow {
     /// Number in its view, counted from 1.
@@ -90,7 +85,6 @@ impl LogRow {
     }
 }
 
-/// A window of lines.
 #[derive(Serialize)]
 pub(super) struct LogWindow {
     /// Series of the lines, as in [`LogCounts`].
@@ -102,10 +96,10 @@ pub(super) struct LogWindow {
 
 /// Returns the lines of a view from the line `from` on, at most `count`.
 pub(super) async fn read(
-    Shared(state): Shared<State>,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Json<LogWindow>, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let query = LogQuery::parse(&fields)?;
     let search = query.search().map_err(Problem::invalid)?;
     let from = number(&fields, "from")?.map_or(0, |from| from.get() - 1);

@@ -4,12 +4,11 @@ use std::num::NonZeroU64;
 
 use askama::Template;
 use axum::{
-    extract::{Path, State as Shared},
+    extract::Path,
     response::{IntoResponse, Redirect, Response},
 };
 
 use crate::{
-    access::visitor::{Fields, Visitor},
     job::{
         followed::{FollowedJob, Position},
         frame::{JobFrame, Tab},
@@ -22,7 +21,7 @@ use crate::{
     live::spool::{Line, MAX_SHOWN, TaskLines, View},
     page::{Layout, Page, Section},
     problem::Problem,
-    site::State,
+    site::UserRequest,
 };
 
 /// Number of lines of the page.
@@ -49,12 +48,10 @@ struct LogsPage {
 }
 
 impl LogsPage {
-    /// Returns the first line of the page.
     fn first(&self) -> u64 {
         self.rows.first().map_or(0, |row| row.number)
     }
 
-    /// Returns the last line of the page.
     fn last(&self) -> u64 {
         self.rows.last().map_or(0, |row| row.number)
     }
@@ -78,7 +75,6 @@ impl LogsPage {
     }
 }
 
-/// Returns the address of a view.
 fn address(id: &str, query: &LogQuery) -> String {
     let mut fields = url::form_urlencoded::Serializer::new(String::new());
     fields.append_pair("task", query.task.as_deref().unwrap_or_default());
@@ -95,11 +91,10 @@ fn address(id: &str, query: &LogQuery) -> String {
 }
 
 pub(super) async fn show(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Response, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let query = LogQuery::parse(&fields)?;
     let followed = FollowedJob::follow(&state, &id).await?;
     let log = FollowedLog::follow(&state, &followed.job).await?;

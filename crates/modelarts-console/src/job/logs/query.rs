@@ -22,7 +22,6 @@ const MAX_SEARCH: usize = 1024;
 pub(super) struct LogQuery {
     /// Name of the task; `None` for all tasks.
     pub(super) task: Option<String>,
-    /// Text of the search.
     pub(super) text: String,
     pub(super) is_expression: bool,
     pub(super) is_case_sensitive: bool,
@@ -52,7 +51,6 @@ impl LogQuery {
         Search::parse(&self.text, self.is_expression, self.is_case_sensitive).map(Some)
     }
 
-    /// Returns the view of the lines.
     pub(super) fn view(&self, spool: &Spool) -> Result<View, Problem> {
         let Some(task) = &self.task else {
             return Ok(None);
@@ -73,7 +71,6 @@ pub(super) fn number(fields: &Fields, name: &str) -> Result<Option<NonZeroU64>, 
     })
 }
 
-/// The logs of a job that are followed.
 pub(super) struct FollowedLog {
     /// Keeps the poller.
     #[expect(dead_code, reason = "the logs are followed while it exists")]

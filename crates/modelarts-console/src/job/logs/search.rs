@@ -1,9 +1,6 @@
 //! Jumps between lines that match a search or have a level.
 
-use axum::{
-    Json,
-    extract::{Path, State as Shared},
-};
+use axum::{Json, extract::Path};
 use serde::Serialize;
 
 use crate::{
@@ -14,7 +11,7 @@ use crate::{
         text::Level,
     },
     problem::Problem,
-    site::State,
+    site::UserRequest,
 };
 
 /// Maximum number of lines that are counted.
@@ -57,8 +54,7 @@ fn invalid() -> Problem {
     Problem::invalid("`find` must be next or previous, or end in -error or -warning")
 }
 
-/// Result of a search.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 pub(super) struct Found {
     /// Number of the line, counted from 1; null if no line matches.
     pub(super) line: Option<u64>,
@@ -84,13 +80,7 @@ pub(super) async fn search(
     log.search(move |spool, caller| {
         let hit = spool.find(view, &find.search, from, find.direction, caller)?;
         let Some(hit) = hit else {
-            return Ok(Found {
-                line: None,
-                is_wrapped: false,
-                hit: None,
-                hits: 0,
-                is_limited: false,
-            });
+            return Ok(Found::default());
         };
         let (earlier, hits) = spool.count(view, &find.search, hit.line, MAX_COUNT, caller)?;
         let is_limited = hits == MAX_COUNT;
@@ -105,12 +95,11 @@ pub(super) async fn search(
     .await
 }
 
-/// Returns the next line that matches, as JSON.
 pub(super) async fn find(
-    Shared(state): Shared<State>,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Json<Found>, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let query = LogQuery::parse(&fields)?;
     let find = Find::parse(&fields, &query)?;
     let find = find.ok_or_else(|| Problem::invalid("the search must have a text: set `q`"))?;

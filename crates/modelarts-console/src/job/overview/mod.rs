@@ -3,19 +3,12 @@
 mod settings;
 
 use askama::Template;
-use axum::{
-    Json, Router,
-    extract::{Path, State as Shared},
-    routing::get,
-};
+use axum::{Json, Router, extract::Path, routing::get};
 use modelarts_ext::Job;
 use serde::Serialize;
 
 use crate::{
-    access::{
-        secrets::Secrets,
-        visitor::{Fields, Visitor},
-    },
+    access::visitor::{Fields, Secrets, Visitor},
     job::{
         frame::{JobFrame, Tab, load_shared},
         overview::settings::{Channel, Group, RunRow, Value},
@@ -23,10 +16,9 @@ use crate::{
     },
     page::{Layout, Page, Section, fragment},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
-/// Maximum length of the description.
 const MAX_DESCRIPTION: usize = 256;
 
 #[derive(Template)]
@@ -34,11 +26,9 @@ const MAX_DESCRIPTION: usize = 256;
 struct OverviewPage {
     layout: Layout,
     frame: JobFrame,
-    /// Rendered settings.
     settings: String,
 }
 
-/// Settings of a job.
 #[derive(Template)]
 #[template(path = "job/settings.html")]
 struct SettingsView {
@@ -68,23 +58,18 @@ pub(crate) fn routes() -> Router<State> {
 }
 
 async fn overview(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
     Path(id): Path<String>,
-    fields: Fields,
+    request: UserRequest,
 ) -> Result<Page<OverviewPage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Overview).await?;
     let settings = render_settings(&state, &visitor, &job, &fields).await?;
     Ok(Page(OverviewPage { layout, frame, settings }))
 }
 
-async fn parts(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Json<Parts>, Problem> {
+async fn parts(Path(id): Path<String>, request: UserRequest) -> Result<Json<Parts>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = load_shared(&state, &id).await?;
     Ok(Json(Parts {
         summary: summary::render(&state, &job, true).await?,

@@ -2,27 +2,24 @@
 
 use modelarts_ext::{
     Job,
-    types::{AccessMethod, Input, JobAlgorithm, JobEngine, JobSpec, Output, Tag, TimeUnit, Volume},
+    types::{AccessMethod, JobAlgorithm, JobSpec, Tag, TimeUnit, Volume},
 };
 
-use crate::{access::secrets::Secrets, display, problem::Problem};
+use crate::{access::visitor::Secrets, display, problem::Problem};
 
 /// Number of workers whose names are listed.
 const MAX_WORKERS: usize = 8;
 
-/// A group of settings.
 pub(crate) struct Group {
     pub(crate) title: &'static str,
     pub(crate) settings: Vec<Setting>,
 }
 
-/// A setting that the job has.
 pub(crate) struct Setting {
     pub(crate) label: &'static str,
     pub(crate) value: Value,
 }
 
-/// Value of a setting.
 pub(crate) enum Value {
     Text(String),
     /// Id, path or command.
@@ -155,7 +152,11 @@ fn code(algorithm: &JobAlgorithm) -> Settings {
     let version = algorithm.item_version_id.clone();
     settings.code("Version of the subscription", version);
     let engine = algorithm.engine.as_deref();
-    settings.text("Preset image", engine.and_then(preset_image));
+    let preset = engine.and_then(|it| {
+        let (name, version) = (it.engine_name.as_deref(), it.engine_version.as_deref());
+        display::engine(name, version, it.engine_id.as_deref())
+    });
+    settings.text("Preset image", preset);
     settings.code("Image", engine.and_then(|it| it.image_url.clone()));
     settings.address("Code directory", algorithm.code_dir.as_ref());
     settings.address("Boot file", algorithm.boot_file.as_ref());
@@ -164,15 +165,6 @@ fn code(algorithm: &JobAlgorithm) -> Settings {
     settings.code("Local code directory", algorithm.local_code_dir.clone());
     settings.code("Work directory", algorithm.working_dir.clone());
     settings
-}
-
-fn preset_image(engine: &JobEngine) -> Option<String> {
-    let name = engine.engine_name.as_deref().filter(|it| !it.is_empty());
-    let version = engine.engine_version.as_deref().filter(|it| !it.is_empty());
-    match (name, version) {
-        (Some(name), Some(version)) => Some(format!("{name} {version}")),
-        (name, version) => name.or(version).map(str::to_owned).or(engine.engine_id.clone()),
-    }
 }
 
 fn resources(spec: &JobSpec) -> Settings {
@@ -266,41 +258,23 @@ fn access(job: &Job) -> Settings {
 }
 
 pub(crate) fn inputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
-    algorithm.inputs.iter().map(input).collect()
-}
-
-fn input(input: &Input) -> Channel {
-    let remote = input.remote.as_deref();
-    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
-    let set = remote.and_then(|remote| remote.dataset.as_ref());
-    let set = set.and_then(|set| {
-        let name = set.name.as_deref().or(set.id.as_deref())?;
-        Some(match set.version_id.as_deref() {
-            Some(version) => format!("data set {name}, version {version}"),
-            None => format!("data set {name}"),
-        })
-    });
-    Channel {
+    let inputs = algorithm.inputs.iter().map(|input| Channel {
         name: input.name.clone().unwrap_or_default(),
-        remote: set.or(path.map(display::obs_address)).unwrap_or_default(),
+        remote: display::source_of_input(input).unwrap_or_default(),
         local_dir: input.local_dir.clone().unwrap_or_default(),
         obtained: obtained(input.access_method.as_ref()),
-    }
+    });
+    inputs.collect()
 }
 
 pub(crate) fn outputs(algorithm: &JobAlgorithm) -> Vec<Channel> {
-    algorithm.outputs.iter().map(output).collect()
-}
-
-fn output(output: &Output) -> Channel {
-    let remote = output.remote.as_ref();
-    let path = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
-    Channel {
+    let outputs = algorithm.outputs.iter().map(|output| Channel {
         name: output.name.clone().unwrap_or_default(),
-        remote: path.map(display::obs_address).unwrap_or_default(),
+        remote: display::target_of_output(output).unwrap_or_default(),
         local_dir: output.local_dir.clone().unwrap_or_default(),
         obtained: obtained(output.access_method.as_ref()),
-    }
+    });
+    outputs.collect()
 }
 
 fn obtained(method: Option<&AccessMethod>) -> &'static str {
@@ -310,14 +284,12 @@ fn obtained(method: Option<&AccessMethod>) -> &'static str {
     }
 }
 
-/// Returns the hyper-parameters of a job.
 pub(crate) fn parameters(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let parameters = algorithm.parameters.iter();
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     parameters.map(|it| (text(&it.name), text(&it.value))).collect()
 }
 
-/// Returns the environment variables of a job.
 pub(crate) fn environment(algorithm: &JobAlgorithm) -> Vec<(String, String)> {
     let variables = algorithm.environments.iter();
     variables.map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -328,10 +300,8 @@ pub(crate) fn runs(job: &Job) -> Vec<RunRow> {
     if job.runs().len() < 2 {
         return Vec::new();
     }
-    let time = |seconds: Option<i64>| {
-        let seconds = seconds.filter(|seconds| *seconds > 0);
-        let time =
-            seconds.map(|it| modelarts_ext::Timestamp::from_epoch_millis(it.saturating_mul(1000)));
+    let time = |seconds| {
+        let time = display::time_of_seconds(seconds);
         time.map(|time| time.to_string()).unwrap_or_default()
     };
     let runs = job.runs().iter().enumerate().map(|(index, run)| RunRow {

@@ -7,10 +7,7 @@ use std::time::{Duration, SystemTime};
 use askama::Template;
 use modelarts_ext::{
     Job,
-    jobs::{
-        Cause, Diagnosis,
-        diagnosis::{Evidence, Fact, Link},
-    },
+    jobs::{Cause, Diagnosis, diagnosis::Fact},
     types::Phase,
 };
 
@@ -33,32 +30,14 @@ struct SummaryView {
     /// Reason why there is no diagnosis.
     problem: Option<Problem>,
     is_pending: bool,
-    /// `true` if the evidence is open at first.
     is_open: bool,
 }
 
-/// Diagnosis of a job.
 struct DiagnosisView {
     /// Class of the style sheet.
     style: &'static str,
     title: &'static str,
-    summary: String,
-    cause: Cause,
-    confidence: String,
-    evidence: Vec<EvidenceView>,
-    advice: Vec<String>,
-    links: Vec<Link>,
-}
-
-/// A fact of a diagnosis.
-struct EvidenceView {
-    time: String,
-    task: String,
-    text: String,
-    /// `true` if the log of the task shows it.
-    is_log: bool,
-    /// Number of the line in the log.
-    line: Option<u64>,
+    found: Diagnosis,
 }
 
 /// Renders the time line and the diagnosis of a job. The evidence of a failure is open at first if
@@ -109,30 +88,6 @@ impl DiagnosisView {
             Phase::Creating | Phase::Pending => ("warn", "Why it waits"),
             _ => ("warn", "Diagnosis"),
         };
-        Some(Self {
-            style,
-            title,
-            summary: diagnosis.summary.clone(),
-            cause: diagnosis.cause,
-            confidence: diagnosis.confidence.to_string(),
-            evidence: diagnosis.evidence.iter().map(EvidenceView::new).collect(),
-            advice: diagnosis.advice.clone(),
-            links: diagnosis.links.clone(),
-        })
-    }
-}
-
-impl EvidenceView {
-    fn new(evidence: &Evidence) -> Self {
-        Self {
-            time: evidence.time.map(|time| time.to_string()).unwrap_or_default(),
-            task: evidence.task.clone().unwrap_or_default(),
-            text: evidence.fact.to_string(),
-            is_log: matches!(evidence.fact, Fact::Log { .. }),
-            line: match evidence.fact {
-                Fact::Log { line, .. } => line,
-                _ => None,
-            },
-        }
+        Some(Self { style, title, found: diagnosis.clone() })
     }
 }

@@ -42,11 +42,8 @@ struct Span {
     end: Option<Timestamp>,
 }
 
-/// Returns the runs of a job.
-///
-/// The spans of a run are its stages; a job without stages has one run, from its own times. The
-/// time from the creation to the first stage comes first, and the end of a final job last, if the
-/// stages do not have them.
+/// Returns the runs of a job with their stages, and with its creation and its end. A job without
+/// stages has one run, from its own times.
 pub(crate) fn runs(job: &Job, stages: &[StageRecord], now: SystemTime) -> Vec<JobRun> {
     let mut runs: Vec<Vec<Span>> = stages.iter().map(spans).collect();
     runs.retain(|spans| !spans.is_empty());

@@ -5,7 +5,7 @@ mod series;
 use askama::Template;
 use axum::{
     Json, Router,
-    extract::{Path, State as Shared},
+    extract::Path,
     http::header::{CONTENT_DISPOSITION, CONTENT_TYPE},
     response::{IntoResponse, Response},
     routing::get,
@@ -14,15 +14,14 @@ use modelarts_ext::Job;
 use serde::Serialize;
 
 use crate::{
-    access::visitor::{Fields, Visitor},
-    facts::Usage,
+    access::visitor::Fields,
     job::{
         frame::{JobFrame, Tab, load_shared},
         usage::series::{Chart, charts},
     },
     page::{Layout, Page, Section, attachment, fragment},
     problem::Problem,
-    site::State,
+    site::{State, UserRequest},
 };
 
 /// Name of the choice of all workers.
@@ -37,14 +36,12 @@ const REFRESH: u64 = 15;
 struct UsagePage {
     layout: Layout,
     frame: JobFrame,
-    /// Workers of the job.
     tasks: Vec<String>,
     /// Name of the worker that is shown, or that of all.
     choice: String,
     has_more: bool,
     /// Pause between two refreshes in seconds; 0 for an ended job.
     refresh: u64,
-    /// Rendered tables.
     tables: String,
 }
 
@@ -60,15 +57,10 @@ struct UsageTables<'a> {
     minutes: usize,
 }
 
-/// Usage for scripts.
-#[derive(Serialize)]
-struct UsageData {
-    charts: Vec<Chart>,
-    tables: String,
-}
-
 /// Usage of the workers that are shown.
+#[derive(Serialize)]
 struct UsageView {
+    #[serde(skip)]
     choice: String,
     charts: Vec<Chart>,
     tables: String,
@@ -81,12 +73,8 @@ pub(crate) fn routes() -> Router<State> {
         .route("/jobs/{id}/usage/file", get(file))
 }
 
-async fn usage(
-    Shared(state): Shared<State>,
-    visitor: Visitor,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Page<UsagePage>, Problem> {
+async fn usage(Path(id): Path<String>, request: UserRequest) -> Result<Page<UsagePage>, Problem> {
+    let UserRequest { state, visitor, fields } = request;
     let job = state.job(&id).await?;
     let selection = select(&state, &job, &fields).await?;
     let (layout, frame) = JobFrame::of(&state, &visitor, &job, Tab::Usage).await?;
@@ -101,37 +89,25 @@ async fn usage(
     }))
 }
 
-async fn data(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Json<UsageData>, Problem> {
+async fn data(Path(id): Path<String>, request: UserRequest) -> Result<Json<UsageView>, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let job = load_shared(&state, &id).await?;
-    let selection = select(&state, &job, &fields).await?;
-    Ok(Json(UsageData { charts: selection.charts, tables: selection.tables }))
+    Ok(Json(select(&state, &job, &fields).await?))
 }
 
 /// Returns all values as a file of comma-separated values.
-async fn file(
-    Shared(state): Shared<State>,
-    Path(id): Path<String>,
-    fields: Fields,
-) -> Result<Response, Problem> {
+async fn file(Path(id): Path<String>, request: UserRequest) -> Result<Response, Problem> {
+    let UserRequest { state, fields, .. } = request;
     let job = state.job(&id).await?;
     let tasks = tasks(&job, fields.get("task"))?.1;
     let mut text = "time,task,metric,percent\n".to_owned();
     for task in tasks {
-        match &*state.cached.facts.usage(&job, &task).await {
-            Usage::Values(series) => {
-                for one in series {
-                    for (time, value) in one.values() {
-                        let (task, metric) = (field(&task), field(one.metric()));
-                        text += &format!("{time},{task},{metric},{value}\n");
-                    }
-                }
+        let usage = state.cached.facts.usage(&job, &task).await;
+        for one in usage.as_ref().as_ref().map_err(Clone::clone)? {
+            for (time, value) in one.values() {
+                let (task, metric) = (field(&task), field(one.metric()));
+                text += &format!("{time},{task},{metric},{value}\n");
             }
-            Usage::NotReady => {}
-            Usage::Failed(problem) => return Err(problem.clone()),
         }
     }
     let name = attachment(&format!("usage-{}.csv", job.id()));
@@ -181,9 +157,8 @@ async fn select(state: &State, job: &Job, fields: &Fields) -> Result<UsageView, 
     let mut problem = None;
     for (task, usage) in tasks.iter().zip(&usages) {
         match &**usage {
-            Usage::Values(values) => series.extend(values.iter().map(|one| (task.as_str(), one))),
-            Usage::NotReady => {}
-            Usage::Failed(failed) => problem = Some(failed),
+            Ok(values) => series.extend(values.iter().map(|one| (task.as_str(), one))),
+            Err(failed) => problem = Some(failed),
         }
     }
     let (charts, blank) = charts(&series, choice == ALL);

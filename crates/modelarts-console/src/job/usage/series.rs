@@ -71,7 +71,6 @@ pub(crate) fn charts(
     (charts, blank)
 }
 
-/// Returns the name of a metric for people.
 fn metric_name(metric: &str) -> String {
     let name = match metric {
         "cpuUsage" => "CPU",

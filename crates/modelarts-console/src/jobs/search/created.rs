@@ -2,17 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use jiff::{Span, SpanRelativeTo, Timestamp, Zoned, civil, tz::TimeZone};
+use jiff::{Span, SpanRelativeTo, civil, tz::TimeZone};
+
+use crate::display::parse_time;
 
 /// Maximum range of a search of the service.
 const MAX_RANGE: Duration = Duration::from_secs(31 * 24 * 3_600);
 /// Maximum difference between the clocks of this machine and of the service.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(60);
 
-/// Rule on the text of a range.
 const RULE: &str = "must be a time span such as 7d or 12h, a day such as 2026-01-15, or a range \
                     such as 2026-01-01..2026-01-31";
-/// Rule on its length.
 const LENGTH_RULE: &str = "must be a range of at most 31 days, which is the most that the service \
                            searches; use one such as 2026-01-01..2026-01-31 for earlier jobs";
 
@@ -49,26 +49,22 @@ pub(super) fn range(text: &str, now: SystemTime) -> Result<(SystemTime, SystemTi
 
 /// Returns the first and the last millisecond of a day, or a time twice.
 fn moment(text: &str) -> Result<(SystemTime, SystemTime), &'static str> {
-    let zone = TimeZone::system;
     if let Ok(day) = text.parse::<civil::Date>()
         && !text.contains(['T', ' ', 't'])
     {
-        let start = |day: civil::Date| day.to_zoned(zone()).map_err(|_| RULE);
+        let start = |day: civil::Date| day.to_zoned(TimeZone::system()).map_err(|_| RULE);
         let next = start(day.tomorrow().map_err(|_| RULE)?)?;
         let last = SystemTime::from(next).checked_sub(Duration::from_millis(1));
         return Ok((start(day)?.into(), last.ok_or(RULE)?));
     }
-    let zoned = text.parse::<Timestamp>().map(SystemTime::from);
-    let time = zoned.or_else(|_| {
-        let local: civil::DateTime = text.parse()?;
-        Ok::<_, jiff::Error>(Zoned::into(local.to_zoned(zone())?))
-    });
-    let time = time.map_err(|_| RULE)?;
+    let time = parse_time(text).map_err(|_| RULE)?;
     Ok((time, time))
 }
 
 #[cfg(test)]
 mod tests {
+    use jiff::Timestamp;
+
     use super::*;
 
     fn time(text: &str) -> SystemTime {

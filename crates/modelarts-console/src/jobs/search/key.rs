@@ -92,7 +92,6 @@ pub(crate) const KEYS: [KeyHelp; 15] = [
 ];
 
 impl Key {
-    /// Returns the key with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         let mut keys = KEYS.iter();
         keys.find(|help| help.name == name).map(|help| help.key)

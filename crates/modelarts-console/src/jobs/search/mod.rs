@@ -8,21 +8,12 @@ use std::{net::IpAddr, time::SystemTime};
 
 use modelarts_ext::{Client, Filter, client::CurrentUser, jobs::ListJobs, types::Phase};
 
-use crate::jobs::search::words::{quoted, words};
+use crate::{
+    display::{PHASES, tags},
+    jobs::search::words::{quoted, words},
+};
 
 pub(crate) use key::{KEYS, Key};
-
-/// The phases of jobs, in the order of their lives.
-pub(crate) const PHASES: [Phase; 8] = [
-    Phase::Creating,
-    Phase::Pending,
-    Phase::Running,
-    Phase::Terminating,
-    Phase::Completed,
-    Phase::Failed,
-    Phase::Abnormal,
-    Phase::Terminated,
-];
 
 /// Maximum number of values of a condition, according to modelarts-ext.
 const MAX_VALUES: usize = 10;
@@ -79,58 +70,48 @@ impl Search {
         Ok(search)
     }
 
-    /// Adds a condition. Values of a key with lists are alternatives, also in several words.
+    /// Adds a condition. Values of a key with lists are alternatives, also in several words, each
+    /// once.
     fn add(&mut self, key: Key, values: Vec<String>) -> Result<(), String> {
         let is_own = matches!(key, Key::Name | Key::Algorithm);
-        let known = self.terms.iter().position(|term| term.key == key);
-        let Some(known) = known.filter(|_| !is_own) else {
-            self.terms.push(Term { key, values: Vec::new() });
-            return self.extend(self.terms.len() - 1, values);
-        };
-        if key.is_single() {
-            return Err(format!("{} must occur once", key.help().name));
+        let known = self.terms.iter().position(|term| term.key == key).filter(|_| !is_own);
+        let name = key.help().name;
+        if known.is_some() && key.is_single() {
+            return Err(format!("{name} must occur once"));
         }
-        self.extend(known, values)
-    }
-
-    /// Adds values to a condition, each once.
-    fn extend(&mut self, index: usize, values: Vec<String>) -> Result<(), String> {
-        let Some(term) = self.terms.get_mut(index) else {
-            return Ok(());
-        };
+        let index = known.unwrap_or_else(|| {
+            self.terms.push(Term { key, values: Vec::new() });
+            self.terms.len() - 1
+        });
+        let known = &mut self.terms[index].values;
         for value in values {
-            if !term.values.contains(&value) {
-                term.values.push(value);
+            if !known.contains(&value) {
+                known.push(value);
             }
         }
-        if term.values.len() > MAX_VALUES {
-            let (name, count) = (term.key.help().name, term.values.len());
-            return Err(format!("{name} has {count} values, and must have at most {MAX_VALUES}"));
+        match known.len() {
+            0..=MAX_VALUES => Ok(()),
+            count => Err(format!("{name} has {count} values, and must have at most {MAX_VALUES}")),
         }
-        Ok(())
     }
 
     fn term(&self, key: Key) -> Option<&Term> {
         self.terms.iter().find(|term| term.key == key)
     }
 
-    /// Returns `true` if there is no condition.
     pub(crate) fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// Returns `true` if the search has the condition.
     pub(crate) fn has(&self, key: Key) -> bool {
         self.term(key).is_some()
     }
 
-    /// Returns `true` if the search selects this phase.
     pub(crate) fn has_phase(&self, phase: &Phase) -> bool {
         let term = self.term(Key::Phase);
         term.is_some_and(|term| term.values.iter().any(|value| value == phase.as_str()))
     }
 
-    /// Returns the search without a condition.
     pub(crate) fn without(&self, key: Key) -> Self {
         let terms = self.terms.iter().filter(|term| term.key != key);
         Self { terms: terms.cloned().collect() }
@@ -168,7 +149,6 @@ impl Search {
         search
     }
 
-    /// Returns the text of the search.
     pub(crate) fn text(&self) -> String {
         let words = self.terms.iter().map(|term| {
             let values: Vec<String> = term.values.iter().map(|value| quoted(value)).collect();
@@ -193,7 +173,8 @@ impl Search {
         let mut list = client.training_jobs().list();
         for Term { key, values } in &self.terms {
             let first = || values.first().map(String::as_str).unwrap_or_default();
-            let values = || values.iter().cloned();
+            let texts = values;
+            let values = || texts.iter().cloned();
             let filter = match key {
                 Key::Name => Filter::name().like(first()),
                 Key::Algorithm => Filter::algorithm_name().like(first()),
@@ -221,7 +202,7 @@ impl Search {
                     Filter::create_time().between(start, end)
                 }
                 Key::Tag => {
-                    for (tag, values) in tags(values()) {
+                    for (tag, values) in tags(texts) {
                         list = list.tag(tag, values);
                     }
                     continue;
@@ -249,37 +230,31 @@ fn unknown_key(word: &str, name: &str) -> String {
 
 /// Checks the values of a condition, and writes phases as the service does.
 fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String> {
-    for value in values.iter_mut() {
-        let is_valid = match key {
-            Key::Phase => {
-                let mut phases = PHASES.iter().map(Phase::as_str);
-                let known = phases.find(|phase| phase.eq_ignore_ascii_case(value));
-                known.map(|known| known.clone_into(value)).is_some()
+    let names = || PHASES.iter().map(Phase::as_str);
+    for value in values {
+        let broken = match key {
+            Key::Phase => match names().find(|phase| phase.eq_ignore_ascii_case(value)) {
+                Some(known) => {
+                    known.clone_into(value);
+                    None
+                }
+                None => Some(format!("must be one of {}", names().collect::<Vec<_>>().join(", "))),
+            },
+            Key::Priority => {
+                (!matches!(value.as_str(), "1" | "2" | "3")).then(|| "must be 1, 2 or 3".to_owned())
             }
-            Key::Priority => matches!(value.as_str(), "1" | "2" | "3"),
-            Key::Host => value.parse::<IpAddr>().is_ok(),
+            Key::Host => value.parse::<IpAddr>().err().map(|_| "must be an IP address".to_owned()),
             Key::Tag => {
                 let (tag, value) = value.split_once('=').unwrap_or((value, "any"));
-                !tag.is_empty() && !value.is_empty()
+                (tag.is_empty() || value.is_empty())
+                    .then(|| "must be a key, or a key and a value such as team=nlp".to_owned())
             }
-            Key::Created => {
-                created::range(value, now).map_err(|rule| format!("{} {rule}", key.help().name))?;
-                true
-            }
-            _ => true,
+            Key::Created => created::range(value, now).err().map(str::to_owned),
+            _ => None,
         };
-        if is_valid {
-            continue;
+        if let Some(rule) = broken {
+            return Err(format!("{} {rule}", key.help().name));
         }
-        return Err(match key {
-            Key::Phase => {
-                let phases: Vec<&str> = PHASES.iter().map(Phase::as_str).collect();
-                format!("phase must be one of {}", phases.join(", "))
-            }
-            Key::Priority => "priority must be 1, 2 or 3".to_owned(),
-            Key::Host => "host must be an IP address".to_owned(),
-            _ => "tag must be a key, or a key and a value such as team=nlp".to_owned(),
-        });
     }
     Ok(())
 }
@@ -287,22 +262,6 @@ fn check(key: Key, values: &mut [String], now: SystemTime) -> Result<(), String>
 /// Returns `true` for the id of a user in IAM: 32 hexadecimal digits.
 fn is_user_id(text: &str) -> bool {
     text.len() == USER_ID_LENGTH && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
-
-/// Returns each tag with its values, none for any value. The service takes each tag once.
-fn tags(values: impl Iterator<Item = String>) -> Vec<(String, Vec<String>)> {
-    let mut tags: Vec<(String, Vec<String>)> = Vec::new();
-    for text in values {
-        let (tag, value) = match text.split_once('=') {
-            Some((tag, value)) => (tag, Some(value.to_owned())),
-            None => (text.as_str(), None),
-        };
-        match tags.iter_mut().find(|(known, _)| known == tag) {
-            Some((_, values)) => values.extend(value),
-            None => tags.push((tag.to_owned(), Vec::from_iter(value))),
-        }
-    }
-    tags
 }
 
 #[cfg(test)]

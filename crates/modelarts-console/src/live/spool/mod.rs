@@ -36,7 +36,6 @@ const WRITE: usize = 4 << 20;
 /// The lines that are shown: those of all tasks, or those of one task by its index.
 pub(crate) type View = Option<u16>;
 
-/// Lines of the logs of a job.
 pub(crate) struct Spool {
     dir: TempDir,
     index: RwLock<Index>,
@@ -59,7 +58,6 @@ pub(crate) struct TaskLines {
     pub(crate) lines: u64,
 }
 
-/// A line of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     /// Number in its view, counted from 0.
@@ -91,7 +89,6 @@ struct Batch {
 }
 
 impl Spool {
-    /// Creates an empty spool.
     pub(crate) fn create() -> io::Result<Self> {
         let dir = temporary::directory("modelarts-logs-")?;
         Ok(Self { dir, index: RwLock::default() })
@@ -212,7 +209,6 @@ impl Index {
         u16::try_from(at).unwrap_or(u16::MAX)
     }
 
-    /// Adds a line to a batch.
     fn add(&mut self, task: u16, is_gap: bool, text: &str, batch: &mut Batch) {
         let text = printable(text);
         let header = Header { task, is_gap, len: text.len() as u64 };

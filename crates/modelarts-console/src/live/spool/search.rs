@@ -36,14 +36,12 @@ impl Caller {
     }
 }
 
-/// Direction of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Next,
     Previous,
 }
 
-/// A line that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Hit {
     /// Number of the line, counted from 0.
@@ -53,10 +51,7 @@ pub(crate) struct Hit {
 }
 
 impl Search {
-    /// Parses a text, or a regular expression.
-    ///
-    /// # Errors
-    /// A sentence if the expression is not valid.
+    /// Parses a text, or a regular expression. The error is a sentence.
     pub(crate) fn parse(
         text: &str,
         is_expression: bool,
@@ -92,9 +87,8 @@ impl Search {
 }
 
 impl Spool {
-    /// Returns the first matching line after `from`, or before it. The search continues at the
-    /// other end, and ends with the line `from` itself. Without `from`, it begins at the first or
-    /// at the last line.
+    /// Returns the first matching line after or before `from`, which comes last, and continues at
+    /// the other end. Without `from`, it begins at the first or at the last line.
     pub(crate) fn find(
         &self,
         view: View,

@@ -8,7 +8,6 @@ use regex::Regex;
 const PLATFORM_PREFIX: &str = "[modelarts service log]";
 const PLATFORM_FIELD: &str = "Platform=ModelArts-Service";
 
-/// Conditions on lines.
 #[derive(Clone, Debug)]
 pub(super) struct LineFilter {
     since: Option<Timestamp>,
@@ -19,12 +18,9 @@ pub(super) struct LineFilter {
     last: Option<Timestamp>,
 }
 
-/// Decision about a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The line is printed.
     Keep,
-    /// The line is not printed.
     Drop,
     /// The line is printed if the time of the next line that has one meets the condition.
     Undecided,

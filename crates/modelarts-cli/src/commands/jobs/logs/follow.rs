@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use futures::StreamExt;
-use modelarts_ext::{Job, LogItem, jobs::follow::JobUpdate};
+use futures::{StreamExt, TryStreamExt, stream::LocalBoxStream};
+use modelarts_ext::{Error, Job, LogItem, jobs::follow::JobUpdate};
 
 use crate::{
     commands::jobs::logs::{
@@ -49,51 +49,16 @@ impl Followed {
     }
 }
 
-/// Prints the log of one task until the job has ended.
-pub(super) async fn follow_task(
+/// Prints the log of one task, or those of all tasks, until the job has ended.
+pub(super) async fn follow(
     job: &Job,
-    task: &str,
+    tasks: &[String],
     tail: Option<usize>,
     filter: LineFilter,
     printer: &mut LogPrinter<'_>,
 ) -> Result<(), Failure> {
-    let mut logs = job.logs(task);
-    if Session::is_local(job.client()) {
-        logs = logs.interval(LOCAL_INTERVAL);
-    }
-    if let Some(lines) = tail {
-        logs = logs.tail_lines(lines);
-    }
-    let mut state = Followed::new(filter, tail);
-    let mut chunks = logs.follow().ready_chunks(CHUNK);
-    while let Some(chunk) = chunks.next().await {
-        for item in chunk {
-            match item {
-                Ok(item) => state.print(task, item, printer)?,
-                Err(error) => {
-                    printer.flush()?;
-                    return Err(error.into());
-                }
-            }
-        }
-        printer.flush()?;
-    }
-    Ok(())
-}
-
-/// Prints the logs of all tasks until the job has ended.
-pub(super) async fn follow_all(
-    job: &Job,
-    tail: Option<usize>,
-    filter: LineFilter,
-    printer: &mut LogPrinter<'_>,
-) -> Result<(), Failure> {
-    let mut updates = updates(job);
-    if let Some(lines) = tail {
-        updates = updates.tail_lines(lines);
-    }
+    let mut chunks = log_updates(job, tasks, tail).ready_chunks(CHUNK);
     let mut states: HashMap<String, Followed> = HashMap::new();
-    let mut chunks = updates.follow().ready_chunks(CHUNK);
     while let Some(chunk) = chunks.next().await {
         for update in chunk {
             match update {
@@ -118,4 +83,28 @@ pub(super) async fn follow_all(
         printer.flush()?;
     }
     Ok(())
+}
+
+/// Returns the lines of one task, or the updates of the whole job if it has several.
+fn log_updates<'a>(
+    job: &'a Job,
+    tasks: &[String],
+    tail: Option<usize>,
+) -> LocalBoxStream<'a, Result<JobUpdate, Error>> {
+    let [task] = tasks else {
+        let updates = updates(job);
+        return match tail {
+            Some(lines) => updates.tail_lines(lines).follow().boxed_local(),
+            None => updates.follow().boxed_local(),
+        };
+    };
+    let mut logs = job.logs(task);
+    if Session::is_local(job.client()) {
+        logs = logs.interval(LOCAL_INTERVAL);
+    }
+    if let Some(lines) = tail {
+        logs = logs.tail_lines(lines);
+    }
+    let task = task.clone();
+    logs.follow().map_ok(move |item| JobUpdate::Log { task: task.clone(), item }).boxed_local()
 }

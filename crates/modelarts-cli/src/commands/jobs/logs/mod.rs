@@ -16,20 +16,14 @@ use regex::Regex;
 use crate::{
     commands::jobs::{
         arguments::{moment, whole_number},
-        logs::{
-            filter::LineFilter,
-            follow::{follow_all, follow_task},
-            printer::LogPrinter,
-            source::print_existing,
-        },
+        logs::{filter::LineFilter, follow::follow, printer::LogPrinter, source::print_existing},
     },
     exit_status::{ExitCodeSource, ExitStatus},
     failure::Failure,
     follow::Interrupt,
-    job_reference::{JobArgument, project, staged_code},
+    job_reference::JobArgument,
     output::Format,
     session::Session,
-    source_links::SourceLinks,
     terminal::note,
 };
 
@@ -84,9 +78,7 @@ impl Logs {
         let tasks = self.tasks(&job)?;
         // The tasks of a job that has not started are not known.
         let has_prefix = self.task == ALL && (tasks.len() > 1 || nodes(&job) > 1);
-        let links = staged_code(&project(client), job.id())
-            .and_then(|code| SourceLinks::new(session.terminal, &job, code));
-        let mut printer = LogPrinter::new(&session.output, has_prefix, links);
+        let mut printer = LogPrinter::new(&session.output, has_prefix);
         match self.print(&job, &tasks, filter, &mut printer).await {
             Ok(status) => {
                 printer.finish()?;
@@ -100,12 +92,10 @@ impl Logs {
         }
     }
 
-    /// Returns `true` if the exit code is the outcome of the job.
     pub(crate) fn has_outcome(&self) -> bool {
         self.exit_code.is_some()
     }
 
-    /// Prints the logs of these tasks.
     async fn print(
         &self,
         job: &Job,
@@ -116,12 +106,7 @@ impl Logs {
         let status = match (self.follow, tasks) {
             (true, tasks) => {
                 let mut interrupt = Interrupt::new();
-                let followed = async {
-                    match tasks {
-                        [task] => follow_task(job, task, self.tail, filter, printer).await,
-                        _ => follow_all(job, self.tail, filter, printer).await,
-                    }
-                };
+                let followed = follow(job, tasks, self.tail, filter, printer);
                 match interrupt.unless(followed).await {
                     Some(followed) => {
                         followed?;
@@ -182,7 +167,6 @@ impl Logs {
     }
 }
 
-/// Returns the number of nodes of a job.
 fn nodes(job: &Job) -> i64 {
     let spec = job.details().spec.as_ref();
     let resource = spec.and_then(|spec| spec.resource.as_ref());

@@ -7,7 +7,6 @@ use serde::Serialize;
 use crate::{
     failure::Failure,
     output::{self, Format, Output, Stdout, TaskPrefixes},
-    source_links::SourceLinks,
     terminal::note,
 };
 
@@ -48,22 +47,18 @@ pub(super) struct LogPrinter<'a> {
     prefixes: Option<TaskPrefixes>,
     /// Items of a document that is printed as a whole.
     items: Vec<LogItemRow>,
-    /// Links to the code of the job.
-    links: Option<SourceLinks>,
 }
 
 impl<'a> LogPrinter<'a> {
-    pub(super) fn new(output: &'a Output, has_prefix: bool, links: Option<SourceLinks>) -> Self {
+    pub(super) fn new(output: &'a Output, has_prefix: bool) -> Self {
         Self {
             output,
             stdout: Stdout::lock(),
             prefixes: has_prefix.then(|| TaskPrefixes::new("")),
             items: Vec::new(),
-            links,
         }
     }
 
-    /// Prints a line with its number.
     pub(super) fn print(
         &mut self,
         task: &str,
@@ -90,10 +85,7 @@ impl<'a> LogPrinter<'a> {
         match item {
             LogItem::Line(line) => {
                 self.write_prefix(task)?;
-                match &self.links {
-                    Some(links) => self.stdout.line(&links.linked(line)),
-                    None => self.stdout.line(line),
-                }
+                self.stdout.line(line)
             }
             LogItem::Gap { bytes } => {
                 self.stdout.flush()?;
@@ -112,7 +104,6 @@ impl<'a> LogPrinter<'a> {
         }
     }
 
-    /// Sends what was printed.
     pub(super) fn flush(&mut self) -> Result<(), Failure> {
         self.stdout.flush()
     }

@@ -35,7 +35,6 @@ struct LogSource {
     time: Option<Timestamp>,
 }
 
-/// Prints the logs of these tasks.
 pub(super) async fn print_existing(
     job: &Job,
     tasks: &[String],

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use modelarts_ext::{Event, Job, Timestamp, types};
+use modelarts_console::display;
+use modelarts_ext::{Event, Job, Timestamp, masking::mask, types};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
     commands::jobs::show::timeline::{Step, steps},
-    follow::address,
-    secrets,
+    output::{non_empty, obs_address},
 };
 
 /// A job with its settings, phases and tasks.
@@ -158,16 +158,15 @@ impl JobDocument {
             start: step.start.to_string(),
             seconds: step.duration.map(|duration| duration.as_secs()),
         });
-        let text = |text: Option<&String>| text.filter(|text| !text.is_empty()).cloned();
         Self {
             id: job.id().to_owned(),
             name: job.name().to_owned(),
-            description: text(metadata.and_then(|metadata| metadata.description.as_ref())),
+            description: metadata.and_then(|it| non_empty(&it.description)),
             phase: job.phase().to_string(),
             secondary_phase: job.secondary_phase().map(ToString::to_string),
             why: job.status_reason(),
-            user: text(metadata.and_then(|metadata| metadata.user_name.as_ref())),
-            workspace: text(metadata.and_then(|metadata| metadata.workspace_id.as_ref())),
+            user: metadata.and_then(|it| non_empty(&it.user_name)),
+            workspace: metadata.and_then(|it| non_empty(&it.workspace_id)),
             created_at: job.created_at().map(|time| time.to_string()),
             started_at: job.started_at().map(|time| time.to_string()),
             seconds_queued: job.time_queued().map(|time| time.as_secs()),
@@ -200,7 +199,7 @@ impl Settings {
         if let Some(spec) = &details.spec {
             if let Some(resource) = &spec.resource {
                 settings.flavor = resource.flavor_id.clone();
-                settings.pool = resource.pool_id.clone().filter(|pool| !pool.is_empty());
+                settings.pool = non_empty(&resource.pool_id);
                 settings.nodes = resource.node_count;
             }
             let policy = spec.schedule_policy.as_ref();
@@ -223,15 +222,14 @@ impl Settings {
     }
 
     fn of_algorithm(&mut self, algorithm: &types::JobAlgorithm) {
-        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        self.algorithm = text(&algorithm.name);
-        self.code_dir = text(&algorithm.code_dir).as_deref().map(address);
-        self.boot_file = text(&algorithm.boot_file).as_deref().map(address);
-        self.command = text(&algorithm.command);
+        self.algorithm = non_empty(&algorithm.name);
+        self.code_dir = non_empty(&algorithm.code_dir).as_deref().map(obs_address);
+        self.boot_file = non_empty(&algorithm.boot_file).as_deref().map(obs_address);
+        self.command = non_empty(&algorithm.command);
         self.image = algorithm.engine.as_ref().and_then(|engine| {
-            let preset = text(&engine.engine_name).zip(text(&engine.engine_version));
-            let preset = preset.map(|(name, version)| format!("{name} {version}"));
-            text(&engine.image_url).or(preset).or_else(|| text(&engine.engine_id))
+            let (name, version) = (engine.engine_name.as_deref(), engine.engine_version.as_deref());
+            let preset = || display::engine(name, version, engine.engine_id.as_deref());
+            non_empty(&engine.image_url).or_else(preset)
         });
         self.inputs = algorithm.inputs.iter().map(input).collect();
         self.outputs = algorithm.outputs.iter().map(output).collect();
@@ -251,26 +249,17 @@ impl Settings {
 }
 
 fn input(input: &types::Input) -> Channel {
-    let remote = input.remote.as_ref();
-    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
-    let dataset = || {
-        let dataset = remote?.dataset.as_ref()?;
-        let name = dataset.name.as_ref().or(dataset.id.as_ref())?;
-        Some(format!("data set {name}"))
-    };
     Channel {
         name: input.name.clone().unwrap_or_default(),
-        source: obs.map(address).or_else(dataset),
+        source: display::source_of_input(input),
         local_dir: input.local_dir.clone(),
     }
 }
 
 fn output(output: &types::Output) -> Channel {
-    let remote = output.remote.as_ref();
-    let obs = remote.and_then(|remote| remote.obs.as_ref()?.obs_url.as_deref());
     Channel {
         name: output.name.clone().unwrap_or_default(),
-        source: obs.map(address),
+        source: display::target_of_output(output),
         local_dir: output.local_dir.clone(),
     }
 }
@@ -286,7 +275,7 @@ fn visible(object: &impl Serialize) -> Map<String, Value> {
 /// Replaces values whose names are those of secrets.
 fn without_secrets(fields: Map<String, Value>) -> Map<String, Value> {
     let mut value = Value::Object(fields);
-    secrets::mask(&mut value);
+    mask(&mut value);
     match value {
         Value::Object(fields) => fields,
         _ => Map::new(),
@@ -302,9 +291,7 @@ fn tasks(job: &Job) -> Vec<TaskState> {
         TaskState {
             name: name.clone(),
             exit_code: status.and_then(|status| status.exit_code),
-            message: status
-                .and_then(|status| status.message.clone())
-                .filter(|message| !message.is_empty()),
+            message: status.and_then(|status| non_empty(&status.message)),
             host_ip: address.and_then(|address| address.host_ip.clone()),
         }
     });
@@ -313,17 +300,13 @@ fn tasks(job: &Job) -> Vec<TaskState> {
 
 impl Run {
     fn new(record: &types::RunningRecord) -> Self {
-        let time = |seconds: Option<i64>| {
-            let seconds = seconds.filter(|seconds| *seconds > 0)?;
-            Some(Timestamp::from_epoch_millis(seconds.saturating_mul(1_000)))
-        };
-        let times = (time(record.start_at), time(record.end_at));
-        let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        let start = display::time_of_seconds(record.start_at);
+        let times = (start, display::time_of_seconds(record.end_at));
         Self {
             start: times.0.map(|time| time.to_string()),
             end: times.1.map(|time| time.to_string()),
-            reason: text(&record.end_reason),
-            task: text(&record.end_related_task),
+            reason: non_empty(&record.end_reason),
+            task: non_empty(&record.end_related_task),
             times,
         }
     }

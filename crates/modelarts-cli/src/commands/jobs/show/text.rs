@@ -14,7 +14,6 @@ use crate::{
     terminal::{Emphasis, Terminal},
 };
 
-/// Width of the labels.
 const LABEL: usize = 13;
 
 impl Document for JobDocument {

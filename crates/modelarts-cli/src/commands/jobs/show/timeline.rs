@@ -13,7 +13,6 @@ pub(super) struct Step {
     pub(super) duration: Option<Duration>,
 }
 
-/// Returns the phases of a job.
 pub(super) fn steps(job: &Job, events: &[Event], now: Timestamp) -> Vec<Step> {
     let of_events =
         events.iter().filter_map(|event| Some((phase_of(&event.kind())?, event.time()?)));

@@ -8,7 +8,7 @@ use std::{
 use modelarts_ext::{Client, Error, api, types};
 
 use crate::{
-    commands::setup::doctor::{origins::Origins, report::Finding},
+    commands::setup::doctor::{report::Finding, storage::Origins},
     output,
 };
 

@@ -1,7 +1,6 @@
 //! `modelarts doctor`.
 
 mod call;
-mod origins;
 mod report;
 mod storage;
 
@@ -15,9 +14,8 @@ use modelarts_ext::{
 pub(crate) use self::report::Report;
 use self::{
     call::{Call, OTHER_PROJECT},
-    origins::Origins,
     report::{Finding, Subject},
-    storage::check_obs,
+    storage::{Origins, check_obs},
 };
 use crate::{
     context::{CONNECTION_FILE, ConfigFile},
@@ -26,10 +24,8 @@ use crate::{
     session::Session,
 };
 
-/// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Explanation below the arguments.
 const NOTES: &str = "\
 It reads a list of one job, and writes and deletes an empty object in the bucket. The exit code is 1
 if there is a problem. Secrets are never printed.";
@@ -57,8 +53,8 @@ impl Doctor {
                 report.add(Subject::Files, files(session, environment)?);
                 check_service(session, environment, &mut report).await?;
             }
-            None => {
-                for subject in [
+            None => report.skip(
+                &[
                     Subject::Files,
                     Subject::Region,
                     Subject::Endpoint,
@@ -69,10 +65,9 @@ impl Doctor {
                     Subject::Obs,
                     Subject::Bucket,
                     Subject::Upload,
-                ] {
-                    report.add(subject, Finding::skipped("the settings cannot be read"));
-                }
-            }
+                ],
+                "the settings cannot be read",
+            ),
         }
         report.add(Subject::Python, python().await);
         report.add(Subject::Container, container().await);
@@ -165,7 +160,6 @@ fn builder(environment: &Environment) -> ClientBuilder {
         .overall_timeout(TIMEOUT)
 }
 
-/// Checks the settings, the service and OBS.
 async fn check_service(
     session: &Session,
     environment: &Environment,
@@ -222,12 +216,9 @@ async fn check_service(
         },
     );
     let Some(Ok(client)) = &client else {
-        for subject in [Subject::Service, Subject::Clock] {
-            report.add(subject, Finding::skipped("no call was possible"));
-        }
-        for subject in [Subject::Obs, Subject::Bucket, Subject::Upload] {
-            report.add(subject, Finding::skipped("not checked without a client"));
-        }
+        report.skip(&[Subject::Service, Subject::Clock], "no call was possible");
+        let of_obs = [Subject::Obs, Subject::Bucket, Subject::Upload];
+        report.skip(&of_obs, "not checked without a client");
         return Ok(());
     };
     if let Some(call) = call {
@@ -238,7 +229,6 @@ async fn check_service(
     Ok(())
 }
 
-/// Adds region and address of the service.
 fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &Origins) {
     let client = match address {
         Ok(client) => client,
@@ -270,7 +260,6 @@ fn add_address(report: &mut Report, address: &Result<Client, Error>, origins: &O
     report.add(Subject::Endpoint, Finding::ok(format_args!("{endpoint}, from {origin}")));
 }
 
-/// Describes missing or invalid credentials.
 fn no_credentials(error: &Error) -> Finding {
     let text = error.to_string();
     match text.split_once("Looked at:") {
@@ -281,8 +270,7 @@ fn no_credentials(error: &Error) -> Finding {
             Finding::problem(
                 format_args!("none; these places have none:{}", places.join("\n")),
                 "set HUAWEICLOUD_SDK_AK and HUAWEICLOUD_SDK_SK, or write ak and sk below [basic] \
-                 in \
-             ~/.huaweicloud/credentials; the console creates keys under My Credentials",
+                 in ~/.huaweicloud/credentials; the console creates keys under My Credentials",
             )
         }
         None => Finding::error(error).with_advice("correct or remove this source of credentials"),

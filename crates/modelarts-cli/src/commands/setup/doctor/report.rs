@@ -28,12 +28,8 @@ pub(crate) struct Report {
 struct Check {
     /// Subject of the check.
     check: Subject,
-    /// Result.
-    status: Status,
-    /// Facts that were found; never a secret.
-    found: String,
-    /// Advice; null if there is nothing to do.
-    advice: Option<String>,
+    #[serde(flatten)]
+    finding: Finding,
 }
 
 /// Subject of a check.
@@ -82,10 +78,14 @@ enum Status {
     Skipped,
 }
 
-/// Result of a check, before it is part of a report.
+/// Result of a check, without its subject.
+#[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Finding {
+    /// Result.
     status: Status,
+    /// Facts that were found; never a secret.
     found: String,
+    /// Advice; null if there is nothing to do.
     advice: Option<String>,
 }
 
@@ -141,16 +141,17 @@ impl Report {
             Status::Warning => self.warnings += 1,
             Status::Ok | Status::Skipped => {}
         }
-        self.checks.push(Check {
-            check,
-            status: finding.status,
-            found: finding.found,
-            advice: finding.advice,
-        });
+        self.checks.push(Check { check, finding });
+    }
+
+    /// Adds subjects that were not checked, for the same reason.
+    pub(super) fn skip(&mut self, subjects: &[Subject], reason: &str) {
+        for subject in subjects {
+            self.add(*subject, Finding::skipped(reason));
+        }
     }
 }
 
-/// Returns a number with its noun.
 fn count(number: usize, noun: &str) -> String {
     match number {
         0 => format!("no {noun}s"),
@@ -163,19 +164,19 @@ impl Document for Report {
     fn text(&self, _: bool, _: Option<u16>) -> String {
         const INDENT: &str = "\n               ";
         let mut text = String::new();
-        for check in &self.checks {
-            let (sign, emphasis) = match check.status {
+        for Check { check, finding } in &self.checks {
+            let (sign, emphasis) = match finding.status {
                 Status::Ok => ("✓", Emphasis::Good),
                 Status::Warning => ("!", Emphasis::Waiting),
                 Status::Problem => ("✗", Emphasis::Bad),
                 Status::Skipped => ("-", Emphasis::Dim),
             };
-            let name = serde_json::to_value(check.check).unwrap_or_default();
+            let name = serde_json::to_value(check).unwrap_or_default();
             let name = name.as_str().unwrap_or_default();
             let sign = Terminal::styled(sign, emphasis);
-            let found = check.found.replace('\n', INDENT);
+            let found = finding.found.replace('\n', INDENT);
             let _ = writeln!(text, "{sign} {name:<11}  {found}");
-            if let Some(advice) = &check.advice {
+            if let Some(advice) = &finding.advice {
                 let advice = format!("→ {advice}").replace('\n', INDENT);
                 let _ = writeln!(text, "{}{advice}", &INDENT[1..]);
             }

@@ -1,17 +1,44 @@
-//! Check of OBS.
+//! `Origins`: the names of settings in messages, and the check of OBS.
 
 use std::time::Instant;
 
 use modelarts_ext::{Client, Error, ErrorKind};
 use modelarts_obs::Staging;
 
-use crate::commands::setup::doctor::{
-    origins::Origins,
-    report::{Finding, Report, Subject},
+use crate::{
+    commands::setup::doctor::report::{Finding, Report, Subject},
+    failure::Failure,
+    session::Session,
 };
 
 /// Object that is written and deleted, below the prefix.
 const TEST_OBJECT: &str = ".modelarts-doctor";
+
+pub(super) struct Origins {
+    /// Variables that the context sets.
+    variables: Vec<&'static str>,
+    context: String,
+    pub(super) is_emulator: bool,
+}
+
+impl Origins {
+    pub(super) fn new(session: &Session) -> Result<Self, Failure> {
+        let context = session.selection.context()?;
+        Ok(Self {
+            variables: context.variables().into_keys().collect(),
+            context: session.selection.name()?.unwrap_or_default().to_owned(),
+            is_emulator: context.data_dir.is_some(),
+        })
+    }
+
+    /// Returns the context instead of the variable that it sets.
+    pub(super) fn place(&self, origin: &str) -> String {
+        match self.is_emulator || self.variables.contains(&origin) {
+            true => format!("the context {}", self.context),
+            false => origin.to_owned(),
+        }
+    }
+}
 
 /// Checks OBS: address, bucket, permission to write.
 pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut Report) {
@@ -45,8 +72,8 @@ pub(super) async fn check_obs(client: &Client, origins: &Origins, report: &mut R
                      of the jobs",
                 ),
                 false => Finding::error(&error).with_advice(
-                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket \
-                                  and prefix of the context",
+                    "correct MODELARTS_OBS_BUCKET and MODELARTS_OBS_PREFIX, or bucket and prefix \
+                     of the context",
                 ),
             };
             report.add(Subject::Bucket, finding);

@@ -1,10 +1,14 @@
-//! Directory of files that the program keeps between two runs.
+//! Files that the program keeps between two runs.
 
-use std::{env, path::PathBuf};
+use std::{
+    env, fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use etcetera::BaseStrategy;
+use tempfile::NamedTempFile;
 
-/// Variable with the directory.
 const STATE_VARIABLE: &str = "MODELARTS_STATE_DIR";
 
 /// Returns the directory: `MODELARTS_STATE_DIR`, else that of the user for states, such as
@@ -16,4 +20,14 @@ pub(crate) fn state_directory() -> Option<PathBuf> {
         let state = base.state_dir().unwrap_or_else(|| base.data_dir());
         Some(state.join("modelarts"))
     })
+}
+
+/// Writes a file with the mode 0600. Readers see either the whole old file or the whole new one.
+pub(crate) fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(contents)?;
+    file.persist(path)?;
+    Ok(())
 }

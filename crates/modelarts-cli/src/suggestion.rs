@@ -1,3 +1,0 @@
-//! Suggestions for words that are misspelt.
-
-pub(crate) use modelarts_ext::spelling::nearest;
