@@ -1,5 +1,4 @@
-//! Download links of logs. A link requires neither a token nor a signature, and is valid for five
-//! minutes.
+//! Download links of logs: valid for five minutes, without a token or a signature.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -24,7 +23,6 @@ impl LogLinks {
         token
     }
 
-    /// Returns the worker whose log a link leads to, while the link is valid.
     pub(crate) fn resolve(&self, token: &str, now: Timestamp) -> Option<Worker> {
         let links = self.0.lock();
         let (worker, made) = links.get(token)?;

@@ -1,10 +1,5 @@
-//! Verification of signatures of the algorithm SDK-HMAC-SHA256, in both dialects. With `Access=` in
-//! the `Authorization` header, the request is signed with the secret key itself. With
-//! `Credential=`, it is signed with a key that is derived from the secret key for a day, a region
-//! and a service.
-//!
-//! This module shares no signing code with the client, so an error on one side results in a
-//! mismatch.
+//! Verification of signatures of SDK-HMAC-SHA256, in both dialects: `Access=` signs with the secret
+//! key itself, `Credential=` with a key that is derived from it for a day, a region and a service.
 
 use std::{
     fmt,
@@ -23,8 +18,7 @@ const ALGORITHM: &str = "SDK-HMAC-SHA256";
 /// Greatest accepted difference between the client's clock and the server's, in either direction.
 pub const MAX_SKEW: Duration = Duration::from_secs(15 * 60);
 
-/// Characters to percent-encode, with hexadecimal digits in upper case: all except `A-Z a-z 0-9 - _
-/// . ~`.
+/// Characters to percent-encode.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// A request as it was received.
@@ -161,12 +155,10 @@ impl<'a> SignedRequest<'a> {
         Ok(Self { request, authorization, date, secret, headers })
     }
 
-    /// Returns the access key of the request.
     pub(crate) fn access_key(&self) -> &'a str {
         self.authorization.access_key
     }
 
-    /// Compares the signature with the one computed for this body.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), SignatureError> {
         let ReceivedRequest { method, query, .. } = self.request;
         let method = method.to_ascii_uppercase();
@@ -203,8 +195,7 @@ impl<'a> SignedRequest<'a> {
         }
     }
 
-    /// Compares the signature with that of a canonical request, in constant time. Returns `None` if
-    /// the signature is not hexadecimal.
+    /// Compares the signature in constant time. Returns `None` if it is not hexadecimal.
     fn matches(&self, canonical: &[u8]) -> Option<bool> {
         let (date, hash) = (self.date, sha256(canonical));
         let (to_sign, mac) = match self.authorization.scope {
@@ -294,8 +285,7 @@ fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a [u8]> {
     }
 }
 
-/// Returns the signed headers as `name:value` lines. They must be present, sorted and in lower
-/// case. The `Credential=` dialect collapses repeated blanks.
+/// Returns `name:value` lines. The headers must be present, sorted and in lower case.
 fn canonical_headers(
     headers: &HeaderMap,
     signed: &[&str],
@@ -322,8 +312,7 @@ fn canonical_headers(
     Ok(lines)
 }
 
-/// Returns the canonical path: each segment decoded once and encoded again, with a slash at the
-/// end.
+/// Returns the path with each segment decoded once and encoded again, and a slash at the end.
 fn canonical_path(path: &str) -> String {
     let decoded: Vec<u8> = percent_decode(path.as_bytes()).collect();
     let segments = decoded.split(|byte| *byte == b'/').map(encode);
@@ -334,9 +323,8 @@ fn canonical_path(path: &str) -> String {
     canonical
 }
 
-/// Returns the canonical query, with pairs sorted by key and value. If a key repeats, it also
-/// returns the variant with the values of that key in the order in which they were sent, because a
-/// signer may have sorted them as numbers.
+/// Returns the sorted query and, if a key repeats, the variant with its values in the order sent,
+/// because a signer may have sorted them as numbers.
 fn canonical_queries(query: &str) -> (String, Option<String>) {
     let decode = |text: &str| percent_decode(text.as_bytes()).collect::<Vec<u8>>();
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
@@ -354,8 +342,7 @@ fn canonical_queries(query: &str) -> (String, Option<String>) {
     (join(&pairs), as_sent)
 }
 
-/// Returns the last line of the canonical request, the hash of the body. A hash sent by the client
-/// must match the body.
+/// Returns the hash of the body. A hash sent by the client must match.
 fn body_hash(headers: &HeaderMap, body: &[u8]) -> Result<String, SignatureError> {
     let actual = sha256(body);
     match single_header(headers, "x-sdk-content-sha256") {
@@ -372,7 +359,6 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
     percent_encode(bytes.as_ref(), RESERVED).to_string()
 }
 
-/// Returns the SHA-256 hash in lower-case hexadecimal digits.
 fn sha256(bytes: impl AsRef<[u8]>) -> String {
     let hash = Sha256::digest(bytes);
     hash.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -1,23 +1,17 @@
-//! Error responses.
-//!
-//! Training errors come from the description's table of errors (`error_table.rs`). This module
-//! contains constructors for errors that several callers return. The service never returns codes
-//! that start with `Emulator.`.
+//! Error responses. The service never returns codes that start with `Emulator.`.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::api::error_table::{code, fill, row};
 
-/// Error response before serialisation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) code: String,
     pub(crate) message: String,
     solution: Option<&'static str>,
-    /// True for errors of the API gateway, whose body includes the request ID. Errors of ModelArts
-    /// itself do not include it.
+    /// True for errors of the API gateway, whose body includes the request ID.
     from_gateway: bool,
 }
 
@@ -43,8 +37,7 @@ impl ApiError {
         error
     }
 
-    /// Creates the error from the row of the service's table with this number; `values` fill the
-    /// placeholders of its message.
+    /// Creates the error of a row of the table; `values` fill the placeholders of its message.
     pub(crate) fn of(number: u16, values: &[&str]) -> Self {
         let Some((row, message)) = row(number).and_then(|row| Some((row, row.message?))) else {
             return Self::internal(format!("No row for ModelArts.{number}."));
@@ -55,7 +48,6 @@ impl ApiError {
         error
     }
 
-    /// Replaces a word in the message of the error.
     pub(crate) fn renamed(mut self, from: &str, to: &str) -> Self {
         self.message = self.message.replace(from, to);
         self
@@ -75,8 +67,7 @@ impl ApiError {
         )
     }
 
-    /// Returns the error for a path at which the gateway has no API. The message is taken from the
-    /// gateway's list of error codes.
+    /// The message is that of the gateway's list of error codes.
     pub(crate) fn no_such_api() -> Self {
         Self::gateway(
             StatusCode::NOT_FOUND,
@@ -103,8 +94,7 @@ impl ApiError {
         Self::of(2786, &[requested, own])
     }
 
-    /// Returns the error for an invalid parameter; `what` names the field and states the violated
-    /// rule.
+    /// `what` names the field and states the violated rule.
     pub(crate) fn invalid_parameter(what: impl std::fmt::Display) -> Self {
         Self::of(2788, &[&what.to_string()])
     }
@@ -149,8 +139,7 @@ impl ApiError {
         Self::of(2859, &[&reason.to_string()])
     }
 
-    /// Returns the error for an invalid query of ListTrainingJobEvents. Unlike other errors, it has
-    /// an eight-digit code and only two fields, without a solution (SOURCES D-38).
+    /// Unlike other errors, it has an eight-digit code and no solution (SOURCES D-38).
     pub(crate) fn events_query() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "ModelArts.50004000", "Bad request.")
     }
@@ -172,8 +161,7 @@ impl ApiError {
         )
     }
 
-    /// Returns the error for an input that the emulator does not model. `what` is the subject of
-    /// the message: an operation, or a field and its value.
+    /// `what` is the subject of the message: an operation, or a field and its value.
     pub(crate) fn not_modelled(what: impl std::fmt::Display) -> Self {
         Self::new(
             StatusCode::NOT_IMPLEMENTED,
@@ -189,12 +177,10 @@ impl ApiError {
         Self::new(StatusCode::FORBIDDEN, "Emulator.0403", sentence)
     }
 
-    /// Returns the error for an invalid request to a control route under `/_emulator`.
     pub(crate) fn bad_control_request(sentence: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Emulator.0400", sentence)
     }
 
-    /// Returns the error for an unknown job in a control route.
     pub(crate) fn no_such_job(id: &str) -> Self {
         Self::new(
             StatusCode::NOT_FOUND,
@@ -207,7 +193,6 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Emulator.0500", sentence)
     }
 
-    /// Returns the body of the response. Errors of the gateway include `request_id`.
     pub(crate) fn body(&self, request_id: &str) -> Value {
         let mut body = json!({"error_msg": self.message, "error_code": self.code});
         if let Some(solution) = self.solution {

@@ -14,18 +14,15 @@ use serde_json::Value;
 
 use crate::api::error::ApiError;
 
-/// Point at which an injected fault cuts a connection. It is passed to the server in the extensions
-/// of the response.
+/// Point at which a fault cuts a connection, passed to the server with the response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// Before the first byte of the response is sent.
     BeforeAnswer,
     /// After the head and half of the body have been sent.
     MidBody,
 }
 
-/// Response with status, headers and body. JSON bodies remain unserialised until the response is
-/// sent.
+/// Response whose JSON body stays a value until it is sent.
 #[derive(Debug)]
 pub(crate) struct ApiResponse {
     status: StatusCode,
@@ -44,7 +41,6 @@ enum ResponseBody {
 }
 
 impl ResponseBody {
-    /// Returns the media type and the bytes of the body.
     fn bytes(&self) -> (Option<&'static str>, Bytes) {
         match self {
             Self::Empty => (None, Bytes::new()),
@@ -72,7 +68,6 @@ impl ApiResponse {
         Self::of(status, body)
     }
 
-    /// Creates a response for which the server sends nothing and cuts the connection.
     pub(crate) fn cut(cut: Cut) -> Self {
         let mut response = Self::empty(StatusCode::SERVICE_UNAVAILABLE);
         response.cut = Some(cut);
@@ -99,14 +94,12 @@ impl ApiResponse {
         self
     }
 
-    /// Applies `change` to the body if it is JSON.
     pub(crate) fn edit(&mut self, change: impl FnOnce(&mut Value)) {
         if let ResponseBody::Json(body) = &mut self.body {
             change(body);
         }
     }
 
-    /// Returns the bytes of the body.
     pub(crate) fn bytes(&self) -> Bytes {
         self.body.bytes().1
     }
@@ -115,8 +108,7 @@ impl ApiResponse {
         self.status
     }
 
-    /// Builds the HTTP response, with the header `X-Request-Id` that every response of the service
-    /// contains.
+    /// Builds the response, with the header `X-Request-Id` of all responses of the service.
     pub(crate) fn with_request_id(self, request_id: &str) -> Response {
         let (content_type, bytes) = self.body.bytes();
         let length = bytes.len();

@@ -25,7 +25,6 @@ impl Cloud {
         }
     }
 
-    /// Returns true if the cloud offers this operation.
     pub(crate) fn has(self, operation: &Operation) -> bool {
         operation.clouds.contains(&self.name())
     }
@@ -42,9 +41,8 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(operation))
     }
 
-    /// Returns true if the cloud may offer an undocumented API at this path. For Open Telekom
-    /// Cloud, all paths of training management are known, but not those of other parts of
-    /// ModelArts.
+    /// Returns true if the cloud may offer an undocumented API at this path. Open Telekom Cloud
+    /// documents all paths of training management.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;
@@ -55,8 +53,7 @@ impl Cloud {
         self == Self::Huawei || !training
     }
 
-    /// Returns the values of `kind` that the service defines. The emulator rejects all except `job`
-    /// and `hetero_job` with 501.
+    /// Returns the values of `kind` of the service; the emulator has only `job` and `hetero_job`.
     pub(crate) const fn kinds(self) -> &'static [&'static str] {
         match self {
             Self::Otc => &["job", "visualization_job"],

@@ -77,7 +77,6 @@ impl Pool {
         self
     }
 
-    /// Returns the default pools, which an emulator has if its builder specifies none.
     pub(crate) fn defaults() -> Vec<Self> {
         vec![Self::new("pool-cpu", PoolKind::Cpu, 16), Self::new("pool-gpu", PoolKind::Gpu, 16)]
     }

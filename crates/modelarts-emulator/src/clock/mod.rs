@@ -25,9 +25,6 @@
 //! # }
 //! ```
 
-// `idle` detects when a manual clock may advance. `timestamp` defines the precision and the formats
-// of time in the service's API, and `timing` the delays of the service.
-
 pub(crate) mod idle;
 pub(crate) mod manual;
 pub(crate) mod system;

@@ -1,5 +1,4 @@
-//! Documents that are stored in the form in which responses contain them: algorithms, their
-//! publications, and experiments.
+//! Documents in the form of responses: algorithms, their publications, and experiments.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -8,14 +7,12 @@ use serde_json::Value;
 
 use crate::database::{Database, read_error, write_error};
 
-/// Stored document: an algorithm, a publication or an experiment.
 #[derive(Clone, Debug)]
 pub(crate) struct Document {
     pub(crate) id: String,
     pub(crate) project: String,
     /// Key that is unique in the project: the name, or a key derived from it.
     pub(crate) name: String,
-    /// The document as shown in responses.
     pub(crate) value: Value,
 }
 
@@ -31,7 +28,6 @@ impl Document {
     }
 }
 
-/// All stored documents of one kind.
 #[derive(Debug)]
 pub(crate) struct Documents {
     database: Arc<Database>,
@@ -43,21 +39,18 @@ impl Documents {
         Self { database: Arc::clone(database), kind }
     }
 
-    /// Executes a change, and returns the number of changed documents.
     fn execute(&self, sql: &str, values: impl Params) -> rusqlite::Result<usize> {
         self.database.write(|c| c.execute(sql, values))
     }
 
-    /// Inserts a document, unless its project already contains a document with this name. Returns
-    /// `true` if it was inserted.
+    /// Returns false if the project already has a document with this name.
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
         Ok(self.execute(sql, self.columns(record)?)? == 1)
     }
 
-    /// Replaces the document with the same ID. Returns `false` if that document does not exist, or
-    /// if the new name belongs to another document.
+    /// Returns false if no document has this ID, or another one has the new name.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";
@@ -91,7 +84,6 @@ impl Documents {
         })
     }
 
-    /// Returns the documents of a project in the order of creation.
     pub(crate) fn all(&self, project: &str) -> rusqlite::Result<Vec<Document>> {
         let sql = "SELECT id, project, name, value FROM records
                    WHERE kind = ?1 AND project = ?2 ORDER BY number";

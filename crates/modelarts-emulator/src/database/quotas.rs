@@ -9,7 +9,6 @@ use crate::database::Database;
 /// Default maximum number of jobs of a project.
 const JOB_QUOTA: u32 = 10_000;
 
-/// Quotas of all projects. Each entry is identified by project and resource.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     database: Arc<Database>,
@@ -18,8 +17,6 @@ pub(crate) struct Quotas {
 }
 
 impl Quotas {
-    /// Creates the quotas. `jobs` is the default job quota, for projects without a value of their
-    /// own.
     pub(crate) fn new(database: &Arc<Database>, jobs: Option<u32>) -> Self {
         Self { database: Arc::clone(database), jobs: i64::from(jobs.unwrap_or(JOB_QUOTA)) }
     }
@@ -41,12 +38,10 @@ impl Quotas {
             .map(|_| ())
     }
 
-    /// Removes the project-specific values.
     pub(crate) fn clear(&self) -> rusqlite::Result<()> {
         self.database.write(|connection| connection.execute("DELETE FROM quotas", [])).map(|_| ())
     }
 
-    /// Returns the job quota of a project.
     pub(crate) fn jobs(&self, project: &str) -> rusqlite::Result<usize> {
         let jobs = self.get(project, "job-num")?.unwrap_or(self.jobs);
         Ok(usize::try_from(jobs).unwrap_or(0))

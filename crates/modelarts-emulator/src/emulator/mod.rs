@@ -1,8 +1,4 @@
 //! Running emulator.
-//!
-//! `builder` defines the settings of an emulator and starts the emulator, `runner` creates its
-//! runner. `variables` returns the environment variables for clients, `objects` accesses the OBS
-//! root, and `stored_job` reads stored jobs.
 
 pub(crate) mod builder;
 pub(crate) mod error;
@@ -240,8 +236,7 @@ impl Drop for Emulator {
         self.state.take_tasks().abort_all();
         self.state.work.copy_cancellation.cancel();
         self.state.work.runner.kill_all();
-        // The database is closed here, so that the next emulator on this directory need not wait
-        // for the last tasks.
+        // The next emulator on this directory need not wait for the last tasks.
         self.state.store.database.close();
     }
 }

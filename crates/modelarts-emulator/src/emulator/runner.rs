@@ -126,8 +126,7 @@ pub(super) async fn create(given: RunnerSettings<'_>) -> Result<Runner, StartErr
     }
 }
 
-/// Returns the number of workers that may run at the same time. Half of the descriptors are for
-/// them; the others are for connections, the database and files that are read.
+/// Returns the number of concurrent workers, for which half of the descriptors are.
 pub(super) fn most_workers() -> u32 {
     let limit = getrlimit(Resource::Nofile).current;
     let workers =

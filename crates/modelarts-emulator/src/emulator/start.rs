@@ -36,7 +36,6 @@ use crate::{
     validation::creation::Offer,
 };
 
-/// Default name of the user.
 const USER_NAME: &str = "emulator";
 /// Default maximum size of a log, in bytes.
 const LOG_CAP: u64 = 1 << 30;
@@ -68,8 +67,7 @@ impl Builder {
             .with_umask_mode();
         let data = ConfinedDir::create(&data_dir)
             .map_err(|error| StartError::Directory(data_dir, error))?;
-        // The database is opened first, because its holder owns the files in the directory. Without
-        // a data directory, the state is in memory.
+        // The holder of the database owns the files in the directory, so it is opened first.
         let file = self.data_dir.is_some().then(|| data.root().join("state.sqlite3"));
         let database_error = |error| StartError::Database(data.root().to_owned(), error);
         let database = Database::open(file.as_deref()).map_err(database_error)?;
@@ -221,8 +219,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     let mut users = std::mem::take(&mut builder.users);
     if users.is_empty() {
         let mut user = User::new(USER_NAME);
-        // The project id is stored, because jobs of an earlier start belong to the project of that
-        // start; the keys are, because clients of an earlier start have them.
+        // Jobs and clients of an earlier start have these.
         for (name, value) in [
             ("project_id", &mut user.project_id),
             ("access_key", &mut user.access_key),
@@ -230,8 +227,7 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
         ] {
             *value = database.setting(name, std::mem::take(value))?;
         }
-        // A kill after the start does not lose the keys. If they cannot be stored, each response
-        // reports it.
+        // A kill after the start does not lose the keys. Each response reports a failure.
         let _ = database.committed().await;
         users.push(user);
     }
@@ -251,7 +247,6 @@ async fn known_users(builder: &mut Builder, database: &Database) -> rusqlite::Re
     Ok(users)
 }
 
-/// Binds the socket of OBS.
 #[cfg(feature = "obs")]
 async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketAddr), StartError> {
     let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::LOCALHOST, 0)));
@@ -264,7 +259,6 @@ async fn listen_obs(address: Option<SocketAddr>) -> Result<(TcpListener, SocketA
     Ok((listener, address))
 }
 
-/// Returns the id of a user, with the keys that the user's jobs get.
 fn obs_keys(user: &User) -> (String, ObsKeys) {
     let keys = ObsKeys {
         access_key: user.access_key.clone(),

@@ -97,7 +97,6 @@ impl Emulator {
     }
 }
 
-/// Returns the URL of a directory.
 fn file_url(directory: &Path) -> String {
     let path = percent_encode(directory.as_os_str().as_encoded_bytes(), IN_PATH);
     format!("file://{path}")

@@ -20,11 +20,9 @@ use crate::{
     state::EmulatorState,
 };
 
-/// Maximum number of consecutive unconditional restarts (SOURCES D-158). On a single machine, all
-/// restarts are consecutive.
+/// Maximum number of consecutive unconditional restarts (SOURCES D-158).
 const UNCONDITIONAL_RESTARTS: u32 = 3;
 
-/// Returns the nodes that a job requests from its pool.
 pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
     NodeRequest {
         job: job.id.clone(),
@@ -44,17 +42,14 @@ pub(crate) fn submit(state: &Arc<EmulatorState>, job: Job, quota: usize) -> Resu
     Ok(())
 }
 
-/// Enqueues a stored job and drives it from there.
 pub(super) fn start(state: &Arc<EmulatorState>, request: NodeRequest) {
     let id = request.job.clone();
     let slot = state.work.scheduler.enqueue(request);
     state.spawn(drive(Arc::clone(state), id, slot));
 }
 
-/// Drives the job until it is settled. `slot` is its position in the queue.
 async fn drive(state: Arc<EmulatorState>, id: String, slot: QueueSlot) {
-    // An earlier process may have left the job in the queue, either before its first run or between
-    // runs.
+    // An earlier process may have left the job in the queue, before or between its runs.
     let look = |job: &Job| {
         let (first, requeued) = (job.state == JobState::Creating, job.history.started.is_some());
         (Driver::new(&state, job, Some(slot)), first, requeued)
@@ -84,17 +79,13 @@ pub(crate) async fn wait_for_stop(state: Arc<EmulatorState>, id: String) {
 }
 
 impl Driver {
-    /// Ends the job and marks it as settled.
     async fn settle(&mut self, ending: Ending) {
         self.finish(ending).await;
         self.state.store.update(&self.id, |job| job.lifecycle.settled = true);
     }
 
-    /// Runs a job to the end of the code. Returns an error if the job ends before the start of the
-    /// code.
-    ///
-    /// The `first` round starts from Creating with empty directories; later rounds start in the
-    /// queue. A `requeued` job takes precedence over others, and its wait for nodes is limited.
+    /// Runs a job to the end of the code; an error ends it before. The `first` round starts from
+    /// Creating, others in the queue. A `requeued` job precedes others, and its wait is limited.
     async fn run_round(&mut self, first: bool, requeued: bool) -> Result<Ending, Ending> {
         let timing = self.state.settings.timing.clone();
         if first {
@@ -132,8 +123,7 @@ impl Driver {
         })
     }
 
-    /// Waits for the nodes. Returns an error if the job is stopped, if its pool no longer exists,
-    /// or if a restarted job exceeds its time limit for waiting.
+    /// Returns an error if the job is stopped, its pool is gone, or a restarted job waits too long.
     async fn wait_for_nodes(&mut self, requeued: bool) -> Result<(), Ending> {
         let pool = self.request.pool_id.as_deref().unwrap_or_default();
         if !self.state.work.scheduler.has_pool(pool) {

@@ -21,7 +21,6 @@ use crate::{
     },
 };
 
-/// Returns the algorithm with this ID in the user's project.
 pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
     let record = call.state.records.algorithms.find(&call.user.project_id, id)?;
     Ok(record.ok_or_else(ApiError::algorithm_not_found)?.value)
@@ -30,8 +29,7 @@ pub(super) fn find(call: &ApiCall<'_>, id: &str) -> Result<Value, ApiError> {
 fn check(call: &ApiCall<'_>, body: &Value) -> Result<(), ApiError> {
     body_shape::check_against(&ALGORITHM, body)?;
     let config = &body["job_config"];
-    // The algorithm is validated as a job that uses it, without its data, because the same rules
-    // apply to code and parameters.
+    // The same rules apply to the code and the parameters of a job, without its data.
     let job = json!({
         "kind": "job",
         "metadata": {"name": body["metadata"]["name"]},
@@ -93,7 +91,6 @@ fn tree(call: &ApiCall<'_>, code_dir: &str) -> Option<(Value, u64)> {
     Some((json!({"name": name, "children": below(&root)}), size))
 }
 
-/// Renders an algorithm in its documented form.
 fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64) -> Value {
     let body = &visible::visible_part_of(&ALGORITHM, body);
     let given = &body["job_config"];
@@ -165,9 +162,8 @@ pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
-/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name cannot be changed. The body
-/// replaces all members except tags, which are removed only by an empty list. A body that contains
-/// only `metadata` changes no other member.
+/// Replaces an algorithm and responds with 201 (SOURCES D-31). The name and tags that the body
+/// lacks stay; a body with only `metadata` changes no other member.
 pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
@@ -243,9 +239,8 @@ pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(shown)
 }
 
-/// Validates the body of a CreateTrainingJob request and adds the members of its stored algorithm.
-/// The body is validated twice: as received, because the algorithm can only be added to a body of
-/// the correct structure, and again when it is complete.
+/// Validates the body of a job, and adds the members of its stored algorithm. It is validated as
+/// received, for its structure, and again when it is complete.
 pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, ApiError> {
     let named = body.pointer("/algorithm/id").and_then(Value::as_str);
     let stored = named.map(|id| call.state.records.algorithms.find(&call.user.project_id, id));
@@ -272,8 +267,7 @@ pub(super) fn checked_body(call: &ApiCall<'_>, body: Value) -> Result<Value, Api
     Ok(filled)
 }
 
-/// Returns the body of a job, completed with the members of its stored algorithm that the job does
-/// not set. A boot file or command of the job takes precedence over that of the algorithm.
+/// Adds members of the stored algorithm. A boot file or command of the job replaces both of them.
 fn filled_in_body(body: &Value, stored: &Value) -> Value {
     let mut filled = body.clone();
     let config = &stored["job_config"];
@@ -287,8 +281,7 @@ fn filled_in_body(body: &Value, stored: &Value) -> Value {
         }
     }
     algorithm["name"] = stored["metadata"]["name"].clone();
-    // The parameters of the algorithm come first, with the values of the job. Parameters that occur
-    // only in the job follow.
+    // The parameters of the algorithm come first, with the values of the job.
     let own = items(&algorithm["parameters"]);
     let known = items(&config["parameters"]);
     let mut parameters = known.clone();

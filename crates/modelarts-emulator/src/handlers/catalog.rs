@@ -1,5 +1,4 @@
-//! Handlers of the catalogue of the service: engines, flavors, quotas, kinds of events, search
-//! algorithms.
+//! Engines, flavors, quotas, kinds of events and search algorithms.
 
 use serde_json::{Value, json};
 
@@ -32,7 +31,6 @@ pub(super) fn pool_flavor(call: &ApiCall<'_>) -> ApiResult {
 
 // ---- quotas ----
 
-/// Quotas of a project, each with its maximum value.
 const QUOTAS: [(&str, i64); 4] = [
     ("job-num", i32::MAX as i64),
     ("visual-job-num", i32::MAX as i64),

@@ -7,28 +7,23 @@ use crate::{api::error::ApiError, database::documents::Document};
 /// Default and maximum page size.
 pub(super) const LIMIT: usize = 50;
 
-/// Query parameters of a list request.
 pub(super) struct ListQuery {
     pub(super) limit: usize,
     /// Page number, starting from 0.
     pub(super) offset: usize,
     pub(super) sort_by: &'static str,
-    /// Sort order, `asc` or `desc`.
     pub(super) order: &'static str,
     pub(super) workspace: Option<String>,
 }
 
 impl ListQuery {
-    /// Returns true if the metadata belongs to the requested workspace, or if the query specifies
-    /// no workspace.
     pub(super) fn is_in_workspace(&self, metadata: &Value) -> bool {
         let own = &metadata["workspace_id"];
         let mut requested = self.workspace.iter();
         requested.all(|workspace| own == workspace)
     }
 
-    /// Returns the body of the response. `total` is the number of documents of the project;
-    /// `matching` must be in ascending order.
+    /// `total` counts the documents of the project; `matching` is in ascending order.
     pub(super) fn response(
         &self,
         total: usize,

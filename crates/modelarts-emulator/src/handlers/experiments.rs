@@ -23,7 +23,6 @@ fn unique_name(workspace: &str, name: &str) -> String {
     }
 }
 
-/// Renders an experiment in its documented form, with the number of jobs that refer to it.
 fn render(call: &ApiCall<'_>, record: &Document) -> Result<Value, ApiError> {
     let store = &call.state.store;
     let jobs = store.count_of_experiment(&record.project, &record.id)?;

@@ -1,7 +1,4 @@
-//! Handlers of the operations, grouped by resource.
-//!
-//! A handler takes an authenticated request, [`ApiCall`], and returns its response or error.
-//! Handlers are independent of HTTP routes: the server calls [`execute`] with the operation.
+//! Handlers of the operations. They are independent of HTTP: the server calls [`execute`].
 
 mod algorithms;
 pub(crate) mod call;
@@ -19,7 +16,6 @@ use crate::{
     handlers::call::{ApiCall, ApiResult},
 };
 
-/// Executes an operation of the description.
 pub(crate) async fn execute(operation: &Operation, call: &ApiCall<'_>) -> ApiResult {
     match operation.id {
         "CreateTrainingJob" => jobs::create(call),

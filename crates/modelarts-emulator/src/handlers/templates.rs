@@ -7,9 +7,8 @@ use crate::{
     handlers::call::{ApiCall, ApiResult, ok},
 };
 
-/// Families of templates, with their English and Chinese names and the names of their templates
-/// (SOURCES O, X). The Chinese names are the emulator's own: the example has a placeholder (SOURCES
-/// D-81).
+/// Families of templates, with their names in English and Chinese (SOURCES O, X). The Chinese ones
+/// are the emulator's own, because the example has a placeholder (SOURCES D-81).
 const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("hpo", "超参搜索", &["Anneal", "Bayes", "DragonFly", "FixNorm", "GridSearch", "TPE"]),
     ("nas", "神经网络架构搜索", &["AutoBSS", "AutoEvo", "AutoTopo", "MBNAS"]),
@@ -17,8 +16,7 @@ const FAMILIES: [(&str, &str, &[&str]); 4] = [
     ("compression", "模型压缩", &["AutoCompress"]),
 ];
 
-/// Templates with known settings, each with the settings that it adds to those common to all
-/// templates. No source contains the settings of the other templates.
+/// Settings that a template adds to the common ones, as far as a source contains them.
 const SETTINGS: [(&str, &str); 3] = [
     ("Anneal", "  type: anneal_search\n  avg_best_idx: 2.0\n  shrink_coef: 0.1\n"),
     ("Bayes", "  type: bayes_opt_search\n  kind: ucb\n"),

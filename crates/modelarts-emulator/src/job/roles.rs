@@ -1,5 +1,4 @@
-//! Heterogeneous jobs: each element of `tasks` is a role with its own code, data and resources. A
-//! role is validated, read and run like an ordinary job.
+//! Heterogeneous jobs: each element of `tasks` is a role, read and run like an ordinary job.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -30,8 +30,7 @@ pub(crate) enum UserName<'a> {
     Known(&'a str),
 }
 
-/// Renders a job in the form that CreateTrainingJob, ShowTrainingJobDetails, StopTrainingJob and
-/// the items of ListTrainingJobs return.
+/// Renders a job as creations, details, stops and lists return it.
 pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
@@ -88,7 +87,6 @@ fn list(items: impl Iterator<Item = Value>) -> Value {
     }
 }
 
-/// Copies the listed members of the request, unless they are null or empty.
 fn echo(shown: &mut Value, body: &Value, parent: &str, names: &[&str]) {
     for name in names {
         if let Some(value) = body.pointer(&format!("{parent}/{name}"))
@@ -266,7 +264,6 @@ fn parameter(parameter: &Parameter) -> Value {
     })
 }
 
-/// Renders a channel. `given` is its element in the request.
 fn channel(channel: &Channel, given: &Value) -> Value {
     let access = text_of(given, "/access_method").map(|_| match channel.access {
         Access::Parameter => "parameter",
@@ -321,8 +318,7 @@ fn task_of_role(role: &JobRequest) -> Value {
     };
     let mut engine = json!(role.engine);
     if let Some(engine) = engine.as_object_mut() {
-        // The engine of a task does not contain this member according to the documents (SOURCES O,
-        // S).
+        // The documents show no such member in a task (SOURCES O, S).
         engine.remove("install_sys_packages");
     }
     if let Some(preset) = preset(&role.engine) {
@@ -369,8 +365,7 @@ fn channel_of_role(channel: &Channel) -> Value {
     })
 }
 
-/// Renders an output of a role. Mode and period are the defaults (SOURCES O), because a role's
-/// request cannot specify other values.
+/// Mode and period are the defaults (SOURCES O), because a role cannot specify others.
 fn output_of_role(output: &Channel) -> Value {
     let mut shown = channel_of_role(output);
     shown["mode"] = "upload_periodically".into();
@@ -378,8 +373,7 @@ fn output_of_role(output: &Channel) -> Value {
     shown
 }
 
-/// Renders a task, identified by its name and rank, with its address. Each task has its own node,
-/// whose address is that of the task.
+/// Each task has a node of its own, with the same address.
 pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) -> Value {
     let address = address(&job.id, rank);
     json!({
@@ -390,7 +384,6 @@ pub(crate) fn task(job: &Job, (name, rank): (String, u32), schedule_count: u32) 
     })
 }
 
-/// Renders one event with its text.
 pub(crate) fn event(event: &Event, message: String) -> Value {
     json!({
         "time": event.time.rfc3339(),

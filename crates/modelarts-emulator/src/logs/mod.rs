@@ -1,7 +1,4 @@
 //! Pages of lines from the logs of tasks.
-//!
-//! [`lines`] selects the requested lines from the chunks of a log. [`index`] finds the position at
-//! which reading starts.
 
 pub(crate) mod index;
 pub(crate) mod lines;

@@ -1,8 +1,4 @@
 //! Metrics of workers, with one value for each minute.
-//!
-//! [`usage`] measures the processes of a worker, and the database stores the samples. [`scripted`]
-//! provides the predefined values of simulated and seeded jobs. [`series`] renders measured and
-//! predefined values.
 
 mod scripted;
 pub(crate) mod series;
@@ -27,7 +23,6 @@ use crate::{
     },
 };
 
-/// Samples of all workers, by pod.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     database: Arc<Database>,
@@ -40,7 +35,6 @@ impl Metrics {
         Self { database: Arc::clone(database), scripted: Mutex::default() }
     }
 
-    /// Adds the usage of a worker between two samples.
     pub(crate) fn add_sample(
         &self,
         worker: &Worker,
@@ -95,8 +89,7 @@ impl Metrics {
         Ok(minutes.map(metrics_json))
     }
 
-    /// Returns the measured series of a pod: those of processor and memory. This machine has no
-    /// accelerator cards.
+    /// This machine has no accelerator cards.
     fn measured_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
         self.database.read(|connection| {
             let Some((series, _)) = series_row(connection, pod)? else {
@@ -125,7 +118,6 @@ impl Metrics {
         })
     }
 
-    /// Removes the metrics of a pod.
     pub(crate) fn remove(&self, pod: &str) {
         self.scripted.lock().remove(pod);
         let removed = self.database.write(|connection| {

@@ -15,7 +15,6 @@ use crate::{
 };
 
 impl Metrics {
-    /// Starts the series of a worker with these values.
     pub(crate) fn begin_scripted(
         &self,
         pod: String,
@@ -34,7 +33,6 @@ impl Metrics {
         }
     }
 
-    /// Appends minutes to the series of a pod.
     pub(crate) fn add_minutes(&self, pod: &str, minutes: Minutes) {
         let given = self.stored_minutes(pod).and_then(|stored| {
             let text = serde_json::to_string(&append_minutes(stored, minutes));
@@ -58,7 +56,6 @@ impl Metrics {
         text.map(|text| serde_json::from_str(&text).map_err(read_error)).transpose()
     }
 
-    /// Returns the predefined series of a pod, or `None` if it has none.
     pub(super) fn scripted_minutes(
         &self,
         pod: &str,

@@ -10,7 +10,6 @@ use crate::obs::{
     service::{ObsService, Reply},
 };
 
-/// Query of a list of objects.
 struct Query {
     prefix: String,
     delimiter: Option<String>,

@@ -1,8 +1,5 @@
-//! Pages of the list of objects, in the order of the bytes of their keys.
-//!
-//! The order of keys differs from that of directory entries: `a-b` comes before `a/b`, and the
-//! directory `a` after the file `a-b`. Entries are therefore compared with a slash after the name
-//! of a directory.
+//! Pages of the list of objects, in the order of the bytes of their keys. Entries of a directory
+//! are compared with a slash after the name of a directory, because `a-b` comes before `a/b`.
 
 use std::{
     fs::{self, Metadata},
@@ -23,10 +20,8 @@ use crate::{
     },
 };
 
-/// Maximum length of a key in bytes.
 const MAX_KEY: usize = 1024;
 
-/// Selection of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selection<'a> {
     pub(super) prefix: &'a str,
@@ -34,11 +29,9 @@ pub(super) struct Selection<'a> {
     pub(super) delimiter: Option<&'a str>,
     /// Key or common prefix after which the page begins; empty for the first page.
     pub(super) after: &'a str,
-    /// Maximum number of keys and common prefixes.
     pub(super) max: usize,
 }
 
-/// Object in a list.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) key: String,
@@ -47,7 +40,6 @@ pub(super) struct Entry {
     pub(super) etag: String,
 }
 
-/// Page of a list.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub(super) entries: Vec<Entry>,
@@ -88,7 +80,6 @@ pub(super) fn common_prefix<'a>(
     key.get(..prefix.len() + at + delimiter.len())
 }
 
-/// Walk through the directories of a bucket in the order of keys.
 struct Walk<'a> {
     store: &'a ObjectStore,
     bucket: &'a str,
@@ -96,7 +87,6 @@ struct Walk<'a> {
     /// Keys of the page, with the metadata of their files; none for a directory marker.
     found: Vec<(String, Option<Metadata>)>,
     common_prefixes: Vec<String>,
-    /// Last key or common prefix of the page.
     last: String,
     truncated: bool,
     /// Real paths of the current directory and of the directories through which it was reached.
@@ -133,8 +123,7 @@ impl<'a> Walk<'a> {
             let Some(parent) = path else { return Ok(()) };
             self.ancestors.push(parent);
             path = self.resolve(&relative)?;
-            // As in a list without the prefix, a link to a directory that contains the link is not
-            // followed.
+            // As in a list without the prefix, a link to a directory around it is not followed.
             if path.as_ref().is_some_and(|path| self.is_circle(path)) {
                 return Ok(());
             }
@@ -145,7 +134,6 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the real path of a directory, if it exists in the root.
     fn resolve(&self, relative: &Path) -> io::Result<Option<PathBuf>> {
         match self.store.root.resolve(relative) {
             Ok(path) => Ok(path.is_dir().then_some(path)),
@@ -168,8 +156,7 @@ impl<'a> Walk<'a> {
         self.ancestors.iter().any(|it| it.starts_with(real))
     }
 
-    /// Visits a directory by its real path; `below` is its key, with a slash at the end. Breaks
-    /// when the page is full.
+    /// `below` is the key of the directory. Breaks when the page is full.
     fn visit(&mut self, directory: PathBuf, below: &str) -> io::Result<ControlFlow<()>> {
         self.ancestors.push(directory.clone());
         let flow = self.visit_entries(&directory, below);
@@ -217,8 +204,7 @@ impl<'a> Walk<'a> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Returns the names in a directory that may lead to keys of the page, in order, with a slash
-    /// after those of directories.
+    /// Returns the names that may lead to keys of the page, in order, with a slash for directories.
     fn names(&self, directory: &Path, below: &str) -> io::Result<Vec<String>> {
         let Selection { prefix, after, .. } = self.selection;
         let entries = match fs::read_dir(directory) {
@@ -256,8 +242,7 @@ impl<'a> Walk<'a> {
         Ok(names)
     }
 
-    /// Returns true for a directory, false for a file, and `None` for other entries: devices,
-    /// broken links, and links that lead out of the root or to a directory that contains them.
+    /// Returns `None` for devices, and for links that are broken, lead out or to their own parents.
     fn is_directory(&self, entry: &fs::DirEntry) -> Option<bool> {
         let kind = entry.file_type().ok()?;
         if kind.is_symlink() {
@@ -315,7 +300,6 @@ impl<'a> Walk<'a> {
         ControlFlow::Continue(())
     }
 
-    /// Returns the page, with the ETags of the objects.
     fn into_page(self) -> S3Result<Page> {
         let Self { store, bucket, .. } = self;
         let entries = store.database.read(|connection| {

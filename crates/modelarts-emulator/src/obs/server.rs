@@ -1,5 +1,4 @@
-//! Processing of requests to OBS: host check, injected faults, counts and logs around the service
-//! of s3s.
+//! Requests to OBS: host check, faults, counts and logs around the service of s3s.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -38,7 +37,6 @@ use crate::{
 /// Header with the date of a signature.
 const AMZ_DATE: HeaderName = HeaderName::from_static("x-amz-date");
 
-/// OBS service of an emulator, without its listener.
 struct ObsServer {
     state: Arc<EmulatorState>,
     service: S3Service,
@@ -46,10 +44,7 @@ struct ObsServer {
     port: u16,
 }
 
-/// Builds the routes of OBS. The objects are the files below `root`.
-///
-/// # Errors
-/// Returns an error if the directory of uploads cannot be created in the data directory.
+/// The objects are the files below `root`. Fails if the directory of uploads cannot be created.
 pub(crate) fn router(
     state: Arc<EmulatorState>,
     root: ConfinedDir,
@@ -100,8 +95,7 @@ impl ObsServer {
         if let Ok(id) = HeaderValue::from_str(&request_id) {
             response.headers_mut().insert("x-amz-request-id", id);
         }
-        // A final response without `100 Continue` makes botocore misread the next response on the
-        // same connection.
+        // Otherwise botocore misreads the next response on the connection.
         if expects_continue && (is_empty || !status.is_success()) {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
@@ -115,7 +109,6 @@ impl ObsServer {
             .map_err(|refusal| s3_error!(AccessDenied, "{}", refusal.message))
     }
 
-    /// Executes the operation and applies an injected fault to its response.
     async fn perform(&self, request: Request, context: &Arc<ObsRequest>) -> Response {
         let mut request = request.map(s3s::Body::http_body_unsync);
         add_amz_date(request.headers_mut());
@@ -180,8 +173,7 @@ fn cut() -> Response {
     response
 }
 
-/// Returns the response with which a fault replaces an operation, with an error in the format of
-/// OBS.
+/// Returns the response with which a fault replaces an operation, in the format of OBS.
 fn replacement(fault: &Fault, now: Timestamp) -> Option<Response> {
     let (status, retry_after, code, message) = match fault {
         Fault::Status { status, retry_after, error_code, error_msg } => {

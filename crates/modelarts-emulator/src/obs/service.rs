@@ -30,7 +30,6 @@ use crate::{
 /// (https://support.huaweicloud.com/intl/en-us/obs_faq/obs_faq_0020.html).
 const MAX_DELETED: usize = 1000;
 
-/// Returns the error for a deletion of more than [`MAX_DELETED`] objects.
 pub(super) fn too_many_objects() -> S3Error {
     s3_error!(
         MalformedXML,
@@ -50,13 +49,11 @@ fn chart_error(key: &str, error: S3Error) -> S3Error {
     }
 }
 
-/// Implementation of the operations of OBS.
 pub(super) struct ObsService {
     store: Arc<ObjectStore>,
     state: Arc<EmulatorState>,
 }
 
-/// Result of an operation.
 pub(super) type Reply<T> = S3Result<S3Response<T>>;
 
 impl ObsService {
@@ -64,7 +61,6 @@ impl ObsService {
         Self { store: Arc::new(store), state }
     }
 
-    /// Runs blocking work on the store.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&ObjectStore) -> S3Result<T> + Send + 'static,
@@ -84,7 +80,6 @@ impl ObsService {
         self.state.offer.cloud.region().to_owned()
     }
 
-    /// Opens the source of a copy.
     pub(super) async fn source(
         &self,
         source: CopySource,
@@ -105,7 +100,6 @@ impl ObsService {
         .await
     }
 
-    /// Receives a body into a temporary file.
     pub(super) async fn receive(
         &self,
         bucket: &str,

@@ -30,7 +30,6 @@ const MIN_PART_SIZE: u64 = 100 << 10;
 /// Maximum number of a part, as on the service (the same page).
 const MAX_PART_NUMBER: i32 = 10_000;
 
-/// Part of an upload.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct UploadedPart {
     pub(super) number: i32,
@@ -41,7 +40,6 @@ pub(super) struct UploadedPart {
 }
 
 impl ObjectStore {
-    /// Begins an upload, and returns its id.
     pub(super) fn begin_upload(
         &self,
         name: &ObjectName,
@@ -111,7 +109,6 @@ impl ObjectStore {
         Ok(part)
     }
 
-    /// Returns all parts of an upload, in the order of their numbers.
     pub(super) fn upload_parts(&self, name: &ObjectName, id: &str) -> S3Result<Vec<UploadedPart>> {
         self.upload(name, id)?;
         self.query(|connection| {
@@ -131,7 +128,6 @@ impl ObjectStore {
         })
     }
 
-    /// Returns the ids of all uploads of a bucket.
     fn uploads(&self, bucket: &str) -> S3Result<Vec<String>> {
         self.query(|connection| {
             let sql = "SELECT id FROM obs_uploads WHERE bucket = ?1";
@@ -231,7 +227,6 @@ impl ObjectStore {
         Ok(parts)
     }
 
-    /// Aborts an upload, and deletes its parts.
     pub(super) fn abort_upload(&self, name: &ObjectName, id: &str) -> S3Result<()> {
         let _guard = self.lock.write();
         self.upload(name, id)?;
@@ -274,13 +269,11 @@ impl ObjectStore {
         Ok(copied)
     }
 
-    /// Returns the directory of the parts of an upload.
     fn parts(&self, id: &str) -> PathBuf {
         self.incoming.join(id)
     }
 }
 
-/// Checks that the number of a part is 1 to [`MAX_PART_NUMBER`].
 pub(super) fn check_part_number(number: i32) -> S3Result<()> {
     if (1..=MAX_PART_NUMBER).contains(&number) {
         return Ok(());

@@ -38,7 +38,6 @@ enum Command {
     },
 }
 
-/// Work of the program.
 pub(crate) enum Action {
     Serve(Box<Serve>),
     Work(PathBuf),
@@ -252,8 +251,7 @@ pub(super) enum WordingName {
     Guide,
 }
 
-/// Parses the arguments of the command line, after those of the configuration file that it names.
-/// The first argument is the name of the program.
+/// Parses the command line behind the flags of its configuration file. The first word is skipped.
 pub(crate) fn parse(given: &[OsString]) -> Result<Action, String> {
     let serve = match Arguments::parse_from(given).command {
         Command::Serve(serve) => serve,

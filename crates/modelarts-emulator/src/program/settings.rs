@@ -28,7 +28,6 @@ fn each<T>(
     values.into_iter().fold(builder, set)
 }
 
-/// Converts the arguments to settings of the builder.
 pub(crate) fn builder(given: Serve) -> Result<Builder, String> {
     let slurm = slurm(&given)?;
     let obs_root = given.obs_root.unwrap_or_else(|| match &given.shared {

@@ -1,7 +1,5 @@
-//! Interface of a launcher, which runs the code of workers on their nodes.
-//!
-//! [`ProcessRunner`](crate::runner::process::ProcessRunner) uses this machine as the node of all
-//! workers. A launcher of a cluster obtains nodes for each job, and sends the same steps to them.
+//! Interface of a launcher, which runs the code of workers on this machine or on nodes of a
+//! cluster.
 
 use std::{fmt, io, sync::Arc};
 
@@ -25,8 +23,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Returns the directories of the workers, which this process can read at any time.
     fn files(&self) -> &WorkerFiles;
 
-    /// Prepares the launcher before the first job. `is_own` returns `true` for the IDs of stored
-    /// jobs, whose workers an earlier emulator may have left running. The error is a sentence.
+    /// `is_own` is `true` for stored jobs, whose workers may still run. The error is a sentence.
     fn prepare<'a>(
         self: Arc<Self>,
         _is_own: &'a (dyn Fn(&str) -> bool + Sync),
@@ -34,8 +31,7 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Requests nodes for the workers of a job. Returns `None` if the launcher has no queue of its
-    /// own, so that the nodes are always available.
+    /// Requests nodes. Returns `None` if the launcher has no queue of its own.
     #[cfg(feature = "slurm")]
     fn allocate(
         self: Arc<Self>,
@@ -48,7 +44,6 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     /// Copies all output that a worker has written so far to its log.
     fn drain_log(&self, _worker: &Worker) {}
 
-    /// Performs a step of the preparation or of the end of a worker on its node.
     fn perform(
         self: Arc<Self>,
         worker: Worker,
@@ -56,10 +51,8 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
         interrupt: CancellationToken,
     ) -> BoxFuture<'static, io::Result<()>>;
 
-    /// Returns the names of the requirements files in the code directory of a worker.
     fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>>;
 
-    /// Starts the code of a worker.
     fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>>;
 
     /// Returns the usage of a worker's processes, or `None` if the worker is not running.
@@ -72,7 +65,6 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
 /// Step of a worker other than the run of its code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
-    /// Checks the environment of the node.
     PreCheck,
     /// Copies data into or out of the directory of the worker.
     Copy(Transfer),
@@ -83,18 +75,14 @@ pub(crate) enum Step {
 /// Request for the nodes of a job, and later the nodes. Dropping it releases both.
 #[cfg(feature = "slurm")]
 pub(crate) trait Allocation: Send + Sync {
-    /// Waits for the next change before the nodes are available. Must not be called after
-    /// [`Progress::Ready`].
+    /// Waits for the next change. Must not be called after [`Progress::Ready`].
     fn next_change(&mut self) -> BoxFuture<'_, Progress>;
 
-    /// Changes the priority of the job while it waits.
     fn set_priority(&mut self, priority: i64);
 
-    /// Returns the cause for which the nodes were lost, if they were.
     fn loss(&self) -> Option<Loss>;
 }
 
-/// Change of an allocation.
 #[derive(Debug, PartialEq, Eq)]
 #[cfg(feature = "slurm")]
 pub(crate) enum Progress {

@@ -13,12 +13,9 @@ pub(crate) enum Exit {
     Lost(Loss),
 }
 
-/// Cause for which a job lost its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Loss {
-    /// A node failed.
     NodeFault,
-    /// The nodes were assigned to another job.
     #[cfg(feature = "slurm")]
     Preempted,
     /// An operator of the nodes ended the job.
@@ -34,7 +31,6 @@ pub(crate) trait Run: Send {
     fn pid(&self) -> Option<u32> {
         None
     }
-    /// Requests all processes of the run to end, kills them after `grace`, and returns the exit
-    /// once they have ended.
+    /// Requests the processes to end, kills them after `grace`, and waits for their end.
     fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit>;
 }

@@ -20,7 +20,6 @@ use crate::{
     traffic::{faults::Fault, observer::Exchange},
 };
 
-/// Target of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target {
     Operation(&'static Operation),
@@ -29,7 +28,6 @@ pub(super) enum Target {
     Unknown,
 }
 
-/// Responds to a request, and reports the exchange to observers and to the log.
 pub(super) async fn serve(
     state: Arc<EmulatorState>,
     target: Target,
@@ -89,8 +87,7 @@ fn not_modelled(parts: &Parts) -> ApiError {
 /// Part of an error message: the reason why the operations on fine-tuning are not implemented.
 const NO_FINE_TUNING: &str = " No source tells which products and metrics a fine-tuning job has.";
 
-/// Validates the head of a request. Like a gateway, the emulator looks up the operation before it
-/// verifies credentials.
+/// Like a gateway, looks up the operation before it verifies credentials.
 fn check_head<'a>(
     state: &EmulatorState,
     target: Target,
@@ -111,7 +108,6 @@ fn check_head<'a>(
     authenticate::check_head(&state.accounts, state.clock.now(), parts)
 }
 
-/// Verifies the project, executes the operation, and logs the request.
 async fn respond(
     state: &Arc<EmulatorState>,
     target: Target,
@@ -145,8 +141,7 @@ async fn respond(
     Ok(answer)
 }
 
-/// Executes the operation and applies an injected fault to its response. Some faults replace the
-/// operation instead.
+/// Executes the operation with its fault. Some faults replace the operation instead.
 async fn perform(
     operation: &'static Operation,
     call: &ApiCall<'_>,

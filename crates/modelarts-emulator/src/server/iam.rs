@@ -1,5 +1,4 @@
-//! IAM operations that clients require: tokens, projects, temporary keys, and the user of a token
-//! or of an access key.
+//! IAM operations that clients require.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -98,7 +97,6 @@ fn issue_token(state: &EmulatorState, body: &Value) -> Reply {
     Ok(answer.header(HeaderName::from_static("x-subject-token"), token))
 }
 
-/// Returns the members of a token that describe its user and its project.
 fn token_of(user: &User) -> Value {
     let domain = json!({"id": user.domain, "name": user.domain});
     json!({
@@ -115,8 +113,7 @@ fn token_of(user: &User) -> Value {
     })
 }
 
-/// Describes the token in the header `X-Subject-Token`. Users may only describe tokens of their
-/// own.
+/// Users may only describe tokens of their own.
 async fn show_token(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let subject = request.headers().get("x-subject-token").cloned();
     let (at, ..) = authenticate(&state, request).await?;
@@ -165,7 +162,6 @@ async fn show_access_key(
     ))
 }
 
-/// Authenticates a request, and returns its user and its body.
 async fn authenticate(
     state: &EmulatorState,
     request: Request,
@@ -194,7 +190,6 @@ async fn list_projects(State(state): State<Arc<EmulatorState>>, request: Request
     Ok(ApiResponse::json(StatusCode::OK, json!({"projects": projects, "links": links(&state, "")})))
 }
 
-/// Returns the links for the list of projects, or for a resource below it.
 fn links(state: &EmulatorState, below: &str) -> Value {
     let own = format!("http://{}/v3/projects{below}", state.address);
     json!({"next": null, "previous": null, "self": own})
@@ -213,7 +208,6 @@ fn project(state: &EmulatorState, user: &User) -> Value {
     })
 }
 
-/// Issues temporary keys with a security token.
 async fn create_keys(State(state): State<Arc<EmulatorState>>, request: Request) -> Reply {
     let (at, _, body) = authenticate(&state, request).await?;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -13,7 +13,6 @@ use crate::{
     store::{creation_counts, trial_table},
 };
 
-/// Row of a job in the database.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     number: i64,
@@ -22,7 +21,6 @@ pub(crate) struct Row {
     columns: Columns,
 }
 
-/// Stored properties of a job that may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Columns {
     /// Phase of the job, which is the only property of its group that can change.
@@ -72,7 +70,6 @@ fn group(connection: &Connection, project: i64, job: &Job) -> rusqlite::Result<i
     Ok(connection.last_insert_rowid())
 }
 
-/// Returns the number of jobs of a project.
 pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<u64> {
     let sql = "SELECT coalesce(sum(jobs), 0) FROM job_groups
                WHERE project = (SELECT number FROM projects WHERE id = ?1)";
@@ -80,7 +77,6 @@ pub(crate) fn count(connection: &Connection, project: &str) -> rusqlite::Result<
     select.query_row([project], |row| row.get(0))
 }
 
-/// Returns the row IDs and the IDs of the next `many` jobs after a row ID.
 pub(crate) fn ids_after(
     connection: &Connection,
     number: i64,
@@ -92,7 +88,6 @@ pub(crate) fn ids_after(
     rows.collect()
 }
 
-/// Returns `true` if a project contains a job with this name.
 pub(crate) fn is_taken(
     connection: &Connection,
     project: &str,
@@ -103,8 +98,7 @@ pub(crate) fn is_taken(
     connection.prepare_cached(sql)?.exists([project, name])
 }
 
-/// Inserts a new job with its events, unless its project already contains a job with this name or
-/// `quota` jobs.
+/// Inserts a new job, unless its name is taken or its project has `quota` jobs.
 pub(super) fn insert_new(
     connection: &Connection,
     job: &mut Job,
@@ -198,7 +192,6 @@ pub(crate) fn save(
     Ok(())
 }
 
-/// Stores the state and the new events of a job.
 fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::Result<()> {
     let state = serde_json::to_string(job).map_err(write_error)?;
     connection
@@ -213,7 +206,6 @@ fn save_state(connection: &Connection, number: i64, job: &mut Job) -> rusqlite::
     Ok(())
 }
 
-/// Appends an event to the job with this ID, if the job exists.
 pub(crate) fn append(connection: &Connection, id: &str, event: &Event) -> rusqlite::Result<()> {
     let kind = serde_json::to_string(&event.kind).map_err(write_error)?;
     let mut insert = connection.prepare_cached(
@@ -239,7 +231,6 @@ fn save_tags(
     Ok(())
 }
 
-/// Loads the job with this ID.
 pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option<(Row, Job)>> {
     let mut select = connection.prepare_cached(
         "SELECT number, project, job_group, open, request, state FROM jobs
@@ -270,7 +261,6 @@ pub(crate) fn read(request: &str, state: &str) -> rusqlite::Result<Job> {
     Ok(job)
 }
 
-/// Returns all events of a job, in the order in which they were recorded.
 pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<Event>> {
     let mut select = connection.prepare_cached(
         "SELECT time, kind FROM events
@@ -285,7 +275,6 @@ pub(crate) fn events(connection: &Connection, id: &str) -> rusqlite::Result<Vec<
     rows.collect()
 }
 
-/// Removes a job from all tables.
 pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     let sql = "SELECT number, job_group, created FROM jobs WHERE id = ?1";
     let found = connection

@@ -13,8 +13,7 @@ use crate::store::{
 const MAX_GROUPS: usize = 64;
 
 impl Selection {
-    /// Returns the page of a list of `count` jobs, or `None` if the scan would exceed `max_scanned`
-    /// jobs.
+    /// Returns `None` if the scan would exceed `max_scanned` jobs.
     pub(crate) fn scan(
         &self,
         connection: &Connection,

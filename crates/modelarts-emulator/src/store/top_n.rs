@@ -5,19 +5,16 @@ use std::collections::BinaryHeap;
 /// Position of a job in the order of creation: its creation time and its row ID.
 pub(super) type SortKey = (i64, i64);
 
-/// Collector of the first positions out of any number. A page of a long list therefore requires
-/// memory only for the positions up to its end.
+/// Collector of the first positions, which needs memory only for those up to the end of a page.
 #[derive(Debug)]
 pub(super) struct TopN {
     ascending: bool,
     limit: u64,
-    /// Kept positions, with the last one at the top of the heap. For descending order, all bits are
-    /// inverted, which reverses the order.
+    /// The last one is at the top. For descending order, all bits are inverted.
     kept: BinaryHeap<SortKey>,
 }
 
 impl TopN {
-    /// Creates a collector that keeps at most `limit` positions, either the oldest or the newest.
     pub(super) fn new(ascending: bool, limit: u64) -> Self {
         Self { ascending, limit, kept: BinaryHeap::new() }
     }
@@ -33,7 +30,6 @@ impl TopN {
         }
     }
 
-    /// Returns the kept positions in order, without the first `skip` of them.
     pub(super) fn after(self, skip: u64) -> Vec<SortKey> {
         let ascending = self.ascending;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
@@ -42,8 +38,7 @@ impl TopN {
     }
 }
 
-/// Returns the sort key of a position: unchanged for ascending order, with all bits inverted for
-/// descending order. The function is its own inverse.
+/// Inverts all bits for descending order. The function is its own inverse.
 pub(super) fn sort_key(ascending: bool, key: SortKey) -> SortKey {
     if ascending { key } else { (!key.0, !key.1) }
 }

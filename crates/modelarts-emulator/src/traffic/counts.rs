@@ -17,7 +17,6 @@ pub struct RequestCount {
     pub executed: u64,
 }
 
-/// Request counts of all operations.
 #[derive(Debug, Default)]
 pub(crate) struct RequestCounts(Mutex<BTreeMap<&'static str, RequestCount>>);
 

@@ -186,7 +186,6 @@ impl FaultRule {
         Self::times(u32::MAX, operation, fault)
     }
 
-    /// Returns true if the rule applies to the operation with this name.
     fn matches(&self, operation: &str) -> bool {
         match self.operation.as_str() {
             "*" => !operation.starts_with(OBS_PREFIX),

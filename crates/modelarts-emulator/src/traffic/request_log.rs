@@ -8,12 +8,10 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Number of requests that the log keeps.
 const MAX_ENTRIES: usize = 256;
 /// Maximum size in bytes of a body that the log keeps.
 const MAX_BODY: usize = 64 << 10;
 
-/// Text that replaces a secret value.
 const MASK: &str = "***";
 /// Parts of names, in upper or lower case, by which members are recognised as credentials.
 const SECRET_NAMES: [&str; 6] =
@@ -46,8 +44,7 @@ pub struct LoggedRequest {
     pub status: u16,
 }
 
-/// Masks environment variables, members with names of credentials, and hyper-parameters marked as
-/// sensitive. If `secret` is true, masks all values.
+/// Masks variables, credentials and sensitive hyper-parameters, or all values if `secret`.
 fn mask(value: &mut Value, secret: bool) {
     match value {
         Value::Null => {}
@@ -82,7 +79,6 @@ fn mask_query(query: &str) -> String {
     masked.collect::<Vec<_>>().join("&")
 }
 
-/// Log of the last requests, the oldest first.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
     requests: Mutex<VecDeque<LoggedRequest>>,

@@ -82,9 +82,8 @@ impl EventQuery {
         Some(read)
     }
 
-    /// Returns the response for all events of a job, in the order in which they were recorded.
-    /// Times are compared in whole seconds, the precision of responses. `text` returns the text of
-    /// an event.
+    /// `events` are in the order of their recording. Times are compared in whole seconds, the
+    /// precision of responses.
     pub(crate) fn response(&self, events: &[Event], text: impl Fn(&Event) -> String) -> Value {
         let matching = events.iter().filter(|event| self.matches(event, &text));
         let mut matching: Vec<&Event> = matching.collect();

@@ -1,5 +1,4 @@
-//! Task containers saved as images. The emulator has no image registry: an image is a record whose
-//! status depends on the time since the request.
+//! Task containers saved as images: records whose status depends on the time since the request.
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
@@ -14,16 +13,13 @@ use crate::{
     job::{Job, SavedImage, state::JobState},
 };
 
-/// Maximum number of characters of an image name.
 const MAX_NAME: usize = 512;
-/// Maximum number of characters of an image tag.
 const MAX_TAG: usize = 64;
 
 /// Status while the container is being saved. In this state, the container cannot be saved again.
 const CREATING: &str = "CREATING";
 
-/// Returns the status of an image at `now`. The operation fails if the container ends before the
-/// image is saved. Times are compared in whole seconds, because running records have no fractions.
+/// The operation fails if the container ends before the image is saved, in whole seconds.
 fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> &'static str {
     let done = image.created.plus(call.state.settings.timing.saving_image);
     let end = job.history.records.get(image.run).and_then(|run| run.end.as_ref());
@@ -57,8 +53,7 @@ fn render(image: &SavedImage, status: &str) -> Value {
 /// Character class: its name in error messages, and a function that returns true for its members.
 type Letters = (&'static str, fn(&u8) -> bool);
 
-/// Reads a member of 1 to `most` characters. It may contain `letters`, digits, hyphens, underscores
-/// and dots.
+/// Reads a member of 1 to `most` `letters`, digits, hyphens, underscores and dots.
 fn read_word<'a>(
     body: &JsonField<'a>,
     name: &str,
@@ -115,7 +110,6 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-/// Returns the last saved image of the task's container.
 pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     let now = call.now();
     let shown = call.read(|job| {

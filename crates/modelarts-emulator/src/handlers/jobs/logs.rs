@@ -18,7 +18,6 @@ const MAX_PREVIEW: u64 = 5 * 1024 * 1024;
 /// Retention of a log that is not exported: 30 days.
 const RETENTION: std::time::Duration = std::time::Duration::from_secs(30 * 24 * 60 * 60);
 
-/// Returns the worker that the path identifies.
 pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     let task = call.id("task_id");
     let request = call.read(|job| Arc::clone(&job.request))?;
@@ -28,7 +27,6 @@ pub(super) fn worker(call: &ApiCall<'_>) -> Result<Worker, ApiError> {
     })
 }
 
-/// Rejects requests for a log whose retention has ended.
 fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> {
     let exported = matches!(worker.request.log_export, LogExport::To(_));
     match call.read(|job| job.history.ended)? {
@@ -39,7 +37,6 @@ fn check_retention(call: &ApiCall<'_>, worker: &Worker) -> Result<(), ApiError> 
     }
 }
 
-/// Returns the last `limit` bytes of the worker's log, or an error if its retention has ended.
 async fn log_tail(
     call: &ApiCall<'_>,
     worker: Worker,
@@ -54,8 +51,7 @@ fn log_error(error: std::io::Error) -> ApiError {
     ApiError::internal(format!("The log cannot be read: {error}."))
 }
 
-/// Returns the response for ModelArts.2776 and 2777, "not ready". Its status is 204, so it contains
-/// neither code nor message.
+/// Response for ModelArts.2776 and 2777, whose status 204 has no body.
 fn not_ready() -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
@@ -90,9 +86,8 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"obs_url": format!("http://{address}/_emulator/logs/{token}/{name}")}))
 }
 
-/// Returns lines of a log before or after a base line, which is identified by its number. No
-/// document specifies a limit in bytes (SOURCES S). The emulator applies the limit of previews, so
-/// that a response may contain fewer lines than requested.
+/// Returns lines before or after a base line. No document has a limit in bytes (SOURCES S); with
+/// that of previews, a response may have fewer lines than requested.
 pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;

@@ -1,8 +1,4 @@
-//! Handlers of the operations on jobs, such as creation, lists, changes, stops and deletions.
-//!
-//! `search` reads the query of the list of jobs, and `events` that of the list of events.
-//! `trial_table` renders the tables of trials. The other modules handle the operations on tags,
-//! logs, metrics, images, reported events and trials.
+//! Creation, lists, changes, stops and deletions of jobs.
 
 pub(crate) mod events;
 pub(crate) mod images;
@@ -42,7 +38,6 @@ use crate::{
     },
 };
 
-/// Maximum number of jobs in a batch deletion.
 const MAX_BATCH: usize = 100;
 
 pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
@@ -78,8 +73,7 @@ pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
     ok(call.read(|job| view::job(job, UserName::Known(&job.owner.user_name), now))?)
 }
 
-/// Changes the description of a job at any time, and its priority while the job is queued. Other
-/// members are stored and returned, but have no other effect.
+/// Changes the description, and the priority of a queued job. Others are stored and returned.
 pub(crate) fn change(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     body_shape::check_against(&CHANGE, &body)?;
@@ -156,8 +150,7 @@ fn delete_job(call: &ApiCall<'_>, id: &str) {
     }
 }
 
-/// Deletes all of the jobs or none. The first job that does not exist, or whose workspace differs
-/// from that of the jobs before it, determines the error.
+/// Deletes all jobs or none. The first unknown job, or other workspace, determines the error.
 pub(crate) fn batch_delete(call: &ApiCall<'_>) -> ApiResult {
     let body = call.json()?;
     let jobs = JsonField::root(&body).required("jobs")?;
@@ -243,9 +236,8 @@ pub(crate) fn list_stages(call: &ApiCall<'_>) -> ApiResult {
     ok(stages::render(id, &call.state.store.events(id)?))
 }
 
-/// Returns the planned ranks of the workers in the network. The service plans ranks only in pools
-/// of Ascend 910 nodes, which the emulator does not have. For all other jobs, the status is
-/// `failed` and the ranks are in the default order.
+/// Returns the planned ranks of the workers: the default order with the status `failed`, because
+/// only pools of Ascend 910 nodes, which the emulator does not have, are planned.
 pub(crate) fn route_plan(call: &ApiCall<'_>) -> ApiResult {
     let ranks: Vec<String> = call.read(|job| {
         let workers = job.tasks().zip(0..);

@@ -13,12 +13,10 @@ use crate::{
 
 /// The only documented kind of report (SOURCES S, P).
 const TRAINING_EVENT: &str = "training-event";
-/// Maximum number of characters of a reported type. The sources define no limit (SOURCES S, P);
-/// this value keeps events small.
+/// Maximum number of characters of a type: the emulator's own, without a source (SOURCES S, P).
 const MAX_TYPE_LENGTH: usize = 256;
 
-/// Adds a reported event to those of the job. Its text consists of the task and the type. The
-/// wording is the emulator's own, because the events guide has no text for it (SOURCES F1).
+/// Adds a reported event. The text is the emulator's own; the guide has none (SOURCES F1).
 pub(crate) fn add(call: &ApiCall<'_>) -> ApiResult {
     let kind = call.id("report_type");
     if kind != TRAINING_EVENT {

@@ -14,8 +14,7 @@ use crate::{
 /// Maximum number of tags of a request, and of values of a tag in a search.
 const MAX_TAGS: usize = 10;
 
-/// Reads the `tags` of a body. Keys have 1 to 128 characters; `values` reads the other members of a
-/// tag.
+/// Reads the `tags` of a body. `values` reads the other members of a tag.
 fn read_tags<'a, T>(
     root: &JsonField<'a>,
     least: usize,
@@ -87,7 +86,6 @@ pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"tags": rows.collect::<Value>()}))
 }
 
-/// Reads the `tags` of a search.
 pub(super) fn tag_filters<'a>(
     root: &JsonField<'a>,
 ) -> Result<Vec<(&'a str, Vec<&'a str>)>, ApiError> {
@@ -100,8 +98,7 @@ pub(super) fn tag_filters<'a>(
     })
 }
 
-/// Searches jobs by tags, and returns the jobs or only their number. A job must have all keys, each
-/// with one of the values specified for it. A key without values matches any value.
+/// Searches jobs that have all keys, each with one of its values; without values, with any.
 pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;

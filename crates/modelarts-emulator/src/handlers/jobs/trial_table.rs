@@ -31,7 +31,6 @@ const ONE_TRIAL: Columns = (
     &["trial_id", "training_iteration", "reward_attr"],
 );
 
-/// Row of a table: a trial at the time of a report.
 struct Row<'a> {
     trial: &'a Trial,
     report: Option<&'a Report>,
@@ -44,16 +43,14 @@ pub(crate) fn trials_table(job: &Job, now: Timestamp) -> (Value, Vec<Value>) {
     let rows = job.trials.iter().map(|trial| Row {
         trial,
         report: trial.reports.last(),
-        // A settled job has no running trials, even if the emulator ended during a trial and did
-        // not run the job again.
+        // The emulator may have ended during a trial and not run the job again.
         done: trial.status != TrialStatus::Running || job.lifecycle.settled,
         until: trial.ended.unwrap_or(now),
     });
     table(job, ALL_TRIALS, rows)
 }
 
-/// Returns the table of one trial (ShowAutoSearchPerTrial). It contains a row for each report and,
-/// after the end of the trial, a copy of the last row with `done`, as in the only known example.
+/// Returns a row for each report and, at the end, a copy with `done`, as in the only example.
 pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     let reports = trial.reports.iter().map(|report| (Some(report), false));
     let last = trial.ended.map(|_| (trial.reports.last(), true));
@@ -67,7 +64,6 @@ pub(crate) fn trial_rows(job: &Job, trial: &Trial) -> Value {
     json!({"header": header, "data": rows})
 }
 
-/// Returns the header and the rows of a table.
 fn table<'a>(
     job: &Job,
     (before, after): Columns,
@@ -120,8 +116,7 @@ impl Row<'_> {
     }
 }
 
-/// Returns the configuration of a trial. As in the examples, it contains each parameter value
-/// twice, and the number of the trial.
+/// Returns each value twice, and the number of the trial, as in the examples.
 fn config(trial: &Trial) -> Value {
     let mut config: Map<String, Value> = trial.values.clone();
     config.insert("trial_index".to_owned(), trial.index.into());

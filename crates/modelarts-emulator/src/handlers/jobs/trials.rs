@@ -75,8 +75,7 @@ pub(crate) fn stop(call: &ApiCall<'_>) -> ApiResult {
     }
 }
 
-/// Returns the hyper-parameter analysis: a row for each parameter, as soon as two trials have a
-/// reward.
+/// Returns a row for each parameter, as soon as two trials have a reward.
 pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     let rows: Vec<_> = call.read(|job| {
         let tuning = job.request.tuning.iter();
@@ -90,8 +89,7 @@ pub(crate) fn analysis(call: &ApiCall<'_>) -> ApiResult {
     ok(json!({"header": ["parameters", "the mean/std of importance"], "data": rows}))
 }
 
-/// Returns the path of a parameter's chart at the end of the search. The emulator does not draw the
-/// chart: a read of the object is refused.
+/// Returns the path of a parameter's chart, which the emulator does not draw.
 pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     let name = call.id("parameter_name");
     let (known, drawn, path) = call.read(|job| {
@@ -111,8 +109,7 @@ pub(crate) fn chart_path(call: &ApiCall<'_>) -> ApiResult {
     }
 }
 
-/// Returns the OBS path of a parameter's chart, below the log directory or, for a job without log
-/// export, its first output in OBS. `None` if the job has neither.
+/// Returns a path below the log directory or, without one, below the first output in OBS.
 fn chart_file(request: &JobRequest, name: &str) -> Option<String> {
     let mut outputs = request.outputs.iter();
     let directory = match &request.log_export {

@@ -59,7 +59,6 @@ impl Slurm {
     }
 }
 
-/// Settings of the launcher.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) slurm: Slurm,
@@ -73,7 +72,6 @@ pub(crate) struct Settings {
     pub(crate) temporary: Option<PathBuf>,
 }
 
-/// Launcher of the workers of an emulator.
 pub(crate) struct SlurmLauncher {
     pub(super) files: WorkerFiles,
     pub(super) site: WorkerSite,
@@ -117,7 +115,6 @@ impl SlurmLauncher {
         }))
     }
 
-    /// Starts `srun` for the workers of a job.
     pub(super) fn connect(
         self: &Arc<Self>,
         workers: &[Worker],
@@ -126,8 +123,7 @@ impl SlurmLauncher {
         let first = workers.first().ok_or_else(|| io::Error::other("the job has no workers"))?;
         let specification = self.write_specification(first)?;
         let count = workers.len().to_string();
-        // The options contain the ID of the job, but no other value of its request. The rest comes
-        // from the configuration.
+        // The options contain the ID of the job, but no other value of its request.
         let mut options = [
             ("--job-name=", first.job_id.as_str()),
             ("--nodes=", &count),
@@ -199,7 +195,6 @@ impl SlurmLauncher {
     }
 }
 
-/// Returns the path of the file in which a worker records the exit of its code.
 pub(super) fn exit_path(shared: &Path, worker: &Worker) -> PathBuf {
     let name = format!("{}.exit", worker.log_name());
     shared.join("jobs").join(&worker.job_id).join(name)

@@ -6,7 +6,6 @@ use crate::validation::fields::field::{Check, Field, Format, Handling};
 
 const PAGE: &str = include_str!("../../../FIELDS.md");
 
-/// Row of a table of the page.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) path: &'static str,
