@@ -7,18 +7,21 @@ use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    accounts::{Accounts, log_links::LogLinks},
+    accounts::Accounts,
     api::ids::Ids,
     catalog::quirks::Quirks,
     clock::{idle::IdleTracker, system::Clock, timing::Timing},
     database::{documents::Documents, quotas::Quotas},
     job::{event::Wording, state::RestartOn},
-    logs::index::LogIndexes,
+    logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
     runner::Runner,
     scheduler::Scheduler,
     store::JobStore,
-    traffic::{counts::RequestCounts, faults::Faults, observer::Observer, request_log::RequestLog},
+    traffic::{
+        faults::Faults,
+        request_log::{Observer, RequestCounts, RequestLog},
+    },
     validation::creation::Offer,
 };
 

@@ -1,11 +1,11 @@
 //! Accounts: users, their access keys and tokens, and the locks of keys after failed signatures.
 
 pub(crate) mod authenticate;
-pub(crate) mod log_links;
 pub(crate) mod signature;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use modelarts_api::hex;
 use parking_lot::Mutex;
 use rusqlite::{OptionalExtension, Row, params};
 use serde::Deserialize;
@@ -163,8 +163,7 @@ impl Accounts {
                 region.clone_into(&mut user.project_name);
             }
             if user.id.is_empty() {
-                let bytes = user.name.bytes().map(|byte| format!("{byte:02x}"));
-                user.id = format!("{:0>32}", bytes.collect::<String>());
+                user.id = format!("{:0>32}", hex::encode(user.name.as_bytes()));
             }
         }
         Self { users, tokens, failures: Mutex::default(), database: Arc::clone(database) }

@@ -1,13 +1,11 @@
 //! Verification of signatures of SDK-HMAC-SHA256, in both dialects: `Access=` signs with the secret
 //! key itself, `Credential=` with a key that is derived from it for a day, a region and a service.
 
-use std::{
-    fmt,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use axum::http::HeaderMap;
 use hmac::{Hmac, KeyInit, Mac};
+use modelarts_api::hex;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode, percent_encode};
 use sha2::{Digest, Sha256};
 
@@ -38,28 +36,35 @@ pub struct ReceivedRequest<'a> {
 
 /// Error of verifying a signature. The texts are those of the gateway where they are known,
 /// otherwise the emulator's own.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// The request has neither a signature nor a token.
+    #[error("x-auth-token not found")]
     NoCredentials,
     /// The `Authorization` header names an algorithm that this verifier does not support, for
     /// example the derived signature `V11-HMAC-SHA256`.
+    #[error("calc aksk signature fail:unsupported algorithm:{found}")]
     UnsupportedAlgorithm {
         /// The first word of the `Authorization` header.
         found: String,
     },
     /// The `Authorization` header, or `X-Sdk-Date`, is malformed or does not match the request.
+    #[error("calc aksk signature fail:{reason}")]
     Malformed {
         /// The description of the defect.
         reason: &'static str,
     },
     /// The access key does not exist.
+    #[error("ak {access_key} not exist")]
     UnknownKey {
         /// The access key as sent.
         access_key: String,
     },
     /// The signing time is too far in the past or in the future.
+    #[error(
+        "calc aksk signature fail:signature expired, signature time:{signed},server time:{server}"
+    )]
     Expired {
         /// The value of `X-Sdk-Date` as sent.
         signed: String,
@@ -67,34 +72,12 @@ pub enum SignatureError {
         server: String,
     },
     /// The signature does not match the request and the key.
+    #[error("verify aksk signature fail, canonicalRequest:{canonical_request}")]
     Mismatch {
         /// The canonical request as computed by the server, with `|` for line ends.
         canonical_request: String,
     },
 }
-
-impl fmt::Display for SignatureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCredentials => f.write_str("x-auth-token not found"),
-            Self::UnsupportedAlgorithm { found } => {
-                write!(f, "calc aksk signature fail:unsupported algorithm:{found}")
-            }
-            Self::Malformed { reason } => write!(f, "calc aksk signature fail:{reason}"),
-            Self::UnknownKey { access_key } => write!(f, "ak {access_key} not exist"),
-            Self::Expired { signed, server } => write!(
-                f,
-                "calc aksk signature fail:signature expired, signature time:{signed},server \
-                 time:{server}"
-            ),
-            Self::Mismatch { canonical_request } => {
-                write!(f, "verify aksk signature fail, canonicalRequest:{canonical_request}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for SignatureError {}
 
 /// Verifies the signature of a request, and returns its access key.
 ///
@@ -360,12 +343,11 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 }
 
 fn sha256(bytes: impl AsRef<[u8]>) -> String {
-    let hash = Sha256::digest(bytes);
-    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(&Sha256::digest(bytes))
 }
 
 /// Decodes hexadecimal digits. It accepts lower case only, the form of signatures.
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte - b'0'),
         b'a'..=b'f' => Some(byte - b'a' + 10),

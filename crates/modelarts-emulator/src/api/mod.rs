@@ -1,7 +1,6 @@
 //! Requests and responses of the API.
 
 pub(crate) mod error;
-mod error_table;
 pub(crate) mod ids;
 pub(crate) mod json_field;
 pub(crate) mod query;

@@ -8,6 +8,7 @@ use crate::catalog::operations::{modelled, relative_path};
 
 /// The cloud to emulate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Cloud {
     /// Open Telekom Cloud, with 25 of the operations and two kinds of jobs.
     Otc,
@@ -18,7 +19,7 @@ pub enum Cloud {
 
 impl Cloud {
     /// Returns the name of the cloud in the description.
-    const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Otc => "otc",
             Self::Huawei => "huawei",

@@ -1,6 +1,6 @@
 //! Documents in the form of responses: algorithms, their publications, and experiments.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
 use rusqlite::{OptionalExtension, Params, Row, params};
 use serde_json::Value;
@@ -47,21 +47,18 @@ impl Documents {
     pub(crate) fn insert(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "INSERT INTO records (kind, project, id, name, value) VALUES (?1, ?2, ?3, ?4, ?5)
                    ON CONFLICT DO NOTHING";
-        Ok(self.execute(sql, self.columns(record)?)? == 1)
+        let value = serde_json::to_string(&record.value).map_err(write_error)?;
+        let values = [self.kind, &record.project, &record.id, &record.name, &value];
+        Ok(self.execute(sql, values)? == 1)
     }
 
     /// Returns false if no document has this ID, or another one has the new name.
     pub(crate) fn replace(&self, record: &Document) -> rusqlite::Result<bool> {
         let sql = "UPDATE OR IGNORE records SET name = ?4, value = ?5
                    WHERE kind = ?1 AND project = ?2 AND id = ?3";
-        Ok(self.execute(sql, self.columns(record)?)? == 1)
-    }
-
-    fn columns<'a>(&'a self, record: &'a Document) -> rusqlite::Result<[Cow<'a, str>; 5]> {
         let value = serde_json::to_string(&record.value).map_err(write_error)?;
-        let texts = [self.kind, &record.project, &record.id, &record.name];
-        let [kind, project, id, name] = texts.map(Cow::Borrowed);
-        Ok([kind, project, id, name, value.into()])
+        let values = [self.kind, &record.project, &record.id, &record.name, &value];
+        Ok(self.execute(sql, values)? == 1)
     }
 
     pub(crate) fn remove(&self, project: &str, id: &str) -> rusqlite::Result<bool> {

@@ -10,7 +10,7 @@ use crate::{
     execution::seeds::Seeds,
     job::{event::Wording, state::RestartOn},
     runner::process::view::Container,
-    traffic::observer::{Exchange, Observer},
+    traffic::request_log::{Exchange, Observer},
 };
 
 /// Settings of an [`Emulator`].

@@ -26,7 +26,10 @@ use crate::{
     runner::process::python,
     server::router,
     state::EmulatorState,
-    traffic::{counts::RequestCount, faults::Faults, request_log::LoggedRequest},
+    traffic::{
+        faults::Faults,
+        request_log::{LoggedRequest, RequestCount},
+    },
 };
 
 /// A running emulator.

@@ -19,7 +19,7 @@ use crate::{
         state::{JobState, StopReason},
         worker::Worker,
     },
-    runner::run::Loss,
+    runner::launcher::Loss,
     scheduler::QueueSlot,
     state::EmulatorState,
 };

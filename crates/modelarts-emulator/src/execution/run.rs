@@ -18,7 +18,7 @@ use crate::{
     },
     metrics::usage::Usage,
     runner::{
-        run::{Exit, Loss, Run},
+        launcher::{Exit, Loss, Run},
         worker_files::Transfer,
     },
 };

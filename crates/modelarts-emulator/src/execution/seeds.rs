@@ -1,6 +1,6 @@
 //! Seeds: jobs with an invented past, for tests of lists and details.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use serde::Deserialize;
 
@@ -48,16 +48,9 @@ pub struct Seeds {
 }
 
 /// Error of reading or creating seeds. None of their jobs is created.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub struct SeedError(String);
-
-impl fmt::Display for SeedError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for SeedError {}
 
 /// Maximum number of jobs that one seed creates.
 const MAX_COUNT: u32 = 1_000_000;

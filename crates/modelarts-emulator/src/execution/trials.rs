@@ -15,7 +15,7 @@ use crate::{
         worker::{Worker, WorkerTrial},
     },
     logs::LOG_CHUNK,
-    runner::run::Exit,
+    runner::launcher::Exit,
     tuning::{
         settings::Tuning,
         trial::{RewardScraper, Trial, TrialStatus},

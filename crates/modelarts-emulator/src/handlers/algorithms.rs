@@ -7,12 +7,16 @@ use serde_json::{Value, json};
 use walkdir::WalkDir;
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
     database::documents::Document,
     files::obs_path::ObsPath,
     handlers::{
-        call::{ApiCall, ApiResult, bad_param, ok, with_ignored_fields},
-        document_list::{LIMIT, ListQuery},
+        call::{ApiCall, bad_param, with_ignored_fields},
+        document_list::ListQuery,
     },
     validation::{
         self, body_shape,
@@ -139,7 +143,7 @@ fn render(call: &ApiCall<'_>, id: &str, body: &Value, created: i64, updated: i64
     })
 }
 
-pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn create(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     check(call, &body)?;
     let ignored = ignored::ignored_header_of(&ALGORITHM, &body, call.state.offer.strict)?;
@@ -158,13 +162,13 @@ pub(super) fn create(call: &ApiCall<'_>) -> ApiResult {
     with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
-pub(super) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn show(call: &ApiCall<'_>) -> Reply {
     ok(find(call, call.id("algorithm_id"))?)
 }
 
 /// Replaces an algorithm and responds with 201 (SOURCES D-31). The name and tags that the body
 /// lacks stay; a body with only `metadata` changes no other member.
-pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn change(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     let before = find(call, id)?;
     let mut body = call.json()?;
@@ -196,7 +200,7 @@ pub(super) fn change(call: &ApiCall<'_>) -> ApiResult {
     with_ignored_fields(StatusCode::CREATED, value, ignored)
 }
 
-pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(super) fn delete(call: &ApiCall<'_>) -> Reply {
     let id = call.id("algorithm_id");
     if !call.state.records.algorithms.remove(&call.user.project_id, id)? {
         return Err(ApiError::algorithm_not_found());
@@ -204,20 +208,44 @@ pub(super) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::ACCEPTED, Value::Null))
 }
 
-/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
-pub(super) fn list(call: &ApiCall<'_>) -> ApiResult {
-    // If several parameters are invalid, the error names the first one in this order.
-    let query = ListQuery {
-        limit: call.number("limit", 1..=LIMIT, LIMIT)?,
-        offset: call.number("offset", 0..=usize::MAX, 0)?,
-        order: call.choice("order", &["asc", "desc"])?.unwrap_or("desc"),
-        sort_by: match call.param("sort_by")?.as_deref() {
-            None | Some("create_time") => "create_time",
-            Some("name") => "name",
-            Some(_) => return Err(ApiError::sorting()),
-        },
-        workspace: call.param("workspace_id")?,
+/// Stores a record of a new version of an asset, because the emulator has no gallery. A request
+/// without a `content_id` creates the asset.
+pub(super) fn publish(call: &ApiCall<'_>) -> Reply {
+    let body = call.json()?;
+    let body = JsonField::root(&body);
+    let content_id = body.text_of("content_id")?;
+    let (version, description) = match body.get("content_info")? {
+        Some(info) => (info.text_of("version_num")?, info.text_of("desc")?),
+        None => (None, None),
     };
+    let algorithm = match body.get("algorithm")? {
+        Some(algorithm) => algorithm.required_text("id")?,
+        None => return Err(ApiError::invalid_parameter("algorithm.id is required")),
+    };
+    find(call, algorithm)?;
+    let new_id = || call.state.ids.next().to_string();
+    let id = new_id();
+    let shown = json!({
+        "content_id": content_id.map_or_else(new_id, str::to_owned),
+        "version_id": id,
+        "version_num": version.unwrap_or("1.0.0"),
+        "content_uri": "",
+    });
+    let mut value = shown.clone();
+    value["algorithm_id"] = algorithm.into();
+    value["desc"] = description.unwrap_or_default().into();
+    call.state.records.publications.insert(&Document {
+        project: call.user.project_id.clone(),
+        name: id.clone(),
+        value,
+        id,
+    })?;
+    Ok(ApiResponse::json(StatusCode::ACCEPTED, shown))
+}
+
+/// Lists algorithms. `offset` counts pages, not items (openapi/SOURCES.md, D-94).
+pub(super) fn list(call: &ApiCall<'_>) -> Reply {
+    let query = ListQuery::read(call, &["create_time", "name"])?;
     let part = match call.param("searches")? {
         None => String::new(),
         Some(searches) => match searches.strip_prefix("name:") {

@@ -7,7 +7,11 @@ use serde_json::Value;
 
 use crate::{
     accounts::User,
-    api::{error::ApiError, query::decode, response::ApiResponse},
+    api::{
+        error::ApiError,
+        query::decode,
+        response::{ApiResponse, Reply},
+    },
     clock::timestamp::Timestamp,
     job::{Job, event_language::Language},
     state::EmulatorState,
@@ -24,8 +28,6 @@ pub(crate) struct ApiCall<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) language: Language,
 }
-
-pub(super) type ApiResult = Result<ApiResponse, ApiError>;
 
 impl ApiCall<'_> {
     pub(crate) fn id(&self, name: &str) -> &str {
@@ -110,15 +112,11 @@ pub(super) fn bad_param(name: &str) -> ApiError {
     ApiError::of(2764, &[name])
 }
 
-pub(super) fn ok(body: Value) -> ApiResult {
-    Ok(ApiResponse::json(StatusCode::OK, body))
-}
-
 pub(super) fn with_ignored_fields(
     status: StatusCode,
     body: Value,
     ignored: Option<HeaderValue>,
-) -> ApiResult {
+) -> Reply {
     let response = ApiResponse::json(status, body);
     Ok(match ignored {
         Some(fields) => {

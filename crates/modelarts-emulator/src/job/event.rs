@@ -9,6 +9,7 @@ use crate::clock::timestamp::Timestamp;
 
 /// Wording of events for which the guide (F1) and the API (F2) have different texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Wording {
     /// Text of the events API (`Training job is running.`). Kinds whose text in the API is not
     /// known have that of the guide.

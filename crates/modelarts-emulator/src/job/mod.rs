@@ -5,7 +5,6 @@ pub(crate) mod channel;
 pub(crate) mod event;
 pub(crate) mod event_language;
 pub(crate) mod request;
-mod request_reader;
 pub(crate) mod roles;
 pub(crate) mod stages;
 pub(crate) mod state;

@@ -13,9 +13,7 @@ use crate::{
     },
     job::channel::{Channel, Volume, channels, volumes},
     tuning::settings::Tuning,
-    validation::{
-        annotations::Annotations, creation::fine_tuned_field, fields::ignored::unused_entry,
-    },
+    validation::{annotations, creation::fine_tuned_field, fields::ignored::unused_entry},
 };
 
 /// Default of `spec.runtime_type`.
@@ -245,12 +243,12 @@ impl JobRequest {
 }
 
 impl Retry {
-    fn read(annotations: Option<&Map<String, Value>>) -> Self {
-        let text = |key: &str| annotations?.get(key)?.as_str();
+    fn read(given: Option<&Map<String, Value>>) -> Self {
+        let text = |key: &str| given?.get(key)?.as_str();
         Self {
-            times: text(Annotations::RETRIES).and_then(|text| text.parse().ok()).unwrap_or(0),
-            unconditional: text(Annotations::UNCONDITIONAL) == Some("true"),
-            hang: text(Annotations::HANG_RETRY) == Some("true"),
+            times: text(annotations::RETRIES).and_then(|text| text.parse().ok()).unwrap_or(0),
+            unconditional: text(annotations::UNCONDITIONAL) == Some("true"),
+            hang: text(annotations::HANG_RETRY) == Some("true"),
         }
     }
 }
@@ -283,13 +281,13 @@ fn start(given: &Value, algorithm: &JsonField<'_>) -> Result<(Option<ObsPath>, S
     let start = match obs_member(algorithm, "boot_file")? {
         Some(file) if unused_entry(given) != Some("boot_file") => {
             let below = code_dir.as_ref().and_then(|code| file.below(code));
-            let below = below.ok_or_else(ApiError::boot_file_outside)?;
+            let below = below.ok_or_else(|| ApiError::of(2792, &[]))?;
             Start::BootFile { file, below }
         }
         _ => match command {
             Some(command) => Start::Command(command.to_owned()),
             None if fine_tuned_field(given).is_some() => Start::FineTuning,
-            None => return Err(ApiError::command_and_image()),
+            None => return Err(ApiError::of(2806, &[])),
         },
     };
     Ok((code_dir, start))

@@ -79,6 +79,7 @@ pub(crate) const PHASES: [&str; 8] = [
 /// Failures after which a job with `fault-tolerance/job-retry-num` is restarted. The guides of the
 /// service disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum RestartOn {
     /// Faults of the machine, but not exit codes, as in the guide on fault tolerance.
     Fault,

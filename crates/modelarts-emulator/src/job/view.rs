@@ -23,19 +23,12 @@ use crate::{
     },
 };
 
-/// Name of the user in a response. It is empty in the response to a job creation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UserName<'a> {
-    NotYet,
-    Known(&'a str),
-}
-
 /// Renders a job as creations, details, stops and lists return it.
-pub(crate) fn job(job: &Job, user: UserName<'_>, now: Timestamp) -> Value {
+pub(crate) fn job(job: &Job, now: Timestamp) -> Value {
     let body = job.body();
     let mut shown = json!({
         "kind": job.request.text("/kind"),
-        "metadata": metadata(job, &body, user),
+        "metadata": metadata(job, &body),
         "status": status(job, now),
     });
     if job.request.roles.is_empty() {
@@ -125,7 +118,7 @@ fn add_endpoints(shown: &mut Value, job: &Job, body: &Value) {
     }
 }
 
-fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
+fn metadata(job: &Job, body: &Value) -> Value {
     let request = &job.request;
     let mut metadata = json!({
         "id": job.id,
@@ -133,10 +126,7 @@ fn metadata(job: &Job, body: &Value, user: UserName<'_>) -> Value {
         "description": job.settings.description,
         "create_time": job.history.created.millis(),
         "workspace_id": request.workspace_id,
-        "user_name": match user {
-            UserName::NotYet => "",
-            UserName::Known(name) => name,
-        },
+        "user_name": job.owner.user_name,
     });
     echo(&mut metadata, body, "/metadata", &["annotations"]);
     metadata

@@ -1,10 +1,12 @@
 //! Metrics of workers, with one value for each minute.
 
-mod scripted;
 pub(crate) mod series;
 pub(crate) mod usage;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -13,11 +15,12 @@ use serde_json::Value;
 use crate::{
     catalog::flavors::Flavor,
     clock::timestamp::Timestamp,
-    database::Database,
+    database::{Database, read_error, write_error},
     job::worker::Worker,
     metrics::{
         series::{
-            GAP, MAX_MINUTES, Minutes, ScriptedSeries, WARM_UP, append_minutes, metrics_json,
+            GAP, MAX_MINUTES, Minutes, ScriptedSeries, Values, WARM_UP, append_minutes,
+            metrics_json,
         },
         usage::Usage,
     },
@@ -131,6 +134,58 @@ impl Metrics {
         if let Err(error) = removed {
             tracing::error!(pod, %error, "the metrics of a pod cannot be removed");
         }
+    }
+
+    // ---- values from the script of a simulated job, or from a seed ----
+
+    pub(crate) fn begin_scripted(
+        &self,
+        pod: String,
+        now: Timestamp,
+        values: BTreeMap<String, Values>,
+    ) {
+        let scripted = ScriptedSeries { start: now, values };
+        self.scripted.lock().insert(pod, scripted);
+    }
+
+    /// Ends the series of a worker. The minutes of a later run follow those of an earlier one.
+    pub(crate) fn end_scripted(&self, pod: &str, now: Timestamp) {
+        let ended = self.scripted.lock().remove(pod);
+        if let Some(minutes) = ended.and_then(|ended| ended.minutes(now)) {
+            self.add_minutes(pod, minutes);
+        }
+    }
+
+    pub(crate) fn add_minutes(&self, pod: &str, minutes: Minutes) {
+        let given = self.stored_minutes(pod).and_then(|stored| {
+            let text = serde_json::to_string(&append_minutes(stored, minutes));
+            let text = text.map_err(write_error)?;
+            self.database.write(|connection| {
+                let sql = "INSERT OR REPLACE INTO given_metrics (pod, minutes) VALUES (?1, ?2)";
+                connection.execute(sql, params![pod, text])
+            })
+        });
+        if let Err(error) = given {
+            tracing::error!(pod, %error, "metrics cannot be stored");
+        }
+    }
+
+    fn stored_minutes(&self, pod: &str) -> rusqlite::Result<Option<Minutes>> {
+        let sql = "SELECT minutes FROM given_metrics WHERE pod = ?1";
+        let text: Option<String> = self.database.read(|connection| {
+            let mut select = connection.prepare_cached(sql)?;
+            select.query_row([pod], |row| row.get(0)).optional()
+        })?;
+        text.map(|text| serde_json::from_str(&text).map_err(read_error)).transpose()
+    }
+
+    fn scripted_minutes(&self, pod: &str, now: Timestamp) -> rusqlite::Result<Option<Minutes>> {
+        let stored = self.stored_minutes(pod)?;
+        let scripted = self.scripted.lock();
+        Ok(match scripted.get(pod).and_then(|running| running.minutes(now)) {
+            Some(running) => Some(append_minutes(stored, running)),
+            None => stored,
+        })
     }
 }
 

@@ -34,31 +34,7 @@ macro_rules! stored_headers {
     };
 }
 
-/// Creates the conditions of a read from the input of an operation.
-macro_rules! read_conditions {
-    ($input:expr) => {
-        $crate::obs::conditions::Conditions {
-            if_match: $input.if_match,
-            if_none_match: $input.if_none_match,
-            if_modified_since: $input.if_modified_since,
-            if_unmodified_since: $input.if_unmodified_since,
-        }
-    };
-}
-
-/// Creates the conditions on the source of a copy from the input of an operation.
-macro_rules! source_conditions {
-    ($input:expr) => {
-        $crate::obs::conditions::Conditions {
-            if_match: $input.copy_source_if_match,
-            if_none_match: $input.copy_source_if_none_match,
-            if_modified_since: $input.copy_source_if_modified_since,
-            if_unmodified_since: $input.copy_source_if_unmodified_since,
-        }
-    };
-}
-
-pub(super) use {read_conditions, source_conditions, stored_headers};
+pub(super) use stored_headers;
 
 /// Returns the maximum number of rows of a page, which is 1,000 by default and at most.
 pub(super) fn rows(given: Option<i32>, name: &str) -> S3Result<i32> {

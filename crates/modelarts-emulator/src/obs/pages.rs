@@ -22,13 +22,13 @@ use crate::{
 
 const MAX_KEY: usize = 1024;
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Selection<'a> {
-    pub(super) prefix: &'a str,
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub(super) prefix: String,
     /// Keys with the same text up to the first delimiter after the prefix form one entry.
-    pub(super) delimiter: Option<&'a str>,
+    pub(super) delimiter: Option<String>,
     /// Key or common prefix after which the page begins; empty for the first page.
-    pub(super) after: &'a str,
+    pub(super) after: String,
     pub(super) max: usize,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+pub(super) fn page(store: &ObjectStore, bucket: &str, selection: &Selection) -> S3Result<Page> {
     let _guard = store.lock.read();
     store.bucket(bucket)?;
     collect(store, bucket, selection)
@@ -56,12 +56,12 @@ pub(super) fn page(store: &ObjectStore, bucket: &str, selection: Selection<'_>) 
 
 /// Returns true if the bucket has at least one object. The caller holds the lock.
 pub(super) fn has_objects(store: &ObjectStore, bucket: &str) -> S3Result<bool> {
-    let selection = Selection { prefix: "", delimiter: None, after: "", max: 1 };
-    let page = collect(store, bucket, selection)?;
+    let selection = Selection { max: 1, ..Selection::default() };
+    let page = collect(store, bucket, &selection)?;
     Ok(!page.entries.is_empty())
 }
 
-fn collect(store: &ObjectStore, bucket: &str, selection: Selection<'_>) -> S3Result<Page> {
+fn collect(store: &ObjectStore, bucket: &str, selection: &Selection) -> S3Result<Page> {
     let mut walk = Walk::new(store, bucket, selection);
     if selection.max > 0 {
         walk.run().map_err(io_error)?;
@@ -83,7 +83,7 @@ pub(super) fn common_prefix<'a>(
 struct Walk<'a> {
     store: &'a ObjectStore,
     bucket: &'a str,
-    selection: Selection<'a>,
+    selection: &'a Selection,
     /// Keys of the page, with the metadata of their files; none for a directory marker.
     found: Vec<(String, Option<Metadata>)>,
     common_prefixes: Vec<String>,
@@ -94,7 +94,7 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(store: &'a ObjectStore, bucket: &'a str, selection: Selection<'a>) -> Self {
+    fn new(store: &'a ObjectStore, bucket: &'a str, selection: &'a Selection) -> Self {
         Self {
             store,
             bucket,
@@ -109,7 +109,7 @@ impl<'a> Walk<'a> {
 
     /// Walks through the deepest directory that contains all keys with the prefix.
     fn run(&mut self) -> io::Result<()> {
-        let prefix = self.selection.prefix;
+        let prefix = &self.selection.prefix;
         let below = &prefix[..prefix.rfind('/').map_or(0, |at| at + 1)];
         let steps = below.strip_suffix('/').unwrap_or(below);
         let is_step = |step: &str| !matches!(step, "" | "." | "..") && !step.contains('\0');
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
     fn visit_entries(&mut self, directory: &Path, below: &str) -> io::Result<ControlFlow<()>> {
         let Selection { prefix, delimiter, after, .. } = self.selection;
         if !below.is_empty()
-            && below > after
+            && below > after.as_str()
             && below.starts_with(prefix)
             && self.is_marker(directory, below)?
             && self.add(below.to_owned(), None).is_break()
@@ -178,9 +178,9 @@ impl<'a> Walk<'a> {
             let key = format!("{below}{name}");
             let path = directory.join(name.trim_end_matches('/'));
             let is_directory = name.ends_with('/');
-            let flow = if let Some(common) = common_prefix(&key, prefix, delimiter) {
+            let flow = if let Some(common) = common_prefix(&key, prefix, delimiter.as_deref()) {
                 let common = common.to_owned();
-                let counted = common == after || self.common_prefixes.last() == Some(&common);
+                let counted = common == *after || self.common_prefixes.last() == Some(&common);
                 if counted || (is_directory && !self.has_objects(&path, &key, &common)?) {
                     continue;
                 }
@@ -232,7 +232,7 @@ impl<'a> Walk<'a> {
             key.truncate(below.len());
             key.push_str(&name);
             // The keys in a directory follow the key of the directory.
-            let follows = *key > *after || (is_directory && after.starts_with(&key));
+            let follows = key > *after || (is_directory && after.starts_with(&key));
             let selected = key.starts_with(prefix) || (is_directory && prefix.starts_with(&key));
             if follows && selected && key.len() <= MAX_KEY {
                 names.push(name);
@@ -259,8 +259,9 @@ impl<'a> Walk<'a> {
 
     /// Returns true if a directory contains a key with this prefix after the start of the page.
     fn has_objects(&self, directory: &Path, below: &str, prefix: &str) -> io::Result<bool> {
-        let selection = Selection { prefix, delimiter: None, max: 1, ..self.selection };
-        let mut walk = Walk::new(self.store, self.bucket, selection);
+        let after = self.selection.after.clone();
+        let selection = Selection { prefix: prefix.to_owned(), delimiter: None, after, max: 1 };
+        let mut walk = Walk::new(self.store, self.bucket, &selection);
         walk.ancestors.clone_from(&self.ancestors);
         if let Ok(directory) = directory.canonicalize() {
             let _ = walk.visit(directory, below)?;

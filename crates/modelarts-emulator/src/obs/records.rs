@@ -3,14 +3,12 @@
 use std::{collections::HashMap, fs::Metadata, os::unix::fs::MetadataExt, time::SystemTime};
 
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use rusqlite::{Connection, OptionalExtension, params};
 use s3s::dto::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    database::{read_error, write_error},
-    obs::transfer::hex,
-};
+use crate::database::{read_error, write_error};
 
 /// Properties by which a change of a file is noticed; the time is in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +73,7 @@ pub(super) struct Record {
 pub(super) fn unknown_etag(identity: Identity) -> String {
     let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));
-    format!("{}-0", hex(&digest))
+    format!("{}-0", hex::encode(&digest))
 }
 
 /// Returns the record of an object. The record may belong to an earlier content of the file.

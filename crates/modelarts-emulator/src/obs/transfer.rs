@@ -11,6 +11,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use s3s::{
     S3Error, S3ErrorCode, S3Result, StdError, TrailingHeaders,
     checksum::ChecksumHasher,
@@ -45,11 +46,6 @@ pub(super) fn io_error(error: io::Error) -> S3Error {
     );
     error.set_status_code(axum::http::StatusCode::INSUFFICIENT_STORAGE);
     error
-}
-
-/// Formats a digest as lower-case hexadecimal digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Complete temporary file with the digests of its content.
@@ -155,8 +151,8 @@ impl Declared {
                 return Err(s3_error!(
                     BadDigest,
                     "The body has the MD5 {}, and Content-MD5 declares {}.",
-                    hex(&received.md5),
-                    hex(&expected)
+                    hex::encode(&received.md5),
+                    hex::encode(&expected)
                 ));
             }
         }

@@ -8,11 +8,13 @@ use std::{
 };
 
 use md5::{Digest, Md5};
+use modelarts_api::hex;
 use rusqlite::{OptionalExtension, params};
 use s3s::{S3Error, S3Result, s3_error};
 use uuid::Uuid;
 
 use crate::{
+    accounts::signature::unhex,
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     obs::{
@@ -20,7 +22,7 @@ use crate::{
         keys::ObjectName,
         records::{StoredHeaders, StoredObject},
         store::ObjectStore,
-        transfer::{Received, copy, hex, io_error},
+        transfer::{Received, copy, io_error},
     },
 };
 
@@ -95,7 +97,7 @@ impl ObjectStore {
         let part = UploadedPart {
             number,
             size: received.length,
-            etag: hex(&received.md5),
+            etag: hex::encode(&received.md5),
             modified: SystemTime::now(),
         };
         self.write(|connection| {
@@ -150,10 +152,10 @@ impl ObjectStore {
         let mut digests = Md5::new();
         let mut files = Vec::with_capacity(parts.len());
         for part in &parts {
-            digests.update(unhex(&part.etag));
+            digests.update(unhex(&part.etag).unwrap_or_default());
             files.push(self.parts(id).join(part.number.to_string()));
         }
-        let etag = format!("{}-{}", hex(&digests.finalize()), parts.len());
+        let etag = format!("{}-{}", hex::encode(&digests.finalize()), parts.len());
         let mut file = self.temporary()?;
         let mut length = 0;
         for path in files {
@@ -286,11 +288,4 @@ fn no_such_upload(id: &str) -> S3Error {
         NoSuchUpload,
         "The upload {id:?} of this key does not exist: it was completed or aborted, or never begun."
     )
-}
-
-/// Returns the bytes of hexadecimal digits that [`hex`] has written.
-fn unhex(digits: &str) -> Vec<u8> {
-    let pairs = digits.as_bytes().chunks(2);
-    let pairs = pairs.filter_map(|pair| std::str::from_utf8(pair).ok());
-    pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok()).collect()
 }

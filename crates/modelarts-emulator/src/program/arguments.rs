@@ -11,7 +11,11 @@ use std::{
 use clap::{Parser, Subcommand, ValueEnum};
 use serde_json::Value;
 
-use crate::{catalog::pools::Pool, runner::process::view::Container};
+use crate::{
+    catalog::{cloud::Cloud, pools::Pool},
+    job::{event::Wording, state::RestartOn},
+    runner::process::view::Container,
+};
 
 /// The ModelArts training service on your own machine.
 #[derive(Debug, Parser)]
@@ -100,8 +104,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(super) users: Option<PathBuf>,
     /// The cloud to emulate.
-    #[arg(long, value_enum, default_value_t = CloudName::Huawei)]
-    pub(super) cloud: CloudName,
+    #[arg(long, value_enum, default_value_t = Cloud::Huawei)]
+    pub(super) cloud: Cloud,
     /// Directory of data sets: version v of data set d is the directory d/v in it.
     #[arg(long, value_name = "DIR")]
     pub(super) datasets: Option<PathBuf>,
@@ -115,8 +119,8 @@ pub(crate) struct Serve {
     #[arg(long, default_value_t = 100 << 20, value_name = "BYTES")]
     pub(super) least_disk: u64,
     /// Failures after which jobs with fault-tolerance/job-retry-num run again.
-    #[arg(long, value_enum, default_value_t = RestartName::AnyFailure)]
-    pub(super) restart_on: RestartName,
+    #[arg(long, value_enum, default_value_t = RestartOn::AnyFailure)]
+    pub(super) restart_on: RestartOn,
     /// Maximum number of jobs of a project.
     #[arg(long, default_value_t = 10_000, value_name = "JOBS")]
     pub(super) job_quota: u32,
@@ -180,8 +184,8 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     pub(super) script: Option<PathBuf>,
     /// Wording of events where the documents disagree.
-    #[arg(long, value_enum, default_value_t = WordingName::Api)]
-    pub(super) wording: WordingName,
+    #[arg(long, value_enum, default_value_t = Wording::Api)]
+    pub(super) wording: Wording,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -192,22 +196,6 @@ pub(super) enum TimingName {
     Quick,
     /// The service's own delays, about 44 seconds in all.
     Documented,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum CloudName {
-    /// Open Telekom Cloud.
-    Otc,
-    /// Huawei Cloud.
-    Huawei,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum RestartName {
-    /// Faults of the machine only, never an exit code.
-    Fault,
-    /// Any failure of the code.
-    AnyFailure,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -241,14 +229,6 @@ pub(crate) enum OnStop {
     /// Their processes end, and the next start on the data directory runs them again, as after
     /// SIGKILL.
     Leave,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum WordingName {
-    /// Texts of the events API.
-    Api,
-    /// Texts of the events guide.
-    Guide,
 }
 
 /// Parses the command line behind the flags of its configuration file. The first word is skipped.

@@ -1,21 +1,17 @@
-//! Interface of a launcher, which runs the code of workers on this machine or on nodes of a
-//! cluster.
+//! Launcher of the code of workers, on this machine or on the nodes of a cluster.
 
-use std::{fmt, io, sync::Arc};
+use std::{fmt, io, path::PathBuf, sync::Arc};
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-#[cfg(feature = "slurm")]
-use crate::runner::run::Loss;
 use crate::{
+    clock::system::Sleep,
+    files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::usage::Usage,
-    runner::{
-        run::Run,
-        worker_files::{Transfer, WorkerFiles},
-    },
+    runner::worker_files::{Transfer, WorkerFiles},
 };
 
 /// Launcher of the workers of all jobs. Its errors are sentences for events and logs.
@@ -62,6 +58,21 @@ pub(crate) trait Launcher: fmt::Debug + Send + Sync {
     fn kill_all(&self);
 }
 
+/// Settings of all runners.
+#[derive(Debug)]
+pub(crate) struct RunnerSettings {
+    pub(crate) obs: ConfinedDir,
+    pub(crate) datasets: Option<PathBuf>,
+    pub(crate) nfs: Option<PathBuf>,
+    /// Maximum size in bytes of a log.
+    pub(crate) log_cap: u64,
+    /// Minimum free disk space for a successful pre-check, in bytes.
+    pub(crate) least_disk: u64,
+    pub(crate) install_packages: bool,
+    /// Temporary directory to remove when the process of the emulator has ended.
+    pub(crate) temporary: Option<PathBuf>,
+}
+
 /// Step of a worker other than the run of its code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Step {
@@ -94,4 +105,35 @@ pub(crate) enum Progress {
     Rejected(String),
     /// The nodes were lost before the first step of the job.
     Lost(Loss),
+}
+
+/// Outcome of a run that ended by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The code ended with this exit code, or with 128 + n after signal n.
+    Code(i32),
+    /// The nodes were lost, which ended all processes on them.
+    Lost(Loss),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Loss {
+    NodeFault,
+    #[cfg(feature = "slurm")]
+    Preempted,
+    /// An operator of the nodes ended the job.
+    #[cfg(feature = "slurm")]
+    Cancelled,
+}
+
+/// Run of a worker whose code has been started.
+pub(crate) trait Run: Send {
+    /// Waits for the run to end. The future may be dropped, and the method called again.
+    fn wait(&mut self) -> BoxFuture<'_, Exit>;
+    /// Returns the process id if the worker is a process.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+    /// Requests the processes to end, kills them after `grace`, and waits for their end.
+    fn terminate(&mut self, grace: Sleep) -> BoxFuture<'_, Exit>;
 }

@@ -3,7 +3,6 @@
 
 pub(crate) mod launcher;
 pub(crate) mod process;
-pub(crate) mod run;
 pub(crate) mod simulated;
 #[cfg(feature = "slurm")]
 pub(crate) mod slurm;
@@ -26,8 +25,8 @@ use crate::{
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
+        launcher::Run,
         launcher::{Launcher, Step},
-        run::Run,
         simulated::SimulatedRunner,
         worker_files::{LogTail, Transfer, WorkerFiles},
     },

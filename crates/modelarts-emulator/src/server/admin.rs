@@ -17,7 +17,10 @@ use futures::stream;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, Reply, new_request_id, ok},
+    },
     clock::timestamp::Timestamp,
     execution::{
         finish,
@@ -29,10 +32,7 @@ use crate::{
         worker::Worker,
     },
     logs::LOG_CHUNK,
-    server::{
-        reply::{Reply, new_request_id},
-        request_body::RequestBody,
-    },
+    server::request_body::RequestBody,
     state::EmulatorState,
     traffic::faults::FaultRule,
     validation::fields::ignored,
@@ -253,8 +253,4 @@ fn log_part(state: Arc<EmulatorState>, worker: Worker, part: Range<u64>) -> Body
         Ok(Some((Bytes::from(piece), (state, worker, next))))
     });
     Body::from_stream(pieces)
-}
-
-fn ok(body: Value) -> Reply {
-    Ok(ApiResponse::json(StatusCode::OK, body))
 }

@@ -12,12 +12,15 @@ use modelarts_api::Operation;
 
 use crate::{
     accounts::authenticate::{self, CheckedHead},
-    api::{error::ApiError, response::ApiResponse},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, new_request_id},
+    },
     handlers::{self, call::ApiCall},
     job::event_language::Language,
-    server::{reply::new_request_id, request_body},
+    server::request_body,
     state::EmulatorState,
-    traffic::{faults::Fault, observer::Exchange},
+    traffic::{faults::Fault, request_log::Exchange},
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -119,7 +122,7 @@ async fn respond(
     let user = state.accounts.user(user);
     let project = parts.uri.path().split('/').nth(2).unwrap_or_default();
     if project != user.project_id {
-        return Err(ApiError::wrong_project(project, &user.project_id));
+        return Err(ApiError::of(2786, &[project, &user.project_id]));
     }
     let operation = match target {
         Target::Operation(operation) => operation,

@@ -5,6 +5,5 @@ pub(crate) mod connections;
 mod dispatch;
 pub(crate) mod host_guard;
 mod iam;
-pub(crate) mod reply;
 mod request_body;
 pub(crate) mod router;

@@ -10,7 +10,8 @@ use crate::{
     clock::timestamp::Timestamp,
     database::{read_error, write_error},
     job::{Job, address::network, event::Event, request::JobRequest},
-    store::{creation_counts, trial_table},
+    store::creation_counts,
+    tuning::trial::Trial,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +108,7 @@ pub(super) fn insert_new(
     let project = match known_project(connection, &job.owner.project)? {
         Some(project) => {
             if is_taken(connection, &job.owner.project, &job.request.name)? {
-                return Ok(Err(ApiError::duplicate_name(&job.request.name)));
+                return Ok(Err(ApiError::of(2751, &[&job.request.name])));
             }
             if count(connection, &job.owner.project)? >= quota as u64 {
                 return Ok(Err(ApiError::of(2815, &["job-num"])));
@@ -154,7 +155,7 @@ fn insert(connection: &Connection, job: &mut Job, project: i64) -> rusqlite::Res
         .prepare_cached("INSERT INTO requests (job, request) VALUES (?1, ?2)")?
         .execute(params![number, given])?;
     save_state(connection, number, job)?;
-    trial_table::save(connection, number, &mut job.trials)?;
+    save_trials(connection, number, &mut job.trials)?;
     save_tags(connection, number, &job.settings.tags)?;
     Ok(Row { number, project, group, columns })
 }
@@ -184,7 +185,7 @@ pub(crate) fn save(
     }
     save_state(connection, row.number, job)?;
     if job.request.tuning.is_some() {
-        trial_table::save(connection, row.number, &mut job.trials)?;
+        save_trials(connection, row.number, &mut job.trials)?;
     }
     if *tags != job.settings.tags {
         save_tags(connection, row.number, &job.settings.tags)?;
@@ -239,7 +240,7 @@ pub(crate) fn load(connection: &Connection, id: &str) -> rusqlite::Result<Option
     )?;
     let found = select.query_row([id], |row| {
         let mut job = read(row.get_ref(4)?.as_str()?, row.get_ref(5)?.as_str()?)?;
-        job.trials = trial_table::load(connection, row.get(0)?)?;
+        job.trials = load_trials(connection, row.get(0)?)?;
         let row = Row {
             number: row.get(0)?,
             project: row.get(1)?,
@@ -298,4 +299,29 @@ pub(crate) fn remove(connection: &Connection, id: &str) -> rusqlite::Result<()> 
         connection.prepare_cached(sql)?.execute([number])?;
     }
     Ok(())
+}
+
+/// Stores the changed trials. An empty list means that a new search starts, and removes all rows.
+fn save_trials(connection: &Connection, job: i64, trials: &mut [Trial]) -> rusqlite::Result<()> {
+    if trials.is_empty() {
+        let sql = "DELETE FROM trials WHERE job = ?1";
+        connection.prepare_cached(sql)?.execute([job])?;
+    }
+    for trial in trials.iter_mut().filter(|trial| trial.changed) {
+        let sql = "INSERT INTO trials (job, place, trial) VALUES (?1, ?2, ?3)
+                   ON CONFLICT DO UPDATE SET trial = excluded.trial";
+        let text = serde_json::to_string(trial).map_err(write_error)?;
+        connection.prepare_cached(sql)?.execute(params![job, trial.index, text])?;
+        trial.changed = false;
+    }
+    Ok(())
+}
+
+fn load_trials(connection: &Connection, job: i64) -> rusqlite::Result<Vec<Trial>> {
+    let sql = "SELECT trial FROM trials WHERE job = ?1 ORDER BY place";
+    let mut select = connection.prepare_cached(sql)?;
+    let trials = select.query_map([job], |row| {
+        serde_json::from_str(row.get_ref(0)?.as_str()?).map_err(read_error)
+    })?;
+    trials.collect()
 }

@@ -10,7 +10,6 @@ mod scan;
 pub(crate) mod selection;
 pub(crate) mod tags;
 mod top_n;
-mod trial_table;
 
 use std::{collections::HashMap, sync::Arc};
 

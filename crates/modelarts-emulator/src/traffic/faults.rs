@@ -11,30 +11,9 @@ use crate::catalog::operations::operation_ids;
 /// Fault of a response.
 ///
 /// [`Fault::status`] and its siblings create the usual faults; the variants without fields are
-/// complete by themselves. In the JSON of `POST /_emulator/faults`, the members `fault` and those
-/// of the list stand beside `operation` and `times` of a [`FaultRule`]:
-///
-/// - error of the service: [`Fault::status(503)`](Self::status); in JSON `"status"`, `status`,
-///   `error_code`, `error_msg`
-/// - the same with chosen texts: [`Fault::error(400, "ModelArts.0104", "…")`](Self::error); in JSON
-///   the same
-/// - `Retry-After` in seconds: [`Fault::retry_after(429, 7)`](Self::retry_after); in JSON
-///   `"status"`, `status`, `retry_after`
-/// - `Retry-After` as a date: [`Fault::StatusUntil`]; in JSON `"status-until"`, `status` (429),
-///   `seconds`
-/// - HTML page of a load balancer: [`Fault::html()`](Self::html); in JSON `"html"`, `status` (502)
-/// - connection reset, not executed: [`Fault::Reset`]; in JSON `"reset"`
-/// - connection reset, executed: [`Fault::LostAnswer`]; in JSON `"lost-answer"`
-/// - body cut off, executed: [`Fault::ResetMidBody`]; in JSON `"reset-mid-body"`
-/// - delay: [`Fault::delay(duration)`](Self::delay); in JSON `"delay"`, `ms`
-/// - unknown phase: [`Fault::unknown_phase("Hibernating")`](Self::unknown_phase); in JSON
-///   `"unknown-phase"`, `phase`
-/// - unknown secondary phase: [`Fault::UnknownSecondaryPhase`]; in JSON
-///   `"unknown-secondary-phase"`, `phase`
-/// - rows shifted by one: [`Fault::ShiftedPage`]; in JSON `"shifted-page"`
-/// - rows repeated: [`Fault::DuplicateRows`]; in JSON `"duplicate-rows"`
-/// - lists that are null: [`Fault::NullLists`]; in JSON `"null-lists"`
-/// - totals as text: [`Fault::TotalsAsText`]; in JSON `"totals-as-text"`
+/// complete by themselves. In the JSON of `POST /_emulator/faults`, the member `fault` is the name
+/// of the variant in lower case with hyphens, and the fields of the variant stand beside it,
+/// `operation` and `times`: `{"operation": "*", "fault": "status", "status": 503}`.
 ///
 /// ```
 /// use std::time::Duration;

@@ -4,12 +4,13 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    clock::timestamp::Timestamp,
-    handlers::{
-        call::{ApiCall, ApiResult, ok},
-        jobs::logs,
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
     },
+    clock::timestamp::Timestamp,
+    handlers::{call::ApiCall, jobs::logs},
     job::{Job, SavedImage, state::JobState},
 };
 
@@ -71,7 +72,7 @@ fn read_word<'a>(
 
 /// Saves a running job as an image. `runtime_type` is not required, because the service saved a job
 /// without it (openapi/SOURCES.md, D-116).
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     call.read(|_| ())?;
     let body = call.json()?;
     let body = JsonField::root(&body);
@@ -110,7 +111,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::json(StatusCode::CREATED, shown))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     let now = call.now();
     let shown = call.read(|job| {
         let image = job.history.images.get(call.id("task_id"))?;

@@ -6,8 +6,11 @@ use axum::http::StatusCode;
 use serde_json::json;
 
 use crate::{
-    api::{error::ApiError, response::ApiResponse},
-    handlers::call::{ApiCall, ApiResult, bad_param, ok},
+    api::{
+        error::ApiError,
+        response::{ApiResponse, Reply, ok},
+    },
+    handlers::call::{ApiCall, bad_param},
     job::{request::LogExport, worker::Worker},
     logs::{index::page, lines::LineQuery},
     runner::worker_files::LogTail,
@@ -52,11 +55,11 @@ fn log_error(error: std::io::Error) -> ApiError {
 }
 
 /// Response for ModelArts.2776 and 2777, whose status 204 has no body.
-fn not_ready() -> ApiResult {
+fn not_ready() -> Reply {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn preview(call: &ApiCall<'_>) -> Reply {
     let Some(tail) = log_tail(call, worker(call)?, MAX_PREVIEW).await? else {
         return not_ready();
     };
@@ -75,7 +78,7 @@ pub(crate) async fn preview(call: &ApiCall<'_>) -> ApiResult {
 }
 
 /// Returns a link to a log that requires no signature and is valid for five minutes.
-pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn link(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     if log_tail(call, worker.clone(), 0).await?.is_none() {
         return Err(ApiError::of(2818, &[]));
@@ -88,7 +91,7 @@ pub(crate) async fn link(call: &ApiCall<'_>) -> ApiResult {
 
 /// Returns lines before or after a base line. No document has a limit in bytes (SOURCES S); with
 /// that of previews, a response may have fewer lines than requested.
-pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) async fn lines(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     let count = call.number("lines", 1..=500, 50)?;
     let ascending = call.choice("order", &["asc", "desc"])? == Some("asc");
@@ -114,7 +117,7 @@ pub(crate) async fn lines(call: &ApiCall<'_>) -> ApiResult {
     }))
 }
 
-pub(crate) fn metrics(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn metrics(call: &ApiCall<'_>) -> Reply {
     let worker = worker(call)?;
     match call.state.work.metrics.show(&worker.pod(), call.now())? {
         Some(metrics) => ok(metrics),

@@ -70,7 +70,7 @@ impl JobSearch {
             }
         };
         if !matches!(body.text_of("sort_by")?, None | Some("create_time")) {
-            return Err(ApiError::sorting());
+            return Err(ApiError::of(2790, &[]));
         }
         let ascending = match body.text_of("order")? {
             None | Some("desc") => false,
@@ -227,7 +227,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
     }
     let key = text_key(name);
     if key.is_none() && name != "create_time" {
-        return Err(ApiError::filter_key(name));
+        return Err(ApiError::of(2807, &[name]));
     }
     // The default is from the Swagger file (SOURCES W).
     let operator = filter.text_of("operator")?.unwrap_or("in");
@@ -237,7 +237,7 @@ fn add_filter(filter: &JsonField<'_>, selection: &mut Selection) -> Result<(), A
         None => operator == "between",
     };
     if !known {
-        return Err(ApiError::filter_operator(operator));
+        return Err(ApiError::of(2808, &[operator]));
     }
     let values = filter.items_of("value")?;
     let values = values.iter().map(|value| value.text().map(str::to_owned));

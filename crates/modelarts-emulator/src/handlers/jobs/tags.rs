@@ -6,8 +6,12 @@ use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::{
-    api::{error::ApiError, json_field::JsonField, response::ApiResponse},
-    handlers::call::{ApiCall, ApiResult, ok},
+    api::{
+        error::ApiError,
+        json_field::JsonField,
+        response::{ApiResponse, Reply, ok},
+    },
+    handlers::call::ApiCall,
     store::tags::TagQuery,
 };
 
@@ -42,7 +46,7 @@ fn render_tags(tags: &BTreeMap<String, String>) -> Value {
 }
 
 /// Adds tags to a job, or replaces the values of existing keys. Responds with 204, without a body.
-pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 1, |tag| tag.text_of("value"))?;
     let keys: BTreeSet<&str> = given.iter().map(|(key, _)| *key).collect();
@@ -58,7 +62,7 @@ pub(crate) fn create(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn delete(call: &ApiCall<'_>) -> Reply {
     let body = call.json()?;
     let given = read_tags(&JsonField::root(&body), 0, |tag| tag.text_of("value"))?;
     call.update(|job| {
@@ -72,12 +76,12 @@ pub(crate) fn delete(call: &ApiCall<'_>) -> ApiResult {
     Ok(ApiResponse::empty(StatusCode::NO_CONTENT))
 }
 
-pub(crate) fn show(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn show(call: &ApiCall<'_>) -> Reply {
     ok(json!({"tags": call.read(|job| render_tags(&job.settings.tags))?}))
 }
 
 /// Lists all tag keys of a project with all their values. `limit` and `offset` count keys.
-pub(crate) fn list(call: &ApiCall<'_>) -> ApiResult {
+pub(crate) fn list(call: &ApiCall<'_>) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let store = &call.state.store;
@@ -99,7 +103,7 @@ pub(super) fn tag_filters<'a>(
 }
 
 /// Searches jobs that have all keys, each with one of its values; without values, with any.
-pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> ApiResult {
+pub(crate) fn find(call: &ApiCall<'_>, with_jobs: bool) -> Reply {
     let limit = call.number("limit", 1..=1000, 1000)?;
     let offset = call.number("offset", 0..=usize::MAX, 0)?;
     let body = call.json()?;

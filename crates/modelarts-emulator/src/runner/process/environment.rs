@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::{OsStr, OsString},
-    fmt,
     hash::{DefaultHasher, Hash, Hasher},
     os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 
 use crate::{
+    accounts::User,
     catalog::flavors,
     files::container_path::{ContainerPath, MA_HOME, MA_LOG_DIR, MA_MOUNT_PATH},
     job::{channel::Access, request::JobRequest, roles::role_variable, worker::Worker},
@@ -20,21 +20,8 @@ use crate::{
 pub(crate) struct ObsEndpoint {
     pub(crate) url: String,
     pub(crate) region: &'static str,
-    /// Keys of the users, by the id of the user.
-    pub(crate) keys: HashMap<String, ObsKeys>,
-}
-
-pub(crate) struct ObsKeys {
-    pub(crate) access_key: String,
-    pub(crate) secret_key: String,
-    pub(crate) security_token: Option<String>,
-}
-
-impl fmt::Debug for ObsKeys {
-    /// Writes the access key only.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ObsKeys").field("access_key", &self.access_key).finish_non_exhaustive()
-    }
+    /// Users whose jobs get their keys, by the id of the user.
+    pub(crate) users: HashMap<String, User>,
 }
 
 /// Part of a worker's environment that its node determines.
@@ -104,13 +91,13 @@ pub(super) fn variables(
     set("PYTHONPATH", job_dir);
     if let Some(obs) = &host.obs {
         set("S3_ENDPOINT", text(&obs.url));
-        if let Some(keys) = obs.keys.get(&worker.user_id) {
+        if let Some(user) = obs.users.get(&worker.user_id) {
             set("AWS_ENDPOINT_URL_S3", text(&obs.url));
             set("AWS_REGION", text(obs.region));
             set("AWS_DEFAULT_REGION", text(obs.region));
-            set("AWS_ACCESS_KEY_ID", text(&keys.access_key));
-            set("AWS_SECRET_ACCESS_KEY", text(&keys.secret_key));
-            if let Some(token) = &keys.security_token {
+            set("AWS_ACCESS_KEY_ID", text(&user.access_key));
+            set("AWS_SECRET_ACCESS_KEY", text(&user.secret_key));
+            if let Some(token) = &user.security_token {
                 set("AWS_SESSION_TOKEN", text(token));
             }
         }

@@ -38,6 +38,7 @@ use crate::{
     job::{request::Start, worker::Worker},
     metrics::usage::{Meter, Usage},
     runner::{
+        launcher::Run,
         launcher::{Launcher, Step},
         process::{
             environment::HostEnvironment,
@@ -45,9 +46,8 @@ use crate::{
             log_pump::Pump,
             python::{Python, python3},
             run::{ActiveRuns, FailedStart, ProcessRun, Started},
-            view::{HOSTS, Sight, Stage, ViewStatus, host_table},
+            view::{HOSTS, RUN_OPTIONS, Sight, Stage, ViewStatus, host_table},
         },
-        run::Run,
         worker_files::WorkerFiles,
     },
 };
@@ -113,20 +113,6 @@ impl ProcessRunner {
             return Err(format!("disk-size cache: {free} bytes are free, and {needed} are needed"));
         }
         Ok(())
-    }
-
-    fn requirements(&self, worker: &Worker) -> Vec<String> {
-        // The packages of an image are those that it contains.
-        if self.image_command(worker).is_some() {
-            return Vec::new();
-        }
-        let Ok(directory) = self.files.directory(worker) else {
-            return Vec::new();
-        };
-        let code = worker.request.code_copy().host_path(directory.root());
-        let mut names = vec!["pip-requirements.txt", "requirements.txt"];
-        names.retain(|name| code.join(name).is_file());
-        names.into_iter().map(str::to_owned).collect()
     }
 
     /// Writes the output of pip or the error to the worker's log.
@@ -233,7 +219,7 @@ impl ProcessRunner {
             environment::variables(worker, &stage, &interpreters, packages, host, &run.variable);
         let words = start_gate::words(program, arguments, &variables);
         let mut child = stage
-            .run_command(words, &home.host_path(&stage.root))
+            .command(&RUN_OPTIONS, words, &home.host_path(&stage.root))
             .env_clear()
             .envs(&variables)
             .stdin(Stdio::from(go))
@@ -306,13 +292,6 @@ impl ProcessRunner {
         let image = self.settings.image.as_ref();
         image.filter(|_| worker.request.engine.contains_key("image_url"))
     }
-
-    async fn usage(&self, worker: &Worker) -> Option<Usage> {
-        let leader = self.runs.find(worker)?.leader?;
-        let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
-        let meter = Arc::clone(&self.meter);
-        spawn_blocking(move || meter.measure(leader)).await.ok()?
-    }
 }
 
 impl Launcher for ProcessRunner {
@@ -347,7 +326,19 @@ impl Launcher for ProcessRunner {
     }
 
     fn requirements(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Vec<String>> {
-        Box::pin(async move { Self::requirements(&self, &worker) })
+        Box::pin(async move {
+            // The packages of an image are those that it contains.
+            if self.image_command(&worker).is_some() {
+                return Vec::new();
+            }
+            let Ok(directory) = self.files.directory(&worker) else {
+                return Vec::new();
+            };
+            let code = worker.request.code_copy().host_path(directory.root());
+            let mut names = vec!["pip-requirements.txt", "requirements.txt"];
+            names.retain(|name| code.join(name).is_file());
+            names.into_iter().map(str::to_owned).collect()
+        })
     }
 
     fn start(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Box<dyn Run>> {
@@ -355,7 +346,12 @@ impl Launcher for ProcessRunner {
     }
 
     fn usage(self: Arc<Self>, worker: Worker) -> BoxFuture<'static, Option<Usage>> {
-        Box::pin(async move { Self::usage(&self, &worker).await })
+        Box::pin(async move {
+            let leader = self.runs.find(&worker)?.leader?;
+            let leader = u32::try_from(leader.as_raw_nonzero().get()).ok()?;
+            let meter = Arc::clone(&self.meter);
+            spawn_blocking(move || meter.measure(leader)).await.ok()?
+        })
     }
 
     fn kill_all(&self) {

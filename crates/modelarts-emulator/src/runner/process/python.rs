@@ -158,7 +158,7 @@ fn isolated_command<'a>(
 ) -> Command {
     let directory = file.parent().unwrap_or(&stage.root);
     let words = words.into_iter().map(OsStr::to_owned);
-    let mut command = stage.command(words, directory);
+    let mut command = stage.command(&[], words, directory);
     command
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")

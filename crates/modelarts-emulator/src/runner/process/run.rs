@@ -16,13 +16,13 @@ use crate::{
     clock::system::Sleep,
     job::worker::Worker,
     runner::{
+        launcher::{Exit, Run},
         process::{
             log_pump::Pump,
             orphans::OrphanRecord,
             process_table::{ProcessTable, RunMark},
             watchdog::Watchdog,
         },
-        run::{Exit, Run},
     },
 };
 

@@ -4,12 +4,7 @@
 mod plan;
 pub(crate) mod script;
 
-use std::{
-    collections::HashMap,
-    io,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{collections::HashMap, io, path::Path, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
@@ -20,12 +15,11 @@ use crate::{
         system::{Clock, Sleep},
         timestamp::Timestamp,
     },
-    files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{
+        launcher::{Exit, Loss, Run, RunnerSettings},
         process::watchdog::Watchdog,
-        run::{Exit, Loss, Run},
         simulated::script::{RunFault, Script, ScriptedRun},
         worker_files::{WorkerFiles, append_capped},
     },
@@ -59,24 +53,21 @@ struct LogProgress {
 }
 
 impl SimulatedRunner {
-    /// `temporary` is removed when the process of the emulator has ended.
     pub(crate) fn new(
         data_dir: &Path,
-        obs: ConfinedDir,
+        settings: RunnerSettings,
         script: Script,
         clock: Arc<dyn Clock>,
         metrics: Arc<Metrics>,
-        log_cap: u64,
-        temporary: Option<PathBuf>,
     ) -> io::Result<Self> {
         Ok(Self {
-            files: WorkerFiles::new(data_dir, obs, None)?,
+            files: WorkerFiles::new(data_dir, settings.obs, None)?,
             script,
             clock,
             metrics,
-            log_cap,
+            log_cap: settings.log_cap,
             running: Mutex::default(),
-            watchdog: Watchdog::new(Default::default(), temporary),
+            watchdog: Watchdog::new(Default::default(), settings.temporary),
         })
     }
 

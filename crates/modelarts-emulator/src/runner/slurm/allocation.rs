@@ -8,7 +8,7 @@ use crate::{
     job::worker::Worker,
     runner::{
         launcher::{Allocation, Progress},
-        run::{Exit, Loss},
+        launcher::{Exit, Loss},
         slurm::{
             commands::{self, QUEUE_PERIOD},
             connection::{Connection, State},

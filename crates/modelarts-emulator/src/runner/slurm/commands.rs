@@ -2,19 +2,49 @@
 
 use std::{
     io,
+    path::PathBuf,
     process::{Output, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit};
 use tokio::{process::Command, sync::Mutex, time::sleep};
 
-use crate::runner::run::{Exit, Loss};
+use crate::runner::{
+    launcher::{Exit, Loss},
+    process::watchdog::Watchdog,
+};
 
 /// Time limit of a command. Slurm's own commands give up after about ten seconds.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(15);
 /// Minimum time between two reads of the queue.
 pub(super) const QUEUE_PERIOD: Duration = Duration::from_secs(3);
+
+/// The cluster as an emulator uses it.
+#[derive(Debug)]
+pub(super) struct Cluster {
+    pub(super) queue: QueueReader,
+    /// Process groups of `srun`. SIGTERM makes `srun` end its workers, or its wait for nodes.
+    pub(super) watchdog: Watchdog,
+}
+
+impl Cluster {
+    /// Creates the state. `temporary` is a directory to remove when the process of the emulator has
+    /// ended.
+    pub(super) fn new(temporary: Option<PathBuf>) -> Self {
+        // Each waiting job has an `srun`, with three pipes.
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::warn!(%error, "the limit of open files stays low");
+        }
+        Self {
+            queue: QueueReader::default(),
+            watchdog: Watchdog::with_signal(Signal::TERM, Default::default(), temporary),
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct QueuedJob {

@@ -26,10 +26,9 @@ use uuid::Uuid;
 use crate::{
     job::worker::Worker,
     runner::{
-        run::{Exit, Loss},
+        launcher::{Exit, Loss},
         slurm::{
-            cluster::Cluster,
-            commands::{self, QUEUE_PERIOD, Queue, QueuedJob},
+            commands::{self, Cluster, QUEUE_PERIOD, Queue, QueuedJob},
             protocol::{Command, Message, Request, Stop},
         },
     },

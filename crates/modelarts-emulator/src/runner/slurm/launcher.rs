@@ -15,8 +15,9 @@ use crate::{
     files::confined_dir::ConfinedDir,
     job::worker::Worker,
     runner::{
+        launcher::RunnerSettings,
         slurm::{
-            cluster::Cluster,
+            commands::Cluster,
             config::Config,
             connection::{Call, Connection},
             protocol::{Command, ExitRecord, Specification, Stop, WorkerSite},
@@ -59,19 +60,6 @@ impl Slurm {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Settings {
-    pub(crate) slurm: Slurm,
-    pub(crate) obs: ConfinedDir,
-    pub(crate) datasets: Option<PathBuf>,
-    pub(crate) nfs: Option<PathBuf>,
-    pub(crate) log_cap: u64,
-    pub(crate) least_disk: u64,
-    pub(crate) install_packages: bool,
-    /// Temporary directory to remove when the process of the emulator has ended.
-    pub(crate) temporary: Option<PathBuf>,
-}
-
 pub(crate) struct SlurmLauncher {
     pub(super) files: WorkerFiles,
     pub(super) site: WorkerSite,
@@ -92,9 +80,9 @@ impl fmt::Debug for SlurmLauncher {
 }
 
 impl SlurmLauncher {
-    pub(crate) fn new(settings: Settings) -> io::Result<Arc<Self>> {
-        let shared = ConfinedDir::create(&settings.slurm.shared)?.root().to_owned();
-        let Slurm { program, config, .. } = settings.slurm;
+    pub(crate) fn new(slurm: Slurm, settings: RunnerSettings) -> io::Result<Arc<Self>> {
+        let shared = ConfinedDir::create(&slurm.shared)?.root().to_owned();
+        let Slurm { program, config, .. } = slurm;
         let (obs, datasets) = (settings.obs, settings.datasets);
         Ok(Arc::new(Self {
             site: WorkerSite {

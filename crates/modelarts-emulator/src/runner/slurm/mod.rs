@@ -3,7 +3,6 @@
 
 mod allocation;
 mod check;
-mod cluster;
 mod commands;
 pub(crate) mod config;
 mod connection;
@@ -22,8 +21,8 @@ use crate::{
     job::worker::Worker,
     metrics::usage::Usage,
     runner::{
+        launcher::Run,
         launcher::{Allocation, Launcher, Step},
-        run::Run,
         slurm::{
             allocation::SlurmAllocation, launcher::SlurmLauncher, protocol::Command, run::SlurmRun,
         },

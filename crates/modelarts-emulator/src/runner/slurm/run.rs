@@ -9,7 +9,7 @@ use crate::{
     clock::system::Sleep,
     job::worker::Worker,
     runner::{
-        run::{Exit, Loss, Run},
+        launcher::{Exit, Loss, Run},
         slurm::{
             connection::{Call, Connection, END_TIMEOUT, State},
             launcher::SlurmLauncher,

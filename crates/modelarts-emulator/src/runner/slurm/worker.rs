@@ -24,8 +24,8 @@ use crate::{
     job::{request::JobRequest, worker::Worker},
     runner::{
         launcher::Launcher,
+        launcher::{Exit, Run},
         process::{ProcessRunner, Settings, environment::HostEnvironment, view::Sight},
-        run::{Exit, Run},
         slurm::{
             launcher::exit_path,
             protocol::{Command, ExitRecord, Message, Request, Specification, Stop},

@@ -241,28 +241,13 @@ impl Stage {
     }
 
     /// Returns a command that starts a program and its arguments in `directory`, a path as the code
-    /// sees it.
-    pub(super) fn command<I>(&self, words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
-        self.with_options(&[], words, directory)
-    }
-
-    /// Returns a command like [`command`](Self::command) for the code of a job. In a view, standard
-    /// output reports the process ID of the code ([`ViewStatus`]), and the process is the leader of
-    /// a process group that does not contain bubblewrap.
-    pub(super) fn run_command<I>(&self, words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
-        self.with_options(&["--new-session", "--json-status-fd", "1"], words, directory)
-    }
-
-    fn with_options<I>(&self, options: &[&str], words: I, directory: &Path) -> Command
-    where
-        I: IntoIterator<Item = OsString>,
-    {
+    /// sees it. `options` are those of bubblewrap.
+    pub(super) fn command(
+        &self,
+        options: &[&str],
+        words: impl IntoIterator<Item = OsString>,
+        directory: &Path,
+    ) -> Command {
         let mut words = words.into_iter();
         let Some((view, arguments)) = &self.view else {
             let mut command = Command::new(words.next().unwrap_or_default());
@@ -278,6 +263,10 @@ impl Stage {
         command
     }
 }
+
+/// Options with which standard output reports [`ViewStatus`], and the code is the leader of a
+/// process group without bubblewrap.
+pub(super) const RUN_OPTIONS: [&str; 3] = ["--new-session", "--json-status-fd", "1"];
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
