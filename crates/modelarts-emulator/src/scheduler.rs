@@ -14,8 +14,7 @@ use tokio::sync::watch;
 
 #[derive(Debug)]
 pub(crate) struct Scheduler {
-    /// Number of nodes that may be assigned at the same time. A job that requests more is assigned
-    /// its nodes when no other job has any.
+    /// Number of nodes; a job that requests more gets its nodes when no other job has any.
     capacity: u32,
     /// Number of nodes outside of pools.
     public: u32,

@@ -1,5 +1,4 @@
-//! Authentication of requests, by token or by signature. The signature itself is compared after the
-//! body has been read; all other checks come before.
+//! Authentication of requests, by token or by signature, which is compared after the body is read.
 
 use std::time::SystemTime;
 

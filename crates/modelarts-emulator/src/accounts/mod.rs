@@ -32,8 +32,7 @@ pub struct User {
     /// The id of the user. Default: derived from the name.
     #[serde(default)]
     pub id: String,
-    /// The password for token logins. Default: none; the emulator then rejects token logins of this
-    /// user.
+    /// The password for token logins. Default: none; they are then rejected.
     #[serde(default)]
     pub password: Option<String>,
     /// The name of the domain (account). Default: `emulator`.
@@ -55,16 +54,13 @@ pub struct User {
     /// `X-Security-Token`. Default: none; the access key is then permanent.
     #[serde(default)]
     pub security_token: Option<String>,
-    /// True if the user may give jobs the priority 3, which the service does not allow by default.
-    /// Default: false.
+    /// True if the user may give jobs the priority 3. Default: false.
     #[serde(default)]
     pub may_set_high_priority: bool,
-    /// True if the project has authorised ModelArts. The emulator otherwise rejects the creation of
-    /// jobs. Default: true.
+    /// True if the project has authorised ModelArts, as new jobs require. Default: true.
     #[serde(default = "default_true")]
     pub authorized: bool,
-    /// True if the account is frozen. The emulator then rejects the creation of jobs. Default:
-    /// false.
+    /// True if the account is frozen and cannot create jobs. Default: false.
     #[serde(default)]
     pub frozen: bool,
 }

@@ -34,16 +34,14 @@ pub struct ReceivedRequest<'a> {
     pub body: &'a [u8],
 }
 
-/// Error of verifying a signature. The texts are those of the gateway where they are known,
-/// otherwise the emulator's own.
+/// Error of a signature, in the words of the gateway where they are known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignatureError {
     /// The request has neither a signature nor a token.
     #[error("x-auth-token not found")]
     NoCredentials,
-    /// The `Authorization` header names an algorithm that this verifier does not support, for
-    /// example the derived signature `V11-HMAC-SHA256`.
+    /// The algorithm is not supported, such as the derived `V11-HMAC-SHA256`.
     #[error("calc aksk signature fail:unsupported algorithm:{found}")]
     UnsupportedAlgorithm {
         /// The first word of the `Authorization` header.

@@ -42,8 +42,7 @@ impl Cloud {
         here.peek().is_none() || here.any(|operation| self.has(operation))
     }
 
-    /// Returns true if the cloud may offer an undocumented API at this path. Open Telekom Cloud
-    /// documents all paths of training management.
+    /// Returns true if the cloud may offer an undocumented API at this path.
     pub(crate) fn may_have(self, path: &str) -> bool {
         let Some(first) = path.split('/').nth(3) else {
             return true;
@@ -71,8 +70,7 @@ impl Cloud {
         }
     }
 
-    /// Returns the allowed values of the annotation `fault-tolerance/job-retry-num`, from the user
-    /// guide of each cloud (SOURCES, rule `retries-in-range`).
+    /// Returns the values of `fault-tolerance/job-retry-num` (SOURCES, rule `retries-in-range`).
     pub(crate) const fn retries(self) -> RangeInclusive<i64> {
         match self {
             Self::Otc => 1..=3,

@@ -15,8 +15,7 @@ pub(crate) struct Engine {
     /// Images for nodes without and with accelerator cards; empty if there is none.
     images: [&'static str; 2],
     image_version: &'static str,
-    /// True if new jobs cannot use the engine. No source names such an engine; the table contains
-    /// one so that the corresponding error can occur (SOURCES, rule `engine-not-retired`).
+    /// True if new jobs cannot use the engine (SOURCES, rule `engine-not-retired`).
     pub(crate) retired: bool,
 }
 

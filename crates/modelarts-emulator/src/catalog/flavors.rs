@@ -56,8 +56,7 @@ const fn pool(id: &'static str, cards: u32) -> Flavor {
     Flavor { of_pools: true, ..gpu(id, id, id, (cards, "GP-Vnt1", "32GB")) }
 }
 
-/// Flavors of the emulator. The CPU flavors are from the flavor-list example of the API reference;
-/// the GPU flavors are from its job creation and job details examples.
+/// Flavors, from the examples of the API reference.
 pub(super) const FLAVORS: [Flavor; 11] = [
     cpu("modelarts.vm.cpu.2u", "Computing CPU(2U) instance", 1, 2),
     cpu("modelarts.vm.cpu.8u", "Computing CPU(8U) instance", MAX_NODES, 8),

@@ -5,8 +5,7 @@
 pub enum PoolKind {
     /// Nodes without accelerator cards. Jobs in the pool specify no flavor.
     Cpu,
-    /// Nodes with accelerator cards. Jobs in the pool specify a flavor `modelarts.pool.visual.*`
-    /// with the required number of cards.
+    /// Nodes with accelerator cards; jobs name a flavor `modelarts.pool.visual.*`.
     Gpu,
 }
 
@@ -69,8 +68,7 @@ impl Pool {
         self
     }
 
-    /// Marks the pool as a pool of supernodes; `affinity_group_size` of its jobs then defaults to
-    /// 1.
+    /// Marks a pool of supernodes; `affinity_group_size` of its jobs then defaults to 1.
     #[must_use]
     pub fn supernode(mut self) -> Self {
         self.supernode = true;

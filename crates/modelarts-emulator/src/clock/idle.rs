@@ -141,7 +141,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::clock::{manual::ManualClock, system::Clock};
+    use crate::clock::{Clock, ManualClock};
 
     #[tokio::test]
     async fn work_is_busy_until_it_waits_and_again_when_it_is_woken() {

@@ -8,7 +8,7 @@ use jiff::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::clock::system::Clock;
+use crate::clock::Clock;
 
 /// Point in time with the service's precision: whole milliseconds since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

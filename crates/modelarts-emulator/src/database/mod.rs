@@ -10,7 +10,6 @@
 
 pub(crate) mod documents;
 pub(crate) mod error;
-pub(crate) mod quotas;
 mod redo;
 
 use std::{

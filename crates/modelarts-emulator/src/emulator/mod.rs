@@ -181,8 +181,7 @@ impl Emulator {
         self.state.store.wait(job_id, look).await
     }
 
-    /// Waits until a job is settled: its processes have ended and its last event is written.
-    /// Returns at once if the job does not exist.
+    /// Waits until a job has no processes and its last event is written, or does not exist.
     pub async fn wait_until_settled(&self, job_id: &str) {
         let look = |job: Option<&Job>| job.is_none_or(|job| job.lifecycle.settled).then_some(());
         self.state.store.wait(job_id, look).await;

@@ -15,15 +15,18 @@ use crate::{
     accounts::{Accounts, User},
     api::ids::Ids,
     catalog::{pools::Pool, quirks::JobObsKeys},
-    clock::system::SystemClock,
-    database::{Database, documents::Documents, quotas::Quotas},
+    clock::SystemClock,
+    database::{
+        Database,
+        documents::{Documents, Quotas},
+    },
     emulator::{
         Emulator,
         builder::Builder,
         error::StartError,
         runner::{self, RunnerKind},
     },
-    execution::recovery,
+    execution::lifecycle,
     files::confined_dir::ConfinedDir,
     logs::{LogLinks, index::LogIndexes},
     metrics::Metrics,
@@ -178,7 +181,7 @@ impl Builder {
         let is_own = |id: &str| state.store.read(id, |_| ()).is_some();
         let prepared = state.work.runner.prepare(&is_own).await;
         prepared.map_err(StartError::Slurm)?;
-        recovery::resume(&state).map_err(|error| database_error(error.into()))?;
+        lifecycle::resume(&state).map_err(|error| database_error(error.into()))?;
         for seeds in self.seeds {
             seeds.create_jobs(&state, true).await.map_err(StartError::Seeds)?;
         }

@@ -6,7 +6,7 @@ use futures::{FutureExt, future::Shared};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     execution::driver::{Driver, Ending, SharedLimit},
     job::{event::EventKind, request::LogExport},
     runner::worker_files::Transfer,

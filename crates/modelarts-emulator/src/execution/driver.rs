@@ -11,7 +11,7 @@ use tokio::sync::watch;
 #[cfg(feature = "slurm")]
 use crate::runner::launcher::Allocation;
 use crate::{
-    clock::{system::Sleep, timestamp::Timestamp},
+    clock::{Sleep, timestamp::Timestamp},
     job::{
         Job, TaskFailure,
         event::EventKind,

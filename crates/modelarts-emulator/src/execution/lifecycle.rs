@@ -7,12 +7,13 @@ use futures::FutureExt;
 use crate::{
     api::error::ApiError,
     catalog::quirks::PreemptionPhase,
+    clock::timestamp::Timestamp,
     execution::{
         driver::{Driver, Ending},
-        finish::record_end,
+        finish::{record_end, remove_deleted},
     },
     job::{
-        Job,
+        Job, RecordEnd,
         event::EventKind,
         state::{JobState, RestartOn, StopReason},
     },
@@ -32,6 +33,54 @@ pub(super) fn node_request(job: &Job, requeued: bool) -> NodeRequest {
         preemptible: job.settings.preemptible,
         requeued,
     }
+}
+
+/// Continues all jobs that are not settled. Their processes have already been ended.
+pub(crate) fn resume(state: &Arc<EmulatorState>) -> rusqlite::Result<()> {
+    let now = Timestamp::now(state.clock.as_ref());
+    for id in state.store.open_ids()? {
+        let mut held = false;
+        let continued = state.store.update(&id, |job| {
+            match job.state {
+                // The end of the earlier process is a fault of the machine, not of the code.
+                JobState::Running if !job.lifecycle.standing => {
+                    job.end_record(RecordEnd {
+                        at: now.whole_second(),
+                        reason: "node fault".to_owned(),
+                        task: None,
+                        recover: Some("job_reschedule_with_taint".to_owned()),
+                    });
+                    job.advance(JobState::Queuing, now);
+                    job.note(EventKind::Restarted, now);
+                    job.note(EventKind::Queuing, now);
+                    job.history.schedule_count += 1;
+                }
+                JobState::Terminating if !job.lifecycle.standing || job.lifecycle.deleted => {
+                    if !job.lifecycle.deleted {
+                        job.note(EventKind::StoppedByUser, now);
+                    }
+                    job.advance(JobState::Terminated, now);
+                }
+                _ => {}
+            }
+            job.lifecycle.settled = job.state.is_final();
+            if job.lifecycle.standing && !job.lifecycle.settled && !job.lifecycle.deleted {
+                held = true;
+                return None;
+            }
+            // A job that was only queued, and never ran, does not count as requeued.
+            (!job.lifecycle.settled).then(|| node_request(job, job.history.started.is_some()))
+        });
+        match continued.flatten() {
+            None if held => state.spawn(wait_for_stop(Arc::clone(state), id)),
+            Some(request) => start(state, request),
+            None if state.store.read(&id, |job| job.lifecycle.deleted) == Some(true) => {
+                state.spawn(remove_deleted(Arc::clone(state), id));
+            }
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Stores and starts a new job, unless a limit or a conflict with another job prevents it.

@@ -7,7 +7,6 @@ pub(crate) mod lifecycle;
 #[cfg(feature = "slurm")]
 mod nodes;
 mod prepare;
-pub(crate) mod recovery;
 mod run;
 mod seed_job;
 pub(crate) mod seeds;

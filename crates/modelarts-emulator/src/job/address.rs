@@ -7,8 +7,7 @@ const ROW_LENGTH: u32 = 254;
 /// Maximum number of rows of addresses of a job, enough for two thousand workers.
 const MAX_ROWS: u8 = 8;
 
-/// Returns the address of a worker. On Linux each has its own, so that all can listen on the same
-/// port; on other systems all workers share 127.0.0.1.
+/// Returns the address of a worker: its own on Linux, 127.0.0.1 on other systems.
 pub(crate) fn address(job_id: &str, index: u32) -> String {
     if !cfg!(target_os = "linux") {
         return "127.0.0.1".to_owned();

@@ -11,8 +11,7 @@ use crate::clock::timestamp::Timestamp;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Wording {
-    /// Text of the events API (`Training job is running.`). Kinds whose text in the API is not
-    /// known have that of the guide.
+    /// Text of the events API, or of the guide where that of the API is not known.
     #[default]
     Api,
     /// Text of the events guide (`The training job starts to run.`).
@@ -125,8 +124,7 @@ pub enum EventKind {
     DependenciesInstalling { task: String, files: String },
     /// Packages are installed.
     DependenciesInstalled { task: String, seconds: f64, files: String },
-    /// Packages could not be installed. The documents contain no text for this event, so the
-    /// emulator uses its own.
+    /// Packages could not be installed. The text is the emulator's own.
     DependenciesFailed { task: String, seconds: f64, files: String, cause: String },
     /// The code started.
     TaskStarted { task: String },

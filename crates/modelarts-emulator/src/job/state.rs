@@ -13,8 +13,7 @@ pub(crate) enum JobState {
     Completed,
     Failed,
     Terminated,
-    /// The other secondary phases of Abnormal result from failures of the control plane, which
-    /// cannot occur here.
+    /// Other secondary phases result from failures that cannot occur here.
     CreateFailed,
 }
 
@@ -76,15 +75,13 @@ pub(crate) const PHASES: [&str; 8] = [
     "Abnormal",
 ];
 
-/// Failures after which a job with `fault-tolerance/job-retry-num` is restarted. The guides of the
-/// service disagree (`openapi/SOURCES.md`, D-152).
+/// Failures after which a job runs again, on which guides disagree (`openapi/SOURCES.md`, D-152).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum RestartOn {
     /// Faults of the machine, but not exit codes, as in the guide on fault tolerance.
     Fault,
-    /// Any failure, including an exit code other than 0, as in the guide to creating jobs. Real
-    /// hardware faults do not occur on the emulator.
+    /// Any failure, including an exit code other than 0, as in the guide to creating jobs.
     #[default]
     AnyFailure,
 }

@@ -52,8 +52,7 @@ pub(crate) fn job(job: &Job, now: Timestamp) -> Value {
     shown
 }
 
-/// Removes the members of a fine-tuning job that responses omit, according to a note in the
-/// vendor's Terraform provider (SOURCES T).
+/// Removes the members of fine-tuning jobs that responses omit (SOURCES T).
 fn hide_tuning(shown: &mut Value) {
     for (parent, name) in
         [("algorithm", "inputs"), ("spec", "output_model"), ("spec", "asset_model")]

@@ -224,8 +224,7 @@ mod tests {
         for line in [0, 10, 99_999, 199_000] {
             let page = log.behind(line).await.unwrap();
             assert_eq!(page.content, lines(line + 1, line + 500).into_bytes());
-            // To return a page, the index reads its lines, one block to find them and one to find
-            // their end.
+            // A page needs its lines, one block to find them and one to find their end.
             let max_bytes = 500 * 13 + 2 * BLOCK + MARK_LENGTH;
             let read = log.read.take();
             assert!(read <= max_bytes, "behind line {line}: {read} bytes");
@@ -253,8 +252,7 @@ mod tests {
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    10");
         log.text.borrow_mut().extend(b"01\n");
         assert_eq!(log.behind(1000).await.unwrap().content, b"line    1001\n");
-        // The new contents are shorter, longer, and of the same length with line ends at other
-        // positions.
+        // New contents: shorter, longer, and of the same length with other line ends.
         for text in ["a\nb\n".to_owned(), "\n".repeat(100_000), "x\n".repeat(50_000)] {
             log.text.replace(text.clone().into_bytes());
             log.follow().await;

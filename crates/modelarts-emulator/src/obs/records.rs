@@ -68,8 +68,7 @@ pub(super) struct Record {
     pub(super) headers: StoredHeaders,
 }
 
-/// Returns the ETag of a file that a job has written. The content is not read, so that lists are
-/// fast, and clients do not compare an ETag with a hyphen with an MD5.
+/// Returns the ETag of a file that a job has written, with a hyphen because it is no MD5.
 pub(super) fn unknown_etag(identity: Identity) -> String {
     let Identity { size, modified, inode } = identity;
     let digest = Md5::digest(format!("{size} {modified} {inode}"));

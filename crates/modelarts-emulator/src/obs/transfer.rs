@@ -284,8 +284,7 @@ fn read_next(mut file: File, rest: u64) -> Option<Reading> {
     })
 }
 
-/// Returns the next bytes of a file. The body fails if the file is shorter, as when it is
-/// rewritten.
+/// Returns the next bytes of a file, or fails if it is shorter, as when it is rewritten.
 pub(super) fn body(file: File, length: u64) -> StreamingBlob {
     let first = read_next(file, length);
     StreamingBlob::wrap(stream::unfold(first, |reading| async move {

@@ -26,8 +26,7 @@ use crate::{
     },
 };
 
-/// Minimum size in bytes of all parts but the last one, as on the service (OBS API reference,
-/// "Uploading Parts", `api-obs/obs_04_0099.html`).
+/// Minimum size of all parts but the last (OBS API, `api-obs/obs_04_0099.html`).
 const MIN_PART_SIZE: u64 = 100 << 10;
 /// Maximum number of a part, as on the service (the same page).
 const MAX_PART_NUMBER: i32 = 10_000;

@@ -86,8 +86,7 @@ pub(crate) struct Serve {
     /// Running jobs on Ctrl-C and SIGTERM.
     #[arg(long, value_enum, default_value_t = OnStop::Stop)]
     pub(crate) on_stop: OnStop,
-    /// Also end when stdin is closed, as by SIGTERM: with the program that started the emulator
-    /// with a pipe, even if it was killed.
+    /// Also end when stdin is closed, as when the program that holds its pipe has ended.
     #[arg(long)]
     pub(crate) end_with_stdin: bool,
     /// Token accepted in X-Auth-Token; may be repeated.
@@ -142,8 +141,7 @@ pub(crate) struct Serve {
     /// Bucket to treat as encrypted, which jobs cannot use; may be repeated.
     #[arg(long, value_name = "BUCKET")]
     pub(super) encrypted_bucket: Vec<String>,
-    /// Organization of the image registry that jobs can be saved to; may be repeated. Any name if
-    /// not given.
+    /// Organization that jobs can be saved to as images; may be repeated. Default: any name.
     #[arg(long, value_name = "NAME")]
     pub(super) organization: Vec<String>,
     /// Refuse jobs whose output path an active job writes to.
@@ -173,8 +171,7 @@ pub(crate) struct Serve {
     /// Nodes on which the code of jobs runs.
     #[arg(long, value_enum, default_value_t = LauncherName::Local)]
     pub(super) launcher: LauncherName,
-    /// Directory that this machine and all nodes of the cluster mount at the same path; required
-    /// with --launcher slurm.
+    /// Directory at the same path on all nodes; required with --launcher slurm.
     #[arg(long, value_name = "DIR")]
     pub(super) shared: Option<PathBuf>,
     /// TOML file with the options of srun for flavors, pools and priorities; see SLURM.md.
@@ -226,8 +223,7 @@ pub(super) enum LauncherName {
 pub(crate) enum OnStop {
     /// They are stopped, and Terminated.
     Stop,
-    /// Their processes end, and the next start on the data directory runs them again, as after
-    /// SIGKILL.
+    /// Their processes end, and the next start on the data directory runs them again.
     Leave,
 }
 

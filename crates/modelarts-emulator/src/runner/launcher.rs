@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     files::confined_dir::ConfinedDir,
     job::worker::Worker,
     metrics::usage::Usage,

@@ -1,5 +1,4 @@
-//! Runners, which execute the workers of jobs: as processes, which a [`launcher`] places, or
-//! [`simulated`] by a script.
+//! Runners of the workers of jobs: processes, placed by a [`launcher`], or [`simulated`].
 
 pub(crate) mod launcher;
 pub(crate) mod process;
@@ -20,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "slurm")]
 use crate::runner::launcher::Allocation;
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     files::obs_path::ObsPath,
     job::worker::Worker,
     metrics::usage::Usage,

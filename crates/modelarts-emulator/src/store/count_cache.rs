@@ -1,5 +1,4 @@
-//! Cache of recent counts of jobs. Counting by name reads all matching jobs, and clients that page
-//! through a list request the same count each time.
+//! Cache of recent counts of jobs, which clients request again with each page of a list.
 
 use std::collections::VecDeque;
 

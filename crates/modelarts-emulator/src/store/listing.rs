@@ -14,9 +14,9 @@ use crate::{
         JobStore,
         count_cache::CountKey,
         creation_counts, job_table,
+        scan::{SortKey, TopN},
         selection::{Key, Selection, Test, passes_all},
         tags::{json_list, push_tag_test},
-        top_n::{SortKey, TopN},
     },
 };
 
@@ -214,8 +214,7 @@ impl Selection {
         Ok(hosts.any(|host| Some(host.network) == network && host.index < nodes))
     }
 
-    /// Returns a query that selects candidates by one index, with its parameters. `+` prevents
-    /// SQLite from using the index by time instead.
+    /// Returns a query by one index, with its parameters. `+` turns the index by time off.
     fn candidates(
         &self,
         groups: &[i64],
@@ -264,8 +263,7 @@ fn has_index(tests: &[&(Key, Test)]) -> bool {
     tests.iter().any(by_id) || phrase(tests).is_some()
 }
 
-/// Maximum number of characters that are looked up in the index. The remaining characters are
-/// compared in each candidate.
+/// Maximum number of characters looked up in the index; candidates are compared further.
 const MAX_PHRASE_LENGTH: usize = 64;
 
 /// Returns the longest requested part of a name, in the query syntax of the index.

@@ -9,7 +9,6 @@ pub(crate) mod listing;
 mod scan;
 pub(crate) mod selection;
 pub(crate) mod tags;
-mod top_n;
 
 use std::{collections::HashMap, sync::Arc};
 

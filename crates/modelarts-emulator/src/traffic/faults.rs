@@ -54,8 +54,7 @@ pub enum Fault {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error_msg: Option<String>,
     },
-    /// A response with this status and a header `Retry-After` with a date; the operation is not
-    /// executed.
+    /// A response with this status and a date in `Retry-After`, without the operation.
     StatusUntil {
         /// Status of the response, 200 to 599; default 429.
         #[serde(default = "too_many_requests")]
@@ -73,8 +72,7 @@ pub enum Fault {
     Reset,
     /// A reset of the connection before the response, after the operation was executed.
     LostAnswer,
-    /// A cut of the connection in the middle of the response's body, after the operation was
-    /// executed.
+    /// A cut of the connection in the middle of the response's body.
     ResetMidBody,
     /// A response in which every `status.phase` and `secondary_phase` has this value.
     UnknownPhase {
@@ -88,8 +86,7 @@ pub enum Fault {
     },
     /// A response with `total`, `count`, `limit` and `offset` as texts.
     TotalsAsText,
-    /// A page whose rows moved by one while it was read: the first row is repeated, and the last is
-    /// missing.
+    /// A page with the first row repeated and the last one missing.
     ShiftedPage,
     /// A page in which every row is repeated.
     DuplicateRows,
@@ -252,8 +249,7 @@ impl Faults {
 }
 
 impl Fault {
-    /// Creates an error of the service with this status, 200 to 599, and the body that is usual for
-    /// it. The operation is not executed.
+    /// Creates an error with this status, 200 to 599, and its usual body, without the operation.
     #[must_use]
     pub const fn status(status: u16) -> Self {
         Self::Status { status, retry_after: None, error_code: None, error_msg: None }
@@ -282,8 +278,7 @@ impl Fault {
         Self::Html { status: bad_gateway() }
     }
 
-    /// Creates a delay of the response, on the emulator's clock, in whole milliseconds. The
-    /// operation is executed at once.
+    /// Creates a delay of the response on the emulator's clock, in whole milliseconds.
     #[must_use]
     pub fn delay(duration: Duration) -> Self {
         Self::Delay { ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) }

@@ -22,8 +22,7 @@ pub(super) const RULES: &[Rule] = &[
             "spec.custom_metrics[{at}] must have metrics_url and metrics_port, or neither"
         ))
     }),
-    // A custom metric has exactly one of three forms: a URL and a port, a command, or an HTTP
-    // request (SOURCES D-63).
+    // Exactly one of: a URL and a port, a command, or an HTTP request (SOURCES D-63).
     must("metrics-one-form", |job| {
         let at = job.list(METRICS).iter().position(|metric| {
             let older = !is_blank(metric, "/metrics_url") || !is_blank(metric, "/metrics_port");

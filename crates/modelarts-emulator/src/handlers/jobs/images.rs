@@ -34,8 +34,7 @@ fn status(call: &ApiCall<'_>, job: &Job, image: &SavedImage, now: Timestamp) -> 
 }
 
 fn render(image: &SavedImage, status: &str) -> Value {
-    // The message for `ACTIVE` was observed on the service (SOURCES K). The messages for the other
-    // states are not known.
+    // The message for `ACTIVE` was observed on the service (SOURCES K).
     let message = match status {
         "ACTIVE" => "BuildImage,True,Commit successfully|PushImage,True,Push successfully",
         _ => "",
@@ -70,8 +69,7 @@ fn read_word<'a>(
     Ok(text)
 }
 
-/// Saves a running job as an image. `runtime_type` is not required, because the service saved a job
-/// without it (openapi/SOURCES.md, D-116).
+/// Saves a running job as an image; `runtime_type` is optional (openapi/SOURCES.md, D-116).
 pub(crate) fn create(call: &ApiCall<'_>) -> Reply {
     call.read(|_| ())?;
     let body = call.json()?;

@@ -86,8 +86,7 @@ mod tests {
     use super::*;
     use crate::runner::process::process_table::RUN_VARIABLE;
 
-    /// Starts a process with the mark of a job of an earlier emulator on `data_dir`: in its
-    /// environment, or as a limit.
+    /// Starts a process of an earlier emulator, marked in its environment or as a limit.
     fn sleeping(data_dir: &Path, by_limit: bool) -> Child {
         let worker = data_dir.join("jobs/id/worker-0");
         let mark = ProcessTable::new(&data_dir.join("jobs")).run_mark(&worker, None);

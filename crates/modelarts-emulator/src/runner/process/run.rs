@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{process::Child, task::JoinHandle};
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     job::worker::Worker,
     runner::{
         launcher::{Exit, Run},

@@ -44,8 +44,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns the output of `program` after the shell has read `word` and the pipe has been
-    /// closed.
+    /// Returns the output of `program` after the shell has read `word` or the pipe's end.
     async fn output_of(
         word: &[u8],
         program: &[&str],

@@ -144,8 +144,7 @@ mod tests {
 
     use super::*;
 
-    /// After an orderly end, the watchdog does not remove the directory, because another emulator
-    /// may already use it.
+    /// After an orderly end, the directory stays: another emulator may use it.
     #[test]
     fn the_directory_is_removed_unless_the_emulator_does_so_itself() {
         for (lines, is_left) in [("", false), ("=\n", true)] {

@@ -11,10 +11,7 @@ use parking_lot::Mutex;
 
 use crate::{
     catalog::flavors,
-    clock::{
-        system::{Clock, Sleep},
-        timestamp::Timestamp,
-    },
+    clock::{Clock, Sleep, timestamp::Timestamp},
     job::worker::Worker,
     metrics::{Metrics, usage::Usage},
     runner::{

@@ -18,8 +18,7 @@ const END_LIMIT: Duration = Duration::from_secs(60);
 /// Time limit for the check of a node.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Checks the commands, the shared directory and the program on a node, unless none is free.
-/// `arguments` are options of `srun`. The error is a sentence.
+/// Checks commands, shared directory and program on a node, unless none is free.
 pub(super) async fn check(
     shared: &Path,
     program: &Path,

@@ -30,8 +30,7 @@ pub(super) struct Cluster {
 }
 
 impl Cluster {
-    /// Creates the state. `temporary` is a directory to remove when the process of the emulator has
-    /// ended.
+    /// Creates the state; `temporary` is removed when the emulator has ended.
     pub(super) fn new(temporary: Option<PathBuf>) -> Self {
         // Each waiting job has an `srun`, with three pipes.
         let limit = getrlimit(Resource::Nofile);

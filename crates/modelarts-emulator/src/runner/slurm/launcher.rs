@@ -43,16 +43,14 @@ impl Slurm {
         Self { shared: shared.into(), program: None, config: Config::default() }
     }
 
-    /// Sets the options of jobs. Default: flavors request their own hardware in the default
-    /// partition.
+    /// Sets the options of jobs. Default: flavors request their own hardware.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Sets the path of the program `modelarts-emulator` on the nodes. Default: the program of this
-    /// process.
+    /// Sets the path of `modelarts-emulator` on the nodes. Default: that of this process.
     #[must_use]
     pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());

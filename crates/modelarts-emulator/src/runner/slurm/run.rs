@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::{
-    clock::system::Sleep,
+    clock::Sleep,
     job::worker::Worker,
     runner::{
         launcher::{Exit, Loss, Run},

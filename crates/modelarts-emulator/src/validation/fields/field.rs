@@ -198,8 +198,7 @@ impl Field {
     }
 }
 
-/// Check of a field that differs from the description, with the reason of a rule in
-/// `openapi/SOURCES.md` or of the handling.
+/// Check of a field that differs from the description, with its reason.
 #[derive(Clone, Debug)]
 pub(super) enum Check {
     Required(bool),

@@ -1,5 +1,4 @@
-//! Fields of a create request that the emulator accepts but that have no effect. A response header
-//! names them, and a strict emulator rejects them.
+//! Fields without effect: a response header names them, a strict emulator rejects them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,8 +11,7 @@ use crate::validation::fields::{
     ignored, rows, visible,
 };
 
-/// Returns all fields of a body, each with its path. In a path, `[]` stands for each element of an
-/// array.
+/// Returns all fields of a body by path, with `[]` for each element of an array.
 pub(in crate::validation) fn all_fields(body: &Field) -> Vec<(String, &Field)> {
     let mut found = Vec::new();
     walk(body, "", &mut found);

@@ -1,5 +1,4 @@
-//! Request bodies for tests of the validation rules. For each rule, one body violates only that
-//! rule, and another satisfies it at its limit.
+//! Request bodies for tests: for each rule, one that violates only it, and one at its limit.
 
 use std::collections::BTreeMap;
 

@@ -31,12 +31,10 @@ use crate::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Container {
-    /// As `bwrap` if bubblewrap works on this machine, otherwise as `none`, with a line in the log
-    /// of each job.
+    /// `bwrap` if it works on this machine, otherwise `none`, which the logs of jobs say.
     #[default]
     Auto,
-    /// The paths and host names of the service, by bubblewrap. Without bubblewrap, the emulator
-    /// does not start.
+    /// The service's paths and host names, by bubblewrap, which must be installed.
     Bwrap,
     /// This machine as it is: paths of the service are below the directory of the worker.
     None,
